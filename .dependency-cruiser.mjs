@@ -18,26 +18,62 @@ export const layers = [
   ["cli", "public"],
 ];
 
-// The floors of `auth`, by the names of its folders and files, lowest first. A file imports only from its own floor and those
-// below it, and not even types from those above it.
-export const authFloors = [
-  ["errors.ts", "events.ts", "limits.ts", "messages.ts", "messages.de.ts", "configuration.ts", "pages"],
-  ["users"],
-  ["access"],
-  ["passwords"],
-  ["models"],
-  ["credentials"],
-  ["proofs"],
-  ["logins"],
-  ["pipeline"],
-  ["guards"],
-  ["web"],
-  ["requests"],
-  ["accounts"],
-  ["spellings"],
-  ["commands"],
-  ["settings.ts", "audit.ts", "auth.ts", "auth-provider.ts", "index.ts"],
-];
+// The floors inside of large folders, by the names of their folders and files, lowest first. A file imports only from its own
+// floor and those below it, and not even types from those above it.
+export const floors = {
+  http: [
+    ["errors.ts", "messages.ts", "messages.de.ts"],
+    ["headers"],
+    ["addresses"],
+    ["responses"],
+    ["bodies"],
+    ["inputs"],
+    ["exchange"],
+    ["middleware"],
+    ["index.ts"],
+  ],
+  boot: [["errors.ts"], ["environment"], ["log"], ["process"], ["application"], ["index.ts"]],
+  database: [
+    [
+      "errors.ts",
+      "messages.ts",
+      "messages.de.ts",
+      "bounded-cache.ts",
+      "mutex.ts",
+      "optional-package.ts",
+      "table-names.ts",
+      "stored-time.ts",
+    ],
+    ["dialect"],
+    ["executors"],
+    ["schema"],
+    ["sqlite"],
+    ["postgres"],
+    ["mariadb"],
+    ["connections"],
+    ["models"],
+    ["migrations"],
+    ["index.ts"],
+  ],
+  auth: [
+    ["errors.ts", "events.ts", "limits.ts", "messages.ts", "messages.de.ts", "configuration.ts", "pages"],
+    ["users"],
+    ["access"],
+    ["passwords"],
+    ["models"],
+    ["credentials"],
+    ["proofs"],
+    ["logins"],
+    ["pipeline"],
+    ["guards"],
+    ["web"],
+    ["requests"],
+    ["accounts"],
+    ["spellings"],
+    ["commands"],
+    ["settings.ts", "audit.ts", "auth.ts", "auth-provider.ts", "index.ts"],
+  ],
+};
 
 const source = "^packages/ashlar/src/";
 const tests = "\\.test\\.ts$";
@@ -61,22 +97,25 @@ const noNeighborAtRunTime = layers
     to: { path: folder(names), pathNot: `${source}$1/`, dependencyTypesNot: ["type-only"] },
   }));
 
-const onFloor = (names) => `${source}auth/(?:${names.map((name) => name.replaceAll(".", "\\.")).join("|")})(?:/|$)`;
+const onFloor = (name, entries) =>
+  `${source}${name}/(?:${entries.map((entry) => entry.replaceAll(".", "\\.")).join("|")})(?:/|$)`;
 
-const noUpwardInAuth = authFloors.slice(0, -1).map((names, floor) => ({
-  name: `no-import-upward-in-auth-from-${names.at(-1)}`,
-  comment: "Inside auth, a file imports only from its own floor and those below it.",
-  severity: "error",
-  from: { path: onFloor(names), pathNot: tests },
-  to: { path: onFloor(authFloors.slice(floor + 1).flat()) },
-}));
+const noUpwardInside = Object.entries(floors).flatMap(([name, all]) =>
+  all.slice(0, -1).map((entries, floor) => ({
+    name: `no-import-upward-in-${name}-from-${entries.at(-1)}`,
+    comment: "Inside a folder with floors, a file imports only from its own floor and those below it.",
+    severity: "error",
+    from: { path: onFloor(name, entries), pathNot: tests },
+    to: { path: onFloor(name, all.slice(floor + 1).flat()) },
+  })),
+);
 
 /** @type {import("dependency-cruiser").IConfiguration} */
 export default {
   forbidden: [
     ...noImportUpward,
     ...noNeighborAtRunTime,
-    ...noUpwardInAuth,
+    ...noUpwardInside,
     {
       name: "client-alone",
       comment: "What runs in browsers imports nothing else of the framework, not even types, and no package.",

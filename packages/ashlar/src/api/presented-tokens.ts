@@ -3,7 +3,7 @@ import { PresentedToken } from "./presented-token.ts";
 import type { TokenDrivers } from "./token-drivers.ts";
 import type { TokenService } from "./token-service.ts";
 
-declare module "../http/context.ts" {
+declare module "../http/exchange/context.ts" {
   interface FrameworkContext {
     /** The API token that the request has, as the active driver verifies it: that of the middleware, or the first. */
     readonly apiToken: PresentedToken;

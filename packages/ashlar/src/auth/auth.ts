@@ -28,7 +28,7 @@ import type { GuardOf } from "./web/guards-by-name.ts";
 import { WebGuard } from "./web/web-guard.ts";
 import "./errors.ts";
 
-declare module "../http/context.ts" {
+declare module "../http/exchange/context.ts" {
   interface FrameworkContext {
     /** The request's user, and operations to log users in and out. */
     readonly auth: Auth;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { AshlarError } from "../support/index.ts";
-import { Database } from "./database.ts";
+import { Database } from "./connections/database.ts";
 import { DatabaseError, ForeignKeyViolationError, NotNullViolationError, UniqueViolationError } from "./errors.ts";
 
 const CAUSE = new Error("of the driver");

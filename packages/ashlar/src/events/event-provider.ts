@@ -11,14 +11,14 @@ declare module "../kernel/container.ts" {
   }
 }
 
-declare module "../boot/application-stats.ts" {
+declare module "../boot/application/application-stats.ts" {
   interface FrameworkStats {
     /** How often each event of the audit log has happened, such as `auth.login`; also if no lines are written. */
     readonly events?: Readonly<Record<string, number>>;
   }
 }
 
-declare module "../http/context.ts" {
+declare module "../http/exchange/context.ts" {
   interface FrameworkContext {
     /** Calls listeners when something happens. */
     readonly events: Events;

@@ -1,48 +1,9 @@
-export { enterBase, parseBasePath, withBase, withoutBase } from "./base-path.ts";
-export { type BodyLimits, DEFAULT_BODY_LIMITS } from "./body.ts";
-export { hasBody, inviteBody } from "./body-source.ts";
-export { type ByteSource, byteStream } from "./byte-stream.ts";
-export { type AddressRange, canonicalAddress, isInRanges, parseRange, UNIX_PEER } from "./client-address.ts";
-export { HttpContext, type PageToReturnTo } from "./context.ts";
-export { serializeCookie } from "./cookies.ts";
-export { CorsMiddleware } from "./cors-middleware.ts";
-export { FastResponse } from "./fast-response.ts";
-export type { FormPart } from "./form-part.ts";
-export { FreshResponse } from "./fresh-response.ts";
-export { CheckedHeaders } from "./header-fields.ts";
-export { HeldBodies } from "./held-bodies.ts";
-export { parseHost } from "./host.ts";
-export { IpMiddleware } from "./ip-middleware.ts";
-export { declareHttpMessages, HTTP_MESSAGES } from "./messages.ts";
-export { OVERRIDING_METHODS } from "./method-override.ts";
-export type { Middleware, MiddlewareClass, MiddlewareFunction, Next } from "./middleware.ts";
-export { isInBackground, isNavigation, isSpeculative } from "./navigation.ts";
-export {
-  NO_ORIGIN_HEADERS,
-  type OriginHeaders,
-  type OriginTable,
-  originHeaders,
-  originHeadersOf,
-  originTable,
-  preflightOf,
-} from "./origin-headers.ts";
-export {
-  type CookieSite,
-  cookieSuffixOf,
-  domainFor,
-  domainProblem,
-  isWithin,
-  ownCookieName,
-  sharedCookieWarning,
-} from "./own-cookies.ts";
-export { type HostCheck, OwnHosts, parseHosts } from "./own-hosts.ts";
-export { pageContext } from "./page-context.ts";
-export { peerAddress, setPeerAddress } from "./peer-address.ts";
-export { absoluteTarget, ownPath, redirectTarget, trustedUrl } from "./redirect-target.ts";
-export { type FormFields, repeatedFields } from "./repeated-fields.ts";
-export { HttpRequest } from "./request.ts";
-export { mayBringIds, REQUEST_ID_HEADER, requestIdOf, sentRequestId } from "./request-id.ts";
-export { ambiguousTarget, isAmbiguousTarget, targetPath } from "./request-target.ts";
+export { enterBase, parseBasePath, withBase, withoutBase } from "./addresses/base-path.ts";
+export { type AddressRange, canonicalAddress, isInRanges, parseRange, UNIX_PEER } from "./addresses/client-address.ts";
+export { parseHost } from "./addresses/host.ts";
+export { type HostCheck, OwnHosts, parseHosts } from "./addresses/own-hosts.ts";
+export { peerAddress, setPeerAddress } from "./addresses/peer-address.ts";
+export { ambiguousTarget, isAmbiguousTarget, targetPath } from "./addresses/request-target.ts";
 export {
   baseOf,
   isMarkedForwarded,
@@ -52,11 +13,33 @@ export {
   requestPath,
   requestSearch,
   sentTarget,
-} from "./request-url.ts";
-export { isResponse, toResponse } from "./respond.ts";
-export { HttpResponse } from "./response.ts";
-export { closeBodyWithResponse, closeWithResponse } from "./response-end.ts";
-export { SecurityHeadersMiddleware } from "./security-headers-middleware.ts";
+} from "./addresses/request-url.ts";
+export { truncatedAddress } from "./addresses/truncated-address.ts";
+export { isSameSite, parseOrigins, TrustedOrigins } from "./addresses/trusted-origins.ts";
+export { parseProxies, TrustedProxies } from "./addresses/trusted-proxies.ts";
+export { type BodyLimits, DEFAULT_BODY_LIMITS } from "./bodies/body.ts";
+export { hasBody, inviteBody } from "./bodies/body-source.ts";
+export { type ByteSource, byteStream } from "./bodies/byte-stream.ts";
+export type { FormPart } from "./bodies/form-part.ts";
+export { HeldBodies } from "./bodies/held-bodies.ts";
+export { closeBodyWithResponse, closeWithResponse } from "./bodies/response-end.ts";
+export { UploadedFile } from "./bodies/uploaded-file.ts";
+export { HttpContext, type PageToReturnTo } from "./exchange/context.ts";
+export {
+  type CookieSite,
+  cookieSuffixOf,
+  domainFor,
+  domainProblem,
+  isWithin,
+  ownCookieName,
+  sharedCookieWarning,
+} from "./exchange/own-cookies.ts";
+export { pageContext } from "./exchange/page-context.ts";
+export { absoluteTarget, ownPath, redirectTarget, trustedUrl } from "./exchange/redirect-target.ts";
+export { HttpRequest } from "./exchange/request.ts";
+export { mayBringIds, REQUEST_ID_HEADER, requestIdOf, sentRequestId } from "./exchange/request-id.ts";
+export { isResponse, toResponse } from "./exchange/respond.ts";
+export { HttpResponse } from "./exchange/response.ts";
 export type {
   FieldWarnings,
   HttpServices,
@@ -65,9 +48,32 @@ export type {
   RouteMatch,
   RouteParameters,
   UrlGenerator,
-} from "./services.ts";
-export { truncatedAddress } from "./truncated-address.ts";
-export { isSameSite, parseOrigins, TrustedOrigins } from "./trusted-origins.ts";
-export { parseProxies, TrustedProxies } from "./trusted-proxies.ts";
-export { isUserUnknown, markUserUnknown, noticeUnknownUser, shownUser, treatsUnknownAsGuest } from "./unknown-user.ts";
-export { UploadedFile } from "./uploaded-file.ts";
+} from "./exchange/services.ts";
+export {
+  isUserUnknown,
+  markUserUnknown,
+  noticeUnknownUser,
+  shownUser,
+  treatsUnknownAsGuest,
+} from "./exchange/unknown-user.ts";
+export { serializeCookie } from "./headers/cookies.ts";
+export { CheckedHeaders } from "./headers/header-fields.ts";
+export { isInBackground, isNavigation, isSpeculative } from "./headers/navigation.ts";
+export { type FormFields, repeatedFields } from "./headers/repeated-fields.ts";
+export { OVERRIDING_METHODS } from "./inputs/method-override.ts";
+export { declareHttpMessages, HTTP_MESSAGES } from "./messages.ts";
+export { CorsMiddleware } from "./middleware/cors-middleware.ts";
+export { IpMiddleware } from "./middleware/ip-middleware.ts";
+export type { Middleware, MiddlewareClass, MiddlewareFunction, Next } from "./middleware/middleware.ts";
+export {
+  NO_ORIGIN_HEADERS,
+  type OriginHeaders,
+  type OriginTable,
+  originHeaders,
+  originHeadersOf,
+  originTable,
+  preflightOf,
+} from "./middleware/origin-headers.ts";
+export { SecurityHeadersMiddleware } from "./middleware/security-headers-middleware.ts";
+export { FastResponse } from "./responses/fast-response.ts";
+export { FreshResponse } from "./responses/fresh-response.ts";

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { createApplication } from "../boot/create-application.ts";
+import { createApplication } from "../boot/application/create-application.ts";
 import { Route } from "../routing/index.ts";
 import { currentRequestId } from "./after-response.ts";
 import { Background } from "./background.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { applicationOf, ask, json } from "../../test/support/dispatched.ts";
-import { createApplication } from "../boot/create-application.ts";
+import { createApplication } from "../boot/application/create-application.ts";
 import { Route } from "../routing/index.ts";
 import { HttpKernel } from "./http-kernel.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { applicationOf, ask, json } from "../../test/support/dispatched.ts";
-import type { Application } from "../boot/application.ts";
-import { createApplication } from "../boot/create-application.ts";
+import type { Application } from "../boot/application/application.ts";
+import { createApplication } from "../boot/application/create-application.ts";
 import type { HttpContext, Next } from "../http/index.ts";
 import { Route } from "../routing/index.ts";
 import { AshlarError } from "../support/index.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { createApplication } from "../boot/create-application.ts";
-import { Provider } from "../boot/provider.ts";
+import { createApplication } from "../boot/application/create-application.ts";
+import { Provider } from "../boot/application/provider.ts";
 import type { HttpContext, Next } from "../http/index.ts";
 import { Route } from "../routing/index.ts";
 import { HttpKernel } from "./http-kernel.ts";

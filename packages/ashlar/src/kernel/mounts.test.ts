@@ -1,8 +1,8 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { rawSocket } from "../../test/support/raw-socket.ts";
-import type { Application } from "../boot/application.ts";
-import { createApplication } from "../boot/create-application.ts";
+import type { Application } from "../boot/application/application.ts";
+import { createApplication } from "../boot/application/create-application.ts";
 import type { HttpContext, Next } from "../http/index.ts";
 import { Route } from "../routing/index.ts";
 import { AshlarError } from "../support/index.ts";

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test, vi } from "vitest";
-import { createLogger } from "../boot/create-logger.ts";
+import { createLogger } from "../boot/log/create-logger.ts";
 import { RefusalLog, type RefusalWords } from "./refusal-log.ts";
 
 beforeEach(() => {

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { rawSocket } from "../../test/support/raw-socket.ts";
-import { createApplication } from "../boot/create-application.ts";
-import { createLogger } from "../boot/create-logger.ts";
+import { createApplication } from "../boot/application/create-application.ts";
+import { createLogger } from "../boot/log/create-logger.ts";
 import { Route } from "../routing/index.ts";
 
 type Line = Readonly<Record<string, unknown>>;

@@ -3,8 +3,8 @@ import type { Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { rawSocket } from "../../test/support/raw-socket.ts";
-import { createApplication } from "../boot/create-application.ts";
-import { createLogger } from "../boot/create-logger.ts";
+import { createApplication } from "../boot/application/create-application.ts";
+import { createLogger } from "../boot/log/create-logger.ts";
 import { type HttpContext, Route } from "../public/index.ts";
 import { RefusedError } from "../support/index.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createApplication } from "../boot/create-application.ts";
-import { createLogger } from "../boot/create-logger.ts";
+import { createApplication } from "../boot/application/create-application.ts";
+import { createLogger } from "../boot/log/create-logger.ts";
 import { Route } from "../routing/index.ts";
 import { AshlarError } from "../support/index.ts";
 

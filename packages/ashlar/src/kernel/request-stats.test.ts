@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { rawSocket } from "../../test/support/raw-socket.ts";
-import { createApplication } from "../boot/create-application.ts";
+import { createApplication } from "../boot/application/create-application.ts";
 import { Route } from "../routing/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { LATENCY_BOUNDS_MS, RequestStats } from "./request-stats.ts";

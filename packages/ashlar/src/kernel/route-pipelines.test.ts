@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type ApplicationOptions, createApplication } from "../boot/create-application.ts";
+import { type ApplicationOptions, createApplication } from "../boot/application/create-application.ts";
 import type { HttpContext, Next } from "../http/index.ts";
 import { Route } from "../routing/index.ts";
 import { AshlarError } from "../support/index.ts";

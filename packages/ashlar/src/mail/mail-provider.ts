@@ -26,7 +26,7 @@ declare module "../kernel/container.ts" {
   }
 }
 
-declare module "../boot/application-stats.ts" {
+declare module "../boot/application/application-stats.ts" {
   interface FrameworkStats {
     /** The application's mails. */
     readonly mail?: {
@@ -48,7 +48,7 @@ declare module "../boot/application-stats.ts" {
   }
 }
 
-declare module "../http/context.ts" {
+declare module "../http/exchange/context.ts" {
   interface FrameworkContext {
     /** Sends mails. */
     readonly mail: Mailer;

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { FastResponse } from "srvx";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { createLogger } from "../boot/create-logger.ts";
+import { createLogger } from "../boot/log/create-logger.ts";
 import { TrustedProxies } from "../http/index.ts";
 import { lingerIfUnread } from "./lingering-close.ts";
 import { nodeHandler } from "./node-handler.ts";

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { Readable } from "node:stream";
 import { FastResponse } from "srvx";
 import { afterEach, expect, test } from "vitest";
-import { createLogger } from "../boot/create-logger.ts";
+import { createLogger } from "../boot/log/create-logger.ts";
 import { TrustedProxies } from "../http/index.ts";
 import type { FetchFunction } from "../kernel/mounts.ts";
 import { nodeHandler } from "./node-handler.ts";

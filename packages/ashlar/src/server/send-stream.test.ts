@@ -2,9 +2,9 @@ import { Readable } from "node:stream";
 import { FastResponse } from "srvx";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { exchange, rawSocket, sorted } from "../../test/support/raw-socket.ts";
-import type { Application } from "../boot/application.ts";
-import { createApplication } from "../boot/create-application.ts";
-import { createLogger } from "../boot/create-logger.ts";
+import type { Application } from "../boot/application/application.ts";
+import { createApplication } from "../boot/application/create-application.ts";
+import { createLogger } from "../boot/log/create-logger.ts";
 import { type HttpContext, Route } from "../public/index.ts";
 
 const open: Application[] = [];

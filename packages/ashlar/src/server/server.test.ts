@@ -7,9 +7,9 @@ import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promi
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { builtModule } from "../../test/support/built-module.ts";
 import { folderWith } from "../../test/support/temporary-folder.ts";
-import type { Application } from "../boot/application.ts";
-import { createApplication } from "../boot/create-application.ts";
-import { createLogger } from "../boot/create-logger.ts";
+import type { Application } from "../boot/application/application.ts";
+import { createApplication } from "../boot/application/create-application.ts";
+import { createLogger } from "../boot/log/create-logger.ts";
 import { RefusalLog } from "../kernel/index.ts";
 import { Route } from "../routing/index.ts";
 import { generateSecret } from "../security/index.ts";

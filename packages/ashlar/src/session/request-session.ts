@@ -17,7 +17,7 @@ import type { SessionRecord } from "./session-keeper.ts";
 import type { SessionManager } from "./session-manager.ts";
 import "./errors.ts";
 
-declare module "../http/context.ts" {
+declare module "../http/exchange/context.ts" {
   interface Visitor extends RequestSession {}
 }
 

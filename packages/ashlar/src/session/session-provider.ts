@@ -25,7 +25,7 @@ declare module "../kernel/container.ts" {
   }
 }
 
-declare module "../http/context.ts" {
+declare module "../http/exchange/context.ts" {
   interface FrameworkContext {
     /** What is remembered of this visitor between requests; opened on first use. */
     readonly session: Session;

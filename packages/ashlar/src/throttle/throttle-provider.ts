@@ -18,7 +18,7 @@ declare module "../kernel/container.ts" {
   }
 }
 
-declare module "../http/context.ts" {
+declare module "../http/exchange/context.ts" {
   interface FrameworkContext {
     /** The application's limits. */
     readonly throttle: Throttle;

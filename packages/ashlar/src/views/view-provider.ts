@@ -15,7 +15,7 @@ declare module "../kernel/container.ts" {
   }
 }
 
-declare module "../http/context.ts" {
+declare module "../http/exchange/context.ts" {
   interface FrameworkContext {
     /** Renders templates for this request. */
     readonly view: View;

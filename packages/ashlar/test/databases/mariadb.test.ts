@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { Connection } from "../../src/database/connection.ts";
+import { Connection } from "../../src/database/connections/connection.ts";
 import {
   Database,
   type DialectSetup,

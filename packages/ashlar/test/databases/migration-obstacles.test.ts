@@ -1,7 +1,7 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Connection } from "../../src/database/connection.ts";
+import { Connection } from "../../src/database/connections/connection.ts";
 import { Migrations, sql } from "../../src/database/index.ts";
 import { PostgresDialect } from "../../src/database/postgres/postgres-dialect.ts";
 import { readPostgresSettings } from "../../src/database/postgres/postgres-settings.ts";

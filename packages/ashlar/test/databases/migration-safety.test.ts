@@ -97,7 +97,7 @@ await onEachDatabase("migrations lose nothing", (engine) => {
   describeOnSqlite("where a table is rebuilt", () => {
     /** The example in the documentation of `Migration`, unchanged. */
     const recipe = async (): Promise<string> => {
-      const source = await readFile(new URL("../../src/database/migration-files.ts", import.meta.url), "utf8");
+      const source = await readFile(new URL("../../src/database/schema/migration-files.ts", import.meta.url), "utf8");
       const [, example = ""] = /```ts\n([\s\S]+?)```/.exec(source) ?? [];
       return example.replaceAll(/^ \* ?/gm, "").replace('"ashlar/database"', JSON.stringify(MODULE));
     };

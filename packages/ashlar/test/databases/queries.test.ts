@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { Model, primaryKey, sql, timestamp, timestamps } from "../../src/database/index.ts";
-import { metadataOf } from "../../src/database/model-metadata.ts";
+import { metadataOf } from "../../src/database/models/model-metadata.ts";
 import { setClock } from "../../src/support/index.ts";
 import { onEachDatabase, type TestDatabase } from "../support/services.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { DatabaseTaskClaim } from "../../src/database/task-claim.ts";
+import { DatabaseTaskClaim } from "../../src/database/migrations/task-claim.ts";
 import type { Row } from "../../src/public/database.ts";
 import type { TestResponse } from "../../src/public/testing.ts";
 import { AccountShop, EMAIL, NEW_PASSWORD, PASSWORD } from "../support/account-shop.ts";

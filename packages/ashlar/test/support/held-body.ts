@@ -1,6 +1,6 @@
-import type { BodyLimits, BodyReading, RequestBody } from "../../src/http/body.ts";
-import { DEFAULT_BODY_LIMITS, readBody as read } from "../../src/http/body.ts";
-import { HeldBodies, type HeldBody } from "../../src/http/held-bodies.ts";
+import type { BodyLimits, BodyReading, RequestBody } from "../../src/http/bodies/body.ts";
+import { DEFAULT_BODY_LIMITS, readBody as read } from "../../src/http/bodies/body.ts";
+import { HeldBodies, type HeldBody } from "../../src/http/bodies/held-bodies.ts";
 
 /** What is held of the body of a request in an application of its own. */
 export function heldBody(limits: Partial<BodyLimits> = {}): HeldBody {

@@ -2,7 +2,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, vi } from "vitest";
 import { Model } from "../../src/database/index.ts";
-import { bindDatabase } from "../../src/database/model-database.ts";
+import { bindDatabase } from "../../src/database/models/model-database.ts";
 import { endApplication, runningApplications } from "../../src/kernel/running-applications.ts";
 import { setClock } from "../../src/support/index.ts";
 import "./native-applications.ts";

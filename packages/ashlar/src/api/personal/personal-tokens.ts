@@ -10,7 +10,7 @@ import type { TokenDrivers } from "../token-drivers.ts";
 import type { CreatedPersonalToken, PersonalToken, PersonalTokenService } from "./personal-token-service.ts";
 import "../../http/index.ts";
 
-declare module "../../http/context.ts" {
+declare module "../../http/exchange/context.ts" {
   interface FrameworkContext {
     /** The personal tokens of the user who is logged in. */
     readonly personalTokens: PersonalTokens;

@@ -13,7 +13,7 @@ import type { ProvedAttributes, RegistrationAttributes, RegistrationWork } from 
 import type { RemainingTokens } from "./remaining-tokens.ts";
 import type { VerificationLink, VerificationOutcome } from "./verification-outcome.ts";
 
-declare module "../../http/context.ts" {
+declare module "../../http/exchange/context.ts" {
   interface FrameworkContext {
     /** What can be done with accounts: to register, to verify an address, to set a new password. */
     readonly accounts: Accounts;

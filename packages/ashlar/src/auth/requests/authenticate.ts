@@ -35,14 +35,14 @@ interface AuthenticationCounts {
   refused: number;
 }
 
-declare module "../../boot/application-stats.ts" {
+declare module "../../boot/application/application-stats.ts" {
   interface FrameworkStats {
     /** The requests that `authenticate` was called for, by their outcome. */
     readonly authentications?: { readonly users: number; readonly guests: number; readonly refused: number };
   }
 }
 
-declare module "../../boot/application.ts" {
+declare module "../../boot/application/application.ts" {
   interface FrameworkApplication {
     /**
      * Finds out who makes a request that another framework handles, such as Hono, Express, Fastify or SvelteKit:

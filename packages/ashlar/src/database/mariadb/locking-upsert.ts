@@ -1,10 +1,10 @@
 import { type Compilable, type Expression, type SqlBool, sql } from "kysely";
-import type { ColumnValue, Row } from "../dialect.ts";
+import type { ColumnValue, Row } from "../dialect/dialect.ts";
+import { type ParameterValues, parameter, queryTemplate } from "../dialect/parameters.ts";
+import type { QueryBuilder } from "../dialect/tables.ts";
+import type { Returned, UpsertQuery, Write, WriteScope } from "../dialect/writes.ts";
 import { UniqueViolationError } from "../errors.ts";
-import { type ParameterValues, parameter, queryTemplate } from "../parameters.ts";
-import { isConflict } from "../retries.ts";
-import type { QueryBuilder } from "../tables.ts";
-import type { Returned, UpsertQuery, Write, WriteScope } from "../writes.ts";
+import { isConflict } from "../executors/retries.ts";
 
 /** How often an upsert starts over because another one inserted the row in between. */
 const ATTEMPTS = 20;

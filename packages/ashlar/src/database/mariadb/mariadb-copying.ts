@@ -1,4 +1,4 @@
-import type { Dialect } from "../dialect.ts";
+import type { Dialect } from "../dialect/dialect.ts";
 
 const TABLES = "table_schema = database() and table_type = 'BASE TABLE'";
 

@@ -25,10 +25,10 @@ import type {
   RowLock,
   TestDatabase,
   TransactionOptions,
-} from "../dialect.ts";
-import type { SchemaChange, SchemaRisk } from "../schema-risks/schema-change.ts";
-import { tlsOptions } from "../tls-settings.ts";
-import type { Writes } from "../writes.ts";
+} from "../dialect/dialect.ts";
+import type { SchemaChange, SchemaRisk } from "../dialect/schema-change.ts";
+import { tlsOptions } from "../dialect/tls-settings.ts";
+import type { Writes } from "../dialect/writes.ts";
 import type { MariadbClient } from "./mariadb-client.ts";
 import { BYTE_BY_BYTE, MariadbCompiler } from "./mariadb-compiler.ts";
 import { MariadbConnection } from "./mariadb-connection.ts";

@@ -1,5 +1,6 @@
 import { AshlarError, certificateRemedy } from "../../support/index.ts";
-import { ColumnValueError } from "../column-value-error.ts";
+import { ColumnValueError } from "../dialect/column-value-error.ts";
+import { settingsAt } from "../dialect/tls-settings.ts";
 import {
   DatabaseError,
   type DatabaseErrorCode,
@@ -9,7 +10,6 @@ import {
   UniqueViolationError,
   UnknownColumnError,
 } from "../errors.ts";
-import { settingsAt } from "../tls-settings.ts";
 import "../errors.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { mariadb, onMariadb, type TestDatabase } from "../../../test/support/services.ts";
-import { Connection } from "../connection.ts";
+import { Connection } from "../connections/connection.ts";
 import { sql } from "../index.ts";
-import { looseTextColumnsOf, plainTablesOf, uniqueColumnNamesOf } from "../table-columns.ts";
+import { looseTextColumnsOf, plainTablesOf, uniqueColumnNamesOf } from "../migrations/table-columns.ts";
 import { MariadbDialect } from "./mariadb-dialect.ts";
 import { readMariadbSettings } from "./mariadb-settings.ts";
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { CompiledQuery } from "kysely";
 import { AshlarError } from "../../support/index.ts";
-import type { Executor, Row } from "../dialect.ts";
+import type { Executor, Row } from "../dialect/dialect.ts";
 import type { MariadbConnection } from "./mariadb-connection.ts";
 import "../errors.ts";
 

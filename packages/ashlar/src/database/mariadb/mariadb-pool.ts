@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type * as Mysql from "mysql2";
 import type { MaybePromise } from "../../support/index.ts";
-import { ConnectionSlots } from "../connection-slots.ts";
-import type { ConnectionUsage } from "../dialect.ts";
+import { ConnectionSlots } from "../dialect/connection-slots.ts";
+import type { ConnectionUsage } from "../dialect/dialect.ts";
 import { DatabaseError } from "../errors.ts";
 import { optionalPackage } from "../optional-package.ts";
 import { type ClientSetup, MariadbClient } from "./mariadb-client.ts";

@@ -1,6 +1,6 @@
-import { breakingRisk, isRequired, statement } from "../schema-risks/breaking-changes.ts";
-import type { SchemaChange, SchemaRisk } from "../schema-risks/schema-change.ts";
-import { quoted } from "../schema-risks/sql-words.ts";
+import type { SchemaChange, SchemaRisk } from "../dialect/schema-change.ts";
+import { breakingRisk, isRequired, statement } from "../schema/breaking-changes.ts";
+import { quoted } from "../schema/sql-words.ts";
 
 /** The server refuses a statement with one of these rather than lock out writes. */
 const ONLINE = /\block = none\b|\balgorithm = (?:instant|nocopy)\b/;

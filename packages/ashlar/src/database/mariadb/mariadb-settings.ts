@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { type Optional, setting, settings } from "../../support/index.ts";
-import type { DialectSetup } from "../dialect.ts";
+import type { DialectSetup } from "../dialect/dialect.ts";
 import {
   ADDRESS_NAMES,
   type CompleteServerSettings,
@@ -9,7 +9,7 @@ import {
   replicaTimeoutMs,
   SERVER_SETTINGS,
   withServerDefaults,
-} from "../server-settings.ts";
+} from "../dialect/server-settings.ts";
 import {
   checkTls,
   type DatabaseTlsSettings,
@@ -18,7 +18,7 @@ import {
   TLS_SETTINGS,
   type TlsChoice,
   tlsOf,
-} from "../tls-settings.ts";
+} from "../dialect/tls-settings.ts";
 
 /** The settings of `mariadb`. */
 export interface MariadbSettings extends DatabaseServerSettings, DatabaseTlsSettings {

@@ -1,8 +1,8 @@
 import { type Compilable, type Expression, type InsertQueryBuilder, type SqlBool, sql } from "kysely";
 import { AshlarError, type MaybePromise } from "../../support/index.ts";
-import type { Row } from "../dialect.ts";
-import { queryTemplate } from "../parameters.ts";
-import type { QueryBuilder } from "../tables.ts";
+import type { Row } from "../dialect/dialect.ts";
+import { queryTemplate } from "../dialect/parameters.ts";
+import type { QueryBuilder } from "../dialect/tables.ts";
 import {
   type DeleteQuery,
   type InsertQuery,
@@ -11,7 +11,7 @@ import {
   type Write,
   type WriteScope,
   type Writes,
-} from "../writes.ts";
+} from "../dialect/writes.ts";
 import { lockingUpsert, selecting } from "./locking-upsert.ts";
 import { type TableKeys, tableKeys } from "./table-keys.ts";
 import "../errors.ts";

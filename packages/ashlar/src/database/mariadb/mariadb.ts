@@ -1,4 +1,4 @@
-import type { DialectSource } from "../dialect.ts";
+import type { DialectSource } from "../dialect/dialect.ts";
 import { MariadbDialect } from "./mariadb-dialect.ts";
 import { type MariadbSettings, readMariadbSettings } from "./mariadb-settings.ts";
 

@@ -1,5 +1,5 @@
 import { CompiledQuery } from "kysely";
-import type { WriteScope } from "../writes.ts";
+import type { WriteScope } from "../dialect/writes.ts";
 
 /** The unique keys of a table. */
 export interface TableKeys {

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ConnectionOptions } from "node:tls";
 import type { Pool, PoolClient } from "pg";
-import { ConnectionSlots } from "../connection-slots.ts";
-import type { ConnectionUsage, DialectSetup, Reservation } from "../dialect.ts";
+import { ConnectionSlots } from "../dialect/connection-slots.ts";
+import type { ConnectionUsage, DialectSetup, Reservation } from "../dialect/dialect.ts";
+import { tlsOptions } from "../dialect/tls-settings.ts";
 import { DatabaseError } from "../errors.ts";
-import { tlsOptions } from "../tls-settings.ts";
 import { PostgresConnection } from "./postgres-connection.ts";
 import { translatePostgresError, unreachableRemedy } from "./postgres-errors.ts";
 import { openPool } from "./postgres-pool.ts";

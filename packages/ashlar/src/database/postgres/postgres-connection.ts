@@ -1,9 +1,9 @@
 import type { CompiledQuery, QueryResult } from "kysely";
 import type { QueryResult as PgResult, PoolClient } from "pg";
 import { AshlarError } from "../../support/index.ts";
-import { isStorableText, kindOf } from "../column-names.ts";
-import { ColumnValueError } from "../column-value-error.ts";
-import type { ColumnValue, Observer, PhysicalConnection, Row } from "../dialect.ts";
+import { isStorableText, kindOf } from "../dialect/column-names.ts";
+import { ColumnValueError } from "../dialect/column-value-error.ts";
+import type { ColumnValue, Observer, PhysicalConnection, Row } from "../dialect/dialect.ts";
 import { DatabaseError } from "../errors.ts";
 import { afterFailure, IN_FAILED_TRANSACTION, isStatementError, translatePostgresError } from "./postgres-errors.ts";
 

@@ -1,4 +1,4 @@
-import type { Dialect } from "../dialect.ts";
+import type { Dialect } from "../dialect/dialect.ts";
 
 /** The tables of the schema that statements find. The rows of a partition are those of its table. */
 const TABLES = `pg_catalog.pg_class as t join pg_catalog.pg_namespace as n on n.oid = t.relnamespace

@@ -12,7 +12,7 @@ import {
   type SelectQueryBuilder,
   sql,
 } from "kysely";
-import { ColumnValueError } from "../column-value-error.ts";
+import { ColumnValueError } from "../dialect/column-value-error.ts";
 import type {
   ColumnTypes,
   ConnectionUsage,
@@ -27,10 +27,10 @@ import type {
   RowLock,
   TestDatabase,
   TransactionOptions,
-} from "../dialect.ts";
-import { returningWrites } from "../returning-writes.ts";
-import type { SchemaChange, SchemaRisk } from "../schema-risks/schema-change.ts";
-import type { Writes } from "../writes.ts";
+} from "../dialect/dialect.ts";
+import { returningWrites } from "../dialect/returning-writes.ts";
+import type { SchemaChange, SchemaRisk } from "../dialect/schema-change.ts";
+import type { Writes } from "../dialect/writes.ts";
 import { PostgresClients } from "./postgres-clients.ts";
 import { PostgresConnection } from "./postgres-connection.ts";
 import { POSTGRES_COPYING } from "./postgres-copying.ts";

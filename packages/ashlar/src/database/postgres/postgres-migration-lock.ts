@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { CompiledQuery } from "kysely";
 import { AshlarError } from "../../support/index.ts";
-import type { Executor, PhysicalConnection, Reservation } from "../dialect.ts";
+import type { Executor, PhysicalConnection, Reservation } from "../dialect/dialect.ts";
 import type { PostgresClients } from "./postgres-clients.ts";
 import "../errors.ts";
 

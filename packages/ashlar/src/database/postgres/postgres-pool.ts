@@ -1,8 +1,8 @@
 import type { ConnectionOptions } from "node:tls";
 import type * as Pg from "pg";
 import type { ClientBase, ClientConfig, Pool, PoolConfig } from "pg";
+import { withoutTls } from "../dialect/tls-settings.ts";
 import { optionalPackage } from "../optional-package.ts";
-import { withoutTls } from "../tls-settings.ts";
 import type { CompletePostgresSettings } from "./postgres-settings.ts";
 
 // Object identifiers of types, from the catalog pg_type.

@@ -1,6 +1,6 @@
-import { breakingRisk, GUIDE, isRequired, statement, unknownColumn } from "../schema-risks/breaking-changes.ts";
-import type { SchemaChange, SchemaRisk } from "../schema-risks/schema-change.ts";
-import { quoted } from "../schema-risks/sql-words.ts";
+import type { SchemaChange, SchemaRisk } from "../dialect/schema-change.ts";
+import { breakingRisk, GUIDE, isRequired, statement, unknownColumn } from "../schema/breaking-changes.ts";
+import { quoted } from "../schema/sql-words.ts";
 
 /** Adding a column with one of these computes or writes each row. A constant default, and `now()`, are stored once. */
 const REWRITING = /\bserial\b|\bbigserial\b|\bgenerated\b|\bdefault \(?\s*(?!now\b|current_)\w+ \(/;

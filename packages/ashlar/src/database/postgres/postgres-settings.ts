@@ -1,5 +1,5 @@
 import { flag, fromText, type Optional, setting, settings } from "../../support/index.ts";
-import type { DialectSetup } from "../dialect.ts";
+import type { DialectSetup } from "../dialect/dialect.ts";
 import {
   ADDRESS_NAMES,
   type CompleteServerSettings,
@@ -8,7 +8,7 @@ import {
   replicaTimeoutMs,
   SERVER_SETTINGS,
   withServerDefaults,
-} from "../server-settings.ts";
+} from "../dialect/server-settings.ts";
 import {
   checkTls,
   type DatabaseTlsSettings,
@@ -17,7 +17,7 @@ import {
   type TlsChoice,
   tlsOf,
   tlsOfVariable,
-} from "../tls-settings.ts";
+} from "../dialect/tls-settings.ts";
 
 /** The settings of `postgres`. */
 export interface PostgresSettings extends DatabaseServerSettings, DatabaseTlsSettings {

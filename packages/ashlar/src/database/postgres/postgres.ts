@@ -1,4 +1,4 @@
-import type { DialectSource } from "../dialect.ts";
+import type { DialectSource } from "../dialect/dialect.ts";
 import { PostgresDialect } from "./postgres-dialect.ts";
 import { type PostgresSettings, readPostgresSettings } from "./postgres-settings.ts";
 

@@ -1,4 +1,4 @@
-import type { Dialect } from "../dialect.ts";
+import type { Dialect } from "../dialect/dialect.ts";
 
 /** Tables that rows are stored in. The others are views, and virtual tables with the tables underneath them. */
 const TABLES = `pragma_table_list where schema = 'main' and type = 'table' and name not like 'sqlite\\_%' escape '\\'`;

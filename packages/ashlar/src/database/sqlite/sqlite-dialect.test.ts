@@ -7,8 +7,8 @@ import { DatabaseSync } from "node:sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { sql } from "kysely";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { Database } from "../database.ts";
-import type { DialectSetup } from "../dialect.ts";
+import { Database } from "../connections/database.ts";
+import type { DialectSetup } from "../dialect/dialect.ts";
 import { sqlite } from "./sqlite.ts";
 import { SqliteMigrationLock } from "./sqlite-migration-lock.ts";
 

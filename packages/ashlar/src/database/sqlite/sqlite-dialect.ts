@@ -21,13 +21,13 @@ import type {
   Reservation,
   TestDatabase,
   TransactionOptions,
-} from "../dialect.ts";
+} from "../dialect/dialect.ts";
+import { returningWrites } from "../dialect/returning-writes.ts";
+import type { SchemaChange, SchemaRisk } from "../dialect/schema-change.ts";
+import type { Writes } from "../dialect/writes.ts";
 import { ForeignKeyViolationError } from "../errors.ts";
-import { LockedExecutor } from "../locked-executor.ts";
+import { LockedExecutor } from "../executors/locked-executor.ts";
 import { Mutex } from "../mutex.ts";
-import { returningWrites } from "../returning-writes.ts";
-import type { SchemaChange, SchemaRisk } from "../schema-risks/schema-change.ts";
-import type { Writes } from "../writes.ts";
 import type { CompleteSqliteSettings } from "./sqlite.ts";
 import { SqliteConnection } from "./sqlite-connection.ts";
 import { SQLITE_COPYING } from "./sqlite-copying.ts";

@@ -1,5 +1,5 @@
-import { breakingRisk, isRequired, unknownColumn } from "../schema-risks/breaking-changes.ts";
-import type { SchemaChange, SchemaRisk } from "../schema-risks/schema-change.ts";
+import type { SchemaChange, SchemaRisk } from "../dialect/schema-change.ts";
+import { breakingRisk, isRequired, unknownColumn } from "../schema/breaking-changes.ts";
 
 const ONE_WRITER =
   "SQLite has one writer at a time, so every other write waits meanwhile, and fails after acquireTimeoutMs (E_DATABASE_BUSY). Reads go on.";

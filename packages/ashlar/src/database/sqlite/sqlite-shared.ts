@@ -1,8 +1,8 @@
 import type { CompiledQuery, QueryResult } from "kysely";
 import type { MaybePromise } from "../../support/index.ts";
-import type { ColumnValue, Executor, Observer, Row } from "../dialect.ts";
+import type { ColumnValue, Executor, Observer, Row } from "../dialect/dialect.ts";
 import type { DatabaseError } from "../errors.ts";
-import type { LockedExecutor } from "../locked-executor.ts";
+import type { LockedExecutor } from "../executors/locked-executor.ts";
 import type { CompleteSqliteSettings } from "./sqlite.ts";
 import { isBusy } from "./sqlite-busy.ts";
 import { SqliteConnection } from "./sqlite-connection.ts";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { ConfigurationError, fromText, integer, type Optional, setting, settings } from "../../support/index.ts";
-import type { DialectSetup, DialectSource } from "../dialect.ts";
+import type { DialectSetup, DialectSource } from "../dialect/dialect.ts";
 import { SqliteDialect } from "./sqlite-dialect.ts";
 import { IN_MEMORY, isInFolder } from "./sqlite-file.ts";
 

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { plain } from "../../../test/support/field-errors.ts";
-import type { Application } from "../../boot/application.ts";
-import { type ApplicationOptions, createApplication } from "../../boot/create-application.ts";
-import { createLogger } from "../../boot/create-logger.ts";
+import type { Application } from "../../boot/application/application.ts";
+import { type ApplicationOptions, createApplication } from "../../boot/application/create-application.ts";
+import { createLogger } from "../../boot/log/create-logger.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { Route } from "../../routing/index.ts";
 import { AshlarError, ValidationError } from "../../support/index.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { folderWith } from "../../../test/support/temporary-folder.ts";
-import { createApplication } from "../../boot/create-application.ts";
+import { createApplication } from "../../boot/application/create-application.ts";
 import { setClock } from "../../support/index.ts";
 import { FileList } from "./file-list.ts";
 import { staticFiles } from "./static-files.ts";

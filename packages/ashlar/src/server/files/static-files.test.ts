@@ -6,7 +6,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { toNodeHandler } from "srvx/node";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { createApplication } from "../../boot/create-application.ts";
+import { createApplication } from "../../boot/application/create-application.ts";
 import type { StaticFiles } from "../../kernel/dispatcher.ts";
 import { Route } from "../../routing/index.ts";
 import { staticFiles } from "./static-files.ts";

@@ -52,7 +52,7 @@ async function allSections(): Promise<Key[][]> {
   for (const name of ["api", "auth", "database", "index", "mail", "metrics", "security", "session", "throttle"]) {
     await import(`../../../src/public/${name}.ts`);
   }
-  const { readApplicationSettings } = await import("../../../src/boot/settings.ts");
+  const { readApplicationSettings } = await import("../../../src/boot/environment/settings.ts");
   const { readThrottleSettings } = await import("../../../src/throttle/settings.ts");
   await import("../../../src/auth/web/web-guard-settings.ts");
   // These two make their schema when they are called.

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { subjectOf } from "../../../../test/support/subject.ts";
 import { driverSecretFindings } from "./driver-secrets.ts";
 
-const ENVIRONMENT = pathToFileURL(join(import.meta.dirname, "../../../boot/environment.ts")).href;
+const ENVIRONMENT = pathToFileURL(join(import.meta.dirname, "../../../boot/environment/environment.ts")).href;
 
 /** The findings about an application whose `config/api.ts` has these drivers. */
 async function findingsOf(drivers: string, env = ""): Promise<string[]> {

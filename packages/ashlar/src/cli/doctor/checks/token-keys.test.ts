@@ -10,7 +10,7 @@ import { API } from "./api.ts";
 import { SECRETS } from "./secrets.ts";
 import { tokenKeyFindings } from "./token-keys.ts";
 
-const ENVIRONMENT = pathToFileURL(join(import.meta.dirname, "../../../boot/environment.ts")).href;
+const ENVIRONMENT = pathToFileURL(join(import.meta.dirname, "../../../boot/environment/environment.ts")).href;
 const pem = (key: KeyObject) => key.export({ type: "pkcs8", format: "pem" }).toString();
 const [EC, OTHER] = [
   pem(generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey),

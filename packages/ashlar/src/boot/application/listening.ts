@@ -1,0 +1,150 @@
+import { type OriginHeaders, UNIX_PEER } from "../../http/index.ts";
+import { busyPages } from "../../kernel/index.ts";
+import {
+  type ApplicationServer,
+  type ConnectionSource,
+  type RequestHandler,
+  type RunningServer,
+  startServer,
+} from "../../server/index.ts";
+import { AshlarError, ConfigurationError, RUNTIME } from "../../support/index.ts";
+import { MemoryRelease } from "../process/memory-release.ts";
+import { endWithProcess } from "../process/process-end.ts";
+import type { Application } from "./application.ts";
+import type { StatsCollector } from "./application-stats.ts";
+import type { Providers } from "./providers.ts";
+
+/** What the server of an application is built on, and other runtimes imitate. */
+const LISTENING_ELSEWHERE =
+  "listen() needs Node.js for its limits on slow clients and on the load of the process, and for several workers: here, " +
+  "they may not hold. Pass application.fetch to the runtime's own server, as the guide about other frameworks shows.";
+
+/** Where and how an application listens. */
+export interface ListenOptions {
+  /** The port; `0` takes any free one. Default: the configured one (`PORT`, 3000). */
+  readonly port?: number;
+  /** The address; default: the configured one (`HOST`), else loopback in development and all addresses otherwise. */
+  readonly hostname?: string;
+  /**
+   * Whether the application ends with its process, which is the default: SIGTERM, SIGINT and SIGHUP shut it down and exit
+   * with 0, or with 1 if something had to be cut off; an unhandled error (a promise that was not awaited, an exception in
+   * a timer) is logged as `fatal` with the id of its request, shuts the application down, and exits with 1. With `false`,
+   * both are up to you.
+   */
+  readonly handleSignals?: boolean;
+  /** @internal The process that accepts the connections for this one, and tells it when to end. */
+  readonly source?: ConnectionSource;
+  /** @internal The descriptor of a socket that another program has opened. */
+  readonly fd?: number;
+  /** @internal Whether the caller tells where the application listens, so that the log doesn't. */
+  readonly isAnnounced?: boolean;
+}
+
+/** The dependencies of {@link Listening}. */
+export interface ListeningDependencies {
+  readonly application: Application;
+  /** Handles the requests. */
+  readonly handler: RequestHandler;
+  /** What pages of other origins may read of an overloaded server's refusals. */
+  readonly origins: () => OriginHeaders;
+  readonly providers: Providers;
+  readonly stats: StatsCollector;
+}
+
+/** The application's own servers: what starts along with one, and how it ends with its process. */
+export class Listening {
+  readonly #servers = new Set<ApplicationServer>();
+  readonly #dependencies: ListeningDependencies;
+  readonly #signalHandlers: (() => void)[] = [];
+  #memory: MemoryRelease | null = null;
+
+  constructor(dependencies: ListeningDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Those that were started. */
+  get servers(): ReadonlySet<ApplicationServer> {
+    return this.#servers;
+  }
+
+  /** The address of the first server; `null` before there is one. */
+  get url(): string | null {
+    const [running] = this.#servers;
+    return running?.url ?? null;
+  }
+
+  /** See {@link Application.listen}. */
+  async start(options: ListenOptions): Promise<RunningServer> {
+    const { application, handler, origins, providers, stats } = this.#dependencies;
+    const { dailyPrune, environment, logger, settings } = application;
+    if (application.isInspected) {
+      const remedy = "Replace the call of listen() in app.ts with: export default application;";
+      throw new AshlarError("E_COMMAND", `A command that looks at the application must not start it. ${remedy}`);
+    }
+    if (RUNTIME !== "node") logger.warn(LISTENING_ELSEWHERE);
+    const { server, trustedProxies } = settings;
+    const { port = server.port, hostname = server.hostname, source = null } = options;
+    // What a caller asks for counts more, and a socket that was opened for this process is there only once.
+    const isAsked = options.port !== undefined;
+    const socket = isAsked ? null : server.socket;
+    const fd = options.fd ?? (isAsked || this.#servers.size > 0 ? null : server.fd);
+    const refused = () => stats.errors.count({ code: "E_OVERLOADED" });
+    const { basePath } = settings;
+    const pages = busyPages(application.messages);
+    const serving = { isLocal: environment === "development", source, origins: origins(), pages, refused, basePath };
+    const running = await startServer(
+      handler,
+      { ...server, port, hostname, socket, fd },
+      trustedProxies,
+      logger,
+      serving,
+    );
+    this.#servers.add(running);
+    if (running.socket !== null) await this.#requireProxy(running, running.socket);
+    stats.eventLoop.start();
+    if (server.releasesMemory && RUNTIME === "node") {
+      this.#memory ??= new MemoryRelease(logger);
+      this.#memory.start();
+    }
+    void application.bodies.folder.removeLeftovers();
+    await providers.listening(running.port);
+    if (providers.canPrune) dailyPrune.start();
+    if (!options.isAnnounced) this.#logAddress(running);
+    if (options.handleSignals ?? true) {
+      const { shutdownTimeoutSeconds: timeoutSeconds, drainSeconds } = server;
+      const shutdown = async (drains: boolean) => Object.keys(await application.stop({ drains })).length === 0;
+      const ending = { logger, timeoutSeconds, drainSeconds, shutdown };
+      this.#signalHandlers.push(endWithProcess(ending, source === null));
+    }
+    return running;
+  }
+
+  /** Leaves the signals of the process to others, and its memory to V8. */
+  closed(): void {
+    this.#memory?.stop();
+    for (const forget of this.#signalHandlers) forget();
+  }
+
+  /** Behind a unix socket or a pipe, only a proxy knows the clients' addresses. */
+  async #requireProxy(running: ApplicationServer, socket: string): Promise<void> {
+    const { environment, settings } = this.#dependencies.application;
+    const { trustedProxies, clientAddress } = settings;
+    if (environment !== "production" || clientAddress === "unknown" || trustedProxies.trusts(UNIX_PEER)) return;
+    this.#servers.delete(running);
+    await running.close(0);
+    throw new ConfigurationError(
+      "APP.trustedProxies or TRUSTED_PROXIES",
+      `doesn't name the proxy in front of the socket ${socket}, so the address of every client would be unknown, and no ` +
+        "limit by address could work.",
+      "Set TRUSTED_PROXIES=unix, and have the proxy set X-Forwarded-For.",
+    );
+  }
+
+  #logAddress({ url, socket }: RunningServer): void {
+    const { environment, logger, settings } = this.#dependencies.application;
+    const line = `${settings.name} is listening on ${socket ?? url}`;
+    // Log readers expect the address as a member; for people, the line has it already.
+    if (environment === "production") logger.info(socket === null ? { url } : { socket }, line);
+    else if (environment === "development") logger.info(line);
+  }
+}

@@ -1,0 +1,135 @@
+import { runFor } from "../../kernel/index.ts";
+import type { SetupProblems } from "../../support/index.ts";
+import { OutOfTimeError, within } from "../process/within.ts";
+import type { Application } from "./application.ts";
+import { Provider, type ProviderClass } from "./provider.ts";
+import type { ReadinessCheck } from "./readiness.ts";
+
+/** How long a provider may take to shut down if no time is left, in seconds: enough for what it does without waiting. */
+const LAST_MOMENT_SECONDS = 0.05;
+
+/** The providers of an application, in the order in which they start. */
+export class Providers {
+  readonly #application: Application;
+  readonly #registered: Provider[] = [];
+  /** Those that have booted successfully. */
+  readonly #booted = new Set<Provider>();
+
+  constructor(application: Application) {
+    this.#application = application;
+  }
+
+  /**
+   * Creates the providers, and makes each bind its services.
+   *
+   * @param problems collects what is wrong with each of them
+   */
+  async register(classes: readonly ProviderClass[], problems: SetupProblems): Promise<void> {
+    for (const providerClass of classes) {
+      this.#application.container.boundBy(providerClass.name);
+      await problems.run(async () => {
+        const provider = new providerClass(this.#application);
+        await provider.register();
+        this.#registered.push(provider);
+      }, providerClass.name);
+    }
+  }
+
+  /**
+   * Makes each use the services.
+   *
+   * @param problems collects what is wrong with each of them
+   */
+  async boot(problems: SetupProblems): Promise<void> {
+    const { container } = this.#application;
+    for (const provider of this.#registered) {
+      const { name } = provider.constructor;
+      container.boundBy(name);
+      await problems.run(async () => {
+        await provider.boot();
+        this.#booted.add(provider);
+      }, name);
+    }
+    container.boundBy("the application");
+  }
+
+  /**
+   * Makes each check what can only be checked once all have booted.
+   *
+   * @param problems collects what is wrong with each of them
+   */
+  async ready(problems: SetupProblems): Promise<void> {
+    for (const provider of this.#booted) await problems.run(() => provider.ready());
+  }
+
+  /** Makes each start what only a server does. */
+  async listening(port: number): Promise<void> {
+    for (const provider of this.#registered) await provider.listening(port);
+  }
+
+  /** What they check before the application counts as ready. */
+  get checks(): readonly ReadinessCheck[] {
+    const checking = this.#registered.filter((provider) => provider.check !== Provider.prototype.check);
+    return checking.map((provider) => ({
+      name: nameOf(provider),
+      failsReadiness: provider.failsReadiness,
+      run: () => runFor(this.#application, () => provider.check()),
+    }));
+  }
+
+  /** Whether any of them has something to prune. */
+  get canPrune(): boolean {
+    return this.#registered.some((provider) => provider.prune !== Provider.prototype.prune);
+  }
+
+  /** See {@link Application.prune}. */
+  async prune(signal?: AbortSignal): Promise<Record<string, number>> {
+    const pruned: Record<string, number> = {};
+    const errors: unknown[] = [];
+    for (const provider of this.#registered) {
+      if (signal?.aborted === true) break;
+      try {
+        Object.assign(pruned, await runFor(this.#application, () => provider.prune(signal)));
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 1) throw new AggregateError(errors, "Several providers could not delete what has expired.");
+    if (errors.length === 1) throw errors[0];
+    return pruned;
+  }
+
+  /**
+   * Shuts them down, the last one first. Failures are logged.
+   *
+   * @param secondsLeft returns how long they may still take together. Once that is 0, those that remain are told, and get
+   * no more than a moment.
+   * @returns what they had to cut off, by kind
+   */
+  async shutdown(secondsLeft: () => number): Promise<Readonly<Record<string, number>>> {
+    const cutOff: Record<string, number> = {};
+    const add = (counts: Readonly<Record<string, number>>): void => {
+      for (const [kind, count] of Object.entries(counts)) cutOff[kind] = (cutOff[kind] ?? 0) + count;
+    };
+    for (const provider of this.#registered.toReversed()) {
+      const seconds = Math.max(secondsLeft(), LAST_MOMENT_SECONDS);
+      try {
+        const counts = await within(seconds, provider.shutdown(seconds));
+        if (counts !== undefined) add(counts);
+      } catch (error) {
+        // A provider that did not boot may have nothing to shut down. The failure of the boot is the one to fix.
+        const level = this.#booted.has(provider) ? "error" : "debug";
+        const line = { err: error, provider: provider.constructor.name };
+        this.#application.logger[level](line, "A provider could not be shut down.");
+        if (error instanceof OutOfTimeError) add({ providers: 1 });
+      }
+    }
+    return cutOff;
+  }
+}
+
+/** The name of a provider's check: `database` for `DatabaseProvider`. */
+function nameOf({ constructor: { name } }: Provider): string {
+  const short = name.replace(/Provider$/, "") || name;
+  return short.charAt(0).toLowerCase() + short.slice(1);
+}

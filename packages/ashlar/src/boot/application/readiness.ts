@@ -1,0 +1,104 @@
+import { type Logger, outsideRequests } from "../../kernel/index.ts";
+import type { MaybePromise } from "../../support/index.ts";
+import { OutOfTimeError, within } from "../process/within.ts";
+
+/** Something that requests need. */
+export interface ReadinessCheck {
+  /** Its name in the log and in the details: `database`. */
+  readonly name: string;
+  /** Whether the application is not ready while it fails; default: `true`. */
+  readonly failsReadiness?: boolean;
+  /** Throws, or rejects, if it can't be used. */
+  readonly run: () => MaybePromise<void>;
+}
+
+/** The result of one check. `timeout`: it took too long. */
+export type CheckResult = "ok" | "failed" | "timeout";
+
+/** The results of all checks, by their names. */
+export type CheckResults = Readonly<Record<string, CheckResult>>;
+
+/** How long a check may take, in seconds. Load balancers usually wait that long, or a little longer. */
+const CHECK_SECONDS = 2;
+/** How long one may take that doesn't decide whether the application is ready: the load balancer waits for it as well. */
+const OTHER_CHECK_SECONDS = 1;
+/** How long results are used again, so that many who ask cost no more than one. */
+const SHARED_MS = 1000;
+
+/** Runs the checks that `/ready` depends on, for everyone who asks at about the same time, and logs when results change. */
+export class Readiness {
+  readonly #checks: readonly ReadinessCheck[];
+  readonly #logger: Logger;
+  /** The latest results, or those on their way. */
+  #results: Promise<CheckResults> | null = null;
+  #askedAt = 0;
+  /** Checks that have not ended, by their names: one that hangs is not started again. */
+  readonly #running = new Map<string, Promise<void>>();
+  /** The names of those that failed, as it was logged last. */
+  #failing = "";
+
+  constructor(checks: readonly ReadinessCheck[], logger: Logger) {
+    this.#checks = checks;
+    this.#logger = logger;
+  }
+
+  /** The results, at most a second old. It never rejects. */
+  results(): Promise<CheckResults> {
+    const now = performance.now();
+    if (this.#results === null || now - this.#askedAt >= SHARED_MS) {
+      this.#askedAt = now;
+      this.#results = this.#run();
+    }
+    return this.#results;
+  }
+
+  /** Whether all checks pass that the application is not ready without. */
+  isReady(results: CheckResults): boolean {
+    return this.#checks.every(({ name, failsReadiness = true }) => !failsReadiness || (results[name] ?? "ok") === "ok");
+  }
+
+  async #run(): Promise<CheckResults> {
+    const errors: Record<string, unknown> = {};
+    const results = await Promise.all(
+      this.#checks.map(async (check): Promise<readonly [string, CheckResult]> => {
+        const { name, failsReadiness = true } = check;
+        try {
+          await within(failsReadiness ? CHECK_SECONDS : OTHER_CHECK_SECONDS, this.#start(check));
+          return [name, "ok"];
+        } catch (error) {
+          errors[name] = error;
+          return [name, error instanceof OutOfTimeError ? "timeout" : "failed"];
+        }
+      }),
+    );
+    const all = Object.freeze(Object.fromEntries(results));
+    this.#report(errors, this.isReady(all));
+    return all;
+  }
+
+  #start({ name, run }: ReadinessCheck): Promise<void> {
+    const running = this.#running.get(name);
+    if (running !== undefined) return running;
+    // As part of the request that asks, a check would be refused with the others that the pool of a database has no room for: a
+    // busy instance would be taken for one that is away, and its load go to the next one.
+    const started = outsideRequests(() => Promise.resolve().then(run)).finally(() => this.#running.delete(name));
+    this.#running.set(name, started);
+    // It may fail after it was given up.
+    started.catch(() => {});
+    return started;
+  }
+
+  /** One line when it changes, not one for each request. */
+  #report(errors: Readonly<Record<string, unknown>>, isReady: boolean): void {
+    const names = Object.keys(errors).toSorted();
+    const failing = names.join(", ");
+    if (failing === this.#failing) return;
+    this.#failing = failing;
+    if (failing === "") this.#logger.info("The application is ready again: all checks pass.");
+    else {
+      const line = { err: errors[names[0]!], checks: names };
+      const meaning = isReady ? "The application goes on serving" : "The application is not ready for requests";
+      this.#logger.warn(line, `${meaning}. These checks fail: ${failing}.`);
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import type { HeldBodies } from "../../http/index.ts";
+import type { Background, Logger } from "../../kernel/index.ts";
+import { type ApplicationServer, STILL_COMING } from "../../server/index.ts";
+import { counted } from "../../support/index.ts";
+import { within } from "../process/within.ts";
+import type { DailyPrune } from "./daily-prune.ts";
+import type { Providers } from "./providers.ts";
+
+/** What a shutdown had no time for, by kind: `{ requests: 2, jobs: 1 }`. Empty if everything was finished. */
+export type CutOff = Readonly<Record<string, number>>;
+
+/** The dependencies of a {@link Shutdown}. */
+export interface ShutdownDependencies {
+  readonly servers: ReadonlySet<ApplicationServer>;
+  readonly background: Background;
+  readonly bodies: HeldBodies;
+  readonly dailyPrune: DailyPrune;
+  readonly providers: Providers;
+  readonly logger: Logger;
+  readonly settings: { readonly drainSeconds: number; readonly shutdownTimeoutSeconds: number };
+  /** Called once the servers are closed: no request is to be handled any more. */
+  readonly closed: () => void;
+}
+
+/** How an application is to end. */
+export interface ShutdownOptions {
+  /** Whether to go on serving for `drainSeconds` first, if it listens. */
+  readonly drains: boolean;
+  /** The time that is left, in seconds, if it is less than `shutdownTimeoutSeconds`. */
+  readonly withinSeconds?: number;
+}
+
+/** What of the time pending requests may use, and then background jobs; the rest is for the providers. */
+const REQUESTS_SHARE = 0.8;
+const JOBS_SHARE = 0.9;
+
+/** How an application ends: it drains, then finishes what is pending until one deadline, and reports what it cut off. */
+export class Shutdown {
+  readonly #dependencies: ShutdownDependencies;
+  #drainingSince: number | null = null;
+  #isLeaving = false;
+
+  constructor(dependencies: ShutdownDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Whether it has begun. */
+  get isDraining(): boolean {
+    return this.#drainingSince !== null;
+  }
+
+  /** Whether the address will stop responding, so that no one should send further requests to it. */
+  get isLeaving(): boolean {
+    return this.#isLeaving;
+  }
+
+  /**
+   * Makes connections close after their next response, while everything is still served: a proxy then closes the
+   * connections that it keeps, instead of sending a request on one that is being closed.
+   *
+   * @param isReplaced whether another process goes on serving the same address
+   */
+  drain(isReplaced = false): void {
+    this.#isLeaving ||= !isReplaced;
+    if (this.#drainingSince !== null) return;
+    this.#drainingSince = performance.now();
+    for (const server of this.#dependencies.servers) server.drain();
+  }
+
+  /** Ends the application. It never rejects; failures are logged. */
+  async run({ drains, withinSeconds = Number.POSITIVE_INFINITY }: ShutdownOptions): Promise<CutOff> {
+    const { servers, background, bodies, dailyPrune, providers, logger, settings, closed } = this.#dependencies;
+    const hasServed = servers.size > 0;
+    this.drain(this.isDraining && !this.#isLeaving);
+    if (drains && hasServed) await this.#drained();
+    const seconds = Math.min(settings.shutdownTimeoutSeconds, withinSeconds);
+    const endsAt = performance.now() + seconds * 1000;
+    const left = (share = 1): number => Math.max(0, (endsAt - performance.now()) / 1000 - seconds * (1 - share));
+    const pruned = dailyPrune.stop();
+    const cut: Record<string, number> = { requests: 0, connections: 0 };
+    for (const { requests, connections, isQuiet } of await Promise.all(
+      [...servers].map((one) => one.end(left(REQUESTS_SHARE))),
+    )) {
+      cut.requests! += requests;
+      cut.connections! += connections;
+      if (!isQuiet) logger.warn(STILL_COMING);
+    }
+    closed();
+    await within(left(JOBS_SHARE), background.settled()).catch(() => {
+      cut.jobs = background.pending;
+    });
+    await within(left(JOBS_SHARE), pruned).catch((error: unknown) => {
+      logger.error({ err: error }, "Expired data was not deleted in time.");
+    });
+    Object.assign(cut, await providers.shutdown(() => left()));
+    await bodies.close();
+    const cutOff = Object.fromEntries(Object.entries(cut).filter(([, count]) => count > 0));
+    if (Object.keys(cutOff).length > 0) logger.error({ cutOff }, sentenceOf(cutOff, seconds));
+    return cutOff;
+  }
+
+  async #drained(): Promise<void> {
+    const waited = performance.now() - this.#drainingSince!;
+    const rest = this.#dependencies.settings.drainSeconds * 1000 - waited;
+    if (rest > 0) await new Promise((resolve) => setTimeout(resolve, rest));
+  }
+}
+
+function sentenceOf(cutOff: CutOff, seconds: number): string {
+  const parts = Object.entries(cutOff).map(([kind, count]) => counted(count, kind.replace(/s$/, "")));
+  return `The shutdown could not finish everything in ${counted(seconds, "second")}. It cut off: ${parts.join(", ")}.`;
+}

@@ -1,0 +1,29 @@
+import type { Logger } from "../../kernel/index.ts";
+import { type EnvironmentVariables, isLoopbackHost } from "../../support/index.ts";
+import type { CompleteApplicationSettings } from "./settings.ts";
+
+/**
+ * Logs what leaves connections of an application in production without protection: an `APP_URL` that is not https, unless
+ * its host is loopback, and TLS certificates that are not verified.
+ */
+export function warnOfUnsafeEnvironment(
+  { environment, url }: CompleteApplicationSettings,
+  variables: EnvironmentVariables,
+  logger: Logger,
+): void {
+  if (environment !== "production") return;
+  if (url?.startsWith("http:") && !isLoopbackHost(new URL(url).hostname)) {
+    logger.warn(
+      `APP_URL is ${url}, so cookies are sent over unencrypted connections too: they have neither Secure nor the prefix ` +
+        "__Host-. Serve the application over https, by a proxy or otherwise, and set APP_URL to its https address.",
+    );
+  }
+  // Node verifies certificates unless the variable is exactly this.
+  if (variables.NODE_TLS_REJECT_UNAUTHORIZED === "0") {
+    logger.warn(
+      "NODE_TLS_REJECT_UNAUTHORIZED is 0, so certificates are not verified: anyone on the network can read and change what " +
+        "the application exchanges with other services by fetch() or node:https. Remove it. If a certificate is " +
+        "signed by your own authority, set NODE_EXTRA_CA_CERTS to that authority's certificate.",
+    );
+  }
+}

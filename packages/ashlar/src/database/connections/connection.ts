@@ -1,0 +1,464 @@
+import { type Compilable, CompiledQuery, type Transaction } from "kysely";
+import { AshlarError, type MaybePromise } from "../../support/index.ts";
+import type {
+  ColumnValue,
+  ConnectionUsage,
+  Dialect,
+  Executor,
+  Observer,
+  ReplicaUsage,
+  Row,
+  TransactionOptions,
+} from "../dialect/dialect.ts";
+import { type PreparedStatement, queryTemplate } from "../dialect/parameters.ts";
+import type { QueryBuilder, Tables } from "../dialect/tables.ts";
+import {
+  type DeleteQuery,
+  type InsertQuery,
+  type UpsertQuery,
+  type UpsertRowsQuery,
+  upsertEach,
+  type Write,
+  type WriteScope,
+} from "../dialect/writes.ts";
+import { LongTransactions, type ReportLongTransaction } from "../executors/long-transactions.ts";
+import { ReplicaReads, type ReportReplica } from "../executors/replica-reads.ts";
+import { RetryingExecutor } from "../executors/retries.ts";
+import type { RollbackLog } from "../executors/rollback-log.ts";
+import { type Scopes, scopedKysely } from "../executors/scoped-kysely.ts";
+import { type ReportCaughtFailure, type ReportFailedWork, Transactions } from "../executors/transactions.ts";
+import type { IgnoredAttributes } from "./ignored-attributes.ts";
+import "../errors.ts";
+
+/** What {@link Connection.onQuery} reports about a statement. Values are left out: they may be secrets. */
+export interface QueryEvent {
+  /** The connection's name in `config/database.ts`. */
+  readonly connection: string;
+  readonly sql: string;
+}
+
+/**
+ * A database that the application is connected to.
+ *
+ * A query belongs to the transaction in whose function it was issued, however deep in the calls, without anything being
+ * passed along; all others run outside of it.
+ */
+export class Connection {
+  /** The connection's name in `config/database.ts`. */
+  readonly name: string;
+  /** Everything that differs from one database to the next. */
+  readonly dialect: Dialect;
+  /** Kysely on this connection. */
+  readonly kysely: QueryBuilder;
+  /**
+   * Learns which attributes the models on this connection ignore; `null` unless they are reported.
+   *
+   * @internal
+   */
+  ignoredAttributes: IgnoredAttributes | null = null;
+  readonly #observer: Observer;
+  readonly #transactions: Transactions;
+  readonly #replicas: ReplicaReads | null;
+  readonly #listeners = new Set<(query: QueryEvent) => void>();
+  readonly #main: Connection | null;
+  /** By their names. */
+  readonly #beside = new Map<string, Connection>();
+
+  /**
+   * Connections are created by `Database`.
+   *
+   * @param main the connection that this one is {@link beside}; `null`: none
+   */
+  constructor(name: string, makeDialect: (observer: Observer) => Dialect, main: Connection | null = null) {
+    this.name = name;
+    this.#main = main;
+    this.#observer = { notify: null };
+    this.dialect = makeDialect(this.#observer);
+    const shared = new RetryingExecutor(this.dialect.shared);
+    const { replicas = null } = this.dialect;
+    this.#replicas = replicas === null ? null : new ReplicaReads(shared, replicas);
+    this.#transactions = new Transactions(this.dialect, name, this.#replicas ?? shared);
+    this.#observe();
+    this.kysely = this.guardedKysely(() => {});
+  }
+
+  /** Whether the caller is inside a transaction on this connection. */
+  get inTransaction(): boolean {
+    return this.#transactions.depth > 0;
+  }
+
+  /**
+   * Runs a function in a transaction: commits when it returns, and rolls back when it throws.
+   *
+   * Inside another transaction on this connection it is a nested one, which can fail on its own: the error of a
+   * statement may be caught around it. If it is caught inside, for example after `E_UNIQUE_VIOLATION`, SQLite
+   * continues, but PostgreSQL refuses every further statement and the commit. Keep transactions short: on SQLite,
+   * everything else that writes waits in the meantime, for at most `acquireTimeoutMs`.
+   *
+   * @param task every query in it, including those of models, is part of the transaction
+   * @returns what the function returns
+   * @throws what the function throws; `E_OVERLOADED` if no connection became free in time; `E_DATABASE` if the database
+   * cannot commit, or if a statement failed before and PostgreSQL refuses the next one
+   */
+  transaction<T>(task: (trx: Transaction<Tables>) => MaybePromise<T>, options: TransactionOptions = {}): Promise<T> {
+    return this.#transactions.transaction(task, options);
+  }
+
+  /**
+   * Runs work once every transaction that the caller is in has committed, on this connection and on others, and never if
+   * one of them is rolled back. A nested transaction that is rolled back takes its work with it. Outside of transactions,
+   * it runs at once.
+   *
+   * It is for what a rollback cannot take back: a call of another service, a job for a queue, a file. Events, mails and
+   * cookies wait for the commit by themselves.
+   *
+   * ```ts
+   * await database.transaction(async () => {
+   *   const order = await Order.create({ user_id: user.id });
+   *   void database.afterCommit(() => application.logger.info({ order: order.id }, "A new order."));
+   * });
+   * ```
+   *
+   * The work runs outside of the transaction, whose `transaction()` resolves when the work is done. It is in memory: if
+   * the process is killed between commit and work, the work is lost. If it throws, that is logged, because the
+   * transaction can no longer fail; other work still runs.
+   *
+   * @returns resolves when the work is done, in a transaction at once; never rejects
+   */
+  afterCommit(work: () => MaybePromise<void>): Promise<void> {
+    return this.#transactions.afterCommit(work);
+  }
+
+  /**
+   * Runs a function whose queries all use the same connection of the pool, without a transaction.
+   *
+   * @returns what the function returns
+   * @throws what the function throws; `E_OVERLOADED` if no connection became free in time
+   */
+  reserved<T>(task: () => MaybePromise<T>): Promise<T> {
+    return this.#transactions.reserved(task);
+  }
+
+  /**
+   * The first row of a statement with one parameter: the fastest way to a row, for compiled statements.
+   *
+   * @internal
+   */
+  first(sql: string, value: ColumnValue): MaybePromise<Row | undefined> {
+    return this.#transactions.executor.first(sql, value);
+  }
+
+  /**
+   * The rows that a compiled statement returns.
+   *
+   * @internal
+   */
+  rows(sql: string, values: readonly ColumnValue[]): MaybePromise<Row[]> {
+    const done = this.#transactions.executor.execute(CompiledQuery.raw(sql, [...values]));
+    return done instanceof Promise ? done.then(({ rows }) => rows) : done.rows;
+  }
+
+  /**
+   * Compiles a query once, to be run with values for its parameters.
+   *
+   * @internal
+   */
+  prepare(query: Compilable): PreparedStatement {
+    const template = queryTemplate(query);
+    return (values) => {
+      const done = this.#transactions.executor.execute(template(values));
+      return done instanceof Promise ? done.then(({ rows }) => rows) : done.rows;
+    };
+  }
+
+  /**
+   * Prepares an insert that returns its row, or that has a condition; see `Writes`.
+   *
+   * @internal
+   */
+  prepareInsert(query: InsertQuery): PreparedStatement {
+    return this.#prepared(this.dialect.writes.insert(this.kysely, query));
+  }
+
+  /**
+   * Prepares an insert that updates the row with the same key if there is one; see `Writes`.
+   *
+   * @internal
+   */
+  prepareUpsert(query: UpsertQuery): PreparedStatement {
+    return this.#prepared(this.dialect.writes.upsert(this.kysely, query));
+  }
+
+  /**
+   * Prepares an upsert of several rows, with one statement if the dialect can; see `Writes`.
+   *
+   * @internal
+   */
+  prepareUpsertRows(query: UpsertRowsQuery): PreparedStatement {
+    const { writes } = this.dialect;
+    return this.#prepared(
+      writes.upsertRows?.(this.kysely, query) ?? upsertEach(writes.upsert.bind(writes), this.kysely, query),
+    );
+  }
+
+  /**
+   * Prepares a deletion that returns its rows; see `Writes`.
+   *
+   * @internal
+   */
+  prepareDelete(query: DeleteQuery): PreparedStatement {
+    return this.#prepared(this.dialect.writes.delete(this.kysely, query));
+  }
+
+  /**
+   * Whether it has read replicas.
+   *
+   * @internal
+   */
+  get hasReplicas(): boolean {
+    return this.#replicas !== null;
+  }
+
+  /**
+   * Keeps tables on the primary; see `Database.keepOnPrimary`.
+   *
+   * @internal
+   */
+  keepOnPrimary(tables: readonly string[]): void {
+    // Replicas are told of statements on any of its pools.
+    if (this.#main === null) this.#replicas?.keepOnPrimary(tables);
+    else this.#main.keepOnPrimary(tables);
+  }
+
+  /**
+   * How its read replicas are; `null` if it has none.
+   *
+   * @internal
+   */
+  replicaUsage(): ReplicaUsage | null {
+    return this.#replicas?.usage() ?? null;
+  }
+
+  /**
+   * Reports read replicas that go or are late, and that come back.
+   *
+   * @internal
+   */
+  onReplica(report: ReportReplica): void {
+    if (this.#replicas !== null) this.#replicas.report = report;
+  }
+
+  /** Calls a listener before each statement. Call the returned function to remove it. */
+  onQuery(listener: (query: QueryEvent) => void): () => void {
+    this.#listeners.add(listener);
+    this.#observe();
+    return () => {
+      this.#listeners.delete(listener);
+      this.#observe();
+    };
+  }
+
+  /**
+   * Reports transactions that are open for more than 200 ms: the location of each call, as `file:line`, once.
+   *
+   * It makes calls slightly more expensive, and is meant for development.
+   */
+  onLongTransaction(report: ReportLongTransaction): void {
+    this.#transactions.longTransactions = new LongTransactions(report);
+  }
+
+  /**
+   * Reports transactions that commit after a statement in them failed, which SQLite allows and PostgreSQL does not. The
+   * report comes before the commit, with the error of the latest such statement.
+   */
+  onCaughtFailure(report: ReportCaughtFailure): void {
+    this.#transactions.reportCaughtFailure = report;
+  }
+
+  /**
+   * Reports errors of work that ran after a commit. Without this, they are unhandled.
+   *
+   * @internal
+   */
+  onFailedWork(report: ReportFailedWork): void {
+    this.#transactions.reportFailedWork = report;
+  }
+
+  /**
+   * Reports the path of the database file if it did not exist and connecting created it.
+   *
+   * @internal
+   */
+  onCreated(report: (path: string) => void): void {
+    this.#observer.created = report;
+  }
+
+  /**
+   * A connection to the same database with a pool of its own, which is closed with this one. Its statements are reported as
+   * this one's, and it takes no part in this one's transactions. The same connection if the database has no pools.
+   *
+   * @param purpose what it is for, which its name ends with: `main:limits`
+   * @param poolSize the maximum number of its connections
+   * @internal
+   */
+  beside(purpose: string, poolSize: number): Connection {
+    const { dialect } = this;
+    const name = `${this.name}:${purpose}`;
+    const made = this.#beside.get(name);
+    if (made !== undefined || dialect.beside === undefined) return made ?? this;
+    const connection = new Connection(name, () => dialect.beside!(poolSize, this.#observer), this);
+    this.#beside.set(name, connection);
+    return connection;
+  }
+
+  /**
+   * How much of its pools is in use, by their names: its own, and those {@link beside} it. Empty if the driver can't tell.
+   *
+   * @internal
+   */
+  usage(): [name: string, ConnectionUsage][] {
+    return [this, ...this.#beside.values()].flatMap(({ name, dialect }) => {
+      const used = dialect.usage?.();
+      return used === undefined ? [] : [[name, used]];
+    });
+  }
+
+  /**
+   * Connects now instead of on the first query.
+   *
+   * @throws `E_DATABASE_UNAVAILABLE` or `E_DATABASE` if the database cannot be reached, `E_MISSING_PACKAGE` if its
+   * driver is not installed
+   */
+  async connect(): Promise<void> {
+    await this.dialect.connect();
+  }
+
+  /** Waits for running queries, and closes. Later queries fail. */
+  async close(): Promise<void> {
+    await Promise.all([this, ...this.#beside.values()].map(({ dialect }) => dialect.close()));
+  }
+
+  /**
+   * Drops every table, view and type.
+   *
+   * @internal
+   */
+  async dropEverything(): Promise<void> {
+    await this.#transactions.reserved((connection) => this.dialect.dropEverything(connection));
+  }
+
+  /**
+   * Deletes every row, and counts keys from 1 again.
+   *
+   * @param kept the tables that are left unchanged
+   * @internal
+   */
+  async emptyTables(kept: readonly string[]): Promise<void> {
+    await this.#transactions.reserved((connection) => this.dialect.emptyTables(connection, kept));
+  }
+
+  /**
+   * Kysely on this connection that calls a function before each statement, which throws to refuse it.
+   *
+   * @internal
+   */
+  guardedKysely(check: () => void, through: (executor: Executor) => Executor = (executor) => executor): QueryBuilder {
+    const transactions = this.#transactions;
+    const scopes: Scopes = {
+      get executor() {
+        check();
+        return through(transactions.executor);
+      },
+      transaction: (task, options) => transactions.transaction(task, options),
+      reserved: (task) => transactions.reserved(task),
+    };
+    return scopedKysely(this.dialect, scopes);
+  }
+
+  /**
+   * Runs a function in which tables can be rebuilt: dropping one does not delete rows of others. It must call
+   * {@link checkForeignKeys} afterwards.
+   *
+   * @throws what the function throws
+   * @internal
+   */
+  async rebuilding<T>(task: () => Promise<T>): Promise<T> {
+    return await this.#transactions.reserved(async (connection) => {
+      await this.dialect.suspendForeignKeys(connection);
+      try {
+        return await task();
+      } finally {
+        await this.dialect.resumeForeignKeys(connection);
+      }
+    });
+  }
+
+  /**
+   * Inside {@link rebuilding}: checks that every foreign key is valid.
+   *
+   * @throws `E_FOREIGN_KEY_VIOLATION` with the rows
+   * @internal
+   */
+  async checkForeignKeys(): Promise<void> {
+    await this.#transactions.reserved((connection) => this.dialect.checkForeignKeys(connection));
+  }
+
+  /**
+   * Runs a function while no other process runs one in this way.
+   *
+   * @throws `E_MIGRATION` inside a transaction
+   * @internal
+   */
+  async withMigrationLock<T>(task: () => Promise<T>): Promise<T> {
+    if (this.inTransaction) throw new AshlarError("E_MIGRATION", "Migrations cannot run inside a transaction.");
+    return await this.#transactions.reserved(async (connection) => {
+      await this.dialect.lockMigrations(connection);
+      try {
+        return await task();
+      } finally {
+        await this.dialect.unlockMigrations(connection);
+      }
+    });
+  }
+
+  /** @internal Whether {@link limitLockWaits} has an effect. */
+  get limitsLockWaits(): boolean {
+    return this.dialect.limitLockWaits !== undefined;
+  }
+
+  /** @internal Limits how long a migration's statements wait for locks; see `Dialect.limitLockWaits`. */
+  async limitLockWaits(timeoutMs: number | null): Promise<void> {
+    await this.#transactions.reserved((connection) => this.dialect.limitLockWaits?.(connection, timeoutMs));
+  }
+
+  /**
+   * The log of the caller's transaction, `null` outside of one. Code that changes an object after a statement must get
+   * the log before that statement.
+   *
+   * @internal
+   */
+  get rollbackLog(): RollbackLog | null {
+    return this.#transactions.log;
+  }
+
+  #observe(): void {
+    const [listeners, replicas] = [this.#listeners, this.#replicas];
+    if (listeners.size === 0 && replicas === null) {
+      this.#observer.notify = null;
+      return;
+    }
+    this.#observer.notify = (sql) => {
+      replicas?.noticed(sql);
+      for (const one of listeners) one({ connection: this.name, sql });
+    };
+  }
+
+  #prepared(write: Write): PreparedStatement {
+    const transactions = this.#transactions;
+    const scope: WriteScope = {
+      execute: (query) => transactions.executor.execute(query),
+      transaction: (task) => transactions.transaction(task, {}),
+    };
+    return (values) => write(scope, values);
+  }
+}

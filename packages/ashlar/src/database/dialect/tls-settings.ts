@@ -1,0 +1,355 @@
+import type { ConnectionOptions, PeerCertificate } from "node:tls";
+import {
+  ConfigurationError,
+  flag,
+  fromText,
+  type Optional,
+  readPem,
+  type Setting,
+  text,
+  textLike,
+} from "../../support/index.ts";
+import type { DialectSetup } from "./dialect.ts";
+
+/** How a connection to a database server is encrypted. */
+export interface DatabaseTlsSettings {
+  /**
+   * The certificates of the authorities that may have signed the server's: a PEM file, relative to the application's root, or
+   * PEM itself. The connection is then encrypted. Default: the authorities that Node.js knows.
+   */
+  readonly ca?: Optional<string>;
+  /** The name that the server's certificate must have; default: the host. */
+  readonly servername?: Optional<string>;
+  /** The application's own certificate, if the server asks for one: a PEM file or PEM, along with `key`. */
+  readonly cert?: Optional<string>;
+  /** The private key of `cert`: a PEM file or PEM. */
+  readonly key?: Optional<string>;
+}
+
+/** How an encrypted connection is verified. */
+export interface CompleteTls {
+  /** `null` for the authorities that Node.js knows. */
+  readonly ca: NamedPem | null;
+  readonly cert: NamedPem | null;
+  readonly key: NamedPem | null;
+  readonly servername: string | null;
+  /** Whether the certificate must be for the server's name. */
+  readonly verifiesName: boolean;
+  /** Whether the handshake is the first thing that is sent. */
+  readonly isDirect: boolean;
+}
+
+/** A file or PEM, and where it is named: `ca`, or `url: sslrootcert`. */
+export interface NamedPem {
+  readonly value: string;
+  readonly setting: string;
+}
+
+/** `false`: not encrypted; `null`: nothing is said about it. */
+export type TlsChoice = CompleteTls | false | null;
+
+type Text = Setting<string | null, string>;
+
+/** How `ssl` and {@link DatabaseTlsSettings} are read. */
+export const TLS_SETTINGS: {
+  readonly ssl: Setting<boolean | null, boolean | "true" | "false">;
+  readonly ca: Text;
+  readonly servername: Text;
+  readonly cert: Text;
+  readonly key: Text;
+} = {
+  ssl: fromText(flag(null)),
+  ca: text(null),
+  servername: textLike('the name in the certificate: "db.shop.example"', /^[\w.-]+$/, null),
+  cert: text(null),
+  key: text(null),
+};
+
+/** The settings next to an address. */
+export interface ReadTls {
+  readonly ssl: boolean | null;
+  readonly ca: string | null;
+  readonly servername: string | null;
+  readonly cert: string | null;
+  readonly key: string | null;
+}
+
+/** Creates the error for a setting. */
+type Refuse = (name: string, problem: string, remedy: string) => Error;
+
+const FILES = ["ca", "cert", "key"] as const;
+type FileName = (typeof FILES)[number];
+
+/** What the parameters of a URL say. */
+interface TlsOfUrl extends Readonly<Record<FileName, string | null>> {
+  readonly ssl: boolean | null;
+  readonly verifiesName: boolean;
+  readonly isDirect: boolean;
+  /** The parameters as they were written, by what they are about. */
+  readonly written: ReadonlyMap<string, string>;
+}
+
+/** The parameters of libpq and of the clients of MySQL and MariaDB, without hyphens and underscores. */
+const PARAMETERS: ReadonlyMap<string, string> = new Map([
+  ["ssl", "flag"],
+  ["sslmode", "mode"],
+  ["sslrootcert", "ca"],
+  ["sslca", "ca"],
+  ["sslcert", "cert"],
+  ["sslkey", "key"],
+  ["sslnegotiation", "negotiation"],
+  ["uselibpqcompat", "compatibility"],
+]);
+
+/** Clients read `require` and `prefer` in many ways, most of which verify nothing. Here, what is encrypted is verified. */
+const [PLAIN, STRICT, WITHOUT_NAME] = [
+  { ssl: false, verifiesName: true },
+  { ssl: true, verifiesName: true },
+  { ssl: true, verifiesName: false },
+];
+const MODES: ReadonlyMap<string, typeof PLAIN> = new Map([
+  ["disable", PLAIN],
+  ["disabled", PLAIN],
+  ["prefer", STRICT],
+  ["preferred", STRICT],
+  ["require", STRICT],
+  ["required", STRICT],
+  ["verify-ca", WITHOUT_NAME],
+  ["verify-full", STRICT],
+  ["verify-identity", STRICT],
+]);
+const FLAGS: ReadonlyMap<string, boolean> = new Map([
+  ["true", true],
+  ["1", true],
+  ["false", false],
+  ["0", false],
+]);
+
+const LAX = "which may not verify the server's certificate.";
+const REMEDY = "Write sslmode=verify-full, or sslmode=disable on a network that you trust.";
+
+/** What is wrong with the parameters of a URL, and what to write. */
+class TlsParameterError extends Error {
+  readonly remedy: string;
+
+  constructor(problem: string, remedy: string) {
+    super(problem);
+    this.remedy = remedy;
+  }
+}
+
+/** Whether a parameter of a URL is about encryption. */
+export function isTlsParameter(name: string): boolean {
+  const plain = plainName(name);
+  return plain.startsWith("ssl") || PARAMETERS.has(plain);
+}
+
+/** A URL without the parameters about encryption: the driver would read them in its own way. */
+export function withoutTls(url: string): string {
+  const parsed = new URL(url);
+  const names = [...parsed.searchParams.keys()].filter(isTlsParameter);
+  if (names.length === 0) return url;
+  for (const name of names) parsed.searchParams.delete(name);
+  return parsed.href;
+}
+
+/**
+ * Checks what is said about encryption next to an address, and in it.
+ *
+ * @param url the address; `null` if it is in settings
+ * @param name the setting with the address
+ */
+export function checkTls(read: ReadTls, url: string | null, name: string, refuse: Refuse): void {
+  try {
+    checkParts(read, url === null ? NOTHING : tlsOfUrl(new URL(url)), name === "read", (setting, problem, remedy) => {
+      return refuse(setting ?? name, problem, remedy);
+    });
+  } catch (error) {
+    if (!(error instanceof TlsParameterError)) throw error;
+    throw refuse(name, error.message, error.remedy);
+  }
+}
+
+type RefusePart = (setting: string | null, problem: string, remedy: string) => Error;
+
+function checkParts(read: ReadTls, inUrl: TlsOfUrl, isReplica: boolean, refuse: RefusePart): void {
+  const twice = isReplica ? undefined : FILES.find((file) => read[file] !== null && inUrl.written.has(file));
+  if (twice !== undefined)
+    throw refuse(twice, "is set together with a url that contains it.", "Leave out one of the two.");
+  if (read.ssl !== null && inUrl.ssl !== null && read.ssl !== inUrl.ssl) {
+    throw refuse(null, `has ${encryptionIn(inUrl)}, although ssl is ${read.ssl}.`, "Leave out one of the two.");
+  }
+  if ((inUrl.ssl ?? read.ssl) === false) refuseUnusedFiles(read, inUrl, refuse);
+  const [cert, key] = [inUrl.cert ?? read.cert, inUrl.key ?? read.key];
+  if ((cert === null) !== (key === null)) {
+    const problem = `has no ${cert === null ? "certificate" : "private key"} of the application.`;
+    throw refuse(null, problem, "Set both, cert and key (sslcert and sslkey in a url), or neither.");
+  }
+  if (!inUrl.verifiesName && (inUrl.ca ?? read.ca) === null) {
+    const problem = `has ${inUrl.written.get("mode")} without an authority: anyone with a certificate for any name would do.`;
+    throw refuse(null, problem, "Name your own authority with ca, or write sslmode=verify-full.");
+  }
+}
+
+/** What is named for an encrypted connection has no effect on one that isn't. */
+function refuseUnusedFiles(read: ReadTls, inUrl: TlsOfUrl, refuse: RefusePart): void {
+  const said = inUrl.ssl === false ? `the url has ${encryptionIn(inUrl)}` : "ssl is false";
+  const setting = (["ca", "servername", "cert", "key"] as const).find((one) => read[one] !== null);
+  if (setting !== undefined) throw refuse(setting, `is set, although ${said}.`, "Leave out one of the two.");
+  const parameter = FILES.map((one) => inUrl.written.get(one)).find((one) => one !== undefined);
+  if (parameter !== undefined) throw refuse(null, `has ${parameter}, although ${said}.`, "Leave out one of the two.");
+}
+
+/** The parameter that says whether a connection is encrypted, as it is written. */
+function encryptionIn({ written }: TlsOfUrl): string | undefined {
+  return written.get("mode") ?? written.get("flag");
+}
+
+/**
+ * How a connection is encrypted, by the settings and its URL. They have been checked with {@link checkTls}.
+ *
+ * @param name the setting with the address
+ */
+export function tlsOf(read: ReadTls, url: string | null, name: "url" | "read" = "url"): TlsChoice {
+  const inUrl = url === null ? NOTHING : tlsOfUrl(new URL(url));
+  const named = (file: FileName): NamedPem | null => {
+    const [own, parameter] = [inUrl[file], inUrl.written.get(file)];
+    if (own !== null) return { value: own, setting: `${name}: ${parameter}` };
+    // A replica's own "system" counts more than the authority of all.
+    return parameter !== undefined || read[file] === null ? null : { value: read[file], setting: file };
+  };
+  const [ca, cert, key] = [named("ca"), named("cert"), named("key")];
+  const isNamed = FILES.some((file) => read[file] !== null || inUrl.written.has(file)) || read.servername !== null;
+  const ssl = inUrl.ssl ?? read.ssl ?? (isNamed || inUrl.isDirect ? true : null);
+  if (ssl !== true) return ssl;
+  const { verifiesName, isDirect } = inUrl;
+  return { ca, cert, key, servername: read.servername, verifiesName, isDirect };
+}
+
+/**
+ * What `PGSSLMODE` says, for a connection about whose encryption the application says nothing. node-postgres would read the
+ * variable itself, and verify nothing with `no-verify`.
+ *
+ * Security: as in a URL, what is encrypted is verified, and the host's name in the certificate too.
+ *
+ * @throws `E_INVALID_CONFIGURATION` if it is not a mode that verifies the certificate, or `disable`
+ */
+export function tlsOfVariable(mode: string | undefined): TlsChoice {
+  if (!mode) return null;
+  const known = modeOf(mode);
+  if (!known) {
+    const remedy = "Set it to verify-full, or to disable on a network that you trust.";
+    throw new ConfigurationError("Environment variable PGSSLMODE", `is ${JSON.stringify(mode)}, ${LAX}`, remedy);
+  }
+  return known.ssl && { ...NOTHING_NAMED, verifiesName: true, isDirect: false };
+}
+
+/**
+ * The options of `tls.connect()`. Files are read now.
+ *
+ * Security: `NODE_TLS_REJECT_UNAUTHORIZED=0`, which someone may have set for another server, doesn't count.
+ *
+ * @throws `E_INVALID_CONFIGURATION` if a file can't be read, or has nothing of its kind in it
+ */
+export function tlsOptions(tls: CompleteTls, { root, where }: Pick<DialectSetup, "root" | "where">): ConnectionOptions {
+  const { ca, cert, key, servername, verifiesName } = tls;
+  const read = ({ value, setting }: NamedPem, kind: "certificate" | "private key") =>
+    readPem(value, kind, { root, where: `${settingsAt(where)}.${setting}` });
+  return {
+    rejectUnauthorized: true,
+    ...(ca !== null && { ca: read(ca, "certificate") }),
+    ...(cert !== null && { cert: read(cert, "certificate") }),
+    ...(key !== null && { key: read(key, "private key") }),
+    ...(servername !== null && {
+      servername,
+      checkServerIdentity: (_: string, certificate: PeerCertificate) =>
+        process.getBuiltinModule("node:tls").checkServerIdentity(servername, certificate),
+    }),
+    ...(!verifiesName && { checkServerIdentity: () => undefined }),
+  };
+}
+
+/** The settings of a connection, if a place is that of one of its replicas. */
+export function settingsAt(where: string): string {
+  return where.replace(/\.read$/, "");
+}
+
+const NOTHING_NAMED = { ca: null, cert: null, key: null, servername: null } as const;
+
+const NOTHING: TlsOfUrl = {
+  ...{ ssl: null, ca: null, cert: null, key: null, verifiesName: true, isDirect: false },
+  written: new Map(),
+};
+
+/** What a URL's parameters say of encryption, and how each is written there, for messages. */
+interface TlsParameters {
+  readonly values: ReadonlyMap<string, string>;
+  readonly written: ReadonlyMap<string, string>;
+}
+
+/** @throws {@link TlsParameterError} */
+function tlsOfUrl({ searchParams }: URL): TlsOfUrl {
+  const parameters = parametersIn(searchParams);
+  const { values, written } = parameters;
+  const { mode, ssl } = encryptionOf(parameters);
+  const ca = values.get("ca") ?? null;
+  return {
+    ssl: mode?.ssl ?? ssl,
+    verifiesName: mode?.verifiesName ?? true,
+    isDirect: isDirectIn(values),
+    // As libpq reads it: the authorities of the system.
+    ca: ca === "system" ? null : ca,
+    cert: values.get("cert") ?? null,
+    key: values.get("key") ?? null,
+    written,
+  };
+}
+
+/** @throws {@link TlsParameterError} */
+function parametersIn(searchParams: URLSearchParams): TlsParameters {
+  const values = new Map<string, string>();
+  const written = new Map<string, string>();
+  for (const [name, value] of searchParams) {
+    if (!isTlsParameter(name)) continue;
+    const about = PARAMETERS.get(plainName(name));
+    if (about === undefined) throw new TlsParameterError(`has ${name}, which is not supported.`, "Leave it out.");
+    if (values.has(about)) throw new TlsParameterError(`has ${name} twice, or in two spellings.`, "Leave out one.");
+    if (value === "") throw new TlsParameterError(`has ${name} without a value.`, "Leave it out, or write one.");
+    values.set(about, value);
+    written.set(about, about === "mode" || about === "flag" || about === "compatibility" ? `${name}=${value}` : name);
+  }
+  return { values, written };
+}
+
+/** @throws {@link TlsParameterError} if what is encrypted would not be verified, or two parameters contradict each other */
+function encryptionOf({ values, written }: TlsParameters) {
+  const lax = (about: string) => new TlsParameterError(`has ${written.get(about)}, ${LAX}`, REMEDY);
+  const [mode, ssl] = [modeOf(values.get("mode")), flagOf(values.get("flag"))];
+  if (mode === undefined) throw lax("mode");
+  if (ssl === undefined) throw lax("flag");
+  if ((values.get("compatibility") ?? "false") !== "false") throw lax("compatibility");
+  if (mode !== null && ssl !== null && mode.ssl !== ssl) {
+    throw new TlsParameterError(`has ${written.get("mode")} and ${written.get("flag")}.`, "Leave out one of the two.");
+  }
+  return { mode, ssl };
+}
+
+/** @throws {@link TlsParameterError} */
+function isDirectIn(values: ReadonlyMap<string, string>): boolean {
+  const negotiation = values.get("negotiation") ?? "postgres";
+  if (negotiation === "postgres" || negotiation === "direct") return negotiation === "direct";
+  throw new TlsParameterError("has an unknown sslnegotiation.", "Write sslnegotiation=direct, or leave it out.");
+}
+
+/** `null` if nothing is written, `undefined` if it is unknown. */
+function modeOf(value: string | undefined) {
+  return value === undefined ? null : MODES.get(value.toLowerCase().replaceAll("_", "-"));
+}
+
+function flagOf(value: string | undefined): boolean | null | undefined {
+  return value === undefined ? null : FLAGS.get(value.toLowerCase());
+}
+
+function plainName(name: string): string {
+  return name.toLowerCase().replaceAll(/[-_]/g, "");
+}

@@ -1,0 +1,62 @@
+import type { Executor, Replicas } from "../dialect/dialect.ts";
+
+/** How many positions are asked for in the time after which a replica counts as behind. */
+const POSITIONS = 5;
+
+interface Position {
+  /** When it was the latest one, in milliseconds of `performance.now()`. */
+  readonly at: number;
+  readonly text: string;
+}
+
+/**
+ * Finds out which replicas are further behind than `ownWritesSeconds`: those without what the database had committed by
+ * then. No clocks are compared, and a database that nothing is written to makes none of them late.
+ */
+export class ReplicaLag {
+  readonly #following: NonNullable<Replicas["following"]>;
+  readonly #boundMs: number;
+  /** The latest ones, and the newest of those that every replica should have reached; the oldest first. */
+  #positions: Position[] = [];
+  #checkAt = Number.NEGATIVE_INFINITY;
+  #isChecking = false;
+
+  constructor(following: NonNullable<Replicas["following"]>, ownWritesSeconds: number) {
+    this.#following = following;
+    this.#boundMs = ownWritesSeconds * 1000;
+  }
+
+  /** Whether it is time to ask again. */
+  get isDue(): boolean {
+    return !this.#isChecking && performance.now() >= this.#checkAt;
+  }
+
+  /**
+   * Asks the database how far it is, and each replica whether it is late. It never rejects: what can't be asked is not known.
+   *
+   * @param tell receives for each replica whether it is late; for one that can't tell, it isn't called
+   */
+  async check(executors: readonly Executor[], tell: (executor: Executor, isBehind: boolean) => void): Promise<void> {
+    const at = performance.now();
+    this.#checkAt = at + this.#boundMs / POSITIONS;
+    this.#isChecking = true;
+    try {
+      const text = await this.#following.position();
+      if (text === null) return;
+      this.#positions.push({ at, text });
+      const due = this.#positions.findLastIndex((position) => position.at <= at - this.#boundMs);
+      if (due === -1) return;
+      this.#positions = this.#positions.slice(due);
+      const [{ text: expected }] = this.#positions as [Position];
+      const asked = executors.map(async (executor) => {
+        const hasReached = await this.#following.hasReached(executor, expected);
+        if (hasReached !== null) tell(executor, !hasReached);
+      });
+      await Promise.allSettled(asked);
+    } catch {
+      // The primary is away, or doesn't tell: a request finds out.
+    } finally {
+      this.#isChecking = false;
+    }
+  }
+}

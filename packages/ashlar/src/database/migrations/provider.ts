@@ -1,0 +1,144 @@
+import { join } from "node:path";
+import { Provider, waitFor } from "../../boot/index.ts";
+import type { Logger } from "../../kernel/index.ts";
+import { type AshlarError, ConfigurationError } from "../../support/index.ts";
+import { Database } from "../connections/database.ts";
+import type { ConnectionUsage, ReplicaUsage } from "../dialect/dialect.ts";
+import type { ReportLongTransaction } from "../executors/long-transactions.ts";
+import { ReadReplicas } from "../executors/read-replicas.ts";
+import { DATABASE_MESSAGES } from "../messages.ts";
+import { bindApplication, claimedTables } from "../models/model-database.ts";
+import { DatabaseCheck } from "./database-check.ts";
+import { ServerClock } from "./server-clock.ts";
+import { DatabaseTaskClaim } from "./task-claim.ts";
+
+declare module "../../kernel/container.ts" {
+  interface FrameworkServices {
+    /** The application's databases. */
+    database: Database;
+  }
+}
+
+declare module "../../boot/application/application-stats.ts" {
+  interface FrameworkStats {
+    /** How much of each connection's pool is in use, by the connection's name in `config/database.ts`. */
+    readonly database?: Readonly<Record<string, ConnectionUsage>>;
+    /** How many read replicas of each connection are used, away and behind; connections without replicas are missing. */
+    readonly replicas?: Readonly<Record<string, ReplicaUsage>>;
+  }
+}
+
+/** What the framework asks about the database itself. */
+const OWN_TABLES = ["maintenance", "migrations", "pg_catalog", "information_schema"];
+
+/** Adds the database to the application: the container's key `database`, and the models' connection to it. */
+export class DatabaseProvider extends Provider {
+  /** `null` until first used. */
+  #database: Database | null = null;
+  #clock: ServerClock | null = null;
+  #check: DatabaseCheck | null = null;
+
+  override register(): void {
+    this.application.messages.declare(DATABASE_MESSAGES, { de: () => import("../messages.de.ts") });
+    const { container, config, root, settings } = this.application;
+    const { maxQueueMs } = settings.server;
+    container.singleton("database", () => {
+      const { isInspected } = this.application;
+      this.#database = new Database(config.section("database", ["DATABASES"]).DATABASES, root, {
+        isInspected,
+        maxQueueMs,
+      });
+      return this.#database;
+    });
+  }
+
+  override async boot(): Promise<void> {
+    const { container, environment, isInspected, logger } = this.application;
+    const database = container.make("database");
+    database.onFailedWork((error) => logger.error({ err: error }, "Work after a transaction's commit failed."));
+    if (environment === "development") {
+      database.onLongTransaction(warner(logger));
+      database.onCaughtFailure((error) => {
+        const problem = "A transaction continues after a statement in it failed. PostgreSQL would refuse that.";
+        const remedy = "Put the statement into a nested transaction, and catch the error around that.";
+        logger.warn({ err: error }, `${problem} ${remedy}`);
+      });
+      database.onIgnoredAttributes((sentence) => logger.warn(sentence));
+    }
+    if (environment === "production") {
+      database.onCreated((path, connection) => {
+        const remedy = `If there should be data in it, correct the path of DATABASES.${connection} in config/database.ts.`;
+        logger.warn({ path }, `The SQLite file ${path} did not exist. An empty one was created. ${remedy}`);
+      });
+    }
+    database.onReplica((sentence, error, connection) => {
+      logger.warn({ connection, ...(error !== null && { err: error }) }, sentence);
+    });
+    this.application.addStats("database", () => database.usage());
+    this.application.addStats("replicas", () => database.replicaUsage());
+    if (!isInspected) {
+      const { waitSeconds: seconds } = this.application.settings.server;
+      const isFinal = ({ code }: AshlarError) => code === "E_DATABASE_DAMAGED";
+      await waitFor(() => database.connect(), { what: "The database", seconds, logger, isFinal });
+      this.#clock = new ServerClock(database.connection(), logger);
+      await this.#clock.start();
+    }
+    bindApplication(this.application, database);
+    this.application.dailyPrune.claim = new DatabaseTaskClaim(database, "prune");
+  }
+
+  /**
+   * All features have named the models that they use.
+   *
+   * @throws `E_INVALID_CONFIGURATION` if there are read replicas, and users are found in tables that nothing names
+   */
+  override ready(): void {
+    const { tables, unknown } = claimedTables(this.application);
+    this.#database?.keepOnPrimary([...OWN_TABLES, ...tables]);
+    this.#requireNamed(unknown);
+    this.#warnOfUnread();
+  }
+
+  /** Security: an old row would let in who was deleted, or knows only the old password. */
+  #requireNamed(unknown: readonly string[]): void {
+    if (unknown.length === 0 || this.#database?.hasReplicas !== true) return;
+    const problem = `there are read replicas, and ${unknown.join(", ")} may read users from them, who may have changed since.`;
+    const remedy = 'Name the tables in it: readonly tables = ["members"]; or [] if it reads them elsewhere.';
+    throw new ConfigurationError("config/database.ts: DATABASES", problem, remedy);
+  }
+
+  #warnOfUnread(): void {
+    const unread = this.application.usesMiddleware(ReadReplicas) ? [] : (this.#database?.replicated() ?? []);
+    for (const name of unread) {
+      const problem = `DATABASES.${name} in config/database.ts has read replicas, which no request reads from.`;
+      this.application.logger.warn(`${problem} Add ReadReplicas to httpMiddleware in app/kernel.ts.`);
+    }
+  }
+
+  override listening(): void {
+    this.#check = this.#createCheck();
+  }
+
+  override async check(): Promise<void> {
+    this.#check ??= this.#createCheck();
+    await this.#check.run();
+  }
+
+  #createCheck(): DatabaseCheck {
+    const { container, root } = this.application;
+    return new DatabaseCheck(container.make("database"), join(root, "database", "migrations"));
+  }
+
+  override async shutdown(): Promise<void> {
+    this.#clock?.stop();
+    bindApplication(this.application, null);
+    await this.#database?.close();
+  }
+}
+
+function warner(logger: Logger): ReportLongTransaction {
+  return (place, limitMs) => {
+    const remedy = "Do slow work (requests, mails, hashing) before or after the transaction.";
+    logger.warn({ place }, `A transaction has been open for more than ${limitMs} ms, and makes others wait. ${remedy}`);
+  };
+}

@@ -1,0 +1,95 @@
+import { sql } from "kysely";
+import type { Logger } from "../../kernel/index.ts";
+import { correctClock } from "../../support/index.ts";
+import type { Connection } from "../connections/connection.ts";
+
+/** Processes whose clocks differ by less agree well enough: what is signed or sealed tolerates a minute. */
+const TOLERATED_MS = 1000;
+/** Beyond that, one of the two clocks has not been set at all, and it may be the server's. */
+const MAX_CORRECTION_MS = 60 * 60_000;
+/** A response that took longer doesn't say the time precisely enough. */
+const MAX_DURATION_MS = 1000;
+const INTERVAL_MS = 60_000;
+/** How often it is looked at whether the machine's clock was set, which costs nothing, or the last response took too long. */
+const WATCH_MS = 1000;
+
+/**
+ * Makes the framework's clock follow that of the database server, which all processes share. A process on a machine whose
+ * clock is wrong would otherwise make tokens that others refuse, and end logins that others have just renewed. If the
+ * clocks differ, that is logged once.
+ */
+export class ServerClock {
+  readonly #connection: Connection;
+  readonly #logger: Logger;
+  #timer: NodeJS.Timeout | undefined;
+  #watch: NodeJS.Timeout | undefined;
+  #isWrong = false;
+  /** Whether the last response took too long. */
+  #isVague = false;
+
+  constructor(connection: Connection, logger: Logger) {
+    this.#connection = connection;
+    this.#logger = logger;
+  }
+
+  /**
+   * Compares the clocks now, once a minute from then on, and within a second after the machine's was set, or after a response
+   * that took too long: its correction would be wrong until then. Does nothing if the database runs in this process.
+   */
+  async start(): Promise<void> {
+    if (this.#connection.dialect.serverTime === null) return;
+    await this.compare();
+    // It does not keep the process alive.
+    this.#timer = setInterval(() => void this.compare(), INTERVAL_MS).unref();
+    let bootedAt = Date.now() - performance.now();
+    this.#watch = setInterval(() => {
+      const seen = Date.now() - performance.now();
+      if (Math.abs(seen - bootedAt) < TOLERATED_MS && !this.#isVague) return;
+      bootedAt = seen;
+      void this.compare();
+    }, WATCH_MS).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    clearInterval(this.#watch);
+    if (this.#isWrong) correctClock(0);
+  }
+
+  /** Compares the clocks once. It never rejects: a database that does not respond is reported by those who need it. */
+  async compare(): Promise<void> {
+    this.#isVague = false;
+    const aheadMs = await this.#measure().catch(() => null);
+    if (aheadMs === null) return;
+    const distance = Math.abs(aheadMs);
+    const isWrong = distance >= TOLERATED_MS;
+    correctClock(isWrong && distance <= MAX_CORRECTION_MS ? -aheadMs : 0);
+    if (isWrong !== this.#isWrong) this.#report(aheadMs, isWrong);
+    this.#isWrong = isWrong;
+  }
+
+  /** How far the machine's clock is ahead of the server's, in milliseconds; `null` if that is not known precisely. */
+  async #measure(): Promise<number | null> {
+    const { kysely, dialect } = this.#connection;
+    const query = kysely.selectNoFrom(sql<number>`${dialect.serverTime}`.as("time"));
+    const [before, began] = [Date.now(), performance.now()];
+    const { time } = await query.executeTakeFirstOrThrow();
+    const duration = performance.now() - began;
+    this.#isVague = duration > MAX_DURATION_MS;
+    return this.#isVague ? null : Math.round(before + duration / 2 - Number(time));
+  }
+
+  #report(aheadMs: number, isWrong: boolean): void {
+    if (!isWrong) {
+      this.#logger.info("The machine's clock agrees with the database server's again.");
+      return;
+    }
+    const seconds = Math.round(Math.abs(aheadMs) / 1000);
+    const problem = `The machine's clock is ${seconds} seconds ${aheadMs > 0 ? "ahead of" : "behind"} the database server's.`;
+    const isUsed = Math.abs(aheadMs) <= MAX_CORRECTION_MS;
+    const consequence = isUsed
+      ? "The application uses the server's time."
+      : "That is too much to be corrected: tokens, logins and limits are judged by a wrong time.";
+    this.#logger.warn({ seconds: aheadMs / 1000 }, `${problem} ${consequence} Let both follow a time server (NTP).`);
+  }
+}

@@ -1,0 +1,102 @@
+import type { Kysely } from "kysely";
+import type { Logger } from "../../kernel/index.ts";
+import { ConfigurationError } from "../../support/index.ts";
+import type { Connection } from "../connections/connection.ts";
+import type { Database } from "../connections/database.ts";
+import { columnsOf, hasTable } from "./table-columns.ts";
+
+/** The database of a store's connection lacks its table. */
+export class MissingTableError extends ConfigurationError {
+  /** Whether no migration creates it there. */
+  readonly isElsewhere: boolean;
+  readonly problem: string;
+  readonly remedy: string;
+
+  constructor(where: string, problem: string, isElsewhere: boolean) {
+    const remedy = isElsewhere
+      ? "Migrations create it on the default connection: npx ashlar migrate. If it is there, each start of the application " +
+        "creates it on this one, too; if the log says that it can't, let its user create tables for one start."
+      : "Run: npx ashlar migrate";
+    super(where, problem, remedy);
+    this.isElsewhere = isElsewhere;
+    this.problem = problem;
+    this.remedy = remedy;
+  }
+}
+
+/** What a {@link StoreTable} is about. */
+export interface StoreTableOptions {
+  /** The setting that names the store, such as `config/throttle.ts: THROTTLE.store`. */
+  readonly where: string;
+  readonly name: string;
+  readonly database: Database;
+  /** The store's, which may not be the default one. */
+  readonly connection: Connection;
+  /** Creates the table, as the application's migration does. */
+  // biome-ignore lint/suspicious/noExplicitAny: it may know any tables.
+  readonly create: (kysely: Kysely<any>) => Promise<void>;
+  readonly logger: Logger;
+}
+
+/**
+ * The table of a store whose connection the application chooses. Migrations create it on the default connection; where the
+ * store has another one, a start creates it.
+ */
+export class StoreTable {
+  readonly #options: StoreTableOptions;
+
+  constructor(options: StoreTableOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Creates the table if migrations, which know the default connection alone, have created it there: with another name for
+   * the same database, the table must be left to them. It never rejects.
+   */
+  async prepare(): Promise<void> {
+    const { name, database, connection, create, where, logger } = this.#options;
+    if (this.#isDefault) return;
+    try {
+      if (!(await hasTable(database, name)) || (await this.#exists())) return;
+      await create(connection.kysely).catch(async (error: unknown) => {
+        // Another process may have been faster.
+        if (!(await this.#exists())) throw error;
+      });
+      logger.info({ connection: connection.name, table: name }, "The store's table was created on its connection.");
+    } catch (error) {
+      logger.error({ err: error, table: name }, `${where}: the table could not be created on its connection.`);
+    }
+  }
+
+  /** @throws {@link MissingTableError}; `E_DATABASE` if its database can't be reached */
+  async check(): Promise<void> {
+    if (await this.#exists()) return;
+    const { where, name, connection } = this.#options;
+    const problem = `the database of the connection "${connection.name}" has no table ${name}.`;
+    throw new MissingTableError(where, problem, !this.#isDefault);
+  }
+
+  get #isDefault(): boolean {
+    const { database, connection } = this.#options;
+    return connection === database.connection();
+  }
+
+  async #exists(): Promise<boolean> {
+    const { connection, name } = this.#options;
+    return (await columnsOf(connection, name)).size > 0;
+  }
+}
+
+/**
+ * Ends the start of a server whose store lacks a table that no migration creates there. What else its check fails with may
+ * pass, and pending migrations are told of elsewhere.
+ *
+ * @throws {@link MissingTableError}
+ */
+export async function requireTableElsewhere(check: () => Promise<void>): Promise<void> {
+  try {
+    await check();
+  } catch (error) {
+    if (error instanceof MissingTableError && error.isElsewhere) throw error;
+  }
+}

@@ -1,0 +1,85 @@
+import { CompiledQuery } from "kysely";
+import type { Connection } from "../connections/connection.ts";
+import type { Database } from "../connections/database.ts";
+import type { Executor } from "../dialect/dialect.ts";
+import type { Model } from "../models/model.ts";
+import { type ModelMetadata, metadataOf } from "../models/model-metadata.ts";
+import type { ModelClass } from "../models/model-types.ts";
+
+const known = new WeakMap<ModelMetadata, Promise<ReadonlySet<string>>>();
+const tables = new WeakMap<Database, Set<string>>();
+
+/**
+ * Returns whether the table of a model's class has a column. The table is queried once, because migrations run before
+ * the application does.
+ */
+export async function tableHasColumn<M extends Model>(modelClass: ModelClass<M>, column: string): Promise<boolean> {
+  const metadata = metadataOf(modelClass as unknown as ModelClass);
+  // Rows that were read before have the answer.
+  if (metadata.columns.has(column)) return true;
+  let columns = known.get(metadata);
+  if (columns === undefined) {
+    columns = columnsOf(metadata.connection, metadata.table);
+    known.set(metadata, columns);
+    columns.catch(() => known.delete(metadata));
+  }
+  return (await columns).has(column);
+}
+
+/**
+ * Returns whether statements on the default connection of a database find a table. A table that was found once is not
+ * looked for again.
+ */
+export async function hasTable(database: Database, table: string): Promise<boolean> {
+  const names = tables.get(database) ?? new Set();
+  tables.set(database, names);
+  if (!names.has(table) && (await columnsOf(database.connection(), table)).size > 0) names.add(table);
+  return names.has(table);
+}
+
+/** The columns of a table that have a unique index of their own; `null` if the database can't tell. */
+export async function uniqueColumnNamesOf(connection: Connection, table: string): Promise<ReadonlySet<string> | null> {
+  const { uniqueColumnNames } = connection.dialect;
+  if (uniqueColumnNames === undefined) return null;
+  return new Set((await connection.rows(uniqueColumnNames, [table])).map(({ name }) => String(name)));
+}
+
+/** The columns of a table whose text doesn't compare byte by byte. */
+export async function looseTextColumnsOf(connection: Connection, table: string): Promise<readonly string[]> {
+  const { looseText } = connection.dialect;
+  if (looseText === undefined) return [];
+  return (await connection.rows(looseText.columnNames, [table])).map(({ name }) => String(name));
+}
+
+/** The tables of a database that have neither transactions nor foreign keys. */
+export async function plainTablesOf(connection: Connection): Promise<readonly string[]> {
+  const { plainTables } = connection.dialect;
+  if (plainTables === undefined) return [];
+  return (await connection.rows(plainTables.names, [])).map(({ name }) => String(name));
+}
+
+/** The indexes that failed attempts to create them have left behind. */
+export async function invalidIndexesOf(
+  connection: Connection,
+): Promise<readonly { readonly name: string; readonly table: string }[]> {
+  const { invalidIndexes } = connection.dialect;
+  if (invalidIndexes === undefined) return [];
+  const rows = await connection.rows(invalidIndexes, []);
+  return rows.map(({ name, table }) => ({ name: String(name), table: String(table) }));
+}
+
+/**
+ * The names of the migrations that a read replica has heard of.
+ *
+ * @param isMigrated whether its primary has a table of them; if not, the replica is only asked to respond
+ */
+export async function replicaMigrations(replica: Executor, isMigrated: boolean): Promise<string[]> {
+  const query = isMigrated ? "select name from migrations" : "select 1 as name";
+  return (await replica.execute(CompiledQuery.raw(query))).rows.map(({ name }) => String(name));
+}
+
+/** The columns of a table as it is now; an empty set if there is no such table. */
+export async function columnsOf(connection: Connection, table: string): Promise<ReadonlySet<string>> {
+  const rows = await connection.rows(connection.dialect.columnNames, [table]);
+  return new Set(rows.map(({ name }) => String(name)));
+}

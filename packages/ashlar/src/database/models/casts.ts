@@ -1,0 +1,132 @@
+import { isDeepStrictEqual } from "node:util";
+import { AshlarError } from "../../support/index.ts";
+import { columnValue, mayBeInput } from "../dialect/column-names.ts";
+import { ColumnValueError } from "../dialect/column-value-error.ts";
+import { parseTime } from "../stored-time.ts";
+import "../errors.ts";
+
+/**
+ * Casts by column, as a model declares them: `static override casts: Casts = { settings: "json" }`. A cast is the column's
+ * type in the application: a `Date`, `true` or `false`, parsed JSON, a whole number.
+ */
+export type Casts = Readonly<Record<string, "datetime" | "boolean" | "json" | "integer">>;
+
+/** A column's type in the application. */
+export type Cast = Casts[string];
+
+/**
+ * Converts a value from the database for the application.
+ *
+ * @throws `E_DATABASE` if the column contains something else; the message does not include it
+ */
+export function fromDatabase(cast: Cast | undefined, column: string, value: unknown): unknown {
+  // A column that wasn't read stays undefined.
+  if (cast === undefined || value === null || value === undefined) return value;
+  switch (cast) {
+    case "datetime":
+      return readDate(column, value);
+    case "boolean":
+      if (typeof value === "boolean") return value;
+      if (typeof value === "number" || typeof value === "bigint") return Number(value) !== 0;
+      break;
+    case "json":
+      if (typeof value !== "string") return value;
+      try {
+        return JSON.parse(value);
+      } catch {
+        break;
+      }
+    case "integer":
+      if (Number.isSafeInteger(Number(value)) && value !== "") return Number(value);
+      if (typeof value === "bigint") return value;
+      break;
+  }
+  throw new AshlarError("E_DATABASE", `The column "${column}" holds a value that the cast "${cast}" cannot read.`);
+}
+
+/**
+ * Converts a value that the application set for storage.
+ *
+ * @throws `E_INVALID_INPUT` (422) if the cast cannot store it, `E_INVALID_QUERY` for a function or symbol; the message
+ * does not include it
+ */
+export function toDatabase(cast: Cast | undefined, column: string, value: unknown): unknown {
+  if (cast === undefined || value === null || value === undefined) return value;
+  switch (cast) {
+    case "datetime": {
+      const date = value instanceof Date || typeof value === "string" ? new Date(value) : null;
+      if (date !== null && !Number.isNaN(date.getTime())) return date;
+      break;
+    }
+    case "boolean":
+      if (typeof value === "boolean") return value;
+      break;
+    case "json":
+      return jsonText(column, value);
+    case "integer":
+      if (typeof value === "bigint" || Number.isSafeInteger(value)) return value;
+      break;
+  }
+  const problem = `The value for the column "${column}" does not fit the cast "${cast}".`;
+  throw mayBeInput(value) ? new ColumnValueError(column, problem) : new AshlarError("E_INVALID_QUERY", problem);
+}
+
+/**
+ * Converts a value that a column is set to for storage. Without a cast it is a single value, which every database
+ * stores unchanged: lists and objects need a column with the cast "json".
+ *
+ * @throws as {@link toDatabase}
+ */
+export function newValue(cast: Cast | undefined, column: string, value: unknown): unknown {
+  return columnValue(column, toDatabase(cast, column, value));
+}
+
+/** Returns whether two values, both from {@link toDatabase}, are the same. */
+export function sameValue(cast: Cast | undefined, a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  // PostgreSQL does not keep the order of an object's members.
+  if (cast === "json" && typeof a === "string" && typeof b === "string") {
+    return isDeepStrictEqual(JSON.parse(a), JSON.parse(b));
+  }
+  if (a instanceof Date && b instanceof Date) return a.getTime() === b.getTime();
+  if (a instanceof Uint8Array && b instanceof Uint8Array) return Buffer.compare(a, b) === 0;
+  return false;
+}
+
+/** Returns whether an attribute's value differs from the row's; one that cannot be stored does. */
+export function differs(cast: Cast | undefined, column: string, value: unknown, stored: unknown): boolean {
+  try {
+    return !sameValue(cast, toDatabase(cast, column, value), storedForm(cast, column, stored));
+  } catch {
+    return true;
+  }
+}
+
+/** A row's value in the form that {@link toDatabase} returns, for comparison. */
+export function storedForm(cast: Cast | undefined, column: string, value: unknown): unknown {
+  return value === undefined ? value : toDatabase(cast, column, fromDatabase(cast, column, value));
+}
+
+/** The JSON text of a value. */
+export function jsonText(column: string, value: unknown): string {
+  const text = JSON.stringify(value) as string | undefined;
+  if (text !== undefined) return text;
+  throw new AshlarError("E_INVALID_QUERY", `The value for the column "${column}" cannot be represented in JSON.`);
+}
+
+/** A time in a row that the framework wrote, as the database returns it: as a `Date` or as text. */
+export function dateOf(time: unknown): Date {
+  return time instanceof Date ? time : new Date(parseTime(time as string));
+}
+
+function readDate(column: string, value: unknown): Date {
+  const time = value instanceof Date ? value.getTime() : typeof value === "string" ? parseTime(value) : Number.NaN;
+  if (!Number.isNaN(time)) return new Date(time);
+  throw new AshlarError("E_DATABASE", `The column "${column}" holds a value that the cast "datetime" cannot read.`);
+}
+
+/** As in JSON. With a `Date`, JSON.stringify would not use its fast path for the object. */
+export function plainForm(value: Date | bigint): string | null {
+  if (typeof value === "bigint") return String(value);
+  return Number.isNaN(value.getTime()) ? null : value.toISOString();
+}

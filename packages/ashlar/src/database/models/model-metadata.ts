@@ -1,0 +1,167 @@
+import { AshlarError, type MaybePromise } from "../../support/index.ts";
+import type { Connection } from "../connections/connection.ts";
+import type { Database } from "../connections/database.ts";
+import {
+  columnName,
+  columnValue,
+  isColumnName,
+  isStorableText,
+  keyValue,
+  queriedColumn,
+} from "../dialect/column-names.ts";
+import type { ColumnValue, Row } from "../dialect/dialect.ts";
+import type { Cast, Casts } from "./casts.ts";
+import type { Model } from "./model.ts";
+import { currentBinding, lineage, resolveDatabase } from "./model-database.ts";
+import type { ModelClass, Normalizers } from "./model-types.ts";
+import "../errors.ts";
+
+/** What is computed once for a model's class, and used for every row. */
+export interface ModelMetadata {
+  readonly connection: Connection;
+  readonly table: string;
+  readonly primaryKey: string;
+  readonly timestamps: boolean;
+  readonly casts: ReadonlyMap<string, Cast>;
+  readonly hidden: ReadonlySet<string>;
+  /** What `fill` may set; `null` for every column but the primary key and the guarded ones. */
+  readonly fillable: ReadonlySet<string> | null;
+  readonly guarded: ReadonlySet<string>;
+  /** What brings a column's text to its normal form, by column. */
+  readonly normalizers: ReadonlyMap<string, Normalizers[string]>;
+  /** The columns of rows seen so far, which need no further check. */
+  readonly columns: Set<string>;
+  /** The compiled statement of `findBy`, by column. */
+  readonly lookups: Map<string, string>;
+  /** The version of the bindings that the connection was taken from. */
+  readonly binding: number;
+}
+
+/** Of classes that use the same database everywhere. */
+const shared = new WeakMap<object, ModelMetadata>();
+/** Of classes that several applications in the process use, each with its own database. */
+const byDatabase = new WeakMap<Database, WeakMap<object, ModelMetadata>>();
+
+/**
+ * Returns the metadata of a model's class.
+ *
+ * @throws `E_DATABASE` if it has no database; `E_INVALID_CONFIGURATION` if it has several and nothing decides;
+ * `E_INVALID_MODEL` if `fillable` contains a guarded column
+ */
+export function metadataOf(modelClass: ModelClass): ModelMetadata {
+  const metadata = shared.get(modelClass);
+  return metadata !== undefined && metadata.binding === currentBinding() ? metadata : newMetadata(modelClass);
+}
+
+function newMetadata(modelClass: ModelClass): ModelMetadata {
+  const { database, isSettled } = resolveDatabase(modelClass);
+  if (isSettled) return keptMetadata(shared, modelClass, database);
+  const own = byDatabase.get(database) ?? new WeakMap<object, ModelMetadata>();
+  byDatabase.set(database, own);
+  return keptMetadata(own, modelClass, database);
+}
+
+function keptMetadata(kept: WeakMap<object, ModelMetadata>, modelClass: ModelClass, database: Database): ModelMetadata {
+  const metadata = kept.get(modelClass);
+  if (metadata !== undefined && metadata.binding === currentBinding()) return metadata;
+  const read = readMetadata(modelClass, database);
+  kept.set(modelClass, read);
+  return read;
+}
+
+function readMetadata(modelClass: ModelClass, database: Database): ModelMetadata {
+  const { timestamps, fillable } = modelClass;
+  const casts = new Map<string, Cast>();
+  if (timestamps) casts.set("created_at", "datetime").set("updated_at", "datetime");
+  const hidden = new Set<string>();
+  const guarded = new Set<string>();
+  const normalizers = new Map<string, Normalizers[string]>();
+  // From the base class down: what a mixin casts or hides still applies if the class below lists its own columns.
+  for (const one of lineage(modelClass).reverse()) {
+    for (const column of one.hidden) hidden.add(column);
+    // A mixin's getter asks the class below for the names of its columns: `this.passwordColumn`.
+    const ownCasts = Reflect.get(one, "casts", modelClass) as Casts;
+    for (const [column, cast] of Object.entries(ownCasts)) casts.set(column, cast);
+    for (const column of Reflect.get(one, "guarded", modelClass) as readonly string[]) guarded.add(column);
+    const own = Reflect.get(one, "normalizes", modelClass) as Normalizers;
+    for (const [column, normalize] of Object.entries(own)) normalizers.set(column, normalize);
+  }
+  const contradiction = fillable?.find((column) => guarded.has(column));
+  if (contradiction !== undefined) {
+    const problem = `${modelClass.name}.fillable names "${contradiction}", which the model or one of its mixins guards.`;
+    const remedy = "Remove it from fillable, and set the column with the mixin's own methods.";
+    throw new AshlarError("E_INVALID_MODEL", `${problem} ${remedy}`);
+  }
+  return {
+    connection: database.connection(modelClass.connection ?? undefined),
+    table: columnName(modelClass.table),
+    primaryKey: columnName(modelClass.primaryKey),
+    timestamps,
+    casts,
+    hidden,
+    fillable: fillable === null ? null : new Set(fillable),
+    guarded,
+    normalizers,
+    columns: new Set(),
+    lookups: new Map(),
+    binding: currentBinding(),
+  };
+}
+
+/** The value that a column is set to, in its normal form if it is text. */
+export function normalForm({ normalizers }: ModelMetadata, column: string, value: unknown): unknown {
+  if (normalizers.size === 0 || typeof value !== "string") return value;
+  return normalizers.get(column)?.(value) ?? value;
+}
+
+/** Whether `fill` sets a column. */
+export function isFillable({ fillable, guarded, primaryKey }: ModelMetadata, column: string): boolean {
+  return fillable === null ? column !== primaryKey && !guarded.has(column) : fillable.has(column);
+}
+
+/**
+ * Fetches the first row whose column has a value. The statement is compiled once for each column.
+ *
+ * @throws `E_INVALID_INPUT` or `E_INVALID_QUERY` if the column's name or the value is not valid
+ */
+export function lookUp(metadata: ModelMetadata, column: string, value: ColumnValue): MaybePromise<Row | undefined> {
+  const statement = metadata.lookups.get(column) ?? compileLookup(metadata, column);
+  if (value === null) return firstWithout(metadata, column);
+  if (typeof value === "string") {
+    // Text that no database can store is in no row.
+    return isStorableText(value) ? metadata.connection.first(statement, value) : undefined;
+  }
+  const checked = column === metadata.primaryKey ? keyValue(column, value) : columnValue(column, value);
+  return metadata.connection.first(statement, checked);
+}
+
+function compileLookup(metadata: ModelMetadata, column: string): string {
+  const { kysely } = metadata.connection;
+  const query = kysely.selectFrom(metadata.table).selectAll().where(queriedColumn(column), "=", null);
+  // Kysely's limit would be a parameter; written out, the value is the only one.
+  const limited = `${query.compile().sql} limit 1`;
+  metadata.lookups.set(column, limited);
+  return limited;
+}
+
+async function firstWithout(metadata: ModelMetadata, column: string): Promise<Row | undefined> {
+  const { kysely } = metadata.connection;
+  const query = kysely.selectFrom(metadata.table).selectAll().where(queriedColumn(column), "is", null);
+  return await query.limit(1).executeTakeFirst();
+}
+
+/**
+ * Checks that an attribute may have a name: that it can be a column's, and is not one of the model's own methods.
+ *
+ * @throws `E_INVALID_QUERY`
+ */
+export function attributeName(model: Model, name: string): string {
+  if (isAttributeName(model, name)) return name;
+  const named = model.constructor.name;
+  throw new AshlarError("E_INVALID_QUERY", `${JSON.stringify(name)} cannot be a column of the model ${named}.`);
+}
+
+/** Whether a name can be a column's, and is not one of the model's own methods. */
+export function isAttributeName(model: Model, name: string): boolean {
+  return isColumnName(name) && !(name in Object.getPrototypeOf(model));
+}

@@ -1,0 +1,28 @@
+import type { Constructor } from "../../support/index.ts";
+import type { Model } from "./model.ts";
+
+/** The names of a model's columns: its declared properties that are not methods. Any name if none is declared. */
+export type Column<M extends Model> = [DeclaredColumn<M>] extends [never] ? string : DeclaredColumn<M>;
+
+type DeclaredColumn<M> = { [K in keyof M & string]: M[K] extends (...args: never) => unknown ? never : K }[keyof M &
+  string];
+
+/** Values for some of a model's columns. */
+export type Attributes<M extends Model> = {
+  readonly [K in Column<M>]?: (K extends keyof M ? M[K] : unknown) | null | undefined;
+};
+
+/**
+ * The functions that bring the texts of columns to their normal forms, by column. Applied to its own result, each must
+ * return the same.
+ */
+export type Normalizers = Readonly<Record<string, (text: string) => string>>;
+
+/** A model's class. */
+export type ModelClass<M extends Model = Model> = Constructor<M> & Omit<typeof Model, "prototype">;
+
+/** What a mixin extends: a model's class, or the result of other mixins. */
+export type ModelConstructor = Constructor<Model> & Omit<typeof Model, "prototype">;
+
+/** The value of a primary key. */
+export type ModelKey = string | number | bigint;

@@ -1,0 +1,391 @@
+// biome-ignore-all lint/complexity/noThisInStatic: a model's static methods work on the class they are called on.
+import type { SelectQueryBuilder } from "kysely";
+import { AshlarError, currentDate } from "../../support/index.ts";
+import type { Database } from "../connections/database.ts";
+import { tableName } from "../dialect/column-names.ts";
+import { ColumnValueError } from "../dialect/column-value-error.ts";
+import type { ColumnValue, Row } from "../dialect/dialect.ts";
+import type { Tables } from "../dialect/tables.ts";
+import type { RollbackLog } from "../executors/rollback-log.ts";
+import { type Casts, fromDatabase, toDatabase } from "./casts.ts";
+import { asInputError, asQueryError } from "./input-errors.ts";
+import { changesOf, setAttributes, visibleAttributes } from "./model-attributes.ts";
+import { bindDatabase, boundDatabase } from "./model-database.ts";
+import { isAttributeName, isFillable, lookUp, type ModelMetadata, metadataOf, normalForm } from "./model-metadata.ts";
+import { type ComparisonOperator, ModelQuery } from "./model-query.ts";
+import { modelSnapshot } from "./model-snapshot.ts";
+import type { Attributes, Column, ModelClass, ModelKey, Normalizers } from "./model-types.ts";
+import "../errors.ts";
+
+/**
+ * A row of a table, with the columns as its properties, named as in SQL.
+ *
+ * ```ts
+ * class User extends Model {
+ *   static override hidden = ["password"];
+ *   declare id: number;
+ *   declare email: string;
+ *   declare password: string;
+ * }
+ * const user = await User.findBy("email", "ada@example.com");
+ * ```
+ *
+ * Declare columns with `declare`, so that no field of the class hides the row's value.
+ */
+export class Model {
+  /** The table; default: the class's name in snake case and plural. */
+  static get table(): string {
+    return tableName(this.name);
+  }
+  /** The primary key column. */
+  static primaryKey: string = "id";
+  /** Whether to maintain the columns `created_at` and `updated_at`. */
+  static timestamps: boolean = true;
+  /** How columns are converted for the application. Casts of base classes still apply. */
+  static casts: Casts = {};
+  /** Columns left out of JSON. What base classes hide stays hidden. */
+  static hidden: readonly string[] = [];
+  /**
+   * Columns that `fill`, and therefore `create`, sets; others are ignored, and in development the log says so once for
+   * each. `null`: all but the primary key and the guarded columns.
+   *
+   * ```ts
+   * class Order extends Model {
+   *   static override fillable: readonly string[] = ["number", "note"];
+   *   declare number: number;
+   *   declare note: string;
+   * }
+   * ```
+   *
+   * Security: if values come from a request, list the columns here, or validate the request with a schema.
+   */
+  static fillable: readonly string[] | null = null;
+  /**
+   * Columns that `fill` and `create` never set, because a mixin or the model has its own methods for them: a password
+   * hash, a token. What base classes guard stays guarded. `fillable` must not contain any of them.
+   *
+   * ```ts
+   * class Article extends Model {
+   *   static override guarded: readonly string[] = ["archived_at"];
+   * }
+   * ```
+   */
+  static guarded: readonly string[] = [];
+  /**
+   * The form in which columns hold text, such as lower case: `save`, and `update` of a query, store it, however the
+   * column was set. Rows that hold another form stay as they are until the column is set. What base classes normalize
+   * stays normalized.
+   *
+   * ```ts
+   * class Coupon extends Model {
+   *   static override normalizes: Normalizers = { code: (text) => text.trim().toUpperCase() };
+   *   declare code: string;
+   * }
+   * ```
+   *
+   * Queries look for exactly what they are given.
+   */
+  static normalizes: Normalizers = {};
+  /** The name of the connection in `config/database.ts`; `null` for the default one. */
+  static connection: string | null = null;
+
+  /** The row as it is stored, or `null` for a model that is not stored yet. */
+  #original: Row | null = null;
+
+  /**
+   * Assigns a database to this class and its subclasses. By default they use the application's, which its provider
+   * assigns.
+   *
+   * If there are several applications in one process, a model uses the database of the application that is handling the
+   * current request, or whose configuration uses the class (`GUARDS`, `DRIVERS.jwt.model`). For other classes outside
+   * of requests, assign one: `Order.useDatabase(application.container.make("database"))`.
+   */
+  static useDatabase(database: Database): void {
+    bindDatabase(this, database);
+  }
+
+  /** Removes a database from this class, if it is the assigned one. */
+  static leaveDatabase(database: Database): void {
+    if (boundDatabase(this) === database) bindDatabase(this, null);
+  }
+
+  /**
+   * The row with a primary key, or `null`.
+   *
+   * @throws `E_INVALID_INPUT` (422) if the key is a list, an object or another value that a column cannot hold
+   */
+  static find<M extends Model>(this: ModelClass<M>, key: ModelKey): Promise<M | null> {
+    return findModel(this, this.primaryKey, key);
+  }
+
+  /**
+   * The row with a primary key.
+   *
+   * @throws `E_ROW_NOT_FOUND` (404); `E_INVALID_INPUT` (422) as `find`
+   */
+  static async findOrFail<M extends Model>(this: ModelClass<M>, key: ModelKey): Promise<M> {
+    return (await findModel(this, this.primaryKey, key)) ?? notFound();
+  }
+
+  /**
+   * The first row whose column has a value, or `null`.
+   *
+   * @throws `E_INVALID_INPUT` (422) as `find`, and if the table does not have the column, unless the model's class names it
+   */
+  static findBy<M extends Model>(this: ModelClass<M>, column: Column<M>, value: ColumnValue): Promise<M | null> {
+    return findModel(this, column, value);
+  }
+
+  /** A query for the rows whose column has a value, or matches it by the operator. */
+  static where<M extends Model>(this: ModelClass<M>, column: Column<M>, value: ColumnValue): ModelQuery<M>;
+  static where<M extends Model>(
+    this: ModelClass<M>,
+    column: Column<M>,
+    operator: ComparisonOperator,
+    value: ColumnValue,
+  ): ModelQuery<M>;
+  static where<M extends Model>(this: ModelClass<M>, column: Column<M>, ...rest: [unknown, unknown?]): ModelQuery<M> {
+    return new ModelQuery<M>(this).where(column, ...(rest as [ColumnValue]));
+  }
+
+  /** All rows. */
+  static all<M extends Model>(this: ModelClass<M>): Promise<M[]> {
+    return new ModelQuery<M>(this).get();
+  }
+
+  /** A query for all rows, to be filtered, ordered and counted. */
+  static rows<M extends Model>(this: ModelClass<M>): ModelQuery<M> {
+    return new ModelQuery<M>(this);
+  }
+
+  /** Kysely's select on the model's table, for anything that the model does not offer. */
+  static query(): SelectQueryBuilder<Tables, keyof Tables, object> {
+    const { connection, table } = metadataOf(this as ModelClass);
+    return connection.kysely.selectFrom(table) as unknown as SelectQueryBuilder<Tables, keyof Tables, object>;
+  }
+
+  /** Creates a model from a row that your own query fetched. */
+  static fromRow<M extends Model>(this: ModelClass<M>, row: Row): M {
+    const model = new this();
+    model.#absorb(metadataOf(this), row);
+    return model;
+  }
+
+  /**
+   * Returns whether `fill` and `create` set a column.
+   *
+   * @throws `E_INVALID_MODEL` if `fillable` contains a guarded column
+   */
+  static isFillable<M extends Model>(this: ModelClass<M>, column: string): boolean {
+    return isFillable(metadataOf(this), column);
+  }
+
+  /**
+   * Stores a new row with those of the given values that `fill` sets: list their columns in `fillable`.
+   *
+   * @throws as `fill` and `save`
+   */
+  static async create<M extends Model>(this: ModelClass<M>, values: Attributes<M>): Promise<M> {
+    const model = new this();
+    model.fill(values as Attributes<typeof model>);
+    return await model.save();
+  }
+
+  /** Whether the model is stored as a row of the table. */
+  isStored(): boolean {
+    return this.#original !== null;
+  }
+
+  /**
+   * Sets attributes from a plain object: those of `fillable`, never a guarded column, and the primary key only if it is
+   * listed there. Others are ignored, and so are those whose value is `undefined`. In development, the log has a warning
+   * with the names that were ignored, once for each.
+   *
+   * @throws `E_INVALID_INPUT` (422) if a name cannot be a column's; `E_INVALID_MODEL` if `fillable` contains a guarded
+   * column
+   */
+  fill(values: Attributes<this>): this {
+    const modelClass = this.constructor as ModelClass;
+    const ignored: string[] = [];
+    for (const [name, value] of Object.entries(values)) {
+      if (value === undefined) continue;
+      if (!modelClass.isFillable(name)) {
+        ignored.push(name);
+        continue;
+      }
+      if (!isAttributeName(this, name)) throw new ColumnValueError(null, `${JSON.stringify(name)} is not a column.`);
+      this.#attributes[name] = value;
+    }
+    if (ignored.length > 0) this.#metadata.connection.ignoredAttributes?.add(modelClass, this.#metadata, ignored);
+    return this;
+  }
+
+  /**
+   * Stores the model: a new row, or the changed columns of its row. If nothing has changed, no query is made.
+   *
+   * If the transaction around it is rolled back, so is its effect on the model: the key, times and defaults from the
+   * database are removed, the row counts as stored only if it was before, and the values you set can be saved again.
+   *
+   * @throws `E_INVALID_INPUT` (422) if a value does not fit its column: a list or an object without the cast "json", an
+   * invalid date, text that is too long, `null` in a required column; also if an attribute that `fill` may set is not a
+   * column, and `fillable` does not contain it; `E_ROW_NOT_FOUND` if the row is gone; `E_UNIQUE_VIOLATION`,
+   * `E_FOREIGN_KEY_VIOLATION`, `E_NOT_NULL_VIOLATION`, `E_INVALID_QUERY`. To catch one of these in a transaction that
+   * continues, save in a nested transaction: `await database.transaction(() => user.save())`
+   */
+  async save(): Promise<this> {
+    const metadata = this.#metadata;
+    const { kysely, rollbackLog } = metadata.connection;
+    const changes = changesOf(this, metadata, this.#original);
+    const refuse = (error: unknown): never => {
+      throw asInputError(metadata, this.#attributes, error);
+    };
+    const own = rollbackLog === null ? {} : this.#attributesNamed(Object.keys(changes));
+    if (this.#original === null) {
+      this.#touch(metadata, changes, ["created_at", "updated_at"]);
+      const row = await insertRow(metadata, changes).catch(refuse);
+      this.#apply(rollbackLog, own, () => this.#absorb(metadata, row));
+      return this;
+    }
+    if (Object.keys(changes).length === 0) return this;
+    this.#touch(metadata, changes, ["updated_at"]);
+    const update = kysely.updateTable(metadata.table).set(changes).where(metadata.primaryKey, "=", this.#key(metadata));
+    const { numUpdatedRows } = await update.executeTakeFirst().catch(refuse);
+    if (numUpdatedRows === 0n) notFound();
+    this.#apply(rollbackLog, own, () => {
+      this.#original = { ...this.#original, ...changes };
+      for (const column of metadata.normalizers.keys()) {
+        if (typeof changes[column] === "string") this.#attributes[column] = changes[column];
+      }
+      if (changes.updated_at !== undefined) this.#attributes.updated_at = changes.updated_at;
+    });
+    return this;
+  }
+
+  /**
+   * Deletes the model's row.
+   *
+   * @returns `false` if it was already gone
+   */
+  async delete(): Promise<boolean> {
+    const metadata = this.#metadata;
+    if (this.#original === null) return false;
+    const { kysely, rollbackLog } = metadata.connection;
+    const query = kysely.deleteFrom(metadata.table).where(metadata.primaryKey, "=", this.#key(metadata));
+    const { numDeletedRows } = await query.executeTakeFirst();
+    this.#apply(rollbackLog, {}, () => {
+      this.#original = null;
+    });
+    return numDeletedRows > 0n;
+  }
+
+  /**
+   * Reads the row again; unsaved changes are lost.
+   *
+   * @throws `E_ROW_NOT_FOUND` if the row is gone, or was never stored
+   */
+  async refresh(): Promise<this> {
+    const metadata = this.#metadata;
+    const { rollbackLog } = metadata.connection;
+    const row = this.#original === null ? undefined : await lookUp(metadata, metadata.primaryKey, this.#key(metadata));
+    const found = row ?? notFound();
+    this.#apply(rollbackLog, {}, () => this.#absorb(metadata, found));
+    return this;
+  }
+
+  /**
+   * Records what your own statement has stored in the row of a stored model, so that `save` does not store it again.
+   */
+  noteStored(values: Row): void {
+    const metadata = this.#metadata;
+    const { casts, connection } = metadata;
+    const noted = Object.entries(values).map(([name, value]) => [name, normalForm(metadata, name, value)] as const);
+    const stored = noted.map(([name, value]) => [name, toDatabase(casts.get(name), name, value)]);
+    this.#apply(connection.rollbackLog, {}, () => {
+      Object.assign(this.#attributes, Object.fromEntries(noted));
+      this.#original = { ...this.#original, ...Object.fromEntries(stored) };
+    });
+  }
+
+  /** Returns whether one of the given columns, or any column if none is given, differs from what is stored. */
+  isDirty(...columns: Column<this>[]): boolean {
+    const changes = changesOf(this, this.#metadata, this.#original);
+    return columns.length === 0 ? Object.keys(changes).length > 0 : columns.some((column) => column in changes);
+  }
+
+  /** The stored value of a column, if the model knows it; otherwise `undefined`. */
+  getOriginal(column: Column<this>): unknown {
+    return fromDatabase(this.#metadata.casts.get(column), column, this.#original?.[column]);
+  }
+
+  /** The columns as a plain object, without the hidden ones: the JSON in responses. */
+  toJSON(): Row {
+    return visibleAttributes(this, this.#metadata);
+  }
+
+  get #attributes(): Row {
+    return this as unknown as Row;
+  }
+
+  get #metadata(): ModelMetadata {
+    return metadataOf(this.constructor as ModelClass);
+  }
+
+  /** The primary key that the row is stored under, even if the attribute has been changed. */
+  #key(metadata: ModelMetadata): ModelKey {
+    const key = this.#original?.[metadata.primaryKey];
+    if (key !== undefined && key !== null) return key as ModelKey;
+    throw new AshlarError("E_INVALID_QUERY", `The model ${this.constructor.name} was read without its primary key.`);
+  }
+
+  #attributesNamed(names: readonly string[]): Row {
+    return Object.fromEntries(names.map((name) => [name, this.#attributes[name]]));
+  }
+
+  /** Changes the model as a statement changed its row, until a rollback of that statement. */
+  #apply(log: RollbackLog | null, own: Row, change: () => void): void {
+    const stored = {
+      get: () => this.#original,
+      set: (row: Row | null) => {
+        this.#original = row;
+      },
+    };
+    const snapshot = () => modelSnapshot(this.#metadata, this.#attributes, stored);
+    if (log === null || log.record(this, snapshot, own)) change();
+  }
+
+  #touch(metadata: ModelMetadata, changes: Row, columns: readonly string[]): void {
+    if (!metadata.timestamps) return;
+    const time = currentDate();
+    for (const column of columns) changes[column] ??= time;
+  }
+
+  #absorb(metadata: ModelMetadata, row: Row): void {
+    setAttributes(this, metadata, row);
+    this.#original = row;
+  }
+}
+
+async function findModel<M extends Model>(
+  modelClass: ModelClass<M>,
+  column: string,
+  value: ColumnValue,
+): Promise<M | null> {
+  const metadata = metadataOf(modelClass);
+  let row: Row | undefined;
+  try {
+    const found = lookUp(metadata, column, value);
+    row = found instanceof Promise ? await found : found;
+  } catch (error) {
+    throw asQueryError(metadata, [column], error);
+  }
+  return row === undefined ? null : modelClass.fromRow(row);
+}
+
+async function insertRow({ connection, table }: ModelMetadata, values: Row): Promise<Row> {
+  const [row] = await connection.prepareInsert({ table, values, returning: "all" })({});
+  return row!;
+}
+
+function notFound(): never {
+  throw new AshlarError("E_ROW_NOT_FOUND");
+}

@@ -1,0 +1,319 @@
+import type { IncomingMessage } from "node:http";
+import { AshlarError } from "../../support/index.ts";
+import { mediaType } from "../headers/body-text.ts";
+import { isJsonType } from "../headers/negotiation.ts";
+import { message as sentence } from "../messages.ts";
+import {
+  alreadyRead,
+  announcedLength,
+  type BodySource,
+  type Bytes,
+  bodySource,
+  clientGone,
+  hasBody,
+  inviteBody,
+  nodeMessage,
+  refuseAnnounced,
+  tooLarge,
+} from "./body-source.ts";
+import { CollectedBytes } from "./collected-bytes.ts";
+import type { HeldBody } from "./held-bodies.ts";
+import { type Fields, FormParts, type MultipartForm, readForm, readLeadingFields } from "./multipart.ts";
+import "../errors.ts";
+
+/** Limits of a body. */
+export interface BodyLimits {
+  /** The largest body that is not multipart, unless the route sets its own limit; and all text fields of one that is. */
+  readonly maxBodyBytes: number;
+  /** The largest multipart body, its files included, in bytes, unless the route sets its own limit. */
+  readonly maxMultipartBytes: number;
+  /** How many fields a form, or a query, may have. */
+  readonly maxFields: number;
+  /** How many files a multipart form may have. */
+  readonly maxFiles: number;
+  /** How deep JSON may nest. */
+  readonly maxDepth: number;
+  /** How many members and elements JSON may have, in all objects and lists together. */
+  readonly maxJsonValues: number;
+  /** How much of a form's files is kept in memory, in bytes; the others are written to the disk. */
+  readonly maxFormMemoryBytes: number;
+  /** What the bodies of all requests may take of the memory at the same time, in bytes. */
+  readonly maxMemoryBytes: number;
+  /** What the files of all requests may take of the disk at the same time, in bytes. */
+  readonly maxDiskBytes: number;
+}
+
+/**
+ * The default limits: 1 MiB, multipart too, 1000 fields, 20 files, depth 64, 10,000 values; 1 MiB of a form's files in memory;
+ * 256 MiB of all bodies in memory, 8 GiB on the disk.
+ */
+export const DEFAULT_BODY_LIMITS: BodyLimits = Object.freeze({
+  maxBodyBytes: 1024 * 1024,
+  maxMultipartBytes: 1024 * 1024,
+  maxFields: 1000,
+  maxFiles: 20,
+  maxDepth: 64,
+  maxJsonValues: 10_000,
+  maxFormMemoryBytes: 1024 * 1024,
+  maxMemoryBytes: 256 * 1024 ** 2,
+  maxDiskBytes: 8 * 1024 ** 3,
+});
+
+/** A body as it was read. Only multipart is already parsed; `type` is the complete `Content-Type`, as sent. */
+export type RequestBody =
+  | { readonly kind: "none" }
+  /** It was left to the handler, which streams it. */
+  | { readonly kind: "streamed" }
+  /** Of a form, only the fields before its first file were read; the handler streams the rest. */
+  | { readonly kind: "parts"; readonly fields: Fields; readonly rest: FormParts }
+  | { readonly kind: "json" | "form" | "unsupported"; readonly bytes: Uint8Array; readonly type: string }
+  | {
+      readonly kind: "multipart";
+      /** Of the complete body, in bytes. */
+      readonly size: number;
+      /** `null` if they were too many to keep in addition to the files. */
+      readonly bytes: Uint8Array | null;
+      readonly fields: MultipartForm["fields"];
+      readonly files: MultipartForm["files"];
+    };
+
+/** The body of a request without one. */
+export const NO_BODY: RequestBody = Object.freeze({ kind: "none" });
+
+/** The body of a request whose handler streams it. */
+export const STREAMED_BODY: RequestBody = Object.freeze({ kind: "streamed" });
+
+/** The limits of a request for which no route sets any. */
+const NO_LIMITS: readonly null[] = Object.freeze([null]);
+
+type BodyKind = Exclude<RequestBody["kind"], "none" | "streamed" | "parts">;
+
+/** How a body is read. */
+export interface BodyReading {
+  /**
+   * The limits of the routes that the request may be for, in bytes; the largest counts, and for a route without one (`null`)
+   * the application's own. Default: that.
+   */
+  readonly routeLimits?: readonly (number | null)[];
+  /** Whether to keep the bytes of multipart too, however many they are; default: up to `maxBodyBytes`. */
+  readonly keepsBytes?: boolean;
+  /** Whether to leave the files of a form to the handler, and what follows them; default: `false`. */
+  readonly leavesFiles?: boolean;
+}
+
+/**
+ * Reads the body of a request, within limits of bytes. Afterwards `raw` has no body left, unless its files are left.
+ *
+ * @param held gets what is kept of the body. It is up to the caller to release it, also after an error.
+ * @throws `E_PAYLOAD_TOO_LARGE` before a byte is read if `Content-Length` is too large, otherwise as soon as the limit is
+ *   exceeded; `E_INVALID_BODY` if the client disconnected or a multipart body is malformed; `E_UNSUPPORTED_MEDIA_TYPE`
+ *   if the body is compressed; `E_OVERLOADED` if there is no room for it, before a byte is read if its length is known;
+ *   `E_DISK_FULL`
+ */
+export async function readBody(
+  raw: Request,
+  limits: BodyLimits,
+  held: HeldBody,
+  { routeLimits = NO_LIMITS, keepsBytes = false, leavesFiles = false }: BodyReading = {},
+): Promise<RequestBody> {
+  if (!hasBody(raw)) return NO_BODY;
+  const type = raw.headers.get("content-type") ?? "";
+  const kind = bodyKind(type);
+  const isForm = kind === "multipart";
+  const usual = isForm ? limits.maxMultipartBytes : limits.maxBodyBytes;
+  // The limit of a route that streams files is for these: what else it gets is read into memory.
+  const maxBytes = leavesFiles && !isForm ? usual : Math.max(...routeLimits.map((limit) => limit ?? usual));
+  refuseAnnounced(raw, maxBytes);
+  if (kind !== "unsupported") refuseEncoded(raw);
+  if (isForm && leavesFiles) return leaveFiles(raw, type, limits, held, maxBytes);
+  held.reserve(announcedLength(raw) ?? 0, isForm);
+  inviteBody(raw);
+  if (isForm) {
+    const maxKeptBytes = keepsBytes ? Number.POSITIVE_INFINITY : limits.maxBodyBytes;
+    return readMultipart(raw, type, limits, held, { maxBytes, maxKeptBytes });
+  }
+  const message = nodeMessage(raw);
+  const bytes = await (message === undefined ? readStream(raw, maxBytes, held) : readMessage(message, maxBytes, held));
+  held.complete();
+  return bytes.length === 0 ? NO_BODY : { kind, bytes, type };
+}
+
+async function readMultipart(
+  raw: Request,
+  type: string,
+  limits: BodyLimits,
+  held: HeldBody,
+  bounds: { readonly maxBytes: number; readonly maxKeptBytes: number },
+): Promise<RequestBody> {
+  const source = new CountedSource(bodySource(raw), bounds, held);
+  try {
+    const first = await source.read();
+    if (first === null) return NO_BODY;
+    const form = await readForm(new FormParts(startingWith(first, source), type, limits, held), held);
+    held.complete();
+    return { kind: "multipart", size: source.size, bytes: source.kept, ...form };
+  } catch (error) {
+    source.close();
+    throw error;
+  }
+}
+
+async function leaveFiles(
+  raw: Request,
+  type: string,
+  limits: BodyLimits,
+  held: HeldBody,
+  maxBytes: number,
+): Promise<RequestBody> {
+  inviteBody(raw);
+  const source = new CountedSource(bodySource(raw), { maxBytes, maxKeptBytes: 0 }, held);
+  try {
+    const rest = new FormParts(source, type, limits, held);
+    return { kind: "parts", fields: await readLeadingFields(rest), rest };
+  } catch (error) {
+    source.close();
+    throw error;
+  }
+}
+
+/** A body without a byte is no body, whatever its type is. */
+function startingWith(first: Bytes, source: BodySource): BodySource {
+  let pending: Bytes | null = first;
+  const read = async (): Promise<Bytes | null> => {
+    const chunk = pending ?? (await source.read());
+    pending = null;
+    return chunk;
+  };
+  return { read, close: () => source.close() };
+}
+
+/** Counts what is read of a body against its limit, and keeps its bytes as long as they are few. */
+class CountedSource implements BodySource {
+  readonly #source: BodySource;
+  readonly #bounds: { readonly maxBytes: number; readonly maxKeptBytes: number };
+  readonly #held: HeldBody;
+  #kept: CollectedBytes | null = new CollectedBytes();
+  #size = 0;
+
+  constructor(
+    source: BodySource,
+    bounds: { readonly maxBytes: number; readonly maxKeptBytes: number },
+    held: HeldBody,
+  ) {
+    this.#source = source;
+    this.#bounds = bounds;
+    this.#held = held;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The bytes; `null` if they were too many. */
+  get kept(): Uint8Array | null {
+    return this.#kept?.bytes ?? null;
+  }
+
+  async read(): Promise<Bytes | null> {
+    const chunk = await this.#source.read();
+    if (chunk === null) return null;
+    const before = this.#size;
+    this.#size += chunk.length;
+    const { maxBytes, maxKeptBytes } = this.#bounds;
+    if (this.#size > maxBytes) {
+      this.close();
+      throw tooLarge(maxBytes);
+    }
+    if (this.#kept === null) return chunk;
+    if (this.#size > maxKeptBytes) {
+      this.#kept = null;
+      this.#held.giveMemory(before);
+    } else {
+      this.#held.takeMemory(chunk.length);
+      this.#kept.add(chunk);
+    }
+    return chunk;
+  }
+
+  close(): void {
+    this.#source.close();
+  }
+}
+
+/**
+ * Refuses a body that was read for several routes and turns out to be for one with a lower limit.
+ *
+ * @param routeLimit that route's limit, in bytes; `null` if it has none
+ * @throws `E_PAYLOAD_TOO_LARGE`
+ */
+export function refuseTooLarge(body: RequestBody, limits: BodyLimits, routeLimit: number | null): void {
+  if (body.kind === "none" || body.kind === "streamed" || body.kind === "parts") return;
+  const isMultipart = body.kind === "multipart";
+  const maxBytes = routeLimit ?? (isMultipart ? limits.maxMultipartBytes : limits.maxBodyBytes);
+  if ((isMultipart ? body.size : body.bytes.length) > maxBytes) throw tooLarge(maxBytes);
+}
+
+function bodyKind(contentType: string): BodyKind {
+  const type = mediaType(contentType);
+  if (isJsonType(contentType)) return "json";
+  if (type === "application/x-www-form-urlencoded") return "form";
+  return type === "multipart/form-data" ? "multipart" : "unsupported";
+}
+
+/** RFC 9110 §15.5.16: an unsupported coding gets a 415, with the supported ones. */
+function refuseEncoded(raw: Request): void {
+  const encoding = raw.headers.get("content-encoding");
+  if (encoding === null || encoding.toLowerCase() === "identity") return;
+  throw new AshlarError("E_UNSUPPORTED_MEDIA_TYPE", sentence("body.compressed"), {
+    headers: { "accept-encoding": "identity" },
+  });
+}
+
+async function readStream(raw: Request, maxBytes: number, held: HeldBody): Promise<Uint8Array> {
+  const source = bodySource(raw);
+  const collected = new CollectedBytes();
+  try {
+    for (let chunk = await source.read(); chunk !== null; chunk = await source.read()) {
+      keep(chunk, collected, maxBytes, held);
+    }
+  } catch (error) {
+    source.close();
+    throw error;
+  }
+  return collected.bytes;
+}
+
+function readMessage(message: IncomingMessage, maxBytes: number, held: HeldBody): Promise<Uint8Array> {
+  if (message.errored !== null || (message.destroyed && !message.complete)) {
+    return Promise.reject(clientGone(message.errored));
+  }
+  if (message.readableEnded || message.destroyed) return Promise.reject(alreadyRead());
+  return new Promise((resolve, reject) => {
+    const collected = new CollectedBytes();
+    const settle = (error: unknown): void => {
+      message.off("data", onData).off("end", onEnd).off("close", onClose);
+      if (error === null) resolve(collected.bytes);
+      else reject(error);
+    };
+    const onData = (chunk: Uint8Array): void => {
+      try {
+        keep(chunk, collected, maxBytes, held);
+      } catch (error) {
+        message.pause();
+        settle(error);
+      }
+    };
+    const onEnd = (): void => settle(null);
+    const onClose = (): void => settle(clientGone(message.errored));
+    message.on("data", onData).once("end", onEnd).once("close", onClose).on("error", ignore);
+  });
+}
+
+function keep(chunk: Uint8Array, collected: CollectedBytes, maxBytes: number, held: HeldBody): void {
+  if (collected.size + chunk.length > maxBytes) throw tooLarge(maxBytes);
+  held.takeMemory(chunk.length);
+  collected.add(chunk);
+}
+
+/** `close`, which follows an error, reports it; without a listener, an error of a stream ends the process. */
+function ignore(): void {}

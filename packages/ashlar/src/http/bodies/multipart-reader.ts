@@ -1,0 +1,243 @@
+import type { Readable } from "node:stream";
+import { setImmediate } from "node:timers/promises";
+import { AshlarError, type Message } from "../../support/index.ts";
+import { decodeBodyText, headerParameters, mediaType } from "../headers/body-text.ts";
+import { message } from "../messages.ts";
+import type { BodySource } from "./body-source.ts";
+import "../errors.ts";
+
+/** Limits of one part's headers, in bytes and in number; the rest is cut off. */
+const PART_LIMITS = { maxHeaderSize: 8192, maxHeaderPairs: 32 };
+
+/** RFC 2046 §5.1.1. */
+const BOUNDARY = /^[\w'()+,./:=? -]{0,69}[\w'()+,./:=?-]$/;
+
+type Headers = Readonly<Record<string, readonly string[]>>;
+
+/** A part of a form while its content arrives. */
+export interface ArrivingPart {
+  /** The name of its field. */
+  readonly field: string;
+  /** `undefined` for a text field. */
+  readonly fileName: string | undefined;
+  /** The media type claimed by the client; empty if there is none. */
+  readonly type: string;
+  /** Returns the next piece of its content; `null` at the end. */
+  read(): Promise<Uint8Array | null>;
+}
+
+/**
+ * Reads the parts of a multipart form (RFC 7578) one after the other, while they arrive. It takes from its source only what
+ * is read, and a few buffers more.
+ */
+export class MultipartReader {
+  readonly #source: BodySource;
+  readonly #boundary: string;
+  readonly #maxParts: number;
+  readonly #arrived: Part[] = [];
+  #current: Part | null = null;
+  #isPumping = false;
+  #isComplete = false;
+  #isAtEnd = false;
+  #error: unknown = null;
+  #wake: (() => void) | null = null;
+
+  /**
+   * @param contentType the request's `Content-Type`, which contains the boundary
+   * @param maxParts how many there may be
+   * @throws `E_INVALID_BODY` if there is no valid boundary
+   */
+  constructor(source: BodySource, contentType: string, maxParts: number) {
+    const boundary = headerParameters(contentType)?.get("boundary");
+    if (boundary === undefined || !BOUNDARY.test(boundary)) throw malformed(message("body.multipart.boundary"));
+    this.#source = source;
+    this.#boundary = boundary;
+    this.#maxParts = maxParts;
+  }
+
+  /**
+   * Returns the next part, and skips what was not read of the one before; `null` at the end of the body.
+   *
+   * @throws `E_INVALID_BODY` if the form is malformed, cut off, or has too many parts; what reading throws
+   */
+  async next(): Promise<ArrivingPart | null> {
+    if (!this.#isPumping) {
+      this.#isPumping = true;
+      this.#pump().catch((error: unknown) => this.#fail(error));
+    }
+    while (this.#current !== null && (await this.#current.read()) !== null);
+    this.#current = null;
+    // It may be the last one.
+    this.#changed();
+    const part = await this.#until(() => {
+      // At once: that nothing is left may be decided by what the parser has not handed over.
+      this.#current = this.#arrived.shift() ?? null;
+      return this.#current ?? (this.#isAtEnd ? null : undefined);
+    });
+    return part === null ? null : part.opened();
+  }
+
+  /** Reads no further. */
+  close(): void {
+    this.#source.close();
+  }
+
+  async #pump(): Promise<void> {
+    // Loaded with the first multipart form: most processes never see one.
+    const { Dicer } = await import("@fastify/busboy");
+    const dicer = new Dicer({ boundary: this.#boundary, ...PART_LIMITS });
+    let count = 0;
+    dicer.on("part", (stream) => {
+      if (count === this.#maxParts) {
+        this.#fail(malformed(message("body.multipart.parts", { max: this.#maxParts })));
+        // Through the parser, which is on the stack: a million empty parts must not become a million streams.
+        throw this.#error;
+      }
+      count++;
+      this.#arrived.push(new Part(stream as unknown as Readable, this.#until, this.#changed, this.#broken));
+      this.#changed();
+    });
+    dicer.on("error", this.#broken);
+    dicer.on("finish", () => {
+      this.#isComplete = true;
+      this.#changed();
+    });
+    for (let chunk = await this.#source.read(); chunk !== null; chunk = await this.#source.read()) {
+      // What follows the last boundary is read, and ignored.
+      if (this.#isComplete) continue;
+      let isTaken = false;
+      try {
+        dicer.write(chunk, () => {
+          isTaken = true;
+          this.#changed();
+        });
+      } catch (error) {
+        throw error instanceof AshlarError ? error : malformed(message("body.multipart.headers"));
+      }
+      // After the last boundary, the parser doesn't say that it has taken a chunk.
+      await this.#until(() => (isTaken || this.#isComplete ? true : undefined));
+    }
+    dicer.end();
+    // The parser ends with its last part. After that, and a turn of the event loop, it has either finished or never will.
+    await this.#until(() => (this.#arrived.length === 0 && this.#current?.isAtEnd !== false ? true : undefined));
+    await setImmediate();
+    if (!this.#isComplete) throw malformed(message("body.multipart.malformed"));
+    this.#isAtEnd = true;
+    this.#changed();
+  }
+
+  readonly #broken = (): void => this.#fail(malformed(message("body.multipart.malformed")));
+
+  #fail(error: unknown): void {
+    this.#error ??= error;
+    this.#changed();
+  }
+
+  readonly #changed = (): void => this.#wake?.();
+
+  /** Waits until something can be found; what has gone wrong comes first. */
+  readonly #until = async <T>(find: () => T | undefined): Promise<T> => {
+    for (;;) {
+      if (this.#error !== null) throw this.#error;
+      const found = find();
+      if (found !== undefined) return found;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const others = this.#wake;
+      this.#wake = () => {
+        this.#wake = null;
+        others?.();
+        resolve();
+      };
+      await promise;
+    }
+  };
+}
+
+type Until = <T>(find: () => T | undefined) => Promise<T>;
+
+class Part {
+  readonly #stream: Readable;
+  readonly #until: Until;
+  /** Each character is one byte. */
+  #headers: Headers | null = null;
+  #ended = false;
+
+  constructor(stream: Readable, until: Until, changed: () => void, broken: () => void) {
+    this.#stream = stream;
+    this.#until = until;
+    stream.on("header" as "data", (headers: Headers) => {
+      this.#headers = headers;
+      changed();
+    });
+    stream.on("readable", changed);
+    stream.on("end", () => {
+      this.#ended = true;
+      changed();
+    });
+    stream.on("error", broken);
+  }
+
+  get isAtEnd(): boolean {
+    return this.#ended;
+  }
+
+  read(): Promise<Uint8Array | null> {
+    return this.#until(() => {
+      const piece: Uint8Array | null = this.#stream.read();
+      return piece ?? (this.#ended ? null : undefined);
+    });
+  }
+
+  async opened(): Promise<ArrivingPart> {
+    // One whose headers are malformed ends without them.
+    await this.#until(() => (this.#headers !== null || this.#endsNow() ? true : undefined));
+    const { name, fileName } = disposition(this.#headers);
+    const type = mediaType(header(this.#headers, "content-type") ?? "");
+    return { field: name, fileName, type, read: () => this.read() };
+  }
+
+  /** Without content, a stream ends only if it is read. */
+  #endsNow(): boolean {
+    if (!this.#ended) this.#stream.read(0);
+    return this.#ended;
+  }
+}
+
+export function malformed(detail: Message): AshlarError {
+  return new AshlarError("E_INVALID_BODY", detail);
+}
+
+/** Returns a part's header as UTF-8; `null` if it is missing. */
+function header(headers: Headers | null, name: "content-disposition" | "content-type"): string | null {
+  const values = headers?.[name];
+  if (values === undefined) return null;
+  if (values.length > 1) throw malformed(message("body.multipart.repeatedHeader"));
+  return decodeBodyText(Buffer.from(values[0]!, "latin1"));
+}
+
+function disposition(headers: Headers | null): { readonly name: string; readonly fileName: string | undefined } {
+  const value = header(headers, "content-disposition");
+  const parameters = value !== null && mediaType(value) === "form-data" ? headerParameters(value) : null;
+  const name = parameters?.get("name");
+  if (parameters === null || name === undefined) throw malformed(message("body.multipart.disposition"));
+  const fileName = parameters.get("filename");
+  if (fileName !== undefined) return { name: unescapeName(name), fileName: unescapeName(fileName) };
+  const extended = parameters.get("filename*");
+  return { name: unescapeName(name), fileName: extended === undefined ? undefined : extendedValue(extended) };
+}
+
+/** RFC 8187 §3.2: `UTF-8''a%20name`. RFC 7578 §4.2 tells clients not to send it; some do, and mean a file. */
+function extendedValue(value: string): string {
+  const [, text] = /^utf-8'[\w-]*'([\w!#$&+.^`|~%-]*)$/i.exec(value) ?? [];
+  try {
+    if (text !== undefined) return decodeURIComponent(text);
+  } catch {
+    // Reported below.
+  }
+  throw malformed(message("body.multipart.fileName"));
+}
+
+/** Browsers percent-encode only quotes and line breaks in names (the form-data encoding of HTML). */
+function unescapeName(name: string): string {
+  return name.replace(/%(?:22|0D|0A)/gi, (sequence) => decodeURIComponent(sequence));
+}

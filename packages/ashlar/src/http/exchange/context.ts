@@ -1,0 +1,128 @@
+import type { Translate } from "../../messages/index.ts";
+import type { Message, RegisteredUser } from "../../support/index.ts";
+import { HttpRequest } from "./request.ts";
+import { HttpResponse } from "./response.ts";
+import type { HttpServices, RouteMatch } from "./services.ts";
+
+/**
+ * What is remembered about a visitor between requests. The feature that remembers something declares it by declaration
+ * merging; the layers below pass it on without looking inside.
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: it is empty so that the feature can augment it.
+export interface Visitor {}
+
+/** The page of a form that was refused, but may be sent again from there. */
+export interface PageToReturnTo {
+  /** Its path and query. */
+  readonly url: string;
+  /** What happened, and what to do there; `null` if the error says it. */
+  readonly message: Message | null;
+  /** What may have changed, and what becomes of what was typed. */
+  readonly notes: readonly Message[];
+}
+
+/** What the framework's features add to {@link HttpContext}. An application augments `HttpContext` itself. */
+// biome-ignore lint/suspicious/noEmptyInterface: it is empty so that features can augment it.
+export interface FrameworkContext {}
+
+export interface HttpContext extends FrameworkContext {}
+
+/**
+ * One request on its way through the application, and everything that belongs to it.
+ *
+ * Each application extends this class once, at boot; providers add lazy properties (`auth`, `view`, …) to that class.
+ * Nothing about a request is kept anywhere else.
+ */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: `contextProperty` defines what the interface declares.
+export class HttpContext {
+  /** The request as it came in. */
+  readonly request: HttpRequest;
+  /** What the context needs of its application. */
+  readonly services: HttpServices;
+  /** The user loaded for the active guard; written only by guards, read through `request.user()`. */
+  currentUser: RegisteredUser | null = null;
+  /** @internal The primary key in a token that was verified without loading its user; for the log. */
+  provenUserId: string | null = null;
+  /** What is remembered about the visitor, on routes that remember anything; written only by `SessionMiddleware`. */
+  visitor: Visitor | null = null;
+  /** @internal Whether a handler of the route has begun that may change something. */
+  wasHandled = false;
+  /** @internal The page that the page of this request's error leads back to. */
+  pageToReturnTo: PageToReturnTo | null = null;
+  /** Whether nothing may be stored for the request: neither the use of a login or a token nor the session. */
+  isReadOnly = false;
+  /** @internal Whether a token was looked for in the request, so that the response depends on `Authorization`. */
+  readsToken = false;
+  #origin: string | null = null;
+  #response: HttpResponse | null = null;
+  /** The language chosen from `Accept-Language`; `null` until it is needed. */
+  #negotiated: string | null = null;
+  #t: Translate | null = null;
+
+  /**
+   * @param raw the platform's request
+   * @param services what the context needs from its application
+   * @param match the matching route, or `null` if none matched
+   */
+  constructor(raw: Request, services: HttpServices, match: RouteMatch | null) {
+    this.services = services;
+    this.request = new HttpRequest(raw, this, match);
+  }
+
+  /**
+   * @internal The application's origin for this request: that of `APP_URL`, or of the requested host if `APP.hosts` has it;
+   * `null` if `APP_URL` is not set.
+   */
+  get origin(): string | null {
+    return this.#origin ?? this.services.appUrl;
+  }
+
+  /** @internal Uses the origin of a host that `APP.hosts` has. */
+  useOrigin(origin: string | null): void {
+    this.#origin = origin;
+  }
+
+  /** The response under construction; created on first access. */
+  get response(): HttpResponse {
+    this.#response ??= new HttpResponse(this);
+    return this.#response;
+  }
+
+  /**
+   * The language to use for the visitor, as its tag (BCP 47), such as `de`: the user's own, if the user has a property
+   * `language` that the application offers, otherwise the best of the offered ones by `Accept-Language`.
+   *
+   * If the application offers more than one, reading it adds `Content-Language` to the response, and
+   * `Vary: Accept-Language` if that header decided (RFC 9110 §12.5.4, §12.5.5).
+   */
+  get language(): string {
+    const { messages } = this.services;
+    if (messages.languages.length === 1) return messages.defaultLanguage;
+    const own = messages.ofUser(this.currentUser);
+    if (own === null) this.#negotiated ??= messages.negotiate(this.request.header("accept-language"));
+    const language = own ?? this.#negotiated!;
+    this.response.speaks(language, own === null);
+    return language;
+  }
+
+  /** @internal Whether the response depends on `Accept-Language`. */
+  get isLanguageNegotiated(): boolean {
+    return this.#negotiated !== null;
+  }
+
+  /**
+   * Returns a sentence in the visitor's {@link language}: `t("app.orders.count", { count: 2 })`. It does not use `this`, so a
+   * handler can destructure it: `({ session, t }) => …`.
+   *
+   * Security: in a template, `{{ t(…) }}` escapes the sentence and its values. Elsewhere, escape what becomes HTML yourself.
+   */
+  get t(): Translate {
+    this.#t ??= this.services.messages.translator(() => this.language);
+    return this.#t;
+  }
+
+  /** The response under construction, or `null` if it has not been accessed yet. */
+  get startedResponse(): HttpResponse | null {
+    return this.#response;
+  }
+}

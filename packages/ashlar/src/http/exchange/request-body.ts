@@ -1,0 +1,239 @@
+import { AshlarError, type MaybePromise } from "../../support/index.ts";
+import { NO_BODY, type RequestBody, readBody, refuseTooLarge, STREAMED_BODY } from "../bodies/body.ts";
+import { alreadyRead, hasBody, refuseAnnounced } from "../bodies/body-source.ts";
+import { bodyStream, notStreamed, streamedBody, streamedParts } from "../bodies/body-stream.ts";
+import type { FormPart } from "../bodies/form-part.ts";
+import type { HeldBody } from "../bodies/held-bodies.ts";
+import { endWithResponse } from "../bodies/response-end.ts";
+import type { UploadedFile } from "../bodies/uploaded-file.ts";
+import { RequestInputs } from "../inputs/request-inputs.ts";
+import type { HttpServices, RouteInfo } from "./services.ts";
+
+/** The body of a request: when it is read, and what can be had of it besides the inputs. */
+export abstract class RequestWithBody extends RequestInputs {
+  /** The platform's request. Its body has been read, or is left to {@link bodyStream}. */
+  readonly raw: Request;
+  #body: RequestBody = NO_BODY;
+  #loading: Promise<void> | null = null;
+  #isLoaded = false;
+  #keepsBytes = false;
+  #stream: ReadableStream<Uint8Array<ArrayBuffer>> | null = null;
+  #held: HeldBody | null = null;
+  #bodyChecks: (() => void)[] = [];
+
+  constructor(raw: Request) {
+    super();
+    this.raw = raw;
+  }
+
+  /** The matching route, or `null` if none matched. */
+  abstract route(): RouteInfo | null;
+
+  /** @internal */
+  protected abstract get services(): HttpServices;
+
+  /** @internal Called when the body has been read. */
+  protected abstract bodyWasRead(): void;
+
+  /** @internal What was read of the body. */
+  protected get readBody(): RequestBody {
+    return this.#body;
+  }
+
+  /**
+   * Reads the body, once, and calls what waits for it. Until then, the only inputs are those of the query. The application
+   * calls it before the handler, and before any middleware that does not declare that it can run earlier (see
+   * `Middleware.beforeBody`). The body of a route with `streamsBody()` stays unread, and of one with `streamsFiles()` a form's
+   * files and what follows them.
+   *
+   * @param routes the routes that the request may be for; default: the matched one
+   * @returns nothing if there is nothing to wait for
+   * @throws `E_PAYLOAD_TOO_LARGE`, `E_INVALID_BODY`, `E_UNSUPPORTED_MEDIA_TYPE`; `E_OVERLOADED` or `E_DISK_FULL` if there is no
+   *   room for it; and what callbacks of {@link whenBodyIsRead} throw
+   */
+  loadBody(routes: readonly (RouteInfo | null)[] = [this.route()]): MaybePromise<void> {
+    if (this.#isLoaded || (this.#loading === null && !hasBody(this.raw))) return;
+    if (this.route()?.streamsBody === true) return this.#leaveBody();
+    this.#loading ??= this.#load(routes.map((route) => route?.bodyLimitBytes ?? null));
+    return this.#loading;
+  }
+
+  async #load(routeLimits: readonly (number | null)[]): Promise<void> {
+    const { bodies, limits } = this.services;
+    const held = bodies.begin();
+    this.#held = held;
+    const reading = { routeLimits, keepsBytes: this.#keepsBytes, leavesFiles: this.route()?.streamsFiles === true };
+    try {
+      this.#body = await readBody(this.raw, limits, held, reading);
+    } catch (error) {
+      await held.release();
+      throw error;
+    }
+    this.forgetBody();
+    this.bodyWasRead();
+    // If one throws, the body stays unread for all: everything that waits for it gets the same error.
+    for (const check of this.#bodyChecks) check();
+    this.#isLoaded = true;
+  }
+
+  /** @internal Makes what is held of the body end with the response. The handler is done. */
+  endWith(response: Response): Response {
+    const held = this.#held;
+    if (held === null) return response;
+    const body = this.#body;
+    const rest = body.kind === "parts" ? body.rest : null;
+    return endWithResponse(this.raw, response, held.hasFiles || rest !== null, () => {
+      rest?.close();
+      return held.release();
+    });
+  }
+
+  #leaveBody(): void {
+    refuseAnnounced(this.raw, this.#maxStreamedBytes);
+    this.#body = STREAMED_BODY;
+    for (const check of this.#bodyChecks) check();
+    this.#isLoaded = true;
+  }
+
+  get #maxStreamedBytes(): number {
+    return this.route()?.bodyLimitBytes ?? this.services.limits.maxBodyBytes;
+  }
+
+  /**
+   * @internal Checks a body that was read for several routes against the limit of the one it is for.
+   *
+   * @throws `E_PAYLOAD_TOO_LARGE`
+   */
+  checkBodySize({ bodyLimitBytes = null }: RouteInfo): void {
+    refuseTooLarge(this.#body, this.services.limits, bodyLimitBytes);
+  }
+
+  /**
+   * Runs a check on the body before any other code sees it: at once if it has been read, or if there is none. A middleware
+   * that runs before the body is read refuses a request by throwing here, and the handler is not called.
+   */
+  whenBodyIsRead(check: () => void): void {
+    if (this.#isLoaded || !hasBody(this.raw)) check();
+    else this.#bodyChecks.push(check);
+  }
+
+  /** Whether the body has not been read yet. */
+  get awaitsBody(): boolean {
+    return !this.#isLoaded && hasBody(this.raw);
+  }
+
+  /**
+   * The bytes of the body as they arrived, of whatever type, such as for a signature over them. The inputs can be read too,
+   * before or after. Each call returns a copy; a request without a body has no bytes.
+   *
+   * ```ts
+   * const text = new TextDecoder().decode(await request.rawBody());
+   * ```
+   *
+   * Of a form with files, the bytes are kept in addition to the files only up to `APP.limits.maxBodyBytes`, unless a
+   * middleware that runs before the body is read has asked for them.
+   *
+   * @throws `E_INTERNAL` if they were not kept, if the route has `streamsBody()` or `streamsFiles()`, or if a framework around the application
+   *   has read them; what {@link loadBody} throws, in a middleware that runs before the body is read
+   */
+  async rawBody(): Promise<Uint8Array<ArrayBuffer>> {
+    if (this.route()?.streamsBody === true) throw streamedBody("rawBody()");
+    if (this.route()?.streamsFiles === true) throw streamedParts("rawBody()");
+    this.#keepsBytes = true;
+    await this.loadBody();
+    if (this.#body.kind === "none" || this.#body.kind === "streamed" || this.#body.kind === "parts") {
+      // Its host has read it, and handed over what it had no use for.
+      if (!hasBody(this.raw) && announcesBody(this.raw)) throw alreadyRead();
+      return new Uint8Array();
+    }
+    if (this.#body.bytes === null) throw notKept(this.services.limits.maxBodyBytes);
+    return new Uint8Array(this.#body.bytes);
+  }
+
+  /**
+   * The body of a route with `streamsBody()`, as a stream. It takes from the client only as much as its reader takes, so a
+   * body of any size passes through little memory. Each call returns the same stream; a request without a body has an empty
+   * one.
+   *
+   * ```ts
+   * import { createWriteStream } from "node:fs";
+   * import { pipeline } from "node:stream/promises";
+   *
+   * Route.put("/backup", async ({ request, response }) => {
+   *   await pipeline(request.bodyStream(), createWriteStream("storage/backup.tar"));
+   *   return response.noContent();
+   * }).middleware("auth").streamsBody().bodyLimit("20gb");
+   * ```
+   *
+   * Reading it fails with `E_PAYLOAD_TOO_LARGE` (413) once the body is larger than the route's limit, and with
+   * `E_INVALID_BODY` (400) if the client disconnects before the end. It ends with the response at the latest.
+   *
+   * Security: what arrives is the client's, down to the last byte. Write to a name of your own, and remove what is incomplete.
+   *
+   * @throws `E_INTERNAL` on any other route, or if a framework around the application has read the body
+   */
+  bodyStream(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    if (this.route()?.streamsBody !== true) throw notStreamed("bodyStream()", "streamsBody()");
+    this.#stream ??= bodyStream(this.raw, this.#maxStreamedBytes);
+    return this.#stream;
+  }
+
+  /**
+   * The parts of a form on a route with `streamsFiles()`, while they arrive: from the first file on, in the order of the form. The
+   * fields before it are inputs. What is not read of a part is skipped; a request without a form has no parts.
+   *
+   * ```ts
+   * Route.post("/films", async ({ request, response }) => {
+   *   for await (const part of request.parts()) {
+   *     if (part.isFile) await part.moveTo(`storage/films/${crypto.randomUUID()}.${part.extension}`);
+   *   }
+   *   return response.status(201).json({ title: request.string("title") });
+   * }).middleware("auth").streamsFiles().bodyLimit("20gb");
+   * ```
+   *
+   * The loop fails with `E_PAYLOAD_TOO_LARGE` (413) once the form is larger than the route's limit, and with `E_INVALID_BODY`
+   * (400) if it is malformed, if it has more fields or files than `APP.limits` allows, or if the client disconnects.
+   *
+   * Security: what fails may do so after some files have been saved. Remove these, or clean up what no row refers to.
+   *
+   * @throws `E_INTERNAL` on any other route
+   */
+  async *parts(): AsyncGenerator<FormPart, void> {
+    if (this.route()?.streamsFiles !== true) throw notStreamed("parts()", "streamsFiles()");
+    if (this.#body.kind !== "parts") return;
+    const { rest } = this.#body;
+    for (let part = await rest.next(); part !== null; part = await rest.next()) yield part;
+  }
+
+  override get body(): Record<string, unknown> {
+    this.#needBody("request.body");
+    return super.body;
+  }
+
+  override bodyInput(name: string): unknown {
+    this.#needBody("bodyInput()");
+    return super.bodyInput(name);
+  }
+
+  override files(name: string): UploadedFile[] {
+    if (this.#body.kind === "parts") throw streamedParts("An uploaded file");
+    this.#needBody("An uploaded file");
+    return super.files(name);
+  }
+
+  #needBody(wanted: string): void {
+    if (this.#body.kind === "streamed") throw streamedBody(wanted);
+  }
+}
+
+function announcesBody({ headers }: Request): boolean {
+  return Number(headers.get("content-length")) > 0 || headers.has("transfer-encoding");
+}
+
+function notKept(maxBytes: number): AshlarError {
+  return new AshlarError(
+    "E_INTERNAL",
+    `The bytes of a form with files are kept up to APP.limits.maxBodyBytes (${maxBytes}). For larger ones, call rawBody() in a ` +
+      "middleware that declares beforeBody(), or add .streamsBody() to the route.",
+  );
+}

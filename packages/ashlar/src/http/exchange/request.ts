@@ -1,0 +1,296 @@
+import { nodeExchange } from "../../node/index.ts";
+import type { Dictionary, RegisteredUser } from "../../support/index.ts";
+import type { AddressResolver } from "../addresses/client-address.ts";
+import { parseHost } from "../addresses/host.ts";
+import { matchesGlob } from "../addresses/path-glob.ts";
+import { peerAddress } from "../addresses/peer-address.ts";
+import { requestAuthority, requestPath, requestSearch, splitUrl } from "../addresses/request-url.ts";
+import { parseBearerToken } from "../headers/bearer-token.ts";
+import { cookieValue, parseCookies } from "../headers/cookies.ts";
+import { checkHeader, headerKey } from "../headers/header-fields.ts";
+import { bestType, isJsonType, prefersJson } from "../headers/negotiation.ts";
+import type { FormFields } from "../headers/repeated-fields.ts";
+import { overriddenMethod } from "../inputs/method-override.ts";
+import type { InputSource } from "../inputs/request-inputs.ts";
+import type { HttpContext } from "./context.ts";
+import { RequestWithBody } from "./request-body.ts";
+import { requestIdOf } from "./request-id.ts";
+import type { HttpServices, RouteInfo, RouteMatch } from "./services.ts";
+
+/** For a request that matched no route. */
+const NO_PARAMETERS: Readonly<Dictionary<string | null>> = Object.freeze(Object.create(null) as Dictionary<null>);
+
+/**
+ * The incoming request, and what can be read from it.
+ *
+ * Setting a header or a cookie here changes only what later readers of this request see: set the response's on the
+ * response.
+ */
+export class HttpRequest extends RequestWithBody {
+  readonly #context: HttpContext;
+  #match: RouteMatch | null;
+  #method: string | null = null;
+  #headers: Map<string, string> | null = null;
+  #cookies: Dictionary<string> | null = null;
+  #trace: { id: string | null } | null = null;
+  #resolver: AddressResolver | null = null;
+  #ip: string | null = null;
+  #clientAddress: string | null = null;
+
+  /**
+   * @param raw the platform's request
+   * @param context the context the request belongs to
+   * @param match the matching route, or `null` if none matched
+   */
+  constructor(raw: Request, context: HttpContext, match: RouteMatch | null) {
+    super(raw);
+    this.#context = context;
+    this.#match = match;
+  }
+
+  /** @internal The context that the request belongs to. */
+  get context(): HttpContext {
+    return this.#context;
+  }
+
+  /** @internal */
+  protected override get inputSource(): InputSource {
+    const { limits, fieldWarnings = null } = this.#context.services;
+    const look = fieldWarnings && ((fields: FormFields) => fieldWarnings.look(fields, () => this.route()));
+    return { search: requestSearch(this.raw), body: this.readBody, limits, look };
+  }
+
+  /**
+   * Identifies the request in the log, in audit lines, on error pages and in the response's `X-Request-Id`: the
+   * `X-Request-Id` that it was sent with, if that has 1 to 128 letters, digits and `_ . : + / = -`, else a random UUID.
+   *
+   * Security: with `APP.trustedProxies`, only a trusted proxy's is used. Without, any client can choose its own, so
+   * base nothing on it but finding lines.
+   */
+  get id(): string {
+    this.#trace ??= nodeExchange(this.raw)?.trace ?? { id: null };
+    this.#trace.id ??= requestIdOf(this.raw, this.#context.services.proxies);
+    return this.#trace.id;
+  }
+
+  /** @internal Uses the id of the request that this one is a part of, or is known by outside of its context. */
+  shareId(trace: { id: string | null }): void {
+    this.#trace ??= trace;
+  }
+
+  /** @internal */
+  protected override get services(): HttpServices {
+    return this.#context.services;
+  }
+
+  /** @internal */
+  protected override bodyWasRead(): void {
+    this.#method = null;
+  }
+
+  /** Assigns the request to another route. Called by the application when the body overrides the method. */
+  useMatch(match: RouteMatch | null): void {
+    this.#match = match;
+  }
+
+  /** The matching route, or `null` if none matched. */
+  override route(): RouteInfo | null {
+    return this.#match?.route ?? null;
+  }
+
+  /** The values that the route's pattern captured from the URL, by name. */
+  get params(): Readonly<Record<string, string | null>> {
+    return this.#match?.params ?? NO_PARAMETERS;
+  }
+
+  /** The value of a route parameter (`@name`), decoded; `null` if it is missing. */
+  param(name: string): string | null {
+    return this.params[name] ?? null;
+  }
+
+  /** The method: a form's `__method` (`PUT`, `PATCH`, `DELETE`) counts if it is in the body of a POST. */
+  getRequestMethod(): string {
+    this.#method ??= overriddenMethod(this.raw.method, this.readBody, (name) => this.bodyInput(name));
+    return this.#method;
+  }
+
+  /** The path of the URL, still percent-encoded, without the path of `APP_URL`: `/orders` for `/shop/orders`. */
+  getPath(): string {
+    return requestPath(this.raw);
+  }
+
+  /**
+   * Reports whether the path matches a glob: a segment `*` is one segment, at the end one or more, and alone everything. Next to
+   * other characters, a `*` is any text within its segment (`/user*`, `/files/*.pdf`). Escapes are decoded, in both.
+   */
+  contains(glob: string): boolean {
+    return matchesGlob(this.getPath(), glob);
+  }
+
+  /**
+   * The host without port and subdomain: `example.com` for `work.example.com:8080`; empty if it is not valid.
+   *
+   * Security: the client controls this. Never build a link for a mail from it.
+   */
+  getHost(): string {
+    return parseHost(requestAuthority(this.raw)).host;
+  }
+
+  /** The part before the host: `work` for `work.example.com`; `null` for addresses, `localhost` and single labels. */
+  getSubdomain(): string | null {
+    return parseHost(requestAuthority(this.raw)).subdomain;
+  }
+
+  /** The URL without its query, under the origin of `APP_URL`, or under a host of `APP.hosts` that was requested. */
+  url(): string {
+    return `${this.#origin}${this.#context.services.basePath}${this.getPath()}`;
+  }
+
+  /** The URL with its query, under the origin of `APP_URL`, or under a host of `APP.hosts` that was requested. */
+  fullUrl(): string {
+    return `${this.url()}${requestSearch(this.raw)}`;
+  }
+
+  /** Reports whether the application is reached over https, which includes a proxy that ends TLS if `APP_URL` says so. */
+  isSecure(): boolean {
+    return this.raw.url.startsWith("https:") || this.#origin.startsWith("https:");
+  }
+
+  get #origin(): string {
+    return this.#context.origin ?? splitUrl(this.raw.url).origin;
+  }
+
+  /** Returns the value of a header, its name in any case and with `_` for `-`; `null` if it is missing. */
+  header(name: string): string | null;
+  /**
+   * Sets a header of this request, for later readers of it; set the response's headers on the response.
+   *
+   * @throws `E_INVALID_HEADER`
+   */
+  header(name: string, value: string): this;
+  header(name: string, value?: string): this | string | null {
+    const key = headerKey(name);
+    if (value === undefined) return this.#headers?.get(key) ?? this.#sentHeader(key);
+    checkHeader(key, value);
+    this.#headers ??= new Map();
+    this.#headers.set(key, value);
+    if (key === "cookie") this.#cookies = null;
+    return this;
+  }
+
+  #sentHeader(key: string): string | null {
+    try {
+      return this.raw.headers.get(key);
+    } catch {
+      // The platform throws for an invalid name. No header has it.
+      return null;
+    }
+  }
+
+  /** Returns the value of a cookie, decoded; `null` if it is missing. Of several with the same name, the first counts. */
+  cookie(name: string): string | null;
+  /** Sets a cookie of this request, for later readers of it; set the response's cookies on the response. */
+  cookie(name: string, value: string): this;
+  cookie(name: string, value?: string): this | string | null {
+    if (value !== undefined) {
+      this.#cookies ??= parseCookies(this.header("cookie"));
+      this.#cookies[name] = value;
+      return this;
+    }
+    if (this.#cookies !== null) return this.#cookies[name] ?? null;
+    const header = this.header("cookie");
+    return header === null ? null : cookieValue(header, name);
+  }
+
+  /**
+   * The token of `Authorization: Bearer …` (RFC 6750 §2.1); `null` for anything else. If it was asked for, a response that
+   * sets `Cache-Control` varies by that header.
+   */
+  bearerToken(): string | null {
+    this.#context.readsToken = true;
+    return parseBearerToken(this.header("authorization"));
+  }
+
+  /** The client's `User-Agent`; `null` if it sends none. */
+  userAgent(): string | null {
+    return this.header("user-agent");
+  }
+
+  /**
+   * Returns the best of several media types by what the caller accepts (RFC 9110 §12.5.1); `null` if it accepts none.
+   *
+   * @param types such as `text/html`, in order of preference
+   */
+  accepts(...types: readonly string[]): string | null {
+    return bestType(this.header("accept"), types);
+  }
+
+  /** Reports whether the body is JSON by its `Content-Type`. */
+  isJson(): boolean {
+    return isJsonType(this.header("content-type"));
+  }
+
+  /**
+   * Reports whether to respond with JSON: the route always does, or JSON is the caller's first choice, or it sends JSON and a
+   * page is not its first choice.
+   */
+  wantsJson(): boolean {
+    return this.route()?.respondsWithJson === true || prefersJson(this.header("accept"), this.header("content-type"));
+  }
+
+  /** The language of the response; see {@link HttpContext.language}. */
+  language(): string {
+    return this.#context.language;
+  }
+
+  /** The user loaded for the active guard, or `null`. */
+  user(): RegisteredUser | null {
+    return this.#context.currentUser;
+  }
+
+  /**
+   * The client's address in canonical form, as `IpMiddleware` finds it; `null` without that middleware.
+   *
+   * Security: unless `APP.trustedProxies` is set, the client can make this any address. Base no decision on it: use
+   * {@link clientAddress}.
+   */
+  ip(): string | null {
+    if (this.#resolver !== null && this.#ip === null) {
+      this.#ip = this.#resolver.resolve(this.raw.headers, this.remoteAddress);
+    }
+    return this.#ip;
+  }
+
+  /** Sets how the client's address is found, when it is needed. Called by `IpMiddleware`. */
+  useAddressResolver(resolver: AddressResolver): void {
+    this.#resolver = resolver;
+    this.#ip = null;
+    this.#clientAddress = null;
+  }
+
+  /** @internal Finds the client's address like another request of the same client. */
+  shareAddressOf(other: HttpRequest): void {
+    this.#resolver = other.#resolver;
+  }
+
+  /**
+   * The address at the other end of the socket, in canonical form, ignoring headers. Behind a proxy, that is the proxy.
+   * `null` if it is not known: a fetch-based host passes it, as `fetch(request, { address })`.
+   */
+  get remoteAddress(): string | null {
+    return peerAddress(this.raw);
+  }
+
+  /**
+   * The client's address in canonical form, for counting attempts and for logs: that of the socket or, behind the proxies
+   * of `APP.trustedProxies`, the one they report. A client cannot choose it. `null` if it is not known.
+   */
+  get clientAddress(): string | null {
+    if (this.#clientAddress === null) {
+      const { resolver } = this.#context.services.proxies;
+      const chosen = this.#resolver?.trustsProxies === true ? this.#resolver : resolver;
+      this.#clientAddress = chosen.resolve(this.raw.headers, this.remoteAddress);
+    }
+    return this.#clientAddress;
+  }
+}

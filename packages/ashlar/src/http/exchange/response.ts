@@ -1,0 +1,438 @@
+import { basename } from "node:path";
+import { AshlarError, afterCommit } from "../../support/index.ts";
+import {
+  type ByteStream,
+  type FileBytes,
+  readFileBytes,
+  type StreamSource,
+  toByteStream,
+} from "../bodies/byte-stream.ts";
+import { closeWithResponse } from "../bodies/response-end.ts";
+import { attachment } from "../headers/content-disposition.ts";
+import { type CookieOptions, serializeCookie } from "../headers/cookies.ts";
+import { type CheckedHeaders, CONTENT_HEADERS, checkHeader } from "../headers/header-fields.ts";
+import { isVaried } from "../headers/vary.ts";
+import type { EnforcedHeaders } from "../responses/enforced-headers.ts";
+import { FastResponse } from "../responses/fast-response.ts";
+import { FreshResponse } from "../responses/fresh-response.ts";
+import { cachingHeader, type VisitorDependence, visitorFields } from "../responses/visitor-caching.ts";
+import type { HttpContext } from "./context.ts";
+import { selectFromFile } from "./file-selection.ts";
+import { absoluteTarget, asciiTarget, checkRouteTarget, externalTarget, redirectTarget } from "./redirect-target.ts";
+import { HTML_TYPE, JSON_TYPE, serialize, TEXT_TYPE } from "./serialize.ts";
+import type { QueryParameters, RouteParameters } from "./services.ts";
+
+/** What the body of an outgoing response can be. */
+type Body = string | Uint8Array<ArrayBuffer> | ReadableStream | null;
+
+const BY_LANGUAGE = "accept-language";
+
+/** Of these, a platform's response gets what was set here in addition to its own: it depends on both. */
+const LISTS: ReadonlySet<string> = new Set(["set-cookie", "vary"]);
+
+/** RFC 9110 §6.4.1: responses with these statuses have no content. */
+const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/** The type of events that a browser subscribes to. */
+const EVENTS = /^text\/event-stream\s*(?:;|$)/i;
+
+/**
+ * The response under construction. Every method but the last of a chain returns the response itself:
+ *
+ * ```ts
+ * return response.status(201).header("Location", "/orders/7").json(order);
+ * ```
+ *
+ * What is set here is added to whatever the handler returns: its status to a string or an object, its headers and cookies
+ * also to a `Response`, whose own headers win.
+ */
+export class HttpResponse {
+  readonly #context: HttpContext;
+  readonly #headers = new Map<string, readonly string[]>();
+  readonly #cookies = new Map<string, string>();
+  #status: number | null = null;
+  #body: Body = null;
+  #contentHeaders: readonly (readonly [string, string])[] = [];
+  #hasContent = false;
+  #dependence: VisitorDependence = "none";
+  #enforced: EnforcedHeaders | null = null;
+  /** The body that a response was built with; it belongs to that response. */
+  #handedOver: Body = null;
+
+  constructor(context: HttpContext) {
+    this.#context = context;
+    const { strictTransportSecurity } = context.services;
+    if (strictTransportSecurity !== null) this.checkedHeaders(strictTransportSecurity);
+  }
+
+  /**
+   * Sets the status.
+   *
+   * @param code 200 to 599
+   * @throws `E_INTERNAL` for anything else
+   */
+  status(code: number): this {
+    if (!Number.isInteger(code) || code < 200 || code > 599) {
+      throw new AshlarError("E_INTERNAL", `${code} is not a valid response status: use an integer from 200 to 599.`);
+    }
+    this.#status = code;
+    return this;
+  }
+
+  /**
+   * Sets a header, replacing any of the same name.
+   *
+   * @throws `E_INVALID_HEADER` if name or value could break out of the header
+   */
+  header(name: string, value: string | number): this {
+    const text = String(value);
+    checkHeader(name, text);
+    this.#headers.set(name.toLowerCase(), [text]);
+    return this;
+  }
+
+  /**
+   * Sets headers that need no further check, each replacing any of the same name.
+   *
+   * @internal
+   */
+  checkedHeaders(headers: CheckedHeaders): this {
+    for (const [name, values] of headers.entries) this.#headers.set(name, values);
+    return this;
+  }
+
+  /**
+   * Sets headers in place of whatever else this response gets, also later.
+   *
+   * @internal
+   */
+  enforce(headers: EnforcedHeaders): this {
+    this.#enforced = headers;
+    return this;
+  }
+
+  /**
+   * Records that the response depends on a cookie of the visitor's. A response with information about the visitor, such as
+   * their name or a CSRF token, is `Cache-Control: private, no-store`, unless the handler sets another `Cache-Control`; with
+   * its own `Cache-Control`, it varies by cookie (RFC 9110 §12.5.5, RFC 9111 §5.2.2).
+   *
+   * @internal
+   */
+  dependsOnVisitor(isShown: boolean): this {
+    if (this.#dependence === "none" || this.#dependence === "asked") this.#dependence = isShown ? "shown" : "asked";
+    return this;
+  }
+
+  /**
+   * Records that the response sets the cookie that identifies the visitor, or removes it: it is
+   * `Cache-Control: private, no-store`, whatever else is set.
+   *
+   * @internal
+   */
+  identifiesVisitor(): this {
+    this.#dependence = "identified";
+    return this;
+  }
+
+  /** @internal The request's headers by which the response tells visitors apart. */
+  get visitorFields(): readonly string[] {
+    return visitorFields(this.#dependence, this.#context.readsToken);
+  }
+
+  /**
+   * Records the language of the response, unless the handler sets it itself.
+   *
+   * @param isNegotiated whether `Accept-Language` decided
+   * @internal
+   */
+  speaks(language: string, isNegotiated: boolean): this {
+    if (!this.#headers.has("content-language")) this.#headers.set("content-language", [language]);
+    const vary = this.#headers.get("vary") ?? [];
+    if (isNegotiated && !vary.includes(BY_LANGUAGE)) this.#headers.set("vary", [...vary, BY_LANGUAGE]);
+    return this;
+  }
+
+  /**
+   * Adds a header to those of the same name.
+   *
+   * @throws `E_INVALID_HEADER` if name or value could break out of the header
+   */
+  appendHeader(name: string, value: string | number): this {
+    const text = String(value);
+    checkHeader(name, text);
+    const key = name.toLowerCase();
+    this.#headers.set(key, [...(this.#headers.get(key) ?? []), text]);
+    return this;
+  }
+
+  /**
+   * Sets a cookie, replacing one of the same name, path and domain: `HttpOnly`, `SameSite=Lax`, the path of `APP_URL`
+   * or else `Path=/`, and `Secure` if the application's URL is https, unless the options differ. In a database transaction, it is set with the commit.
+   *
+   * @throws `E_INVALID_COOKIE` for what a cookie cannot contain, and for one that browsers would refuse
+   */
+  cookie(name: string, value: string, options: CookieOptions = {}): this {
+    const isHttps = this.#context.request.isSecure();
+    const scoped = this.#scoped(name, options);
+    const key = `${name};${scoped.path ?? "/"};${options.domain ?? ""}`;
+    const cookie = serializeCookie(name, value, scoped, isHttps);
+    // If the transaction is rolled back, the cookie may name a login that does not exist.
+    afterCommit(() => void this.#cookies.set(key, cookie));
+    return this;
+  }
+
+  /** Under a base path, other applications of the same host have cookies too. `__Host-` needs the path `/`. */
+  #scoped(name: string, options: CookieOptions): CookieOptions {
+    const { basePath } = this.#context.services;
+    if (basePath === "" || options.path !== undefined || /^__host-/i.test(name)) return options;
+    return { ...options, path: basePath };
+  }
+
+  /**
+   * Deletes a cookie from the browser.
+   *
+   * @param options the path and domain it was set with
+   * @throws `E_INVALID_COOKIE` like {@link cookie}
+   */
+  withoutCookie(name: string, options: Omit<CookieOptions, "maxAgeSeconds" | "expires"> = {}): this {
+    return this.cookie(name, "", { ...options, maxAgeSeconds: 0, expires: new Date(0) });
+  }
+
+  /**
+   * Responds with JSON; uses the value's `toJSON`.
+   *
+   * @throws `E_UNSERIALIZABLE_RESULT` for what JSON cannot represent
+   */
+  json(data: unknown): this {
+    return this.#content(serialize(this.#context, data), ["content-type", JSON_TYPE]);
+  }
+
+  /**
+   * Responds with a page.
+   *
+   * Security: the text is sent unchanged. Views escape user input; this method does not.
+   */
+  html(text: string): this {
+    return this.#content(text, ["content-type", HTML_TYPE]);
+  }
+
+  /** Responds with plain text. */
+  text(text: string): this {
+    return this.#content(text, ["content-type", TEXT_TYPE]);
+  }
+
+  /** Responds with 204 and no content. */
+  noContent(): this {
+    return this.status(204).#content(null);
+  }
+
+  /**
+   * Responds with a stream, chunk by chunk. Events (`text/event-stream`) carry `X-Accel-Buffering: no`, without which nginx would
+   * hold them back.
+   *
+   * @param type the `Content-Type`
+   */
+  stream(source: StreamSource, type = "application/octet-stream"): this {
+    checkHeader("content-type", type);
+    const body = this.#streaming(toByteStream(source));
+    if (!EVENTS.test(type)) return this.#content(body, ["content-type", type]);
+    return this.#content(body, ["content-type", type], ["x-accel-buffering", "no"]);
+  }
+
+  /**
+   * Responds with bytes for the browser to save under a name.
+   *
+   * @param bytes what to save
+   */
+  download(bytes: Uint8Array<ArrayBuffer>, name: string): this;
+  /**
+   * Responds with a file for the browser to save, streamed, so that its size does not matter. A browser that already has it
+   * gets 304, and one that lost its connection gets the rest (206): the response carries `ETag` and `Last-Modified`, and
+   * single ranges are supported (RFC 9110 §13, §14), unless a status was set before.
+   *
+   * Security: never build the path from input, or a client can request any file of the machine.
+   *
+   * @param path the path of the file
+   * @param name the name to save it under; default: the file's own
+   * @throws `E_NOT_FOUND` if there is no such file
+   */
+  download(path: string, name?: string): Promise<this>;
+  download(source: string | Uint8Array<ArrayBuffer>, name?: string): this | Promise<this> {
+    if (typeof source !== "string") return this.#attach(source, source.byteLength, name ?? "");
+    return readFileBytes(source).then((file) => this.#attachFile(file, name ?? basename(source)));
+  }
+
+  #attachFile(file: FileBytes, name: string): this {
+    const { length } = file;
+    if (this.#status !== null) return this.#attach(this.#streaming(file.read(0, length)), length, name);
+    const { status, headers, bytes } = selectFromFile(this.#context.request, file, this.#headers.get("etag")?.[0]);
+    for (const [field, value] of headers) this.header(field, value);
+    if (status !== 200) this.status(status);
+    if (bytes === null) return this.#content(null);
+    return this.#attach(this.#streaming(file.read(bytes.start, bytes.end)), bytes.end - bytes.start, name);
+  }
+
+  /**
+   * Redirects (302, unless `status` is called afterwards) to a path of this application, or to an absolute URL of an origin
+   * in `APP.trustedOrigins`. A path gets the path of `APP_URL` before it, unless it begins with that. The application's own absolute URLs are reduced to their path. A target from input needs no
+   * further check: one that leads elsewhere is replaced by the fallback.
+   *
+   * @param target such as `/orders?page=2`
+   * @param fallback where to go if the target leaves the application; chosen by the application, and not checked
+   */
+  redirect(target: unknown, fallback = "/"): this {
+    return this.#location(absoluteTarget(this.#context, target) ?? this.#own(redirectTarget(target, fallback)));
+  }
+
+  /**
+   * Redirects to a named route.
+   *
+   * @throws `E_UNKNOWN_ROUTE`, `E_MISSING_ROUTE_PARAMETER`, `E_INVALID_ROUTE_PARAMETER`; `E_INVALID_REDIRECT` if a
+   *   parameter makes the URL begin with two slashes
+   */
+  redirectToRoute(name: string, parameters?: RouteParameters, query?: QueryParameters): this {
+    const target = this.#context.services.urls.to(name, parameters, query);
+    checkRouteTarget(name, target);
+    return this.#location(target);
+  }
+
+  /**
+   * Redirects to the page the request came from, if that is one of this application, or of an origin in
+   * `APP.trustedOrigins`.
+   *
+   * @param fallback where to go otherwise; chosen by the application, and not checked
+   */
+  back(fallback = "/"): this {
+    const target = absoluteTarget(this.#context, this.#context.request.header("referer"));
+    return this.#location(target ?? this.#own(fallback));
+  }
+
+  #own(path: string): string {
+    return this.#context.services.urls.url(path);
+  }
+
+  /**
+   * Redirects out of the application; no other method does.
+   *
+   * Security: never pass input, or the application lends its name to any site.
+   *
+   * @param url an absolute http or https URL
+   * @throws `E_INVALID_REDIRECT` for anything else
+   */
+  away(url: string | URL): this {
+    return this.#location(externalTarget(url));
+  }
+
+  /**
+   * Removes the status, the content, and the headers that describe it (`ETag`, `Location`, `Content-…`), so that something
+   * else can be sent, such as an error. Cookies and all other headers stay.
+   */
+  forgetContent(): this {
+    this.#content(null);
+    this.#status = null;
+    this.#hasContent = false;
+    for (const name of CONTENT_HEADERS) this.#headers.delete(name);
+    return this;
+  }
+
+  /** Builds the response from what was set here; 204 if neither content nor status was set. */
+  toResponse(): Response {
+    const status = this.#status ?? (this.#hasContent ? 200 : 204);
+    if (!WITHOUT_BODY.has(status)) this.#handedOver = this.#body;
+    return this.#build(status, this.#body, this.#contentHeaders);
+  }
+
+  /**
+   * Builds a response with other content, and the status, headers and cookies set here.
+   *
+   * @param type the `Content-Type` unless a header sets it
+   */
+  respond(body: string, type: string): Response {
+    this.#dropBody();
+    return this.#build(this.#status ?? 200, body, [["content-type", type]]);
+  }
+
+  /**
+   * Adds the headers that a platform's response lacks, and the cookies.
+   *
+   * Security: to a copy, because a response that is kept and returned again must not carry one visitor's cookies to the
+   * next. Only a response that the framework has just made isn't copied, since reading its body would cost it its shortcut
+   * to the socket.
+   */
+  mergeInto(response: Response): Response {
+    this.#dropBody();
+    const isFresh = response instanceof FreshResponse;
+    const headers = isFresh ? response.headers : new Headers(response.headers);
+    for (const [name, values] of this.#headers) {
+      // The framing of another body does not apply: a wrong length would run into the next response.
+      if (name === "content-length" || name === "transfer-encoding") continue;
+      if (headers.has(name) && !LISTS.has(name)) continue;
+      for (const value of values) {
+        if (name !== "vary" || !isVaried(headers.get("vary") ?? "", value)) headers.append(name, value);
+      }
+    }
+    for (const cookie of this.#cookies.values()) headers.append("set-cookie", cookie);
+    const caching = this.#caching(headers.get("cache-control"), headers.get("vary"));
+    if (caching !== null) headers.set(...caching);
+    this.#enforced?.setIn(headers);
+    if (isFresh) return response;
+    return new FastResponse(response.body, { status: response.status, statusText: response.statusText, headers });
+  }
+
+  #build(status: number, body: Body, contentHeaders: readonly (readonly [string, string])[]): Response {
+    const isEmpty = WITHOUT_BODY.has(status);
+    if (isEmpty) this.#dropBody();
+    const caching = this.#caching(this.#valueOf("cache-control"), this.#valueOf("vary"));
+    const headers: [string, string][] = caching === null ? [] : [caching];
+    for (const [name, values] of this.#headers) {
+      if (name !== caching?.[0]) for (const value of values) headers.push([name, value]);
+    }
+    for (const [name, value] of isEmpty ? [] : contentHeaders) {
+      if (!this.#headers.has(name)) headers.push([name, value]);
+    }
+    if (!this.#headers.has("x-content-type-options")) headers.push(["x-content-type-options", "nosniff"]);
+    for (const cookie of this.#cookies.values()) headers.push(["set-cookie", cookie]);
+    return new FastResponse(isEmpty ? null : body, { status, headers: this.#enforced?.over(headers) ?? headers });
+  }
+
+  #caching(cacheControl: string | null, vary: string | null): [string, string] | null {
+    return cachingHeader(this.#dependence, this.#context.readsToken, cacheControl, vary);
+  }
+
+  #valueOf(name: string): string | null {
+    return this.#headers.get(name)?.join(", ") ?? null;
+  }
+
+  #content(body: Body, ...contentHeaders: readonly (readonly [string, string])[]): this {
+    this.#dropBody();
+    this.#body = body;
+    this.#contentHeaders = contentHeaders;
+    this.#hasContent = true;
+    return this;
+  }
+
+  /** Turns a stream into a body whose source ends with the response at the latest. */
+  #streaming({ stream, close }: ByteStream): ReadableStream {
+    closeWithResponse(this.#context.request.raw, close);
+    return stream;
+  }
+
+  /** Closes the source of a body that is not sent. */
+  #dropBody(): void {
+    if (this.#body instanceof ReadableStream && this.#body !== this.#handedOver) this.#body.cancel().catch(() => {});
+    this.#body = null;
+  }
+
+  #attach(body: Body, length: number, name: string): this {
+    return this.#content(
+      body,
+      ["content-type", "application/octet-stream"],
+      ["content-disposition", attachment(name)],
+      ["content-length", String(length)],
+    );
+  }
+
+  #location(target: string): this {
+    return this.status(302).header("location", asciiTarget(target)).#content(null);
+  }
+}

@@ -1,9 +1,0 @@
-import { FastResponse as NodeResponse } from "srvx";
-import { RUNTIME } from "../support/index.ts";
-
-/**
- * The class of the responses that the framework makes. On Node.js, it is srvx's, which reaches the socket without becoming a
- * response of the platform. The servers of Bun and Deno take only the platform's own.
- */
-export const FastResponse: typeof Response = RUNTIME === "node" ? NodeResponse : Response;
-export type FastResponse = Response;

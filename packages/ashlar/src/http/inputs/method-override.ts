@@ -1,0 +1,35 @@
+import type { RequestBody } from "../bodies/body.ts";
+
+/** The input that overrides the method of a POST, since forms support no other. */
+const INPUT = "__method";
+
+/** The methods a POST can be turned into. */
+export const OVERRIDING_METHODS: readonly string[] = ["PUT", "PATCH", "DELETE"];
+
+/**
+ * Returns the method of a request, considering `__method` in the body of a POST. In a query it is ignored, because a link to
+ * a harmless address could otherwise be turned into another request.
+ *
+ * @param method as it was sent
+ * @param body as it was read
+ * @param read returns an input of the body; only called if the body may contain that input
+ */
+export function overriddenMethod(method: string, body: RequestBody, read: (name: string) => unknown): string {
+  if (method !== "POST" || !mayOverride(body)) return method;
+  try {
+    const wanted = read(INPUT);
+    const name = typeof wanted === "string" ? wanted.toUpperCase() : "";
+    return OVERRIDING_METHODS.includes(name) ? name : method;
+  } catch {
+    // A malformed body overrides nothing. Code that reads an input gets the error.
+    return method;
+  }
+}
+
+/** Avoids parsing most bodies for this. */
+function mayOverride(body: RequestBody): boolean {
+  if (body.kind === "multipart") return body.fields.some(([name]) => name === INPUT);
+  if (body.kind !== "form" && body.kind !== "json") return false;
+  const { buffer, byteOffset, byteLength } = body.bytes;
+  return Buffer.from(buffer, byteOffset, byteLength).includes(INPUT);
+}

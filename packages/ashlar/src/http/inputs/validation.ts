@@ -1,0 +1,72 @@
+import { dictionary, type Message, type MessageParams, ValidationError } from "../../support/index.ts";
+import { message } from "../messages.ts";
+import { repeatsInput } from "./repeated-input.ts";
+import type { SchemaIssue, SchemaOutput, StandardSchema } from "./standard-schema.ts";
+
+/**
+ * Validates a value with a schema of any library that implements Standard Schema (Zod, Valibot, ArkType, …).
+ *
+ * @returns the schema's output
+ * @throws `E_INVALID_INPUT` with all problems at once, by field: `{ "items.0.name": [{ rule: "too_small", params: { minimum: 1 },
+ *   message: "…" }] }`. The rules are those of zod and Valibot; of other libraries only the sentences are known. A sentence
+ *   that repeats the input, or says what a secret is compared with, is replaced by `input.invalid`
+ */
+export async function validateInput<S extends StandardSchema>(schema: S, value: unknown): Promise<SchemaOutput<S>> {
+  const result = await schema["~standard"].validate(value);
+  if (result.issues === undefined) return result.value as SchemaOutput<S>;
+  throw new ValidationError(byField(result.issues, value));
+}
+
+function byField(issues: readonly SchemaIssue[], input: unknown): Record<string, Message[]> {
+  // Keys come from the input if a schema allows any.
+  const errors = dictionary<Message[]>();
+  for (const issue of issues) {
+    const field = (issue.path ?? []).map(keyOf).join(".");
+    errors[field] ??= [];
+    errors[field].push(messageOf(issue, field, input));
+  }
+  return errors;
+}
+
+function messageOf(issue: SchemaIssue, field: string, input: unknown): Message {
+  const params = paramsOf(issue);
+  if (!repeatsInput(issue, field, params, input)) return { rule: ruleOf(issue), params, message: issue.message };
+  return field === "" ? message("input.invalidAsWhole") : message("input.invalid", { name: field });
+}
+
+/** What the issues of zod and Valibot have in addition to what Standard Schema knows. */
+type DetailedIssue = SchemaIssue & Readonly<Record<"code" | "type", unknown>>;
+
+/** Standard Schema only knows messages. Zod names the rule that was broken `code`, Valibot `type`. */
+function ruleOf(issue: SchemaIssue): string | null {
+  const { code, type } = issue as DetailedIssue;
+  return [code, type].find((name) => typeof name === "string") ?? null;
+}
+
+/**
+ * What a rule asks for, by the names that zod and Valibot give it. Zod's `format` is the name of a format: `uuid`.
+ *
+ * Security: nothing else of an issue. It may contain the input, such as a password, or what the input is compared with,
+ * such as a code; the author may have replaced the sentence in order not to say that.
+ */
+const LIMITS = ["minimum", "maximum", "divisor"];
+
+/** The rules of Valibot that have a limit in `requirement`; that of others is a value, a text or a pattern. */
+const LIMITING =
+  /^(?:(?:min|max|gt|lt)_[a-z_]+|(?:not_)?(?:bytes|code_points|entries|graphemes|length|size|words)|multiple_of)$/;
+
+function paramsOf(issue: SchemaIssue): MessageParams {
+  const details = issue as unknown as Readonly<Record<string, unknown>>;
+  const names = LIMITING.test(ruleOf(issue) ?? "") ? [...LIMITS, "requirement"] : LIMITS;
+  const found = names.map((name) => [name, details[name]] as const);
+  const limits = Object.fromEntries(found.filter((one): one is readonly [string, number | Date] => isLimit(one[1])));
+  return typeof details.format === "string" ? { ...limits, format: details.format } : limits;
+}
+
+function isLimit(value: unknown): value is number | Date {
+  return typeof value === "number" || value instanceof Date;
+}
+
+function keyOf(segment: PropertyKey | { readonly key: PropertyKey }): string {
+  return String(typeof segment === "object" ? segment.key : segment);
+}

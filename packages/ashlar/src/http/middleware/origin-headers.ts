@@ -1,0 +1,62 @@
+import type { TrustedOrigins } from "../addresses/trusted-origins.ts";
+import type { CorsMiddleware, Preflight } from "./cors-middleware.ts";
+
+/**
+ * The headers by which pages of other origins may read responses that no middleware sees: those of an overloaded server, of
+ * one that shuts down, and to health checks.
+ */
+export interface OriginHeaders {
+  /** The headers of a response to a page of an origin. */
+  of(origin: string | null): Readonly<Record<string, string>>;
+  /** The headers of the response to a preflight request of a trusted origin; `null` if it is none. */
+  ofPreflight(request: Preflight): Readonly<Record<string, string>> | null;
+}
+
+/** For applications that no other origin may use. */
+export const NO_ORIGIN_HEADERS: OriginHeaders = Object.freeze({ of: () => ({}), ofPreflight: () => null });
+
+/** Makes the headers that an application's own middleware would have set. */
+export function originHeaders(cors: CorsMiddleware | null, origins: TrustedOrigins): OriginHeaders {
+  if (cors === null || origins.isEmpty) return NO_ORIGIN_HEADERS;
+  return {
+    of: (origin) => cors.unseen(origins, origin),
+    ofPreflight: (request) => cors.unseenPreflight(origins, request),
+  };
+}
+
+/** {@link OriginHeaders} as data, for another process. */
+export interface OriginTable {
+  /** The headers of a response to a page of any origin that is not trusted, or to no page. */
+  readonly others: Readonly<Record<string, string>>;
+  /** By trusted origin. */
+  readonly trusted: Readonly<Record<string, { readonly headers: Fields; readonly preflight: Fields | null }>>;
+}
+
+type Fields = Readonly<Record<string, string>>;
+
+/** Writes down all that {@link OriginHeaders} say. */
+export function originTable(headers: OriginHeaders, { list }: TrustedOrigins): OriginTable {
+  const preflight = { method: "OPTIONS", requestedMethod: "GET" };
+  const trusted = list.map((origin) => {
+    return [origin, { headers: headers.of(origin), preflight: headers.ofPreflight({ ...preflight, origin }) }] as const;
+  });
+  return { others: headers.of(null), trusted: Object.fromEntries(trusted) };
+}
+
+/** Reads what {@link originTable} has written. */
+export function originHeadersOf({ others, trusted }: OriginTable): OriginHeaders {
+  const listed = new Map(Object.entries(trusted));
+  return {
+    of: (origin) => listed.get(origin ?? "")?.headers ?? others,
+    ofPreflight({ method, origin, requestedMethod }) {
+      const isPreflight = method === "OPTIONS" && requestedMethod !== null;
+      return isPreflight ? (listed.get(origin ?? "")?.preflight ?? null) : null;
+    },
+  };
+}
+
+/** The part of a request that decides about its headers. */
+export function preflightOf({ method, headers }: Request): Preflight {
+  const requestedMethod = headers.get("access-control-request-method");
+  return { method, origin: headers.get("origin"), requestedMethod };
+}

@@ -1,0 +1,116 @@
+import { isSameSite, TrustedOrigins } from "../addresses/trusted-origins.ts";
+import type { HttpContext } from "../exchange/context.ts";
+import type { HttpServices } from "../exchange/services.ts";
+import { CheckedHeaders } from "../headers/header-fields.ts";
+import type { Middleware, Next } from "./middleware.ts";
+
+/** What a policy's `form-action` depends on. */
+const FORM_ACTION = "form-action";
+const NOWHERE = "'none'";
+
+/**
+ * Tells browsers what a page of this application may do: run and load only its own files, never be framed, never send its
+ * address to other sites, and share neither its window nor its content with them. Part of the `web` stack; a subclass can
+ * relax it, or make it stricter:
+ *
+ * ```ts
+ * class Headers extends SecurityHeadersMiddleware {
+ *   static override policy = { ...SecurityHeadersMiddleware.policy, "img-src": "'self' https://images.example" };
+ *   static override permissions = { ...SecurityHeadersMiddleware.permissions, geolocation: "(self)" };
+ * }
+ * ```
+ *
+ * Security: a handler that sets one of these headers itself has the last word.
+ */
+export class SecurityHeadersMiddleware implements Middleware {
+  /**
+   * The directives of `Content-Security-Policy` (W3C CSP 3), by name.
+   *
+   * There is no `form-action`: browsers apply it to each redirect after a form, so it would stop those to a payment service
+   * or a login provider. If you add it, the origins of `APP.trustedOrigins` are added to it; list every other origin that
+   * a response to a form leads to.
+   */
+  static policy: Readonly<Record<string, string>> = {
+    "default-src": "'self'",
+    "base-uri": "'none'",
+    "frame-ancestors": "'none'",
+    "object-src": "'none'",
+  };
+
+  /** What pages may not ask visitors for, in `Permissions-Policy` (W3C Permissions Policy), by the name of the feature. */
+  static permissions: Readonly<Record<string, string>> = {
+    camera: "()",
+    "display-capture": "()",
+    geolocation: "()",
+    hid: "()",
+    microphone: "()",
+    midi: "()",
+    serial: "()",
+    usb: "()",
+  };
+
+  /**
+   * Headers besides these two, by name. Unless it is listed, `Cross-Origin-Resource-Policy` (Fetch §3.7) is `same-origin`,
+   * or as wide as the origins of `APP.trustedOrigins` need it: `same-site`, or `cross-origin`.
+   */
+  static headers: Readonly<Record<string, string>> = {
+    // HTML §7.1.3: windows that a page opens, such as a provider's login, can still report back to it.
+    "Cross-Origin-Opener-Policy": "same-origin-allow-popups",
+    "Referrer-Policy": "strict-origin-when-cross-origin",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+  };
+
+  /**
+   * Headers of the files in `public/`, by name. Anyone may embed these files, as the pictures of mails are embedded by
+   * webmail.
+   */
+  static fileHeaders: Readonly<Record<string, string>> = {
+    "Cross-Origin-Resource-Policy": "cross-origin",
+  };
+
+  #headers: CheckedHeaders | null = null;
+
+  /** @throws `E_INVALID_HEADER` if a directive or a header contains characters not allowed in headers */
+  constructor() {
+    this.#headersFor({ appUrl: null, origins: new TrustedOrigins() });
+    new CheckedHeaders(Object.entries(new.target.fileHeaders));
+  }
+
+  handle({ response, services }: HttpContext, next: Next): unknown {
+    this.#headers ??= this.#headersFor(services);
+    // Before the handler, so that the handler can set another value.
+    response.checkedHeaders(this.#headers);
+    return next();
+  }
+
+  /** It reads no input. */
+  beforeBody(): boolean {
+    return true;
+  }
+
+  #headersFor({ appUrl, origins }: Pick<HttpServices, "appUrl" | "origins">): CheckedHeaders {
+    const { policy, permissions, headers } = this.constructor as typeof SecurityHeadersMiddleware;
+    const directives = Object.entries(policy).map(([name, value]) => {
+      return `${name} ${name === FORM_ACTION ? formTargets(value, origins) : value}`;
+    });
+    const features = Object.entries(permissions).map(([name, value]) => `${name}=${value}`);
+    return new CheckedHeaders([
+      ["Content-Security-Policy", directives.join("; ")],
+      ...(features.length === 0 ? [] : [["Permissions-Policy", features.join(", ")] as const]),
+      ["Cross-Origin-Resource-Policy", embeddableBy(appUrl, origins)],
+      ...Object.entries(headers),
+    ]);
+  }
+}
+
+/** Where forms may lead: after a login, for example, back to the page of a trusted origin that required it. */
+function formTargets(sources: string, { list }: TrustedOrigins): string {
+  return sources.trim() === NOWHERE ? sources : [sources, ...list].join(" ");
+}
+
+/** The narrowest value of `Cross-Origin-Resource-Policy` with which the pages of all trusted origins may embed images. */
+function embeddableBy(appUrl: string | null, { isEmpty, list }: TrustedOrigins): string {
+  if (isEmpty) return "same-origin";
+  return appUrl !== null && list.every((origin) => isSameSite(origin, appUrl)) ? "same-site" : "cross-origin";
+}
