@@ -156,7 +156,7 @@ describe("loadConfiguration", () => {
   });
 
   test("an error of the framework that a file throws is not wrapped", async () => {
-    const errors = new URL("../support/errors.ts", ENVIRONMENT);
+    const errors = new URL("../../support/errors.ts", ENVIRONMENT);
     const root = folderWith({
       "config/app.ts": `import { AshlarError } from ${JSON.stringify(errors)};\nthrow new AshlarError("E_MISSING_ENVIRONMENT", "Set SHOP.");`,
     });

@@ -114,7 +114,7 @@ describe.skipIf(process.getuid?.() !== 0)("a missing permission is reported", ()
     await chmod(join(folder, "data"), folderMode);
     await chmod(join(folder, "data/app.sqlite"), mode);
     const script = `
-      import { Database } from ${JSON.stringify(new URL("../database.ts", import.meta.url))};
+      import { Database } from ${JSON.stringify(new URL("../connections/database.ts", import.meta.url))};
       const database = new Database({ default: "main", main: { driver: "sqlite", path: "data/app.sqlite" } }, ${JSON.stringify(folder)});
       await database.connect().catch(({ code, message }) => console.log(code, message));
     `;
