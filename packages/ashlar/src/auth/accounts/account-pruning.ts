@@ -1,5 +1,6 @@
-import { type BatchTable, deleteInBatches, type Row, visitInBatches } from "../../database/index.ts";
+import { type BatchTable, deleteInBatches } from "../../database/index.ts";
 import { now } from "../../support/index.ts";
+import { pruneOrphans } from "../credentials/prune-credentials.ts";
 import type { LoginStores } from "../logins/login-stores.ts";
 import type { EmailChangeTable } from "./email-change-table.ts";
 import type { GuardUsers } from "./guard-users.ts";
@@ -59,30 +60,10 @@ export class AccountPruning {
     for (const [what, rows, owner] of links) {
       if (rows === null) continue;
       const expired = await deleteInBatches(rows, (is) => is("expires_at", "<=", daysAgo(linkDays)), signal);
-      pruned[what] = expired + (await this.#pruneOrphans(rows, owner, signal));
+      const existing = (guard: string, values: readonly unknown[]) => this.#known(guard, owner, values);
+      pruned[what] = expired + (await pruneOrphans(rows, owner, existing, signal));
     }
     return pruned;
-  }
-
-  /**
-   * Deletes the rows whose user no longer exists. Rows of a guard that this application doesn't have, or whose users
-   * cannot be determined, stay.
-   */
-  async #pruneOrphans(rows: BatchTable, owner: OwnerColumn, signal: AbortSignal | undefined): Promise<number> {
-    const { kysely, table, key } = rows;
-    let deleted = 0;
-    const visit = async (batch: readonly Row[]): Promise<void> => {
-      const orphans: unknown[] = [];
-      for (const [guard, own] of Map.groupBy(batch, (row) => String(row.guard))) {
-        const known = await this.#known(guard, owner, [...new Set(own.map((row) => row[owner]))]);
-        if (known !== null) orphans.push(...own.filter((row) => !known.has(String(row[owner]))).map((row) => row[key]));
-      }
-      if (orphans.length === 0) return;
-      const query = kysely.deleteFrom(table).where(key, "in", orphans);
-      deleted += Number((await query.executeTakeFirst()).numDeletedRows);
-    };
-    await visitInBatches(rows, ["guard", owner], visit, signal);
-    return deleted;
   }
 
   /** Of the given owners, those that exist; `null` if that cannot be determined. */

@@ -16,6 +16,11 @@ export function withValues<Query extends Filterable>(query: Query, values: objec
   return filtered;
 }
 
+/** The values by which rows that are kept after a revocation are left out. */
+export function unrevoked({ keepsRevoked = false }: { readonly keepsRevoked?: boolean }): object {
+  return keepsRevoked ? { revoked_at: null } : {};
+}
+
 /**
  * Reports whether a row can have these values. No values, or one that is missing, must never mean every row; and a key that
  * is not a number is interpreted differently by each database.

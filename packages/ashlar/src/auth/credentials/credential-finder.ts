@@ -1,21 +1,18 @@
-import { type Connection, type Database, type Row, sql } from "../../database/index.ts";
-import { isThenable, type MaybePromise } from "../../support/index.ts";
+import { type Connection, type Row, sql } from "../../database/index.ts";
+import { currentDate, isThenable, type MaybePromise } from "../../support/index.ts";
 import { isJoinable, type UserModelClass } from "../models/joinable-users.ts";
-import type { Authenticatable, AuthenticatableClass } from "../users/authenticatable.ts";
-import type { Credential, FoundCredential } from "./credential.ts";
+import type { Authenticatable, UserId } from "../users/authenticatable.ts";
+import type { Credential, CredentialRange, CredentialTableOptions, FoundCredential } from "./credential.ts";
+import { isKey, unexpiredAt, unrevoked, withValues } from "./credential-conditions.ts";
 import type { CredentialShape } from "./credential-shape.ts";
 
-/** The table that a {@link CredentialFinder} searches. */
-export interface FinderOptions<Columns extends object> {
-  readonly database: Database;
-  readonly guard: string;
-  readonly users: AuthenticatableClass;
-  readonly table: string;
-  readonly shape: CredentialShape<Columns>;
-}
+/** What a {@link CredentialFinder} searches. */
+type FinderOptions = Pick<CredentialTableOptions<object>, "database" | "guard" | "users" | "table" | "keepsRevoked">;
 
 /** Finds what has a value in one column. */
 type Search<Found> = (value: string) => MaybePromise<Found | null>;
+
+const DEFAULT_LIMIT = 100;
 
 /** Begins names for a credential's columns that don't collide with those of a user in the same row. */
 const PREFIX = "__credential_";
@@ -29,16 +26,18 @@ const PREFIX = "__credential_";
 export class CredentialFinder<Columns extends object> {
   /** Whether one statement reads both. */
   readonly joinsUsers: boolean;
-  readonly #options: FinderOptions<Columns>;
+  readonly #options: FinderOptions;
+  readonly #shape: CredentialShape<Columns>;
   readonly #connection: Connection;
   readonly #joined: UserModelClass | null;
   /** By the column that they look for. */
   readonly #alone = new Map<string, Search<Credential<Columns>>>();
   readonly #withUser = new Map<string, Search<FoundCredential<Columns>>>();
 
-  constructor(options: FinderOptions<Columns>) {
+  constructor(options: FinderOptions, shape: CredentialShape<Columns>) {
     const { database, users } = options;
     this.#options = options;
+    this.#shape = shape;
     this.#connection = database.connection();
     this.#joined = isJoinable(database, users) ? users : null;
     this.joinsUsers = this.#joined !== null;
@@ -64,8 +63,45 @@ export class CredentialFinder<Columns extends object> {
     return search(value);
   }
 
+  /**
+   * The credentials of a user, newest first.
+   *
+   * @param epoch default: all of them
+   */
+  async list(
+    userId: UserId,
+    { limit = DEFAULT_LIMIT, olderThan = null, newerThan = null, withExpired = false }: CredentialRange,
+    epoch?: string,
+  ): Promise<readonly Credential<Columns>[]> {
+    if (newerThan !== null && !isKey(newerThan)) return [];
+    let query = this.#of(userId, epoch);
+    if (!withExpired) query = query.where(unexpiredAt(currentDate()));
+    if (newerThan !== null) query = query.where("id", ">", newerThan);
+    if (olderThan !== null && isKey(olderThan)) query = query.where("id", "<", olderThan);
+    // From the nearest on, so that the limit leaves out those that are farthest away.
+    const nearest = query.orderBy("id", newerThan === null ? "desc" : "asc").limit(limit);
+    const { names } = this.#shape;
+    const rows: readonly Row[] = await nearest.select([...names]).execute();
+    const credentials = rows.map((row) => this.#shape.credential(names.map((name) => row[name])));
+    return newerThan === null ? credentials : credentials.reverse();
+  }
+
+  /** How many credentials of a user have not ended. */
+  async count(userId: UserId, epoch: string): Promise<number> {
+    const active = this.#of(userId, epoch).where(unexpiredAt(currentDate()));
+    const { total } = await active.select(sql`count(*)`.as("total")).executeTakeFirstOrThrow();
+    return Number(total);
+  }
+
+  #of(userId: UserId, epoch?: string) {
+    const { guard, table } = this.#options;
+    const own = { guard, user_id: userId, ...(epoch === undefined ? {} : { access_epoch: epoch }) };
+    return withValues(this.#connection.kysely.selectFrom(table), { ...unrevoked(this.#options), ...own });
+  }
+
   #searchAlone(column: string): Search<Credential<Columns>> {
-    const { guard, table, shape } = this.#options;
+    const { guard, table } = this.#options;
+    const shape = this.#shape;
     const query = this.#connection.kysely.selectFrom(table).select([...shape.names]);
     const statement = query.where(column, "=", "").where("guard", "=", sql.lit(guard)).compile().sql;
     return this.#search(statement, (row) => shape.credential(shape.names.map((name) => row[name])));
@@ -86,7 +122,8 @@ export class CredentialFinder<Columns extends object> {
    * read `row.__credential_id` from an object of a class that it has not seen before.
    */
   #searchJoined(column: string, users: UserModelClass): Search<FoundCredential<Columns>> {
-    const { guard, table, shape } = this.#options;
+    const { guard, table } = this.#options;
+    const shape = this.#shape;
     const names = shape.names.map((name) => `${PREFIX}${name}`);
     const statement = this.#connection.kysely
       .selectFrom(table)
@@ -97,11 +134,11 @@ export class CredentialFinder<Columns extends object> {
       .where(`${table}.guard`, "=", sql.lit(guard))
       .compile().sql;
     return this.#search(statement, (row) => {
-      const values = names.map((name) => {
-        const value = row[name];
+      const values: unknown[] = [];
+      for (const name of names) {
+        values.push(row[name]);
         delete row[name];
-        return value;
-      });
+      }
       return new JoinedCredential(shape.credential(values), row, users);
     });
   }

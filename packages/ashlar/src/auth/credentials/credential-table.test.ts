@@ -429,6 +429,21 @@ await onEachDatabase("credentials", (engine) => {
       expect([await passkeys.deleteAll(ADA.id), await idsOf(database)]).toEqual([1, [bobs]]);
     });
 
+    test("that outlive the end of access are valid afterwards, but not stored on the basis of a proof from before it", async () => {
+      const { users, passkeys } = await setup({ endsWithAccess: false, version: 1 });
+      const before = await userOf(users);
+      const [id] = await stored(passkeys, users);
+      await users.endAccess(ADA.id);
+      expect(await passkeys.insert(before, values())).toBeNull();
+      expect((await passkeys.findActive("id", id!))?.user.authId()).toBe(ADA.id);
+      const ada = await userOf(users);
+      expect([(await passkeys.list(ada)).length, await passkeys.count(ada)]).toEqual([1, 1]);
+      const blocked = Object.assign(Object.create(ada) as Authenticatable, { isBlocked: () => true });
+      const { credential } = (await passkeys.find("id", id!))!;
+      expect(passkeys.stateOf({ credential, user: blocked })).toBe("ended");
+      expect(await passkeys.list(blocked)).toEqual([]);
+    });
+
     test("with another version are invalid", async () => {
       const { database, users, passkeys } = await setup({ version: 1 });
       const [id] = await stored(passkeys, users);

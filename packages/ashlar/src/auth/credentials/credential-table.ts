@@ -1,10 +1,11 @@
-import { type BatchCondition, type BatchTable, type Database, parameter, type Row, sql } from "../../database/index.ts";
+import type { BatchCondition, BatchTable } from "../../database/index.ts";
 import { digest } from "../../security/index.ts";
 import { currentDate, type MaybePromise } from "../../support/index.ts";
 import { accessEpochOf, proofOf } from "../access/access-epoch.ts";
 import type { LoginProof } from "../access/login-proof.ts";
 import { existingUsers } from "../models/model-accounts.ts";
-import type { Authenticatable, AuthenticatableClass, UserId } from "../users/authenticatable.ts";
+import type { Authenticatable, UserId } from "../users/authenticatable.ts";
+import { isBlocked } from "../users/blocked-accounts.ts";
 import type {
   ActiveCredential,
   Credential,
@@ -24,6 +25,7 @@ import {
   hasExpired,
   isKey,
   unexpiredAt,
+  unrevoked,
   withValues,
 } from "./credential-conditions.ts";
 import { CredentialFinder } from "./credential-finder.ts";
@@ -31,7 +33,8 @@ import { CredentialShape } from "./credential-shape.ts";
 import { ProvenInsert } from "./proven-insert.ts";
 import { type CredentialPruning, type ExistingUsers, forgetUnused, pruneCredentials } from "./prune-credentials.ts";
 
-const DEFAULT_LIMIT = 100;
+/** The access epoch of credentials that outlive it. No user has it. */
+const LASTING = "lasting";
 /** The columns that an insert writes in every table. */
 const WRITTEN = ["user_id", "guard", "access_epoch", "created_at", "last_used_at", "expires_at"];
 
@@ -76,41 +79,31 @@ const WRITTEN = ["user_id", "guard", "access_epoch", "created_at", "last_used_at
  * valid; {@link find} and {@link get} also return those that have ended.
  */
 export class CredentialTable<Columns extends object = object, Hidden extends object = object> {
-  readonly #database: Database;
-  readonly #guard: string;
-  readonly #users: AuthenticatableClass;
-  readonly #table: string;
-  readonly #keepsRevoked: boolean;
-  readonly #version: string | number | null;
+  readonly #options: CredentialTableOptions<Columns, Hidden>;
   readonly #shape: CredentialShape<Columns>;
-  readonly #finder: CredentialFinder<Columns>;
-  readonly #insert: ProvenInsert;
   /** The columns of the feature that an insert writes. */
   readonly #written: readonly string[];
+  // Both are created when they are first used.
+  #createdFinder: CredentialFinder<Columns> | null = null;
+  #createdInsert: ProvenInsert | null = null;
 
   constructor(options: CredentialTableOptions<Columns, Hidden>) {
-    const { database, guard, users, table, columns, hidden = [], keepsRevoked = false, version = null } = options;
+    const { database, table, columns, hidden = [], keepsRevoked = false } = options;
     // A replica that is late would still know what has been revoked.
     database.keepOnPrimary([table]);
-    this.#database = database;
-    this.#guard = guard;
-    this.#users = users;
-    this.#table = table;
-    this.#keepsRevoked = keepsRevoked;
-    this.#version = version;
+    this.#options = options;
     this.#shape = new CredentialShape(columns, keepsRevoked);
-    this.#finder = new CredentialFinder({ database, guard, users, table, shape: this.#shape });
     this.#written = [...Object.keys(columns), ...hidden];
-    const values = Object.fromEntries([...WRITTEN, ...this.#written].map((name) => [name, parameter(name)]));
-    this.#insert = new ProvenInsert(database, users, { table, values });
   }
 
   /**
-   * The access epoch that credentials of a user are stored with, and are valid in. It depends on the table's `version`.
+   * What `access_epoch` has to be for a user's credential to be valid: the user's access epoch, or with `endsWithAccess: false`
+   * the same for all users. It depends on the table's `version`.
    */
   epochOf(user: Authenticatable): string {
-    const epoch = accessEpochOf(user);
-    return this.#version === null ? epoch : digest(JSON.stringify([this.#version, epoch]));
+    const { endsWithAccess = true, version = null } = this.#options;
+    const epoch = endsWithAccess || isBlocked(user) ? accessEpochOf(user) : LASTING;
+    return version === null ? epoch : digest(JSON.stringify([version, epoch]));
   }
 
   /**
@@ -122,7 +115,7 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
    */
   insert(user: Authenticatable, values: CredentialValues<Columns, Hidden>): Promise<string | null> {
     const owner = { user_id: user.authId(), access_epoch: this.epochOf(user) };
-    return this.insertProved({ ...values, ...owner }, proofOf(this.#users, user));
+    return this.insertProved({ ...values, ...owner }, proofOf(this.#options.users, user));
   }
 
   /**
@@ -137,7 +130,7 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
     const empty = Object.fromEntries(this.#written.map((name) => [name, null]));
     const times = { created_at: currentDate(), last_used_at: null, expires_at: null };
     const stored = this.#shape.stored({ ...empty, ...times, ...values });
-    return this.#insert.run({ ...stored, guard: this.#guard, userId: values.user_id }, proof);
+    return this.#insert.run({ ...stored, guard: this.#options.guard }, proof);
   }
 
   /**
@@ -180,7 +173,8 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
 
   /**
    * Tells what a credential that was found is worth: `active` if it proves who its user is; `expired` if only its time is
-   * over; `ended` if it was revoked, its user no longer exists, or access to the account has ended since it was stored.
+   * over; `ended` if it was revoked, its user no longer exists or is blocked, or access to the account has ended since it was
+   * stored (see `endsWithAccess`).
    */
   stateOf({ credential, user }: FoundCredential<Columns>): "active" | "expired" | "ended" {
     if (credential.revoked_at !== null || user === null) return "ended";
@@ -210,32 +204,13 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
    * @param epoch default: all of them
    * @internal
    */
-  async listOf(
-    userId: UserId,
-    { limit = DEFAULT_LIMIT, olderThan = null, newerThan = null, withExpired = false }: CredentialRange,
-    epoch?: string,
-  ): Promise<readonly Credential<Columns>[]> {
-    if (newerThan !== null && !isKey(newerThan)) return [];
-    const own = { user_id: userId, ...(epoch === undefined ? {} : { access_epoch: epoch }) };
-    let query = this.#unrevoked(this.#database.kysely.selectFrom(this.#table), own);
-    if (!withExpired) query = query.where(unexpiredAt(currentDate()));
-    if (newerThan !== null) query = query.where("id", ">", newerThan);
-    if (olderThan !== null && isKey(olderThan)) query = query.where("id", "<", olderThan);
-    // From the nearest on, so that the limit leaves out those that are farthest away.
-    const nearest = query.orderBy("id", newerThan === null ? "desc" : "asc").limit(limit);
-    const rows: readonly Row[] = await nearest.select([...this.#shape.names]).execute();
-    const credentials = rows.map((row) => this.#shape.credential(this.#shape.names.map((name) => row[name])));
-    return newerThan === null ? credentials : credentials.reverse();
+  listOf(userId: UserId, range: CredentialRange, epoch?: string): Promise<readonly Credential<Columns>[]> {
+    return this.#finder.list(userId, range, epoch);
   }
 
   /** How many credentials of a user are active. */
-  async count(user: Authenticatable): Promise<number> {
-    const own = { user_id: user.authId(), access_epoch: this.epochOf(user) };
-    const active = this.#unrevoked(this.#database.kysely.selectFrom(this.#table), own).where(
-      unexpiredAt(currentDate()),
-    );
-    const { total } = await active.select(sql`count(*)`.as("total")).executeTakeFirstOrThrow();
-    return Number(total);
+  count(user: Authenticatable): Promise<number> {
+    return this.#finder.count(user.authId(), this.epochOf(user));
   }
 
   /**
@@ -245,7 +220,7 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
    * @returns whether there was one, and it was not revoked
    */
   update(where: CredentialConditions<Columns, Hidden>, changes: CredentialChanges<Columns, Hidden>): Promise<boolean> {
-    return this.#change(where, changes);
+    return this.change(where, changes);
   }
 
   /**
@@ -256,7 +231,7 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
   async touch(id: string, at: Date = currentDate()): Promise<void> {
     if (!isKey(id)) return;
     // A row that is kept after a revocation still gets a use from before it.
-    const query = this.#database.kysely.updateTable(this.#table).set({ last_used_at: at });
+    const query = this.#options.database.kysely.updateTable(this.#options.table).set({ last_used_at: at });
     await this.#own(query, { id }).execute();
   }
 
@@ -268,16 +243,16 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
    * @returns whether there was one: of concurrent calls, one returns `true`
    */
   revoke(where: CredentialConditions<Columns, Hidden>): Promise<boolean> {
-    if (!this.#keepsRevoked) return this.delete(where);
+    if (this.#options.keepsRevoked !== true) return this.delete(where);
     const at = currentDate();
     // It has ended: pruning looks for that.
-    return this.#change(where, { revoked_at: at, expires_at: at });
+    return this.change(where, { revoked_at: at, expires_at: at });
   }
 
   /** Deletes the row that meets the conditions, as {@link revoke} does without `keepsRevoked`. */
   async delete(where: CredentialConditions<Columns, Hidden>): Promise<boolean> {
     if (!canMatch(where)) return false;
-    const query = this.#own(this.#database.kysely.deleteFrom(this.#table), where);
+    const query = this.#own(this.#options.database.kysely.deleteFrom(this.#options.table), where);
     return (await query.executeTakeFirst()).numDeletedRows > 0n;
   }
 
@@ -298,11 +273,11 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
    * @internal
    */
   async deleteOldestOf(userId: UserId, keep: number, condition: BatchCondition): Promise<number> {
-    const { kysely } = this.#database;
-    const rows = this.#own(kysely.selectFrom(this.#table), { user_id: userId }).where(condition);
+    const { kysely } = this.#options.database;
+    const rows = this.#own(kysely.selectFrom(this.#options.table), { user_id: userId }).where(condition);
     // A derived table: some databases don't delete from a table that a subquery of the condition reads.
     const surplus = rows.select("id").orderBy("id", "desc").limit(1).offset(keep).as("surplus");
-    const oldest = this.#own(kysely.deleteFrom(this.#table), { user_id: userId })
+    const oldest = this.#own(kysely.deleteFrom(this.#options.table), { user_id: userId })
       .where(condition)
       .where("id", "<=", kysely.selectFrom(surplus).select("surplus.id"));
     return Number((await oldest.executeTakeFirst()).numDeletedRows);
@@ -315,7 +290,7 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
    * @returns how many were deleted
    */
   async deleteAll(userId: UserId, except: string | null = null): Promise<number> {
-    const all = this.#own(this.#database.kysely.deleteFrom(this.#table), { user_id: userId });
+    const all = this.#own(this.#options.database.kysely.deleteFrom(this.#options.table), { user_id: userId });
     const query = except === null ? all : all.where("id", "!=", except);
     return Number((await query.executeTakeFirst()).numDeletedRows);
   }
@@ -345,29 +320,41 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
     return forgetUnused(this.#rows, columns, unusedSince, signal);
   }
 
-  async #change(where: object, changes: object): Promise<boolean> {
+  /**
+   * Changes any columns.
+   *
+   * @internal
+   */
+  async change(where: object, changes: object): Promise<boolean> {
     if (!canMatch(where)) return false;
-    const query = this.#database.kysely.updateTable(this.#table).set(this.#shape.stored(changes));
-    return (await this.#unrevoked(query, where).executeTakeFirst()).numUpdatedRows > 0n;
+    const query = this.#options.database.kysely.updateTable(this.#options.table).set(this.#shape.stored(changes));
+    return (await this.#own(query, { ...unrevoked(this.#options), ...where }).executeTakeFirst()).numUpdatedRows > 0n;
   }
 
   /** Limits a query to credentials of this guard with these values. */
   #own<Query extends Filterable>(query: Query, values: object): Query {
-    return withValues(query, { guard: this.#guard, ...values });
+    return withValues(query, { guard: this.#options.guard, ...values });
   }
 
-  #unrevoked<Query extends Filterable>(query: Query, values: object): Query {
-    return this.#own(query, this.#keepsRevoked ? { revoked_at: null, ...values } : values);
+  get #finder(): CredentialFinder<Columns> {
+    this.#createdFinder ??= new CredentialFinder(this.#options, this.#shape);
+    return this.#createdFinder;
+  }
+
+  get #insert(): ProvenInsert {
+    const { database, users, table } = this.#options;
+    this.#createdInsert ??= new ProvenInsert(database, users, table, [...WRITTEN, ...this.#written]);
+    return this.#createdInsert;
   }
 
   get #rows(): BatchTable {
-    return { kysely: this.#database.kysely, table: this.#table, key: "id" };
+    return { kysely: this.#options.database.kysely, table: this.#options.table, key: "id" };
   }
 
   /** Rows of other guards stay: their users are not known here. */
   get #existing(): ExistingUsers {
     return async (guard, userIds) => {
-      const found = guard === this.#guard ? await existingUsers(this.#users, "id", userIds) : null;
+      const found = guard === this.#options.guard ? await existingUsers(this.#options.users, "id", userIds) : null;
       return found === null ? null : new Set(found);
     };
   }

@@ -43,7 +43,7 @@ export interface ActiveCredential<Columns extends object = object> extends Found
  * `json`.
  */
 export type CredentialKinds<Columns extends object> = {
-  readonly [Name in keyof Columns & string]: "text" | Cast;
+  readonly [Name in keyof Columns]: "text" | Cast;
 };
 
 /** What a `CredentialTable` is about. */
@@ -64,6 +64,12 @@ export interface CredentialTableOptions<Columns extends object, Hidden extends o
    * an unknown one. The table then has the column `revoked_at`. Default: `false`.
    */
   readonly keepsRevoked?: boolean;
+  /**
+   * Whether credentials are invalid once access to the account has ended since they were stored: after a new password, a new
+   * address, or a logout everywhere. Set it to `false` for what a user still has then, such as a passkey or an identity of
+   * another provider. Those of a blocked account are invalid either way. Default: `true`.
+   */
+  readonly endsWithAccess?: boolean;
   /** Credentials stored with another version are invalid. Default: `null`. */
   readonly version?: string | number | null;
 }

@@ -13,12 +13,6 @@ import type { LoginProof } from "../access/login-proof.ts";
 import { standsBesideAuth, type UserModelClass } from "../models/joinable-users.ts";
 import type { AuthenticatableClass } from "../users/authenticatable.ts";
 
-/** A table of credentials with a key `id`, and its columns, each from a parameter. `userId` is the user's key. */
-interface CredentialInsert {
-  readonly table: string;
-  readonly values: Readonly<Record<string, unknown>>;
-}
-
 /** Reports whether one statement can check a proof with the row of its user: the users are rows next to auth's tables. */
 export function provesByRow(database: Database, model: AuthenticatableClass): model is UserModelClass {
   return standsBesideAuth(database, model) && holdsAccess(model.prototype);
@@ -44,14 +38,17 @@ export function userAsProved(
  */
 export class ProvenInsert {
   readonly #connection: Connection;
-  readonly #insert: CredentialInsert;
+  readonly #table: string;
+  readonly #values: Readonly<Record<string, Expression<unknown>>>;
   readonly #users: UserModelClass | null;
   /** By what the proof is based on: the epoch, or if there is none, the columns that replace it. */
   readonly #statements = new Map<string, PreparedStatement>();
 
-  constructor(database: Database, model: AuthenticatableClass, insert: CredentialInsert) {
+  /** @param columns those that are written, each from the value with its name; `user_id` is the user's key */
+  constructor(database: Database, model: AuthenticatableClass, table: string, columns: readonly string[]) {
     this.#connection = database.connection();
-    this.#insert = insert;
+    this.#table = table;
+    this.#values = Object.fromEntries(columns.map((column) => [column, parameter(column)]));
     this.#users = provesByRow(database, model) ? model : null;
   }
 
@@ -61,7 +58,7 @@ export class ProvenInsert {
     const [row] = await this.#statement("", () => ({}))(values);
     const id = String(row!.id);
     if (await proof.holds()) return id;
-    await this.#connection.kysely.deleteFrom(this.#insert.table).where("id", "=", id).execute();
+    await this.#connection.kysely.deleteFrom(this.#table).where("id", "=", id).execute();
     return null;
   }
 
@@ -76,7 +73,12 @@ export class ProvenInsert {
   #statement(key: string, condition: () => { readonly onlyIf?: Expression<SqlBool> }): PreparedStatement {
     let statement = this.#statements.get(key);
     if (statement === undefined) {
-      statement = this.#connection.prepareInsert({ ...this.#insert, returning: ["id"], ...condition() });
+      statement = this.#connection.prepareInsert({
+        table: this.#table,
+        values: this.#values,
+        returning: ["id"],
+        ...condition(),
+      });
       this.#statements.set(key, statement);
     }
     return statement;
@@ -85,7 +87,7 @@ export class ProvenInsert {
   /** Waits for a concurrent deletion of the user, instead of using the row as it was before. */
   #isUserWith({ table, primaryKey }: UserModelClass, conditions: AccessConditions): Expression<SqlBool> {
     const { kysely, dialect } = this.#connection;
-    const query = kysely.selectFrom(table).select(primaryKey).where(primaryKey, "=", parameter("userId"));
+    const query = kysely.selectFrom(table).select(primaryKey).where(primaryKey, "=", parameter("user_id"));
     const user = withConditions(query, conditions, (column) => parameter(nameOf(column)));
     return sql`exists ${dialect.lockRows(user, "reference")}`;
   }

@@ -372,12 +372,12 @@ await onEachDatabase("the pages of a user's logins", (engine) => {
     }
     web.forgetQueries();
     expect((await pageOf(browser)).logins).toHaveLength(3);
-    expect(web.queries.filter((sql) => /^select \* from "logins" .* limit/.test(sql))).toHaveLength(1);
+    expect(web.queries.filter((sql) => /^select .* from "logins" .* limit/.test(sql))).toHaveLength(1);
     // All of them are still listed, counted and ended, a bounded number of rows at a time.
     expect(await loginsOf(browser)).toHaveLength(2501);
     web.forgetQueries();
     expect((await browser.post("/logins/end-others")).body).toEqual({ ended: 2500 });
-    expect(web.queries.filter((sql) => sql.startsWith('select * from "logins"'))).toHaveLength(3);
+    expect(web.queries.filter((sql) => /^select .* from "logins" where .* limit/.test(sql))).toHaveLength(3);
     expect(await web.rows()).toHaveLength(1);
   });
 

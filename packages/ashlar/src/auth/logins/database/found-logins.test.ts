@@ -8,8 +8,7 @@ import { Database, type Row } from "../../../database/index.ts";
 import { Route, type RouteEntry } from "../../../routing/index.ts";
 import { currentDate } from "../../../support/index.ts";
 import type { UserId } from "../../users/authenticatable.ts";
-import { loginFinder } from "./login-finder.ts";
-import { loginWriter } from "./login-writer.ts";
+import { DatabaseLogins } from "./database-logins.ts";
 
 const JOINED = expect.stringMatching(/ from "logins" inner join "users" on /);
 const OF_LOGINS = expect.stringMatching(/ from "logins" where /);
@@ -112,18 +111,17 @@ describe("there are also two statements", () => {
     }
     User.useDatabase(database);
     const ada = (await User.find(1))!;
-    const writer = loginWriter(database, User);
-    expect(await writer.insert({ ...login, accessEpoch: ada.accessEpoch() }, proofOf(User, ada))).toBe("1");
-    const finder = loginFinder(database, "web", User);
-    const found = (await finder.find("x"))!;
+    const store = new DatabaseLogins(database, () => User);
+    expect(await store.start({ ...login, accessEpoch: ada.accessEpoch() }, proofOf(User, ada))).toBe("1");
+    const found = (await store.find("web", "x"))!;
     const { accessEpoch } = proofOf(User, ada);
     expect(found).toMatchObject({ id: "1", userId: 1, accessEpoch, createdAt: login.createdAt });
-    expect([found.user, await finder.find("y")]).toEqual([undefined, null]);
-    expect(await loginFinder(database, "admin", User).find("x")).toBeNull();
+    expect([found.user, await store.find("web", "y")]).toEqual([undefined, null]);
+    expect(await store.find("admin", "x")).toBeNull();
     await kysely.updateTable("users").set({ password: "another hash" }).execute();
-    expect(await writer.insert({ ...login, tokenHash: "z" }, proofOf(User, ada))).toBeNull();
-    expect(await finder.find("z")).toBeNull();
-    expect(await finder.find("x")).not.toBeNull();
+    expect(await store.start({ ...login, tokenHash: "z" }, proofOf(User, ada))).toBeNull();
+    expect(await store.find("web", "z")).toBeNull();
+    expect(await store.find("web", "x")).not.toBeNull();
   });
 });
 
@@ -142,7 +140,7 @@ test("the login of one guard does not count for another guard with the same user
   const web = await testWeb();
   await web.loggedIn();
   const [{ id, token_hash }] = (await web.rows()) as [Row];
-  const found = (guard: string) => loginFinder(web.database, guard, web.User).find(String(token_hash));
+  const found = (guard: string) => new DatabaseLogins(web.database, () => web.User).find(guard, String(token_hash));
   expect(await found("web")).toMatchObject({ id: String(id) });
   expect(await found("admin")).toBeNull();
 });
@@ -153,7 +151,7 @@ test("a class of another ORM may have its own tables and connections, so its own
     static readonly connection = null;
   }
   const web = await testWeb({ guards: { people: { driver: "web", model: User } } });
-  expect(await loginFinder(web.database, "people", User).find("x")).toBeNull();
+  expect(await new DatabaseLogins(web.database, () => User).find("people", "x")).toBeNull();
 });
 
 describe("users of a hand-written class", () => {
@@ -235,11 +233,11 @@ describe("users of a hand-written class", () => {
     const web = await webOfPeople();
     await web.browser().post("/people/login", { email: ADA.email, password: PASSWORD });
     const [{ id, token_hash } = { id: 0, token_hash: "" }] = await web.rows();
-    const writer = loginWriter(web.database, Person);
+    const store = new DatabaseLogins(web.database, () => Person);
     const proof = proofOf(Person, new Person({ ...Person.rows[0]! }));
     const login = { guard: "people", userId: ADA.id, id: String(id) };
     const renew = (former: string, tokenHash: string) => {
-      return writer.renew({ ...login, tokenHash: former }, { tokenHash, authenticatedAt: currentDate() }, proof);
+      return store.renew({ ...login, tokenHash: former }, { tokenHash, authenticatedAt: currentDate() }, proof);
     };
     expect(await renew(String(token_hash), "first")).toBe(true);
     Person.rows[0]!.hash = `${Person.rows[0]!.hash} of another password`;

@@ -11,20 +11,21 @@ import { AshlarError } from "../../../support/index.ts";
 import { accessEpochOf } from "../../access/access-epoch.ts";
 import type { LoginStep } from "../../proofs/login-step.ts";
 import type { Authenticatable, AuthenticatableClass } from "../../users/authenticatable.ts";
-import { type LoginWriter, loginWriter } from "./login-writer.ts";
+import type { LoginStore } from "../login-store.ts";
+import { DatabaseLogins } from "./database-logins.ts";
 
 const LATER = new Date("2030-01-01T01:00:00.000Z");
 
 /** Tries to store a login of a user. */
-function insert(writer: LoginWriter, model: AuthenticatableClass, user: Authenticatable, tokenHash = "first") {
+function insert(store: LoginStore, model: AuthenticatableClass, user: Authenticatable, tokenHash = "first") {
   const proof = proofOf(model, user);
   const login = testLogin({ userId: user.authId(), accessEpoch: proof.accessEpoch, tokenHash });
-  return writer.insert(login, proof);
+  return store.start(login, proof);
 }
 
-function renew(writer: LoginWriter, model: AuthenticatableClass, user: Authenticatable, id: unknown) {
+function renew(store: LoginStore, model: AuthenticatableClass, user: Authenticatable, id: unknown) {
   const login = { guard: "web", userId: user.authId(), id: String(id), tokenHash: "first" };
-  return writer.renew(login, { tokenHash: "renewed", authenticatedAt: LATER }, proofOf(model, user));
+  return store.renew(login, { tokenHash: "renewed", authenticatedAt: LATER }, proofOf(model, user));
 }
 
 beforeEach(() => Person.populate(PASSWORD));
@@ -53,8 +54,8 @@ class Foreign extends Person {
   }
 }
 
-/** The writers, by the kind of class that the users are of. */
-const WRITERS: readonly [name: string, classOf: (web: TestWeb) => AuthenticatableClass][] = [
+/** The kinds of classes that the users are of. */
+const USERS: readonly [name: string, classOf: (web: TestWeb) => AuthenticatableClass][] = [
   ["models next to the logins", ({ User }) => User],
   ["models with their own methods", handMadeModel],
   ["of a class that is not a model", () => Person],
@@ -62,23 +63,23 @@ const WRITERS: readonly [name: string, classOf: (web: TestWeb) => Authenticatabl
 ];
 
 await onEachDatabase("S52 a new token", (engine) => {
-  test.each(WRITERS)("is stored for one login, in its own access epoch, of users who are %s", async (_, classOf) => {
+  test.each(USERS)("is stored for one login, in its own access epoch, of users who are %s", async (_, classOf) => {
     const web = await testWeb({ engine });
     const model = classOf(web);
-    const writer = loginWriter(web.database, model);
+    const store = new DatabaseLogins(web.database, () => model);
     const [ada, bob] = [(await model.findByAuthId(ADA.id))!, (await model.findByAuthId(BOB.id))!];
     for (const [user, tokenHash] of [
       [ada, "first"],
       [ada, "second"],
       [bob, "third"],
     ] as const) {
-      await insert(writer, model, user, tokenHash);
+      await insert(store, model, user, tokenHash);
     }
     const [first, ...others] = (await web.rows()) as [Row, ...Row[]];
     const renewed = async (accessEpoch: unknown): Promise<[isRenewed: boolean, rows: Row[]]> => {
       const { kysely } = web.database;
       await kysely.updateTable("logins").set({ access_epoch: accessEpoch }).where("token_hash", "=", "first").execute();
-      return [await renew(writer, model, ada, first.id), await web.rows()];
+      return [await renew(store, model, ada, first.id), await web.rows()];
     };
     expect(await renewed("an older one")).toEqual([false, [{ ...first, access_epoch: "an older one" }, ...others]]);
     const [isRenewed, [row, ...rest]] = await renewed(first.access_epoch);
@@ -91,31 +92,31 @@ await onEachDatabase("S52 a new token", (engine) => {
 
   test("locks its row before the old token is read: two renewals must not each restore the other's", async () => {
     const web = await testWeb({ engine });
-    const writer = loginWriter(web.database, Person);
+    const store = new DatabaseLogins(web.database, () => Person);
     const ada = (await Person.findByAuthId(ADA.id))!;
-    const id = await insert(writer, Person, ada);
+    const id = await insert(store, Person, ada);
     web.forgetQueries();
-    expect(await renew(writer, Person, ada, id)).toBe(true);
+    expect(await renew(store, Person, ada, id)).toBe(true);
     const [reading] = web.queries.filter((sql) => sql.startsWith('select "token_hash"'));
     expect(reading!.endsWith(" for update")).toBe(engine.name !== "sqlite");
   });
 
   test("is undone before the refusal, if the proof no longer holds, unless another one has taken its place", async () => {
     const web = await testWeb({ engine });
-    const writer = loginWriter(web.database, Person);
+    const store = new DatabaseLogins(web.database, () => Person);
     const ada = (await Person.findByAuthId(ADA.id))!;
-    await insert(writer, Person, (await Person.findByAuthId(BOB.id))!, "of Bob");
-    const id = (await insert(writer, Person, ada))!;
+    await insert(store, Person, (await Person.findByAuthId(BOB.id))!, "of Bob");
+    const id = (await insert(store, Person, ada))!;
     const before = await web.rows();
     const login = { guard: "web", userId: ADA.id, id, tokenHash: "first" };
     const renewal = { tokenHash: "renewed", authenticatedAt: LATER };
     const proof = { ...proofOf(Person, ada), holds: async () => false };
-    expect([await writer.renew(login, renewal, proof), await web.rows()]).toEqual([false, before]);
+    expect([await store.renew(login, renewal, proof), await web.rows()]).toEqual([false, before]);
     const holds = async () => {
       await web.database.kysely.updateTable("logins").set({ token_hash: "newest" }).where("id", "=", id).execute();
       return false;
     };
-    expect(await writer.renew(login, renewal, { ...proof, holds })).toBe(false);
+    expect(await store.renew(login, renewal, { ...proof, holds })).toBe(false);
     expect(await web.rows()).toMatchObject([
       before[0],
       { ...before[1], token_hash: "newest", authenticated_at: expect.anything() },
@@ -124,12 +125,12 @@ await onEachDatabase("S52 a new token", (engine) => {
 
   test("is not stored once the user's row is gone, even if the login exists", async () => {
     const web = await testWeb({ engine });
-    const writer = loginWriter(web.database, web.User);
+    const store = new DatabaseLogins(web.database, () => web.User);
     const ada = (await web.User.find(ADA.id))!;
-    await insert(writer, web.User, ada);
+    await insert(store, web.User, ada);
     const before = await web.rows();
     await web.database.kysely.deleteFrom("users").where("id", "=", ADA.id).execute();
-    const isRenewed = await renew(writer, web.User, ada, before[0]!.id);
+    const isRenewed = await renew(store, web.User, ada, before[0]!.id);
     expect([isRenewed, await web.rows()]).toEqual([false, before]);
   });
 });
@@ -153,10 +154,10 @@ test("S52 the proofs of a model with its own conditions may require a column to 
     }
   }
   Account.useDatabase(web.database);
-  const writer = loginWriter(web.database, Account);
+  const store = new DatabaseLogins(web.database, () => Account);
   for (const { id } of [ADA, BOB]) {
     const user = (await Account.findByAuthId(id)) as Account;
-    expect(await insert(writer, Account, user, `of ${id}`)).toEqual(expect.any(String));
+    expect(await insert(store, Account, user, `of ${id}`)).toEqual(expect.any(String));
   }
 });
 
@@ -164,13 +165,13 @@ test("S52 a login of a user without an epoch is neither stored nor renewed once 
   const web = await testWeb();
   await web.database.kysely.updateTable("users").set({ access_epoch: null }).where("id", "=", ADA.id).execute();
   const [ada, bob] = [(await web.User.find(ADA.id))!, (await web.User.find(BOB.id))!];
-  const writer = loginWriter(web.database, web.User);
-  const id = await insert(writer, web.User, ada);
-  expect([id, await insert(writer, web.User, bob, "of Bob")]).toEqual([expect.any(String), expect.any(String)]);
+  const store = new DatabaseLogins(web.database, () => web.User);
+  const id = await insert(store, web.User, ada);
+  expect([id, await insert(store, web.User, bob, "of Bob")]).toEqual([expect.any(String), expect.any(String)]);
   const before = await web.rows();
   const changed = web.database.kysely.updateTable("users").set({ access_epoch: "new" });
   await changed.where("id", "=", ADA.id).execute();
-  const attempts = [await insert(writer, web.User, ada, "late"), await renew(writer, web.User, ada, id)];
+  const attempts = [await insert(store, web.User, ada, "late"), await renew(store, web.User, ada, id)];
   expect([attempts, await web.rows()]).toEqual([[null, false], before]);
 });
 
@@ -178,13 +179,13 @@ test("S52 a login of a model with its own methods is not stored once the passwor
   const web = await testWeb();
   const model = handMadeModel(web);
   const [ada, bob] = [(await model.findByAuthId(ADA.id))!, (await model.findByAuthId(BOB.id))!];
-  const writer = loginWriter(web.database, model);
-  await insert(writer, model, bob, "of Bob");
+  const store = new DatabaseLogins(web.database, () => model);
+  await insert(store, model, bob, "of Bob");
   const before = await web.rows();
   await web.database.kysely.updateTable("users").set({ password: "another hash" }).where("id", "=", ADA.id).execute();
-  expect([await insert(writer, model, ada), await web.rows()]).toEqual([null, before]);
+  expect([await insert(store, model, ada), await web.rows()]).toEqual([null, before]);
   const again = (await model.findByAuthId(ADA.id))!;
-  expect(await insert(writer, model, again)).toEqual(expect.any(String));
+  expect(await insert(store, model, again)).toEqual(expect.any(String));
   expect(await web.rows()).toMatchObject([{}, { access_epoch: accessEpochOf(again) }]);
 });
 
@@ -192,16 +193,16 @@ test("S52 a confirmation of a model with its own methods fails once the user's r
   const web = await testWeb();
   const model = handMadeModel(web);
   const ada = (await model.findByAuthId(ADA.id))!;
-  const writer = loginWriter(web.database, model);
-  const id = (await insert(writer, model, ada))!;
-  expect(await renew(writer, model, ada, id)).toBe(true);
+  const store = new DatabaseLogins(web.database, () => model);
+  const id = (await insert(store, model, ada))!;
+  expect(await renew(store, model, ada, id)).toBe(true);
   await web.database.kysely.deleteFrom("users").where("id", "=", ADA.id).execute();
-  expect(await renew(writer, model, ada, id)).toBe(false);
+  expect(await renew(store, model, ada, id)).toBe(false);
 });
 
 test("S52 a login of a deleted user that cannot be removed either is an error", async () => {
   const web = await testWeb();
-  const writer = loginWriter(web.database, Person);
+  const store = new DatabaseLogins(web.database, () => Person);
   const ada = (await Person.findByAuthId(ADA.id))!;
   const { findByAuthId } = Person;
   Person.findByAuthId = async () => {
@@ -209,7 +210,7 @@ test("S52 a login of a deleted user that cannot be removed either is an error", 
     return null;
   };
   try {
-    await expect(insert(writer, Person, ada)).rejects.toMatchObject({ code: "E_DATABASE" });
+    await expect(insert(store, Person, ada)).rejects.toMatchObject({ code: "E_DATABASE" });
   } finally {
     Person.findByAuthId = findByAuthId;
   }
@@ -217,15 +218,15 @@ test("S52 a login of a deleted user that cannot be removed either is an error", 
 
 test("S52 a renewed token that cannot be undone either is an error", async () => {
   const { database } = await testWeb();
-  const writer = loginWriter(database, Person);
+  const store = new DatabaseLogins(database, () => Person);
   const ada = (await Person.findByAuthId(ADA.id))!;
-  const login = { guard: "web", userId: ADA.id, id: (await insert(writer, Person, ada))!, tokenHash: "first" };
+  const login = { guard: "web", userId: ADA.id, id: (await insert(store, Person, ada))!, tokenHash: "first" };
   const holds = async () => {
     await database.kysely.schema.alterTable("logins").renameTo("elsewhere").execute();
     return false;
   };
   const renewal = { tokenHash: "renewed", authenticatedAt: LATER };
-  const renewed = writer.renew(login, renewal, { ...proofOf(Person, ada), holds });
+  const renewed = store.renew(login, renewal, { ...proofOf(Person, ada), holds });
   await expect(renewed).rejects.toMatchObject({ code: "E_DATABASE" });
 });
 
