@@ -73,6 +73,26 @@ export const floors = {
     ["commands"],
     ["settings.ts", "audit.ts", "auth.ts", "auth-provider.ts", "index.ts"],
   ],
+  "auth/accounts": [
+    ["events.ts", "limits.ts"],
+    ["links"],
+    ["mails"],
+    ["users"],
+    ["access"],
+    ["passwords"],
+    ["addresses"],
+    ["registration"],
+    ["pages"],
+    ["account-data.ts", "account-pruning.ts", "account-services.ts", "accounts.ts", "install-accounts.ts"],
+  ],
+  session: [
+    ["errors.ts", "messages.ts", "messages.de.ts", "session-errors.ts"],
+    ["stores"],
+    ["csrf"],
+    ["sessions"],
+    ["forms"],
+    ["csrf.ts", "verify-csrf-token.ts", "session-provider.ts", "session-middleware.ts", "index.ts"],
+  ],
 };
 
 const source = "^packages/ashlar/src/";

@@ -3,7 +3,7 @@ import type { HttpContext, HttpResponse, QueryParameters, RouteParameters } from
 import type { PasswordHasher } from "../security/index.ts";
 import { AshlarError, type MaybePromise, type Message, type RegisteredUser } from "../support/index.ts";
 import type { Throttle } from "../throttle/index.ts";
-import { authRoutes } from "./accounts/auth-routes.ts";
+import { authRoutes } from "./accounts/pages/auth-routes.ts";
 import type { Guard } from "./guards/guard.ts";
 import type { GuardRegistry, GuessedAccount } from "./guards/guard-registry.ts";
 import { LoginGuard } from "./guards/login-guard.ts";

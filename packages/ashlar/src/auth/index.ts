@@ -9,29 +9,29 @@ export {
 export { endedAccessOf, endsWithRowBy } from "./access/ended-access.ts";
 export type { LoginProof } from "./access/login-proof.ts";
 export { writeColumns } from "./access/write-column.ts";
-export { declareAccountMails, queueAccountMail } from "./accounts/account-mail-registry.ts";
+export type { AccountMethod, Accounts } from "./accounts/accounts.ts";
+export {
+  MustVerifyEmail,
+  type MustVerifyEmailInstance,
+} from "./accounts/addresses/must-verify-email.ts";
+export type { VerificationOutcome } from "./accounts/addresses/verification-outcome.ts";
+export { VerifiesEmailMiddleware } from "./accounts/addresses/verifies-email-middleware.ts";
+export { declareAccountMails, queueAccountMail } from "./accounts/mails/account-mail-registry.ts";
 export type {
   AccountMailables,
   AccountMailData,
   AccountMailMap,
   NewDeviceData,
-} from "./accounts/account-mailables.ts";
-export type { AccountMails } from "./accounts/account-mails.ts";
-export type { AccountMethod, Accounts } from "./accounts/accounts.ts";
+} from "./accounts/mails/account-mailables.ts";
+export type { AccountMails } from "./accounts/mails/account-mails.ts";
+export type { RemainingTokens } from "./accounts/mails/remaining-tokens.ts";
+export type { AccountsSettings } from "./accounts/mails/settings.ts";
 export type {
   AuthController,
   AuthControllers,
   AuthRouteGroup,
-} from "./accounts/auth-controllers.ts";
-export { AuthPageMiddleware } from "./accounts/auth-page-middleware.ts";
-export {
-  MustVerifyEmail,
-  type MustVerifyEmailInstance,
-} from "./accounts/must-verify-email.ts";
-export type { RemainingTokens } from "./accounts/remaining-tokens.ts";
-export type { AccountsSettings } from "./accounts/settings.ts";
-export type { VerificationOutcome } from "./accounts/verification-outcome.ts";
-export { VerifiesEmailMiddleware } from "./accounts/verifies-email-middleware.ts";
+} from "./accounts/pages/auth-controllers.ts";
+export { AuthPageMiddleware } from "./accounts/pages/auth-page-middleware.ts";
 export { Auth } from "./auth.ts";
 export { AuthProvider, auditUsersOf, endAccessWithFeatures, installAuth } from "./auth-provider.ts";
 export { createCredentialTable } from "./credentials/create-credential-table.ts";

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { Person } from "../../test/support/people.ts";
 import { createApplication } from "../boot/index.ts";
 import { DEFAULT_HASHER } from "../security/index.ts";
-import { readAccountsSettings } from "./accounts/settings.ts";
+import { readAccountsSettings } from "./accounts/mails/settings.ts";
 import { AuthProvider } from "./auth-provider.ts";
 import { authSettingsOf, readAuthSettings } from "./settings.ts";
 import { userClassOf } from "./users/authenticatable.ts";

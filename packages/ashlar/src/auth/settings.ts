@@ -13,7 +13,7 @@ import {
   textLike,
   unknownSetting,
 } from "../support/index.ts";
-import { type CompleteAuthSettings, readAccountsSettings } from "./accounts/settings.ts";
+import { type CompleteAuthSettings, readAccountsSettings } from "./accounts/mails/settings.ts";
 import { AUTH_EXPORTS } from "./configuration.ts";
 import type { GuardEntry } from "./guards/guard-settings.ts";
 import { passwordHasher } from "./passwords/password-settings.ts";

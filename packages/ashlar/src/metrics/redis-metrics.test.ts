@@ -6,7 +6,7 @@ import { createApplication } from "../boot/index.ts";
 import { Route } from "../routing/index.ts";
 import { generateSecret } from "../security/index.ts";
 import { SessionProvider } from "../session/index.ts";
-import { redisSessions } from "../session/redis-sessions.ts";
+import { redisSessions } from "../session/stores/redis-sessions.ts";
 import { ThrottleProvider } from "../throttle/index.ts";
 import { memoryStore } from "../throttle/memory-store.ts";
 import { redisStore } from "../throttle/redis-store.ts";

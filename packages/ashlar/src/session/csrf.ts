@@ -1,5 +1,5 @@
 import { Route, RouteCollection } from "../routing/index.ts";
-import { csrfToken } from "./csrf-field.ts";
+import { csrfToken } from "./forms/csrf-field.ts";
 
 /** The endpoint for CSRF tokens, for the web routes list: `ROUTES = [..., ...Csrf.routes()]`. */
 export const Csrf: { readonly routes: () => RouteCollection } = Object.freeze({

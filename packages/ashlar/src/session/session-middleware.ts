@@ -2,11 +2,11 @@ import { type HttpContext, type Middleware, markUserUnknown, type Next } from ".
 import type { Container } from "../kernel/index.ts";
 import type { Router } from "../routing/index.ts";
 import { isThenable, type MaybePromise } from "../support/index.ts";
-import { backToForm } from "./back-to-form.ts";
-import { leadBackFromFailure, typedIsLost } from "./failed-form.ts";
-import { formAgain } from "./form-again.ts";
-import { heldSession, RequestSession } from "./request-session.ts";
-import { type SessionManager, sessionManagerOf } from "./session-manager.ts";
+import { backToForm } from "./forms/back-to-form.ts";
+import { leadBackFromFailure, typedIsLost } from "./forms/failed-form.ts";
+import { formAgain } from "./forms/form-again.ts";
+import { heldSession, RequestSession } from "./sessions/request-session.ts";
+import { type SessionManager, sessionManagerOf } from "./sessions/session-manager.ts";
 
 /**
  * Provides the request's session, and saves what changed in it, also if the handler throws. Put it first in the stack

@@ -8,8 +8,8 @@ import { HttpKernel, type RouteMiddleware } from "../kernel/index.ts";
 import { Route, type RouteEntry } from "../routing/index.ts";
 import { generateSecret, KeyPurpose, Sealer } from "../security/index.ts";
 import { AshlarError } from "../support/index.ts";
-import { CookieSessions } from "./cookie-sessions.ts";
 import { Csrf, databaseSessions, SessionMiddleware, SessionProvider, VerifyCsrfToken } from "./index.ts";
+import { CookieSessions } from "./stores/cookie-sessions.ts";
 
 const ROUTES: readonly RouteEntry[] = [
   Route.get("/read", ({ session }) => session.all()),

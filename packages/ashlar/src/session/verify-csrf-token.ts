@@ -2,12 +2,12 @@ import type { HttpContext, Middleware, Next, RouteInfo } from "../http/index.ts"
 import type { Container } from "../kernel/index.ts";
 import type { CompiledRoute } from "../routing/index.ts";
 import { AshlarError, ConfigurationError, suggestion } from "../support/index.ts";
-import { sentCsrfToken } from "./csrf-field.ts";
-import { ExpiredPageError } from "./form-again.ts";
-import { comesFromElsewhere } from "./request-origin.ts";
-import { requireSession } from "./request-session.ts";
-import { isSafeMethod } from "./safe-methods.ts";
-import { sessionManagerOf } from "./session-manager.ts";
+import { comesFromElsewhere } from "./csrf/request-origin.ts";
+import { isSafeMethod } from "./csrf/safe-methods.ts";
+import { sentCsrfToken } from "./forms/csrf-field.ts";
+import { ExpiredPageError } from "./forms/form-again.ts";
+import { requireSession } from "./sessions/request-session.ts";
+import { sessionManagerOf } from "./sessions/session-manager.ts";
 import "./errors.ts";
 import { message } from "./messages.ts";
 

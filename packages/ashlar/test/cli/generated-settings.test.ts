@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { SMTPServer } from "smtp-server";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { readApiSettings } from "../../src/api/settings.ts";
-import { readAccountsSettings } from "../../src/auth/accounts/settings.ts";
+import { readAccountsSettings } from "../../src/auth/accounts/mails/settings.ts";
 import { readAuthSettings } from "../../src/auth/settings.ts";
 import { createApplication, loadConfiguration, readEnvironment } from "../../src/boot/index.ts";
 import { readPostgresSettings } from "../../src/database/postgres/postgres-settings.ts";
 import type { KernelClass } from "../../src/kernel/index.ts";
 import type { Mailable } from "../../src/mail/index.ts";
-import { readSessionSettings } from "../../src/session/settings.ts";
+import { readSessionSettings } from "../../src/session/stores/settings.ts";
 import { generateApplication } from "../support/generated-application.ts";
 import { readThrottleSettings } from "../support/throttle-settings.ts";
 

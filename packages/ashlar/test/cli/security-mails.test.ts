@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { BUILT_IN_MAILS } from "../../src/auth/accounts/built-in-mails.ts";
+import { BUILT_IN_MAILS } from "../../src/auth/accounts/mails/built-in-mails.ts";
 import type { Mailable } from "../../src/mail/index.ts";
 import { AccountShop, EMAIL } from "../support/account-shop.ts";
 import { ashlar } from "../support/command-line.ts";

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { ApiProvider, AuthenticatesTokens } from "../../src/api/index.ts";
 import { readApiSettings } from "../../src/api/settings.ts";
-import { readAccountsSettings } from "../../src/auth/accounts/settings.ts";
+import { readAccountsSettings } from "../../src/auth/accounts/mails/settings.ts";
 import { Authenticates, AuthProvider } from "../../src/auth/index.ts";
 import { readApplicationSettings } from "../../src/boot/environment/settings.ts";
 import { createApplication } from "../../src/boot/index.ts";
 import { compose, Database, DatabaseProvider, Model } from "../../src/database/index.ts";
 import { readMailSettings } from "../../src/mail/settings.ts";
 import { generateSecret } from "../../src/security/index.ts";
-import { readSessionSettings } from "../../src/session/settings.ts";
+import { readSessionSettings } from "../../src/session/stores/settings.ts";
 import { readThrottleSettings } from "../support/throttle-settings.ts";
 
 class User extends compose(Model, Authenticates, AuthenticatesTokens) {}

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { Application } from "../../src/boot/index.ts";
-import { createSessionDataTable } from "../../src/session/session-data-table.ts";
+import { createSessionDataTable } from "../../src/session/stores/session-data-table.ts";
 import { createTestClient, type TestClient, type TestResponse } from "../../src/testing/index.ts";
 import type { FullUser } from "../support/account-application.ts";
 import { type BootedApplication, bootApplication, userClass } from "../support/booted-application.ts";

@@ -1,8 +1,8 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
-import { EmailChangeTable } from "../../src/auth/accounts/email-change-table.ts";
-import { PasswordResetTable } from "../../src/auth/accounts/password-reset-table.ts";
+import { EmailChangeTable } from "../../src/auth/accounts/addresses/email-change-table.ts";
+import { PasswordResetTable } from "../../src/auth/accounts/passwords/password-reset-table.ts";
 import { dateOf, Migrations, type Row } from "../../src/database/index.ts";
 import { planUpgrade, writeUpgrade } from "../../src/scaffold/index.ts";
 import { digest } from "../../src/security/index.ts";

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { createApplication, createLogger } from "../../src/boot/index.ts";
 import { SessionProvider } from "../../src/session/index.ts";
-import { redisSessions } from "../../src/session/redis-sessions.ts";
+import { redisSessions } from "../../src/session/stores/redis-sessions.ts";
 import { ThrottleProvider } from "../../src/throttle/index.ts";
 import { memoryStore } from "../../src/throttle/memory-store.ts";
 import { redisStore } from "../../src/throttle/redis-store.ts";

@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { edit } from "./generated-application.ts";
 
-const DOCUMENTED = join(import.meta.dirname, "../../src/auth/accounts/auth-routes.ts");
+const DOCUMENTED = join(import.meta.dirname, "../../src/auth/accounts/pages/auth-routes.ts");
 
 /** The routes of a second guard as the doc comment of `Auth.routes` shows them. */
 async function documentedRoutes(): Promise<string> {

@@ -2,8 +2,8 @@ import { accessEpochOf } from "../access/access-epoch.ts";
 import { type ListedLogin, type LoginOwner, type LoginStore, PENDING_EPOCH } from "../logins/login-store.ts";
 import type { LoginStores } from "../logins/login-stores.ts";
 import type { DataSubject, UserDataSource } from "../users/user-data.ts";
-import type { EmailChangeTable } from "./email-change-table.ts";
-import type { PasswordResetTable } from "./password-reset-table.ts";
+import type { EmailChangeTable } from "./addresses/email-change-table.ts";
+import type { PasswordResetTable } from "./passwords/password-reset-table.ts";
 
 const BATCH = 200;
 

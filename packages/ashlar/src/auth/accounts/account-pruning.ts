@@ -2,10 +2,10 @@ import { type BatchTable, deleteInBatches } from "../../database/index.ts";
 import { now } from "../../support/index.ts";
 import { pruneOrphans } from "../credentials/prune-credentials.ts";
 import type { LoginStores } from "../logins/login-stores.ts";
-import type { EmailChangeTable } from "./email-change-table.ts";
-import type { GuardUsers } from "./guard-users.ts";
-import type { PasswordResetTable } from "./password-reset-table.ts";
-import type { CompleteAccountsSettings } from "./settings.ts";
+import type { EmailChangeTable } from "./addresses/email-change-table.ts";
+import type { CompleteAccountsSettings } from "./mails/settings.ts";
+import type { PasswordResetTable } from "./passwords/password-reset-table.ts";
+import type { GuardUsers } from "./users/guard-users.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -14,9 +14,9 @@ import type { HttpContext } from "../../http/index.ts";
 import { Route } from "../../routing/index.ts";
 import { AuthProvider } from "../auth-provider.ts";
 import type { GuardSettings } from "../guards/guard-registry.ts";
-import { epochDigestOf } from "./account-links.ts";
 import type { AccountServices } from "./account-services.ts";
-import { authRoutes } from "./auth-routes.ts";
+import { epochDigestOf } from "./links/account-links.ts";
+import { authRoutes } from "./pages/auth-routes.ts";
 
 /**
  * Adds the driver `people`, whose users are of a class that the configuration leaves out, and `devices` for any class.

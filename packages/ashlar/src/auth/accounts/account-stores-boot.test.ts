@@ -5,7 +5,7 @@ import { ACCOUNT_CONTROLLERS } from "../../../test/support/account-controllers.t
 import { CookieGuard, guardProvider, Person } from "../../../test/support/people.ts";
 import { isIn } from "../../../test/support/store-shop.ts";
 import type { AuthenticatableClass, UserId } from "../users/authenticatable.ts";
-import { authRoutes } from "./auth-routes.ts";
+import { authRoutes } from "./pages/auth-routes.ts";
 
 /** Finds people, as an object. */
 class PersonFinder implements AuthenticatableClass {

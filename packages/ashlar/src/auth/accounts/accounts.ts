@@ -3,15 +3,15 @@ import { userKey } from "../../kernel/index.ts";
 import type { Message, RegisteredUser } from "../../support/index.ts";
 import type { AccountUser } from "../users/account-store.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
-import type { BlockDetails } from "./account-blocks.ts";
+import type { BlockDetails } from "./access/account-blocks.ts";
 import type { AccountServices } from "./account-services.ts";
-import { asAccountUser } from "./account-user.ts";
-import type { UsableDeviceLink } from "./device-links.ts";
-import type { EmailChangeUndo, UndoableEmailChange } from "./email-undo.ts";
-import type { UsablePasswordReset } from "./password-reset.ts";
-import type { ProvedAttributes, RegistrationAttributes, RegistrationWork } from "./registration.ts";
-import type { RemainingTokens } from "./remaining-tokens.ts";
-import type { VerificationLink, VerificationOutcome } from "./verification-outcome.ts";
+import type { EmailChangeUndo, UndoableEmailChange } from "./addresses/email-undo.ts";
+import type { VerificationLink, VerificationOutcome } from "./addresses/verification-outcome.ts";
+import type { RemainingTokens } from "./mails/remaining-tokens.ts";
+import type { UsableDeviceLink } from "./passwords/device-links.ts";
+import type { UsablePasswordReset } from "./passwords/password-reset.ts";
+import type { ProvedAttributes, RegistrationAttributes, RegistrationWork } from "./registration/registration.ts";
+import { asAccountUser } from "./users/account-user.ts";
 
 declare module "../../http/exchange/context.ts" {
   interface FrameworkContext {

@@ -2,13 +2,13 @@ import type { Application } from "../../boot/index.ts";
 import { claimModel } from "../../database/index.ts";
 import { limitsOf } from "../../throttle/index.ts";
 import { deviceName } from "../logins/device-name.ts";
-import { accountMailsOf } from "./account-mail-registry.ts";
 import { AccountServices } from "./account-services.ts";
-import { isVerifiable } from "./account-user.ts";
 import { Accounts } from "./accounts.ts";
-import { EMAIL_CHANGE_TABLE } from "./email-change-table.ts";
+import { EMAIL_CHANGE_TABLE } from "./addresses/email-change-table.ts";
 import { ACCOUNT_LIMITS, NEW_DEVICE_LIMIT } from "./limits.ts";
-import type { CompleteAuthSettings } from "./settings.ts";
+import { accountMailsOf } from "./mails/account-mail-registry.ts";
+import type { CompleteAuthSettings } from "./mails/settings.ts";
+import { isVerifiable } from "./users/account-user.ts";
 
 /**
  * Adds `accounts` to each request. Called when providers register; it requires nothing from other providers before a

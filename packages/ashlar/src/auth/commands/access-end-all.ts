@@ -1,6 +1,6 @@
 import type { CommandContext } from "../../boot/index.ts";
 import { counted } from "../../support/index.ts";
-import { endAccessToAll, requireEndable } from "../accounts/all-access.ts";
+import { endAccessToAll, requireEndable } from "../accounts/access/all-access.ts";
 import { confirm, printResult, readDeskArguments, tellDeed } from "./desk-arguments.ts";
 import { usersOf } from "./find-accounts.ts";
 

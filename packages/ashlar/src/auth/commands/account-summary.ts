@@ -1,5 +1,5 @@
 import type { Application } from "../../boot/index.ts";
-import { isVerifiable } from "../accounts/account-user.ts";
+import { isVerifiable } from "../accounts/users/account-user.ts";
 import { hasPassword } from "../passwords/verify-credentials.ts";
 import { blockedAtOf, isBlocked } from "../users/blocked-accounts.ts";
 import { isClosed } from "../users/closed-accounts.ts";

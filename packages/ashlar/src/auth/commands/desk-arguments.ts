@@ -3,7 +3,7 @@ import { createInterface } from "node:readline/promises";
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import type { Application, CommandContext } from "../../boot/index.ts";
 import { AshlarError, currentDate, type RegisteredUser } from "../../support/index.ts";
-import { auditText } from "../accounts/account-blocks.ts";
+import { auditText } from "../accounts/access/account-blocks.ts";
 
 /** Options that commands about accounts have in addition to those of {@link readDeskArguments}. */
 type DeskOption = "address" | "limit" | "mail" | "out" | "reason" | "void-passwords" | "yes";

@@ -2,7 +2,7 @@ import type { Application, CommandContext } from "../../boot/index.ts";
 import { canonicalAddress } from "../../http/index.ts";
 import { AshlarError, counted } from "../../support/index.ts";
 import type { Throttle, ThrottleKeys } from "../../throttle/index.ts";
-import { countedKeysOf } from "../accounts/counted-accounts.ts";
+import { countedKeysOf } from "../accounts/users/counted-accounts.ts";
 import { type DeskArguments, printResult, readDeskArguments, shown, tellDeed } from "./desk-arguments.ts";
 import { type FoundAccount, findAccount, labelOf } from "./find-accounts.ts";
 

@@ -1,6 +1,6 @@
 import type { Application } from "../../boot/index.ts";
-import { isVerifiable } from "../accounts/account-user.ts";
-import { stepKeysOf } from "../accounts/counted-accounts.ts";
+import { isVerifiable } from "../accounts/users/account-user.ts";
+import { stepKeysOf } from "../accounts/users/counted-accounts.ts";
 import { ACCOUNT_LIMIT, PASSWORD_LIMIT, STEP_LIMIT, STEP_TOTAL_LIMIT } from "../limits.ts";
 import { identifiersOf } from "../passwords/account-names.ts";
 import { proofsOf } from "../proofs/proof-registry.ts";

@@ -1,7 +1,7 @@
 import type { Application, CommandContext } from "../../boot/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { AshlarError } from "../../support/index.ts";
-import { isVerifiable } from "../accounts/account-user.ts";
+import { isVerifiable } from "../accounts/users/account-user.ts";
 import { hasPassword } from "../passwords/verify-credentials.ts";
 import { isBlocked } from "../users/blocked-accounts.ts";
 import { isClosed } from "../users/closed-accounts.ts";

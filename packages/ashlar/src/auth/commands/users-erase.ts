@@ -1,7 +1,7 @@
 import type { Application, CommandContext } from "../../boot/index.ts";
 import { AshlarError } from "../../support/index.ts";
 import type { ThrottleKeys } from "../../throttle/index.ts";
-import { countedKeysOf } from "../accounts/counted-accounts.ts";
+import { countedKeysOf } from "../accounts/users/counted-accounts.ts";
 import { isModel } from "../users/users-of.ts";
 import { subjectOf } from "./account-summary.ts";
 import { confirm, printResult, readDeskArguments, tellDeed } from "./desk-arguments.ts";

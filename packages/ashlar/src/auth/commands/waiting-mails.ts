@@ -1,6 +1,6 @@
 import type { Application } from "../../boot/index.ts";
 import type { Outbox, OutboxOwner } from "../../mail/index.ts";
-import { isWorkAbout } from "../accounts/account-promises.ts";
+import { isWorkAbout } from "../accounts/links/account-promises.ts";
 import type { DataSubject } from "../users/user-data.ts";
 
 /** The application's outbox; `null` if mails wait in memory, or there are none. */

@@ -3,7 +3,7 @@ import { ADA, AdminUser, FullUser, PASSWORD, testAccounts } from "../../../test/
 import { ACCOUNT_CONTROLLERS } from "../../../test/support/account-controllers.ts";
 import { Route, type RouteEntry, Router } from "../../routing/index.ts";
 import { ConfigurationError } from "../../support/index.ts";
-import { authRoutes } from "../accounts/auth-routes.ts";
+import { authRoutes } from "../accounts/pages/auth-routes.ts";
 import { readAuthSettings } from "../settings.ts";
 import { GuardPages } from "./guard-pages.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type ApplicationOptions, createApplication } from "../../boot/index.ts";
 import { HttpKernel, type MiddlewareEntry } from "../../kernel/index.ts";
 import { Route } from "../../routing/index.ts";
-import { VerifiesEmailMiddleware } from "../accounts/verifies-email-middleware.ts";
+import { VerifiesEmailMiddleware } from "../accounts/addresses/verifies-email-middleware.ts";
 import { AuthProvider } from "../auth-provider.ts";
 import { AuthenticationMiddleware } from "../requests/authentication-middleware.ts";
 import { ConfirmPasswordMiddleware } from "../requests/confirm-password-middleware.ts";

@@ -8,7 +8,7 @@ import {
   testAccounts,
 } from "../../../test/support/account-application.ts";
 import { Route, type RouteEntry } from "../../routing/index.ts";
-import type { RegistrationAttributes } from "../accounts/registration.ts";
+import type { RegistrationAttributes } from "../accounts/registration/registration.ts";
 import { normalizeIdentifier } from "./verify-credentials.ts";
 
 /** A user who logs in with a name, in any case, or with the address. */

@@ -6,7 +6,7 @@ import { createApplication, createLogger, Provider } from "../../boot/index.ts";
 import { HttpKernel, type MiddlewareEntry, type RouteMiddleware } from "../../kernel/index.ts";
 import { Route, type RouteEntry } from "../../routing/index.ts";
 import { csrfToken, SessionMiddleware, SessionProvider, VerifyCsrfToken } from "../../session/index.ts";
-import { authRoutes } from "../accounts/auth-routes.ts";
+import { authRoutes } from "../accounts/pages/auth-routes.ts";
 import { AuthProvider } from "../auth-provider.ts";
 import { LoadUserMiddleware } from "./load-user-middleware.ts";
 

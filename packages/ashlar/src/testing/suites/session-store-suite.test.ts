@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { onEachDatabase } from "../../../test/support/services.ts";
-import { DatabaseSessions } from "../../session/database-sessions.ts";
 import { cookieSessions, createSessionDataTable, type SessionStore, type StoredSession } from "../../session/index.ts";
+import { DatabaseSessions } from "../../session/stores/database-sessions.ts";
 import { now } from "../../support/index.ts";
 import { sessionStoreSuite } from "./session-store-suite.ts";
 

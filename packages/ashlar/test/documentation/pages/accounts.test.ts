@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readAccountsSettings } from "../../../src/auth/accounts/settings.ts";
+import { readAccountsSettings } from "../../../src/auth/accounts/mails/settings.ts";
 import type { Application } from "../../../src/boot/index.ts";
 import { captureMail, createTestClient, linksIn } from "../../../src/testing/index.ts";
 import { bootApplication } from "../../support/booted-application.ts";

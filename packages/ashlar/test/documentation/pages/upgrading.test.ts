@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { type Database, Migrations, sql } from "../../../src/database/index.ts";
-import { createSessionDataTable } from "../../../src/session/session-data-table.ts";
+import { createSessionDataTable } from "../../../src/session/stores/session-data-table.ts";
 import { checkTypes, generatedApplication } from "../../support/generated-application.ts";
 import { followPage } from "../../support/page-files.ts";
 import { markdownSamples } from "../../support/samples.ts";

@@ -1,0 +1,128 @@
+import { type ModelClass, tableHasColumn } from "../../../database/index.ts";
+import type { Events } from "../../../events/index.ts";
+import { AshlarError, currentDate, type RegisteredUser } from "../../../support/index.ts";
+import { type AuthenticatesStatics, requireEpoch } from "../../models/authenticates.ts";
+import { endAccess } from "../../models/end-access.ts";
+import type { ModelUser } from "../../models/model-accounts.ts";
+import type { AccountUser } from "../../users/account-store.ts";
+import { blockedAtOf, blockedColumnOf, isBlocked } from "../../users/blocked-accounts.ts";
+import { isModel } from "../../users/users-of.ts";
+import type { GuardUsers } from "../users/guard-users.ts";
+import type { AccountAccess } from "./account-access.ts";
+
+/** Who blocks or unblocks an account, and why. */
+export interface BlockDetails {
+  /** Who does it, for the audit trail; `null` if that is unknown. */
+  readonly by: string | null;
+  /** Why, for the audit trail; `null` if no reason is given. */
+  readonly reason: string | null;
+  /** The client's address; `null` outside of a request. */
+  readonly address: string | null;
+}
+
+/** The dependencies of {@link AccountBlocks}. */
+export interface AccountBlocksDependencies {
+  readonly users: GuardUsers;
+  readonly access: AccountAccess;
+  /** Returns the application's events; `null` if it has none. */
+  readonly events: () => Events | null;
+}
+
+/** The longest text of an operator that an event has, in UTF-16 units. */
+const MAX_TEXT_LENGTH = 500;
+
+/** What an operator wrote, as an event has it. */
+export function auditText(text: string): string {
+  return text.slice(0, MAX_TEXT_LENGTH);
+}
+
+/** Blocks accounts, and unblocks them. */
+export class AccountBlocks {
+  readonly #dependencies: AccountBlocksDependencies;
+
+  constructor(dependencies: AccountBlocksDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * Blocks an account, and ends all access to it, in one transaction; see `Accounts.block`. One that is blocked already stays
+   * so since the same time: what the row says counts, not the user as read, since another operator may have changed it.
+   */
+  async block(guard: string, user: AccountUser, details: BlockDetails): Promise<boolean> {
+    const store = this.#dependencies.users.of(guard);
+    const block = async (): Promise<AccountUser | null> => {
+      // The new epoch locks the row, and ends whatever was valid.
+      const ended = await endAccess(store, user);
+      if (ended === null) return null;
+      const stored = await store.findByAuthId(user.authId());
+      if (stored === null || !isBlocked(stored)) return store.update(ended, { blockedAt: currentDate() }, {});
+      const blockedAt = blockedAtOf(stored);
+      return blockedAt === null ? stored : store.update(ended, { blockedAt }, {});
+    };
+    return this.#change(guard, user, block, "auth.blocked", details);
+  }
+
+  /**
+   * Unblocks an account; see `Accounts.unblock`. Its epoch changes again: what has been issued meanwhile past the framework
+   * gives no access either.
+   */
+  async unblock(guard: string, user: AccountUser, details: BlockDetails): Promise<boolean> {
+    const store = this.#dependencies.users.of(guard);
+    return this.#change(guard, user, () => endAccess(store, user, { blockedAt: null }), "auth.unblocked", details);
+  }
+
+  async #change(
+    guard: string,
+    user: AccountUser,
+    change: () => Promise<AccountUser | null>,
+    event: "auth.blocked" | "auth.unblocked",
+    { by, reason, address }: BlockDetails,
+  ): Promise<boolean> {
+    const { users, access, events } = this.#dependencies;
+    await requireBlockable(user);
+    const changed = await users.transaction(guard, async () => {
+      const changed = await change();
+      if (changed !== null) await access.end(changed);
+      return changed;
+    });
+    if (changed === null) return false;
+    const [who, why] = [by, reason].map((text) => (text === null ? null : auditText(text))) as [
+      string | null,
+      string | null,
+    ];
+    const told = { time: currentDate(), address, guard, user: changed as RegisteredUser, by: who, reason: why };
+    void events()?.emit(event, told);
+    return true;
+  }
+}
+
+/**
+ * Makes sure that a user's account can be blocked, and all access to it ended.
+ *
+ * @throws `E_INVALID_MODEL`
+ */
+export async function requireBlockable(user: AccountUser): Promise<void> {
+  const userClass = user.constructor;
+  if (!isModel(userClass)) {
+    if (typeof user.isBlocked === "function") return;
+    const remedy = "Give it a method isBlocked(), and store AccountChanges.blockedAt in its AccountStore.";
+    throw new AshlarError("E_INVALID_MODEL", `Users of the class ${userClass.name} can't be blocked. ${remedy}`);
+  }
+  const model = userClass as ModelClass & AuthenticatesStatics;
+  const column = blockedColumnOf(model);
+  if (column === null) {
+    const problem = `${model.name}.blockedColumn is null, so its accounts can't be blocked.`;
+    throw new AshlarError("E_INVALID_MODEL", `${problem} Name a nullable column for a time.`);
+  }
+  await requireEpoch(user as unknown as ModelUser);
+  for (const [name, definition] of [
+    [column, "timestamp(database)"],
+    [model.accessEpochColumn, '"varchar(43)"'],
+  ] as const) {
+    if (await tableHasColumn(model, name)) continue;
+    const problem = `The table ${model.table} has no column ${name}, so accounts can't be blocked.`;
+    const own = `alterTable("${model.table}").addColumn("${name}", ${definition})`;
+    const remedy = `Add it with npx ashlar auth --migrations, or with a migration of your own, ${own}; then run npx ashlar migrate.`;
+    throw new AshlarError("E_INVALID_MODEL", `${problem} ${remedy}`);
+  }
+}

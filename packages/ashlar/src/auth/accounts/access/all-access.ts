@@ -1,0 +1,134 @@
+import { type Model, type ModelClass, type ModelQuery, tableHasColumn } from "../../../database/index.ts";
+import { AshlarError } from "../../../support/index.ts";
+import { type AccessHolder, endCredentials, makeAccessEpoch } from "../../access/access-epoch.ts";
+import { endsWithRow } from "../../access/ended-access.ts";
+import { writeColumns } from "../../access/write-column.ts";
+import type { AuthenticatesStatics } from "../../models/authenticates.ts";
+import { endAccess } from "../../models/end-access.ts";
+import { NO_PASSWORD } from "../../passwords/stored-hash.ts";
+import { hasPassword } from "../../passwords/verify-credentials.ts";
+import type { AccountStore, AccountUser } from "../../users/account-store.ts";
+import { isModel } from "../../users/users-of.ts";
+
+/** How many accounts one statement covers: few enough that it ends within any deadline, and no login waits for long. */
+const BATCH = 5000;
+const STORE_BATCH = 200;
+
+type EndableModel = ModelClass<Model & AccessHolder> & AuthenticatesStatics;
+type Rows = ModelQuery<Model & AccessHolder>;
+
+/** The accounts whose access is to end. */
+export interface AccountsToEnd {
+  readonly guard: string;
+  readonly store: AccountStore;
+}
+
+/** How access to all accounts ends. */
+export interface EndAllOptions {
+  /** Whether their passwords become invalid, too; default: `false`. */
+  readonly voidsPasswords?: boolean;
+  /** How many rows a statement covers; default: 5000. */
+  readonly batch?: number;
+}
+
+/**
+ * Makes sure that access to all accounts can be ended, before any of it is.
+ *
+ * @throws `E_INVALID_MODEL`
+ */
+export async function requireEndable(all: readonly AccountsToEnd[]): Promise<void> {
+  for (const { guard, store } of all) {
+    const model = store.userClass;
+    if (isModel(model)) {
+      const { accessEpochColumn: column } = model as unknown as EndableModel;
+      if (await tableHasColumn(model, column)) continue;
+      const problem = `The table ${model.table} has no column ${column}, so access to its accounts can't be ended.`;
+      const remedy = "Run npx ashlar auth --migrations and npx ashlar migrate.";
+      throw new AshlarError("E_INVALID_MODEL", `${problem} ${remedy}`);
+    }
+    if (store.accountsAfter !== undefined) continue;
+    const problem = `The users of the guard "${guard}" can't be listed: ${store.name} has no method accountsAfter().`;
+    throw new AshlarError("E_INVALID_MODEL", `${problem} Add it.`);
+  }
+}
+
+/**
+ * Ends access to all accounts of a guard's users: one pass over the table, a few thousand rows a statement, whatever the
+ * number of logins, links and tokens, because all of these are bound to the row.
+ *
+ * All accounts get the same new epoch. It is as unguessable as one of their own, and nothing that belongs to one account is
+ * accepted for another, because it also names the account.
+ *
+ * @returns how many accounts there were
+ */
+export async function endAccessToAll({ store }: AccountsToEnd, options: EndAllOptions = {}): Promise<number> {
+  const model = store.userClass;
+  return isModel(model) ? endRows(model as unknown as EndableModel, options) : endOneByOne(store, options);
+}
+
+async function endRows(
+  model: EndableModel,
+  { batch: size = BATCH, voidsPasswords = false }: EndAllOptions,
+): Promise<number> {
+  const key = model.primaryKey as never;
+  const sample = (await model.rows().orderBy(key).limit(1).get())[0];
+  if (sample === undefined) return 0;
+  // The mixins know which columns change: also those of tokens, and of an application's own.
+  const changes = { ...sample.accessChanges(), [model.accessEpochColumn]: makeAccessEpoch() };
+  const hasOwnCredentials = !endsWithRow(sample);
+  let ended = 0;
+  let last: unknown;
+  while (true) {
+    const rest = () => (last === undefined ? model.rows() : model.where(key, ">" as never, last as never));
+    const end = (
+      await rest()
+        .orderBy(key)
+        .limit(1)
+        .offset(size - 1)
+        .get()
+    )[0];
+    const upTo = end === undefined ? null : end.authId();
+    // No model's `save`: its hooks are for one user at a time.
+    const batch = upTo === null ? rest() : rest().where(key, "<=" as never, upTo as never);
+    // First, so that no login with an old password comes after the end of all logins.
+    if (voidsPasswords) await voidPasswords(model, batch);
+    ended += hasOwnCredentials ? await endEach(await batch.get(), changes) : await batch.update(changes as never);
+    if (upTo === null) return ended;
+    last = upTo;
+  }
+}
+
+/** Accounts that never had a password stay so: a link may not set one for them, depending on the settings. */
+async function voidPasswords({ passwordColumn }: EndableModel, rows: Rows): Promise<void> {
+  const column = passwordColumn as never;
+  await rows
+    .whereNotNull(column)
+    .where(column, "<>" as never, "" as never)
+    .update({ [passwordColumn]: NO_PASSWORD } as never);
+}
+
+/** A class's own `endCredentials()`, and features, know what else there is, one user at a time. */
+async function endEach(
+  users: readonly (Model & AccessHolder)[],
+  changes: Readonly<Record<string, unknown>>,
+): Promise<number> {
+  for (const user of users) {
+    await writeColumns(user, changes);
+    await endCredentials(user);
+  }
+  return users.length;
+}
+
+async function endOneByOne(store: AccountStore, { voidsPasswords = false }: EndAllOptions): Promise<number> {
+  let ended = 0;
+  let last: AccountUser | undefined;
+  while (true) {
+    const users = await store.accountsAfter!(last?.authId() ?? null, STORE_BATCH);
+    for (const user of users) {
+      const changes = voidsPasswords && hasPassword(user) ? { passwordHash: NO_PASSWORD } : {};
+      if ((await endAccess(store, user, changes)) !== null) ended++;
+    }
+    last = users.at(-1);
+    if (last === undefined) return ended;
+  }
+}

@@ -1,0 +1,44 @@
+import type { Events } from "../../../events/index.ts";
+import { currentDate, type RegisteredUser } from "../../../support/index.ts";
+import { endAccess } from "../../models/end-access.ts";
+import { NO_PASSWORD } from "../../passwords/stored-hash.ts";
+import type { AccountUser } from "../../users/account-store.ts";
+import type { GuardUsers } from "../users/guard-users.ts";
+import type { AccountAccess } from "./account-access.ts";
+
+/** The dependencies of {@link PasswordVoiding}. */
+export interface PasswordVoidingDependencies {
+  readonly users: GuardUsers;
+  readonly access: AccountAccess;
+  /** Returns the application's events; `null` if it has none. */
+  readonly events: () => Events | null;
+}
+
+/** Makes the passwords of accounts invalid. */
+export class PasswordVoiding {
+  readonly #dependencies: PasswordVoidingDependencies;
+
+  constructor(dependencies: PasswordVoidingDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * Makes the password of an account invalid, and ends all access to it, in one transaction: whatever is stored, since the
+   * password that leaked may be a newer one than that of the user as read. Only a link sets a new one.
+   *
+   * @param user who has a password
+   * @returns whether the account existed
+   */
+  async make(guard: string, user: AccountUser): Promise<boolean> {
+    const { users, access, events } = this.#dependencies;
+    const changed = await users.transaction(guard, async () => {
+      const changed = await endAccess(users.of(guard), user, { passwordHash: NO_PASSWORD });
+      if (changed !== null) await access.end(changed);
+      return changed;
+    });
+    if (changed === null) return false;
+    const told = { time: currentDate(), address: null, guard, user: changed as RegisteredUser };
+    void events()?.emit("auth.password_changed", told);
+    return true;
+  }
+}

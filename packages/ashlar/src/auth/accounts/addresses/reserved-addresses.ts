@@ -1,0 +1,84 @@
+import { spellingsOfEmail } from "../../../security/index.ts";
+import type { Message } from "../../../support/index.ts";
+import { message } from "../../messages.ts";
+import type { AccountUser } from "../../users/account-store.ts";
+import type { UserId } from "../../users/authenticatable.ts";
+import type { AccountPages } from "../links/account-pages.ts";
+import type { GuardUsers } from "../users/guard-users.ts";
+import type { EmailChangeTable } from "./email-change-table.ts";
+
+/** The message about an address that another account has, or can still take back: it does not reveal which. */
+export const TAKEN: Message = message("auth.email.taken");
+
+/** Thrown to roll back a change that has given an account an address that another one can still take back. */
+export class ReservedAddress extends Error {}
+
+/** The dependencies of {@link ReservedAddresses}. */
+export interface ReservedAddressesDependencies {
+  readonly users: GuardUsers;
+  readonly pages: AccountPages;
+  readonly emailChanges: EmailChangeTable;
+}
+
+/** Knows which addresses an account cannot get. */
+export class ReservedAddresses {
+  readonly #dependencies: ReservedAddressesDependencies;
+
+  constructor(dependencies: ReservedAddressesDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * Reports whether an account cannot get an address, because another account has it or can still take it back.
+   *
+   * @param user the account that wants the address; `null` for one that is being registered
+   */
+  async isTaken(guard: string, email: string, user: AccountUser | null): Promise<boolean> {
+    const { users, emailChanges } = this.#dependencies;
+    const guards = this.#guardsWithReservations(guard);
+    const beside = users.tableBesideAuth(guard);
+    if (guards !== null && beside !== null) {
+      return emailChanges.isReservedOrOwned(email, guards, idOf(user), beside);
+    }
+    // Not by `findByEmail`: an address that the store treats as equal is taken too. Always both, so that the time it takes
+    // does not reveal which one it was.
+    const owned = await users.of(guard).existing("email", spellingsOfEmail(email));
+    const reserved = await this.#isReserved(guard, email, user);
+    return owned.length > 0 || reserved;
+  }
+
+  /**
+   * Refuses an address that an account has just been given, if another one can still take it back.
+   *
+   * Security: call it after the write and in the same transaction. Before the write is too early: the unique index
+   * makes the write wait for a change of address that is about to free this one, and only after that can the change be
+   * found.
+   *
+   * @param user as for {@link isTaken}
+   * @throws `ReservedAddress`
+   */
+  async refuseReserved(guard: string, email: string, user: AccountUser | null): Promise<void> {
+    if (await this.#isReserved(guard, email, user)) throw new ReservedAddress();
+  }
+
+  /**
+   * An address stays reserved for the account that had verified it for as long as the change can be undone. Otherwise a
+   * thief could register the address that was freed, and the owner's link would no longer work.
+   */
+  async #isReserved(guard: string, email: string, user: AccountUser | null): Promise<boolean> {
+    const guards = this.#guardsWithReservations(guard);
+    return guards !== null && this.#dependencies.emailChanges.isReserved(email, guards, idOf(user));
+  }
+
+  /** The guards with the same users; `null` if no address can be reserved. */
+  #guardsWithReservations(guard: string): readonly string[] | null {
+    const { users, pages } = this.#dependencies;
+    const guards = users.guardsKeeping(users.of(guard));
+    // Without a page to undo a change, no address can be changed, and the table may not exist.
+    return guards.some((name) => pages.has(name, "email.undo")) ? guards : null;
+  }
+}
+
+function idOf(user: AccountUser | null): UserId | null {
+  return user === null ? null : user.authId();
+}

@@ -1,0 +1,113 @@
+import type { Application } from "../../../boot/index.ts";
+import type { Container, Logger } from "../../../kernel/index.ts";
+import type { Mailer } from "../../../mail/index.ts";
+import { ConfigurationError } from "../../../support/index.ts";
+import type { Authenticatable } from "../../users/authenticatable.ts";
+import { isClosed } from "../../users/closed-accounts.ts";
+import type { AccountPages } from "../links/account-pages.ts";
+import type { AccountMailRegistry } from "./account-mail-registry.ts";
+import type {
+  AccountMailableClass,
+  AccountMailables,
+  AccountMailMap,
+  AccountMailName,
+  QueuedMailData,
+} from "./account-mailables.ts";
+import type * as BuiltInMails from "./built-in-mails.ts";
+import type { RemainingTokenSource } from "./remaining-tokens.ts";
+
+/** The dependencies of {@link AccountMails}. */
+export interface AccountMailsDependencies {
+  readonly application: Application;
+  readonly container: Container;
+  /** The application's own mails. */
+  readonly mailables: AccountMailables;
+  /** Those that features declare. */
+  readonly declared: AccountMailRegistry;
+  readonly pages: AccountPages;
+  readonly remainingTokens: RemainingTokenSource;
+}
+
+/** Queues the mails about accounts: the application's own, or plain ones instead. */
+export class AccountMails {
+  readonly #dependencies: AccountMailsDependencies;
+  readonly #logger: Logger;
+  #builtIn: typeof BuiltInMails | null = null;
+
+  constructor(dependencies: AccountMailsDependencies) {
+    this.#dependencies = dependencies;
+    this.#logger = dependencies.container.make("logger");
+  }
+
+  /** Reports whether the application has its own mail with this name. */
+  has(name: AccountMailName): boolean {
+    return typeof this.#dependencies.mailables[name] === "function";
+  }
+
+  /** Reports whether the application sends mails at all. */
+  get areSent(): boolean {
+    return this.#dependencies.container.has("mail");
+  }
+
+  /**
+   * Makes sure that mails can be queued, before a change is made that requires a mail.
+   *
+   * @returns the mailer that queues them
+   * @throws `E_INVALID_CONFIGURATION` if the application has no mail
+   */
+  async prepare(): Promise<Mailer> {
+    if (!this.areSent) {
+      const problem = "lacks MailProvider, and this operation sends a mail.";
+      const remedy = 'Add it: import { MailProvider } from "ashlar/mail".';
+      throw new ConfigurationError("config/providers.ts: PROVIDERS", problem, remedy);
+    }
+    // Loaded here, so that an application without accounts does not load the code that sends mails.
+    this.#builtIn ??= await import("./built-in-mails.ts");
+    return this.#dependencies.container.make("mail");
+  }
+
+  /**
+   * Queues a mail, after {@link prepare}; in a transaction, with that. See `Mailer.queue`. Nothing is sent about an account
+   * that is closed, or to a blank address.
+   */
+  async queue<N extends AccountMailName>(
+    name: N,
+    to: string,
+    queued: QueuedMailData<N>,
+    mailer?: Mailer,
+  ): Promise<void> {
+    const { guard, language: visitors = null, ...data } = queued;
+    // Closed while the mail was to be made: its owner is to hear no more.
+    if (isClosed(data.user)) return;
+    // A column that can't be null has an empty text for an account without an address.
+    if (to.trim() === "") return;
+    const { application, container, declared, mailables, pages, remainingTokens } = this.#dependencies;
+    const mailable = (mailables[name] ??
+      declared.get(name) ??
+      (this.#builtIn!.BUILT_IN_MAILS as AccountMailables)[name]) as AccountMailableClass<AccountMailMap[N]>;
+    const complete = {
+      ...data,
+      remainingTokens: remainingTokens.of(data.user.constructor),
+      newPasswordUrl: pages.urlIfAny(guard, "change_password"),
+    } as unknown as AccountMailMap[N];
+    const mail = new mailable(complete);
+    const language = container.make("messages").ofUser(data.user) ?? visitors;
+    if (language !== null) mail.inLanguage(language);
+    const sender = mailer ?? container.make("mail");
+    // The application's own mails may make their links themselves.
+    const account = { guard, id: String((data.user as Authenticatable).authId()) };
+    await application.underSiteOrigin(() => sender.queue(mail, to, { account }));
+  }
+
+  /**
+   * Queues a mail whose failure must not fail the operation: a password stays changed, whether or not the user can be
+   * notified, and a failure must not reveal whether an address has an account.
+   */
+  async tryQueue<N extends AccountMailName>(name: N, to: string, data: QueuedMailData<N>): Promise<void> {
+    try {
+      await this.queue(name, to, data);
+    } catch (error) {
+      this.#logger.error({ err: error, mail: name }, "A mail about an account could not be queued.");
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import type { HttpContext } from "../../../http/index.ts";
+import { currentDate, ValidationError } from "../../../support/index.ts";
+import { announce } from "../../events.ts";
+import { message } from "../../messages.ts";
+import { endAccessOnProof } from "../../models/end-access.ts";
+import type { AccountAccess } from "../access/account-access.ts";
+import type { AccountMails } from "../mails/account-mails.ts";
+import { hashChosenPassword } from "../users/account-input.ts";
+import { requirePassword, requireUser, takeOver } from "../users/current-user.ts";
+import type { GuardUsers } from "../users/guard-users.ts";
+
+/** The dependencies of {@link PasswordChange}. */
+export interface PasswordChangeDependencies {
+  readonly users: GuardUsers;
+  readonly mails: AccountMails;
+  readonly access: AccountAccess;
+}
+
+/** Changes the password of a user who is logged in. */
+export class PasswordChange {
+  readonly #dependencies: PasswordChangeDependencies;
+
+  constructor(dependencies: PasswordChangeDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** See `Accounts.changePassword`. */
+  async make(context: HttpContext, current: unknown, password: unknown, confirmation: unknown): Promise<void> {
+    const { users, mails, access } = this.#dependencies;
+    const owner = await requireUser(context);
+    await mails.prepare();
+    await requirePassword(context, current, "current_password", true);
+    const guard = context.auth.guardName;
+    const store = users.of(guard);
+    const hash = (plain: unknown) => users.hashPasswordOf(guard, owner, plain);
+    const passwordHash = await hashChosenPassword(hash, password, confirmation);
+    const user = await users.transaction(guard, async () => {
+      // If two parallel changes both have the previous password, only one succeeds.
+      const changed = await endAccessOnProof(store, owner, { passwordHash });
+      if (changed === null) throw new ValidationError({ current_password: [message("auth.account.changed")] });
+      await access.end(changed, context);
+      const { email } = changed;
+      const [{ language }, changedAt] = [context, currentDate()];
+      const notice = { guard, language, user: changed, email, changedAt, wasReset: false };
+      if (email !== null) await mails.tryQueue("passwordChanged", email, { ...notice, email });
+      return changed;
+    });
+    takeOver(context, user);
+    announce(context, "auth.password_changed", guard, { user });
+  }
+}

@@ -1,0 +1,58 @@
+import { createHmac, type KeyObject } from "node:crypto";
+import type { HttpContext } from "../../../http/index.ts";
+import { deriveKey, KeyPurpose } from "../../../security/index.ts";
+import { nowInSeconds } from "../../../support/index.ts";
+import { makeAccessEpoch } from "../../access/access-epoch.ts";
+
+const REGISTRATION = new KeyPurpose("registration");
+const PROOF_BYTES = 16;
+
+/** A proof, and the time in seconds since 1970. Epochs made later have no dot, and a fingerprint neither. */
+const FIRST_EPOCH = /^([\w-]+)\.([0-9a-z]{1,9})$/;
+
+/**
+ * The first access epoch of an account, which consists of a proof and the time of the registration. The proof is the same
+ * if a visitor sends the same registration again, by a double click or because the response was lost, so that the account
+ * shows who has registered it, and when. Nothing else is stored for that.
+ *
+ * Security: the proof is computed from the id of the visitor's session, 256 random bits that are in no other place, so no
+ * one else can create or guess it, and it reveals nothing about the password. The epoch changes as soon as access to the
+ * account ends.
+ */
+export class RegistrationEpochs {
+  readonly #key: KeyObject;
+
+  /** @param secret the application's key */
+  constructor(secret: string) {
+    this.#key = deriveKey(secret, REGISTRATION);
+  }
+
+  /**
+   * The epoch of an account that this visitor registers now. Its proof is random without a session that the browser
+   * already has.
+   */
+  of(context: HttpContext, guard: string, email: string, password: string): string {
+    return `${this.#proof(context, guard, email, password)}.${nowInSeconds().toString(36)}`;
+  }
+
+  #proof({ visitor }: HttpContext, guard: string, email: string, password: string): string {
+    if (visitor === null || !visitor.isReadable || !visitor.isKnown) return makeAccessEpoch();
+    const parts = JSON.stringify([visitor.session.identity.id, guard, email, password]);
+    return createHmac("sha256", this.#key).update(parts).digest().subarray(0, PROOF_BYTES).toString("base64url");
+  }
+}
+
+/** Reports whether two epochs are those of the same registration, whenever it arrived. */
+export function areOfOneRegistration(one: string, other: string): boolean {
+  return proofIn(one) === proofIn(other);
+}
+
+/** When the account with this epoch was registered, in milliseconds since 1970; `null` if the epoch does not say it. */
+export function registeredAt(epoch: string): number | null {
+  const [, , time] = FIRST_EPOCH.exec(epoch) ?? [];
+  return time === undefined ? null : Number.parseInt(time, 36) * 1000;
+}
+
+function proofIn(epoch: string): string {
+  return FIRST_EPOCH.exec(epoch)?.[1] ?? epoch;
+}

@@ -1,0 +1,48 @@
+import { AshlarError, type RegisteredUser } from "../../../support/index.ts";
+import { accountStoreOf } from "../../models/model-accounts.ts";
+import { type AccountStore, type AccountUser, storeMethodsOf } from "../../users/account-store.ts";
+import type { AuthenticatableClass } from "../../users/authenticatable.ts";
+import { isModel } from "../../users/users-of.ts";
+
+/** A user who knows whether the address is verified. */
+export type VerifiableUser = Required<Pick<AccountUser, "hasVerifiedEmail">>;
+
+/**
+ * The accounts of the users that a class, or an object, finds.
+ *
+ * @param what its name in the message, such as `The model of the guard "web"`
+ * @throws `E_INVALID_MODEL` if it is neither a model with the mixin `Authenticates` nor an {@link AccountStore}
+ */
+export function requireAccountStore(users: AuthenticatableClass, what: string): AccountStore {
+  const store = accountStoreOf(users);
+  if (store !== null) return store;
+  throw new AshlarError("E_INVALID_MODEL", `${what} cannot have accounts. ${remedyFor(users)}`);
+}
+
+/** What to do about a model whose users can only log in. */
+export function remedyFor(users: object): string {
+  const { present, missing } = storeMethodsOf(users);
+  if (present.length === 0 || isModel(users)) return "Declare it as class User extends compose(Model, Authenticates).";
+  return `As an AccountStore, it also needs ${missing.map((name) => `${name}()`).join(", ")}.`;
+}
+
+/**
+ * A user as required by accounts.
+ *
+ * @throws `E_INVALID_MODEL` if the user's class can only log in
+ */
+export function asAccountUser(user: RegisteredUser): AccountUser {
+  const { accessEpoch, email } = user as Partial<AccountUser>;
+  if (typeof accessEpoch === "function" && (typeof email === "string" || email === null || "setPassword" in user)) {
+    return user as AccountUser;
+  }
+  const what = `The user's class ${user.constructor.name} cannot have accounts.`;
+  throw new AshlarError("E_INVALID_MODEL", `${what} ${remedyFor(user.constructor)}`);
+}
+
+/** Reports whether a user's class has the mixin `MustVerifyEmail`, or is a store's class that tracks verification. */
+export function isVerifiable<U extends object>(user: U): user is U & VerifiableUser {
+  const { accessEpoch, hasVerifiedEmail, verifyEmail } = user as Readonly<Record<string, unknown>>;
+  if (typeof hasVerifiedEmail !== "function") return false;
+  return typeof verifyEmail === "function" || typeof accessEpoch === "function";
+}

@@ -1,0 +1,100 @@
+import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from "node:crypto";
+import { deriveKeys, KeyPurpose, type RotationOptions } from "../../security/index.ts";
+
+const CSRF = new KeyPurpose("csrf");
+const PAGE = new KeyPurpose("csrf-page");
+const OWNER = new KeyPurpose("form-owner");
+const MASK_BYTES = 32;
+const NONCE_BYTES = 16;
+const OWNER_BYTES = 16;
+/** 64 bytes in base64url. */
+const TOKEN = /^[\w-]{86}$/;
+
+/**
+ * Issues and checks the tokens that prove that a form comes from one of the application's own pages.
+ *
+ * A token is bound to a session: it is the HMAC of the session's id. It is masked with different random bytes each
+ * time, so that the length of a compressed page reveals nothing about it (BREACH).
+ *
+ * The mask of a token in a page is 16 random bytes and 16 of an HMAC over them, the session's id and the page's address. It
+ * proves that the page was shown to the session. It needs a key: who has a token can remove its mask.
+ */
+export class CsrfTokens {
+  readonly #keys: readonly [KeyObject, ...KeyObject[]];
+  readonly #pageKeys: readonly [KeyObject, ...KeyObject[]];
+  readonly #ownerKeys: readonly [KeyObject, ...KeyObject[]];
+
+  /**
+   * @param secret the application's key
+   * @param options previous keys: forms on pages rendered with them can still be sent
+   * @throws `E_WEAK_SECRET`
+   */
+  constructor(secret: string, options: RotationOptions = {}) {
+    this.#keys = deriveKeys(secret, options.previousSecrets ?? [], CSRF);
+    this.#pageKeys = deriveKeys(secret, options.previousSecrets ?? [], PAGE);
+    this.#ownerKeys = deriveKeys(secret, options.previousSecrets ?? [], OWNER);
+  }
+
+  /**
+   * A token for a session's pages: 86 characters of base64url, different each time.
+   *
+   * @param page the host and path of the page that it is in, which it then proves; `null` to prove none
+   */
+  issue(sessionId: string, page: string | null = null): string {
+    const mask = page === null ? randomBytes(MASK_BYTES) : pageMask(sessionId, page, this.#pageKeys[0]);
+    return Buffer.concat([mask, xor(mask, expected(sessionId, this.#keys[0]))]).toString("base64url");
+  }
+
+  /**
+   * Reports whether a token was issued for a session. The time this takes depends neither on where the token differs
+   * nor on which key it was made with.
+   */
+  matches(sessionId: string, token: unknown): boolean {
+    if (typeof token !== "string" || !TOKEN.test(token)) return false;
+    const bytes = Buffer.from(token, "base64url");
+    const presented = xor(bytes.subarray(0, MASK_BYTES), bytes.subarray(MASK_BYTES));
+    // All keys are tried, even after a match: `some` would stop at the first.
+    const matching = this.#keys.filter((key) => timingSafeEqual(presented, expected(sessionId, key)));
+    return matching.length > 0;
+  }
+
+  /** Reports whether a token was issued for a session in a page. */
+  provesPage(sessionId: string, page: string, token: unknown): boolean {
+    if (!this.matches(sessionId, token)) return false;
+    const mask = Buffer.from(token as string, "base64url").subarray(0, MASK_BYTES);
+    const nonce = mask.subarray(0, NONCE_BYTES);
+    return this.#pageKeys.some((key) => timingSafeEqual(mask, pageMask(sessionId, page, key, nonce)));
+  }
+
+  /**
+   * A text for the forms of pages that are shown to a user: it says whose form it is after the session and the login have
+   * ended. Only the application can make it, and it names the user to no one else.
+   */
+  tagOf(owner: string): string {
+    return ownerTag(owner, this.#ownerKeys[0]).toString("base64url");
+  }
+
+  /** Reports whether a form's tag was made for a user. */
+  isTagOf(owner: string, tag: string): boolean {
+    const bytes = Buffer.from(tag, "base64url");
+    if (bytes.length !== OWNER_BYTES) return false;
+    return this.#ownerKeys.some((key) => timingSafeEqual(bytes, ownerTag(owner, key)));
+  }
+}
+
+function pageMask(sessionId: string, page: string, key: KeyObject, nonce = randomBytes(NONCE_BYTES)): Buffer {
+  const proof = createHmac("sha256", key).update(nonce).update(`${sessionId}\0${page}`).digest();
+  return Buffer.concat([nonce, proof.subarray(0, MASK_BYTES - NONCE_BYTES)]);
+}
+
+function ownerTag(owner: string, key: KeyObject): Buffer {
+  return createHmac("sha256", key).update(owner).digest().subarray(0, OWNER_BYTES);
+}
+
+function expected(sessionId: string, key: KeyObject): Buffer {
+  return createHmac("sha256", key).update(sessionId).digest();
+}
+
+function xor(mask: Buffer, bytes: Buffer): Buffer {
+  return Buffer.from(bytes.map((byte, index) => byte ^ mask[index]!));
+}

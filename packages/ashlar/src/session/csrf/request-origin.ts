@@ -1,0 +1,54 @@
+import { type HttpRequest, type HttpServices, requestAuthority, trustedUrl } from "../../http/index.ts";
+
+/** What browsers send instead of an origin that they hide, or that a page doesn't have (Fetch §3.2, HTML §7.1.1). */
+const HIDDEN_ORIGIN = "null";
+
+/**
+ * Reports whether a request itself says that a page of another site made it. These headers are checked in this order,
+ * and the first one that says anything decides: `Sec-Fetch-Site`, which browsers set and pages cannot; `Origin`;
+ * `Referer`. If none of them does, the request's token decides, which it needs in any case.
+ *
+ * `Origin: null` says nothing. A form on a page with `Referrer-Policy: no-referrer` has it, even if it is sent to its own
+ * site, and so has one in a sandboxed frame or on a `data:` URL, which other sites can make. Those two never have a token.
+ *
+ * A page on another subdomain (`same-site`) is another site's page: it may belong to anyone. Only if its origin is one of
+ * `APP.trustedOrigins` is it the application's own. Browsers send `Origin` with every request to another origin that could
+ * change something, and pages cannot set it (Fetch §2.2.2, §3.2).
+ *
+ * @param services with the application's origin, which the requested host stands in for if it is not known, and the trusted
+ * ones
+ */
+export function comesFromElsewhere(
+  request: HttpRequest,
+  { appUrl, origins }: Pick<HttpServices, "appUrl" | "origins">,
+): boolean {
+  const origin = request.header("origin");
+  if (origins.includes(origin)) return false;
+  const site = request.header("sec-fetch-site");
+  // "none" means that the visitor did it, for example by reloading.
+  if (site !== null) return site !== "same-origin" && site !== "none";
+  if (origin !== null && origin !== HIDDEN_ORIGIN) return !isOwn(origin, request, appUrl);
+  const referer = request.header("referer");
+  return referer !== null && !isOwn(referer, request, appUrl) && trustedUrl(origins, referer) === null;
+}
+
+/**
+ * Reports whether a request itself says that a page of this application made it, in a way that pages of other sites
+ * cannot imitate. This proves something only about browsers. `Origin: null` proves nothing.
+ *
+ * @param appUrl the application's origin; if it is not known, the requested host counts instead
+ */
+export function comesFromHere(request: HttpRequest, appUrl: string | null): boolean {
+  const site = request.header("sec-fetch-site");
+  if (site !== null) return site === "same-origin";
+  const origin = request.header("origin");
+  return origin !== null && isOwn(origin, request, appUrl);
+}
+
+function isOwn(address: string, request: HttpRequest, appUrl: string | null): boolean {
+  const url = URL.parse(address);
+  if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) return false;
+  if (appUrl !== null) return url.origin === appUrl;
+  // A proxy may have terminated TLS without the application knowing: only the host can be compared.
+  return url.host === URL.parse(`${url.protocol}//${requestAuthority(request.raw)}`)?.host;
+}

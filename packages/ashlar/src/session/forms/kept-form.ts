@@ -1,0 +1,42 @@
+import { type HttpContext, requestSearch } from "../../http/index.ts";
+import type { Message } from "../../support/index.ts";
+import { isSafeMethod } from "../csrf/safe-methods.ts";
+import { pageAddress } from "../sessions/page-address.ts";
+import { refillableInput } from "../sessions/session-input.ts";
+import { inputsOf } from "./back-to-form.ts";
+import { noteOfUnread, readOwnForm, TYPED_NOTES } from "./form-again.ts";
+import { formPageOf, sentOwner } from "./form-page.ts";
+
+/** What becomes of a form whose user has to log in, or to prove something else, before it can be sent. */
+export interface KeptForm {
+  /** The path and query of the form's page, below the application's own path, if what was typed is kept for it; otherwise `null`. */
+  readonly page: string | null;
+  /** What to say of what was typed; `null` if nothing was. */
+  readonly note: Message | null;
+}
+
+const NOTHING: KeptForm = { page: null, note: null };
+
+/**
+ * Keeps what was typed into a form that is refused until its user has logged in again, or has proved something else: as much
+ * as the session has room for. The form's page is filled in with it as soon as that user opens it, however many pages come
+ * before.
+ *
+ * Security: the form says whose it is (`CsrfField`), which outlasts the session and the login. No other user gets what was
+ * typed, and a form that doesn't say so, or that another site may have sent, is not kept.
+ */
+export async function keepForm(context: HttpContext): Promise<KeptForm> {
+  const { request, visitor: held } = context;
+  // What another framework handles has no page here, and its body is not ours to read.
+  if (held === null || isSafeMethod(request.raw.method) || request.route() === null) return NOTHING;
+  const isOwn = await readOwnForm(context, held);
+  if (!isOwn) return NOTHING;
+  const input = refillableInput(inputsOf(context));
+  if (Object.keys(input).length === 0) return { page: null, note: noteOfUnread(context) };
+  const owner = sentOwner(context);
+  const form = formPageOf(context, held, held.manager.router, isOwn);
+  if (form === null || owner === null || !held.isReadable) return { page: null, note: TYPED_NOTES.none };
+  const page = form.target ?? `${request.getPath()}${requestSearch(request.raw)}`;
+  const kept = held.keepTyped({ owner, page: pageAddress(context, page), input });
+  return { page: kept === "none" ? null : page, note: TYPED_NOTES[kept] };
+}

@@ -1,0 +1,346 @@
+import { domainFor, type HttpContext, isInBackground, isSpeculative, requestSearch } from "../../http/index.ts";
+import {
+  AshlarError,
+  type Dictionary,
+  type FieldErrors,
+  isThenable,
+  type MaybePromise,
+  type Message,
+  now,
+} from "../../support/index.ts";
+import { isSafeMethod } from "../csrf/safe-methods.ts";
+import type { SessionRecord } from "../stores/session-keeper.ts";
+import { pageAddress } from "./page-address.ts";
+import { Session, sessionNotOpen, type TypedForm } from "./session.ts";
+import { decodeContents } from "./session-contents.ts";
+import { fittingInput, ROOM_AROUND_INPUT, refillableInput } from "./session-input.ts";
+import type { SessionManager } from "./session-manager.ts";
+import "../errors.ts";
+
+declare module "../../http/exchange/context.ts" {
+  interface Visitor extends RequestSession {}
+}
+
+/** After how long a request no longer counts as a use of an unchanged session, in milliseconds. */
+const LATE_MS = 1000;
+
+/** What a session must still have room for, besides what was typed, until its user has logged in, in bytes. */
+const ROOM_UNTIL_LOGIN = 768;
+
+/** How much of what was typed a session keeps. */
+export type KeptInput = "all" | "some" | "none";
+
+/** The session of one request: opened on first use, saved once the request has been handled. */
+export class RequestSession {
+  readonly manager: SessionManager;
+  /** The path and query of the page that is shown in the response to its form, under the form's address. */
+  formPage: string | null = null;
+  readonly #context: HttpContext;
+  /** What the browser has, as far as we know: the cookie in the request, or the one that this response sets. */
+  #cookie: string | null = null;
+  #found: SessionRecord | null = null;
+  #isLoaded = false;
+  #loadedAt = 0;
+  /** Why the session could not be read; if set, it cannot be opened. */
+  #failure: { readonly error: unknown } | null = null;
+  #session: Session | null = null;
+  #isClosed = false;
+  #late: Promise<void> = Promise.resolve();
+
+  constructor(context: HttpContext, manager: SessionManager) {
+    this.#context = context;
+    this.manager = manager;
+    context.visitor = this;
+  }
+
+  /** Reads the session now if the store is asynchronous; otherwise it is read on first use. */
+  load(): MaybePromise<void> {
+    if (!this.manager.keeper.isRemote) return;
+    const failed = (error: unknown): never => {
+      this.#failure = { error };
+      throw error;
+    };
+    try {
+      const finding = this.#find();
+      if (isThenable(finding)) return finding.then((record) => this.#loaded(record), failed);
+      this.#loaded(finding);
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  /** Whether it can be opened: `false` if the store could not be read. */
+  get isReadable(): boolean {
+    return this.#failure === null;
+  }
+
+  /** The session; reading this property opens it. */
+  get session(): Session {
+    if (this.#session === null) {
+      this.#session = this.#open();
+      // An error page, too, uses up what was flashed for one request.
+      this.#changed(this.#session);
+    }
+    return this.#session;
+  }
+
+  /**
+   * Reports whether the browser sent the cookie of an existing session. This opens the session, but does not cause it
+   * to be saved.
+   */
+  get isKnown(): boolean {
+    return this.session !== null && this.#found !== null;
+  }
+
+  regenerate(): void {
+    this.session.regenerate();
+  }
+
+  invalidate(): void {
+    this.session.invalidate();
+  }
+
+  flush(): void {
+    this.session.flush();
+  }
+
+  intend(path: string, guard: string | null = null): void {
+    this.session.intend(path, guard);
+  }
+
+  intended(fallback: string, guard: string | null = null): string {
+    return this.session.intended(fallback, guard);
+  }
+
+  /** Reports whether a token was issued for this session. This opens the session, but does not cause it to be saved. */
+  matchesToken(token: unknown): boolean {
+    return this.manager.tokens.matches(this.session.identity.id, token);
+  }
+
+  /** Reports whether a token was issued in a page that was shown to this session, by the page's host and path. */
+  provesPage(page: string, token: unknown): boolean {
+    return this.manager.tokens.provesPage(this.session.identity.id, page, token);
+  }
+
+  /**
+   * Keeps what the next page needs to show a form again: the messages, and as much of the input as fits.
+   *
+   * @returns whether all of it fits
+   */
+  flashMistakes(errors: Readonly<FieldErrors>, input: Readonly<Dictionary>, summary: Message): boolean {
+    const { session } = this;
+    session.flashErrors(errors);
+    // A list of a thousand entries can have as many mistakes.
+    const areSummarized = this.#room(session) < ROOM_AROUND_INPUT;
+    if (areSummarized) session.flashErrors({ "": [summary] });
+    return this.flashTyped(refillableInput(input)) === "all" && !areSummarized;
+  }
+
+  /**
+   * Keeps as much as fits of what was typed, for the next page.
+   *
+   * @param typed without what must not be kept
+   * @returns how much of it fits; `"all"` if there is nothing to keep
+   */
+  flashTyped(typed: Readonly<Dictionary>): KeptInput {
+    const { session } = this;
+    const kept = fittingInput(typed, this.#room(session) - ROOM_AROUND_INPUT);
+    session.flashInput(kept);
+    return howMuch(kept, typed);
+  }
+
+  /**
+   * Keeps as much as fits of what a user typed, until the same user opens the form's page again: the pages in between, such
+   * as that of the login, leave it there. It replaces what was kept before.
+   *
+   * @param form without what must not be kept
+   * @returns how much of it fits
+   */
+  keepTyped(form: TypedForm): KeptInput {
+    const { session } = this;
+    session.keepTyped({ ...form, input: {} });
+    const input = fittingInput(form.input, this.#room(session) - ROOM_UNTIL_LOGIN);
+    const kept = howMuch(input, form.input);
+    session.keepTyped(kept === "none" ? null : { ...form, input });
+    return kept;
+  }
+
+  /** Forgets what another user than this one has typed. */
+  keepTypedOnlyOf(owner: string): void {
+    const { typed } = this.session;
+    if (typed !== null && !this.manager.tokens.isTagOf(owner, typed.owner)) this.session.keepTyped(null);
+  }
+
+  /** Security: what was typed is for the eyes of its user alone, and for the page that it was typed into. */
+  #isFor({ owner, page }: TypedForm): boolean {
+    const { raw } = this.#context.request;
+    if (!isSafeMethod(raw.method) || isInBackground(raw) || isSpeculative(raw)) return false;
+    const path = `${this.#context.request.getPath()}${requestSearch(raw)}`;
+    const user = this.manager.ownerOf(this.#context);
+    return user !== null && page === pageAddress(this.#context, path) && this.manager.tokens.isTagOf(user, owner);
+  }
+
+  #room(session: Session): number {
+    return this.manager.keeper.maxBytes - Buffer.byteLength(session.encode() ?? "");
+  }
+
+  /**
+   * Saves the session if it was opened. What changes it afterwards, such as an error page with a form, saves it again.
+   *
+   * @throws `E_SESSION` if it holds more than its store has room for
+   */
+  close(): MaybePromise<void> {
+    this.#isClosed = true;
+    if (this.#session === null) return;
+    // A response that depends on the session must not be reused for other clients that request the same URL (RFC 9110
+    // §12.5.5).
+    this.#context.response.appendHeader("vary", "cookie");
+    this.#noteVisitor(this.#session);
+    return this.#keep(this.#session);
+  }
+
+  /** Lets the session change again after {@link close}, which then has to be called once more. */
+  reopen(): void {
+    this.#isClosed = false;
+  }
+
+  /**
+   * A session that holds something may appear in the response, and its id in a CSRF token; an empty one reveals nothing
+   * about anyone.
+   */
+  #noteVisitor(session: Session): void {
+    if (this.#found !== null || session.encode() !== null) this.#context.response.dependsOnVisitor(true);
+  }
+
+  #find(): MaybePromise<SessionRecord | null> {
+    this.#cookie = this.#context.request.cookie(this.manager.settings.cookie);
+    return this.#cookie === null ? null : this.manager.find(this.#cookie, !this.#context.isReadOnly);
+  }
+
+  #loaded(record: SessionRecord | null): void {
+    this.#found = record;
+    this.#isLoaded = true;
+    this.#loadedAt = now();
+  }
+
+  #open(): Session {
+    // Replacing it with an empty session would end the one that the browser has.
+    if (this.#failure !== null) throw this.#failure.error;
+    // If the store is asynchronous, the session has been read already: see load().
+    if (!this.#isLoaded) this.#loaded(this.#find() as SessionRecord | null);
+    const contents = this.#found === null ? null : decodeContents(this.#found.contents);
+    const beginning = contents === null ? null : { ...this.#found!, contents };
+    const session: Session = new Session(
+      beginning,
+      () => this.#changed(session),
+      this.#context.t,
+      this.#context.services.origins,
+      (typed) => this.#isFor(typed),
+    );
+    if (contents !== null && Object.keys(contents.flash).length > 0 && isInBackground(this.#context.request.raw)) {
+      session.keepUnread();
+    }
+    return session;
+  }
+
+  #keep(session: Session): MaybePromise<void> {
+    const previous = this.#found;
+    const record = this.#due(session);
+    if (record === null) return session.encode() === null ? this.#forget() : undefined;
+    const saving = this.manager.keeper.save(record, previous);
+    if (isThenable(saving)) return saving.then((isKept) => this.#send(record, isKept));
+    this.#send(record, saving);
+  }
+
+  /** Handles a change after the session was saved. The response is about to be sent, so its cookie cannot wait. */
+  #changed(session: Session): void {
+    if (!this.#isClosed) return;
+    const previous = this.#found;
+    try {
+      this.#noteVisitor(session);
+      const record = this.#due(session);
+      if (record !== null) this.#send(record, true);
+      const work = record === null ? this.#keep(session) : this.#saveAfterOthers(record, previous);
+      if (isThenable(work)) this.manager.track(work);
+    } catch (error) {
+      this.manager.report(error);
+    }
+  }
+
+  #saveAfterOthers(record: SessionRecord, previous: SessionRecord | null): Promise<void> {
+    this.#late = this.#late.then(async () => void (await this.manager.keeper.save(record, previous)));
+    return this.#late;
+  }
+
+  /** The session as it has to be saved now; `null` if nothing has to be, or if what is stored will do. */
+  #due(session: Session): SessionRecord | null {
+    const contents = session.encode();
+    if (contents === null) return null;
+    const { keeper, refreshAfterMs } = this.manager;
+    const { id, createdAt } = session.identity;
+    const found = this.#found;
+    const usedAt = now();
+    const isKept = found?.id === id && found.contents === contents;
+    // What is stored, or in the browser, may be newer than what a request that takes long began with.
+    if (isKept && (usedAt - found.usedAt < refreshAfterMs || usedAt - this.#loadedAt > LATE_MS)) return null;
+    let bytes = Buffer.byteLength(contents);
+    if (bytes <= keeper.maxBytes) return { id, createdAt, usedAt, contents };
+    // What was typed is worth less than the rest, and than a response.
+    const fitting = session.encodeWithin(keeper.maxBytes)!;
+    bytes = Buffer.byteLength(fitting);
+    if (bytes <= keeper.maxBytes) return { id, createdAt, usedAt, contents: fitting };
+    const problem = `The session holds ${bytes} bytes, but there is only room for ${keeper.maxBytes}.`;
+    throw new AshlarError("E_SESSION", `${problem} ${keeper.remedy}`);
+  }
+
+  #send(record: SessionRecord, isKept: boolean): void {
+    if (!isKept) return;
+    this.#found = record;
+    this.#cookie = this.manager.keeper.cookieFor(record);
+    const { cookie: name, sameSite, domain } = this.manager.settings;
+    const { response } = this.#context;
+    const maxAgeSeconds = this.manager.secondsLeft(record);
+    const options = { maxAgeSeconds, sameSite, ...domainFor(this.#context, domain) };
+    // A cache that keeps the response would give one visitor's session to the next.
+    response.identifiesVisitor().cookie(name, this.#cookie, options);
+  }
+
+  #forget(): MaybePromise<void> {
+    if (this.#cookie === null) return;
+    const found = this.#found;
+    this.#cookie = null;
+    this.#found = null;
+    const { cookie: name, sameSite, domain } = this.manager.settings;
+    const options = { sameSite, ...domainFor(this.#context, domain) };
+    this.#context.response.identifiesVisitor().withoutCookie(name, options);
+    if (found !== null) return this.manager.keeper.remove(found);
+  }
+}
+
+function howMuch(kept: Readonly<Dictionary>, typed: Readonly<Dictionary>): KeptInput {
+  const count = Object.keys(kept).length;
+  if (count === Object.keys(typed).length) return "all";
+  return count === 0 ? "none" : "some";
+}
+
+/** The session of a request that goes through `SessionMiddleware`, opened or not; `null` for any other. */
+export function heldSession(context: HttpContext): RequestSession | null {
+  return context.visitor;
+}
+
+/** The same for views: `null` as well if it could not be read, so that the page that says so can be rendered. */
+export function shownSession(context: HttpContext): RequestSession | null {
+  const held = heldSession(context);
+  return held?.isReadable === true ? held : null;
+}
+
+/**
+ * The session of a request.
+ *
+ * @throws `E_SESSION` if the request does not go through `SessionMiddleware`
+ */
+export function requireSession(context: HttpContext): RequestSession {
+  const held = heldSession(context);
+  if (held === null) throw sessionNotOpen();
+  return held;
+}

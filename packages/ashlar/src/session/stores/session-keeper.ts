@@ -1,0 +1,66 @@
+import type { MaybePromise } from "../../support/index.ts";
+import type { StoredSession } from "./session-store.ts";
+import type { CompleteSessionSettings } from "./settings.ts";
+
+const MINUTE_MS = 60_000;
+
+/** A session as it is kept between two requests. */
+export interface SessionRecord extends StoredSession {
+  readonly id: string;
+}
+
+/**
+ * Stores sessions and finds them again by what their cookies hold. A session it returns may be too old: the caller
+ * checks that.
+ */
+export interface SessionKeeper {
+  /** How many bytes the contents of one session may have. */
+  readonly maxBytes: number;
+  /** What to do about a session that holds more, in a sentence. */
+  readonly remedy: string;
+  /** Whether reading a session is asynchronous, because a store is asked. */
+  readonly isRemote: boolean;
+  /** Whether only this process has the sessions. */
+  readonly isLocal?: boolean;
+
+  /** The session that a cookie identifies; `null` if there is none. Nothing in the cookie can make this throw. */
+  find(cookie: string): MaybePromise<SessionRecord | null>;
+
+  /** The value of a session's cookie. */
+  cookieFor(record: SessionRecord): string;
+
+  /**
+   * Stores a session.
+   *
+   * @param previous the session as it was read, perhaps under another id, which then ends; `null` for a new one
+   * @returns `false` if the session has ended in the meantime, so that its cookie must be left alone
+   */
+  save(record: SessionRecord, previous: SessionRecord | null): MaybePromise<boolean>;
+
+  /** Ends a session. */
+  remove(record: SessionRecord): MaybePromise<void>;
+
+  /**
+   * Deletes sessions that have ended.
+   *
+   * @param usedBefore those last used before this, in milliseconds since 1970
+   * @param createdBefore those created before this, in milliseconds since 1970
+   * @returns how many were deleted
+   */
+  prune(usedBefore: number, createdBefore: number): MaybePromise<number>;
+
+  /** Connects to the store, if there is something to connect to. */
+  connect?(): Promise<void> | undefined;
+
+  /** Checks whether the store can be reached, if it can tell; `undefined` if there is no such check. */
+  check?(): Promise<void> | undefined;
+
+  /** Releases all resources. */
+  close(): MaybePromise<void>;
+}
+
+/** When a session ends if it is not used until then, in milliseconds since 1970. */
+export function endOf({ createdAt, usedAt }: StoredSession, settings: CompleteSessionSettings): number {
+  const { lifetimeMinutes, absoluteMinutes } = settings;
+  return Math.min(usedAt + lifetimeMinutes * MINUTE_MS, createdAt + absoluteMinutes * MINUTE_MS);
+}

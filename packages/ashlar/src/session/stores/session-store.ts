@@ -1,0 +1,107 @@
+import type { Container } from "../../kernel/index.ts";
+import type { MaybePromise } from "../../support/index.ts";
+
+/** What a store keeps of a session between two requests. */
+export interface StoredSession {
+  /** When the session got its id, in milliseconds since 1970. */
+  readonly createdAt: number;
+  /** When it was last saved, in milliseconds since 1970. */
+  readonly usedAt: number;
+  /** What it holds, as JSON. */
+  readonly contents: string;
+}
+
+/**
+ * Keeps the data of visitors' sessions: `store` in `config/session.ts`. `databaseSessions` is one;
+ * `sessionStoreSuite` of `ashlar/testing` tests the promises listed here.
+ *
+ * ```ts
+ * // config/session.ts
+ * export const SESSION = { store: databaseSessions() } satisfies SessionSettings;
+ * ```
+ *
+ * A store knows neither visitors nor cookies. It keeps text under keys that the framework derives from the cookie. The
+ * framework itself checks each time whether a session is too old to be used. A store must promise this:
+ *
+ * - **What is stored is visible to every process as soon as the promise resolves**, unchanged: contents to the
+ *   character, times to the millisecond. The next request may go to another process.
+ * - **A session that was destroyed does not come back.** A visitor may log out in one tab while a request from another
+ *   tab is running, which saves the session at its end. `update` must therefore be one conditional step, such as
+ *   `update … where id = ?` or Redis's `SET … XX`: never a read followed by a write, and never an insert.
+ * - **An update is all or nothing.** Of two at the same time, either may be last, but the result is entirely one or the
+ *   other. The framework does not lock a session during a request: requests of one visitor run concurrently, and the
+ *   one that finishes last wins.
+ * - **Keys are compared byte by byte.** They are 43 characters of base64url, so `a` and `A` differ.
+ * - **Failures throw.** A store that cannot be reached must not act as if there were no session: the visitor would get
+ *   a new, empty one, and lose the old one. The request fails with the error that was thrown.
+ *
+ * A store in the process's memory may return its results without a promise.
+ *
+ * Security: a key is the SHA-256 digest of what the cookie carries, so a leaked store opens no session. The contents
+ * are not encrypted; they hold whatever the application puts into sessions.
+ */
+export interface SessionStore {
+  /**
+   * Whether it keeps sessions in the memory of this process, so that others don't have them. In production, the boot then
+   * ends if several processes run the application. Default: `false`.
+   */
+  readonly isLocal?: boolean;
+  /** How many bytes of UTF-8 the contents of one session may have. Saving a larger session fails with `E_SESSION`. */
+  readonly maxBytes: number;
+  /**
+   * The session under a key, too old or not; `null` if there is none. Called once for each request that has a session
+   * cookie.
+   */
+  read(key: string): MaybePromise<StoredSession | null>;
+  /**
+   * Stores a new session. The key is random, so nothing is stored under it yet.
+   *
+   * @param expiresAt when the session ends if it is not used until then, in milliseconds since 1970, for stores that
+   * expire entries by themselves
+   */
+  create(key: string, session: StoredSession, expiresAt: number): MaybePromise<void>;
+  /**
+   * Replaces a session if it still exists.
+   *
+   * @param expiresAt as in {@link create}
+   * @returns whether it existed
+   */
+  update(key: string, session: StoredSession, expiresAt: number): MaybePromise<boolean>;
+  /**
+   * Stores a session under a new key, and ends the previous one, in one step. Leave it out if the store can't: the
+   * framework then calls {@link create}, and {@link destroy} after it.
+   *
+   * @param previous the key of the session that ends, which may have ended already
+   * @param expiresAt as in {@link create}
+   */
+  replace?(previous: string, key: string, session: StoredSession, expiresAt: number): MaybePromise<void>;
+  /** Ends a session. It may have ended already. */
+  destroy(key: string): MaybePromise<void>;
+  /**
+   * Deletes sessions that have ended. Called by `ashlar prune`, and about once an hour while sessions are used. Leave it out
+   * if the store expires entries by itself.
+   *
+   * @param usedBefore those last saved at this time or before, in milliseconds since 1970
+   * @param createdBefore those that got their id at this time or before, in milliseconds since 1970
+   * @returns how many it deleted
+   */
+  prune?(usedBefore: number, createdBefore: number): MaybePromise<number>;
+  /**
+   * Connects before the application serves, so that no request waits for that; commands that only look at the application
+   * don't call it. If the store can't be reached, it must not throw: requests are told then. Leave it out if there is
+   * nothing to connect to.
+   */
+  connect?(): Promise<void>;
+  /**
+   * Checks whether the store can be reached, and changes nothing. `ashlar doctor` calls it. Leave it out if there is nothing
+   * to connect to.
+   *
+   * @throws why it can't be reached
+   */
+  check?(): Promise<void>;
+  /** Releases all resources. Called when the application shuts down. */
+  close(): MaybePromise<void>;
+}
+
+/** A store, or a function that creates the store of each application that has it in its configuration. */
+export type SessionStoreSource = SessionStore | ((container: Container) => SessionStore);
