@@ -116,6 +116,7 @@ export type {
 export {
   type Authenticatable,
   type AuthenticatableClass,
+  asAuthenticatable,
   isAuthenticatableClass,
   type UserClass,
   type UserId,

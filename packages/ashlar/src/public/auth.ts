@@ -21,6 +21,7 @@ export {
   AuthenticationMiddleware,
   AuthPageMiddleware,
   AuthProvider,
+  asAuthenticatable,
   type CompleteLogin,
   ConfirmPasswordMiddleware,
   type Credential,

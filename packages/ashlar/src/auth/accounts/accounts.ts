@@ -1,8 +1,8 @@
 import type { HttpContext } from "../../http/index.ts";
 import { userKey } from "../../kernel/index.ts";
-import type { Message, RegisteredUser } from "../../support/index.ts";
+import type { MaybePromise, Message, RegisteredUser } from "../../support/index.ts";
 import type { AccountUser } from "../users/account-store.ts";
-import type { Authenticatable } from "../users/authenticatable.ts";
+import { asAuthenticatable } from "../users/authenticatable.ts";
 import type { BlockDetails } from "./access/account-blocks.ts";
 import type { AccountServices } from "./account-services.ts";
 import type { EmailChangeUndo, UndoableEmailChange } from "./addresses/email-undo.ts";
@@ -174,14 +174,15 @@ export class Accounts {
   }
 
   /**
-   * How the current user gets a first password, for pages that ask for one: `"mail"`, if the form of the route
-   * `change_password.store` mails a link to the user's address; `"none"`, if the account has no address, or
-   * `ACCOUNTS.firstPasswordByMail` is off.
+   * How the current user, who has no password, gets past a form that asks for it: `"proof"`, if the user has another proof,
+   * which {@link changePassword} and {@link requestEmailChange} accept instead; `"mail"`, if the form of the route
+   * `change_password.store` mails a link that sets a first one to the user's address; `"none"`, if the account has no address,
+   * or `ACCOUNTS.firstPasswordByMail` is off.
    *
    * @returns `null` if the user has a password
    * @throws `E_UNAUTHENTICATED`
    */
-  firstPassword(): Promise<"mail" | "none" | null> {
+  firstPassword(): Promise<"proof" | "mail" | "none" | null> {
     return this.#services.passwordReset.firstPassword(this.#context);
   }
 
@@ -218,26 +219,52 @@ export class Accounts {
   /**
    * What a user of any guard can prove who they are with, in the order in which it was declared, the password first.
    *
-   * Before a user removes a way to log in, make sure that it isn't the last one:
-   *
-   * ```ts
-   * async function isLastWayIn({ accounts }: HttpContext, user: User): Promise<boolean> {
-   *   const others = (await accounts.methodsOf(user)).filter(({ name }) => name !== "passkey");
-   *   return !others.some(({ startsLogins }) => startsLogins);
-   * }
-   * ```
+   * To remove one, see {@link removeMethod}.
    */
   async methodsOf(user: RegisteredUser): Promise<readonly AccountMethod[]> {
-    const { auth } = this.#context;
-    const proofs = await auth.proofs.ownedBy(user as object as Authenticatable);
-    return proofs.map(({ name, amr, startsLogins = false, page, label = null }) => {
+    const { auth, t } = this.#context;
+    const proofs = await auth.proofs.ownedBy(asAuthenticatable(user));
+    return proofs.map(({ name, amr, startsLogins = false, page, label }) => {
       return {
         name,
         amr,
         startsLogins,
         url: page !== undefined && auth.hasRoute(page) ? auth.route(page) : null,
-        label,
+        label: label === undefined ? null : t.message(label),
       };
+    });
+  }
+
+  /**
+   * Removes something that a user of any guard logs in with, such as a passkey, unless no login could begin with anything that
+   * is left:
+   *
+   * ```ts
+   * declare const passkeys: { remove(id: string): Promise<void> }; // yours
+   *
+   * async function remove({ accounts, request }: HttpContext) {
+   *   if (await accounts.removeMethod(request.user()!, () => passkeys.remove(request.param("id")!))) return;
+   *   throw new ValidationError({ passkey: ["This is your only way to log in. Set a password first."] });
+   * }
+   * ```
+   *
+   * It is decided while the user's row is locked, so of two that are removed at the same time, one stays. Users of an
+   * `AccountStore` can't be locked.
+   *
+   * @param remove deletes it, in the same transaction
+   * @returns whether it was removed; `false`, with nothing changed, if it is the last one
+   * @throws what `remove` throws
+   */
+  removeMethod(user: RegisteredUser, remove: () => MaybePromise<void>): Promise<boolean> {
+    const { deletion, users } = this.#services;
+    const { guard, own } = this.#ofAnyGuard(user);
+    const leavesAnother = async () => (await this.methodsOf(user)).some(({ startsLogins }) => startsLogins);
+    return unlessUndone(async (undo) => {
+      await users.transaction(guard, async () => {
+        await deletion.lock(own);
+        await remove();
+        if (!(await leavesAnother())) throw undo;
+      });
     });
   }
 
@@ -420,5 +447,22 @@ export class Accounts {
     const { deletion, users } = this.#services;
     const guard = this.#context.auth.guardName;
     return deletion.ofGuard(guard, users.requireOwn(guard, user));
+  }
+}
+
+/**
+ * Runs work that may find that nothing of it should stay.
+ *
+ * @param work throws what it is given to undo everything
+ * @returns whether its effects stay
+ */
+async function unlessUndone(work: (undo: Error) => Promise<void>): Promise<boolean> {
+  const undo = new Error("undone");
+  try {
+    await work(undo);
+    return true;
+  } catch (error) {
+    if (error === undo) return false;
+    throw error;
   }
 }

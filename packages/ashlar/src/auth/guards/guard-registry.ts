@@ -248,6 +248,16 @@ export class GuardRegistry {
   }
 
   /**
+   * The class of a guard's users, for a feature that finds them.
+   *
+   * @throws `E_UNKNOWN_GUARD` if no guard has this name
+   */
+  usersOf(name: string): AuthenticatableClass {
+    this.checkName(name);
+    return this.#models.get(name)!;
+  }
+
+  /**
    * Identifies the accounts of a guard when attempts are counted by account: the name of the first guard whose users
    * are the same rows and log in with the same identifier. Guards with the same class share it; guards with different
    * tables never do.

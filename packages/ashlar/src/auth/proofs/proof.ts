@@ -1,4 +1,5 @@
-import type { MaybePromise, Message, RegisteredUser } from "../../support/index.ts";
+import type { MessageKey } from "../../messages/index.ts";
+import type { MaybePromise, RegisteredUser } from "../../support/index.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
 import type { UserDataSource } from "../users/user-data.ts";
 import type { LoginStep } from "./login-step.ts";
@@ -36,8 +37,8 @@ export interface Proof<User extends object = RegisteredUser> {
    * `auth.webGuard.confirm({ by })`. Leave it out if the proof can't be asked for again.
    */
   readonly page?: string;
-  /** What a link to that page says: `t.message("passkeys.confirm")`; without it, no page links there. */
-  readonly label?: Message;
+  /** The key of the sentence that a link to that page says: `passkeys.confirm`; without it, no page links there. */
+  readonly label?: MessageKey;
   /**
    * A further step of logins and confirmations, asked of users who have the proof unless that is what they began with. It
    * is asked after those of `GUARDS.steps`.

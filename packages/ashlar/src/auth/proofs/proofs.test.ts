@@ -11,7 +11,8 @@ import {
 import { Provider, type ProviderClass } from "../../boot/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { Route } from "../../routing/index.ts";
-import { setClock } from "../../support/index.ts";
+import { AshlarError, setClock } from "../../support/index.ts";
+import { asAuthenticatable } from "../users/authenticatable.ts";
 import { declareProof } from "./proof-registry.ts";
 
 const MINUTE = 60_000;
@@ -301,6 +302,57 @@ test("accounts.methodsOf() lists what a user has, the password first", async () 
   const other = accounts.visitor();
   await other.post("/badge/enter", { id: ADA.id });
   expect((await other.get("/ways")).body).toEqual([badge]);
+});
+
+test("a user without a password gets past its forms by another proof", async () => {
+  const desk = badges();
+  desk.badges.add(ADA.id);
+  const first = Route.get("/first", async ({ accounts }) => ({ by: await accounts.firstPassword() })).middleware(
+    "auth",
+  );
+  const accounts = await withBadges([desk], { routes: [first] });
+  await withoutPassword(accounts, ADA.id);
+  const visitor = accounts.visitor();
+  await visitor.post("/badge/enter", { id: ADA.id });
+  expect((await visitor.get("/first")).body).toEqual({ by: "proof" });
+  desk.badges.delete(ADA.id);
+  expect((await visitor.get("/first")).body).toEqual({ by: "mail" });
+});
+
+test("accounts.removeMethod() undoes what takes the last way in, and passes errors on", async () => {
+  const desk = badges();
+  desk.badges.add(ADA.id);
+  const remove = Route.post("/remove", async ({ accounts, request }: HttpContext) => {
+    const { database } = context;
+    const work = async () => {
+      if (request.bodyInput("fails") !== null) throw new AshlarError("E_FORBIDDEN");
+      await database.kysely.updateTable("users").set({ name: "Removed" }).where("id", "=", ADA.id).execute();
+      desk.badges.delete(ADA.id);
+    };
+    return { isRemoved: await accounts.removeMethod(request.user()!, work) };
+  }).middleware("auth");
+  const accounts: TestAccounts = await withBadges([desk], { routes: [remove] });
+  const context = { database: accounts.database };
+  const visitor = await accounts.loggedIn();
+  expect((await visitor.post("/remove", { fails: "1" })).status).toBe(403);
+  expect((await visitor.post("/remove")).body).toEqual({ isRemoved: true });
+  expect((await accounts.user()).name).toBe("Removed");
+  await accounts.database.kysely.updateTable("users").set({ name: "Ada" }).execute();
+  desk.badges.add(ADA.id);
+  await withoutPassword(accounts, ADA.id);
+  const other = accounts.visitor();
+  await other.post("/badge/enter", { id: ADA.id });
+  expect((await other.post("/remove")).body).toEqual({ isRemoved: false });
+  expect((await accounts.user()).name).toBe("Ada");
+});
+
+test("a feature that doesn't know the users' class finds them by the guard, and reads their keys", async () => {
+  const accounts = await withBadges([]);
+  const guards = accounts.application.container.make("auth");
+  const ada = await guards.usersOf("web").findByAuthId(ADA.id);
+  expect(asAuthenticatable(ada!).authId()).toBe(ADA.id);
+  expect(() => guards.usersOf("wep")).toThrow('Did you mean "web"?');
+  expect(() => asAuthenticatable(new Date())).toThrow("Date is not a class of users");
 });
 
 test("a table of logins without the column methods works, and has none", async () => {

@@ -1,3 +1,7 @@
+import { AshlarError } from "../../support/index.ts";
+
+const METHODS = ["authId", "passwordHash", "storePasswordHash"] as const;
+
 /** The value of a user's primary key. */
 export type UserId = string | number | bigint;
 
@@ -82,6 +86,27 @@ export interface AuthenticatableClass {
   findByIdentifier(identifier: string, typed?: string): Promise<Authenticatable | null>;
 }
 
+/**
+ * A user as auth sees it: for features, which don't know the application's class of users.
+ *
+ * ```ts
+ * const key = ({ request }: HttpContext) => asAuthenticatable(request.user()!).authId();
+ * ```
+ *
+ * @throws `E_INVALID_MODEL` if it isn't a user
+ */
+export function asAuthenticatable(user: object): Authenticatable {
+  if (isAuthenticatable(user)) return user;
+  throw new AshlarError(
+    "E_INVALID_MODEL",
+    `${user.constructor.name} is not a class of users: it lacks ${METHODS.join(", ")}.`,
+  );
+}
+
+function isAuthenticatable(user: object): user is Authenticatable {
+  return METHODS.every((method) => typeof (user as Partial<Authenticatable>)[method] === "function");
+}
+
 /** The class of the users that a class, or an object, finds. */
 export function userClassOf(users: object): object {
   return (users as Partial<AuthenticatableClass>).userClass ?? users;
@@ -98,6 +123,5 @@ export function isAuthenticatableClass(value: unknown): value is Authenticatable
   if (typeof findByAuthId !== "function" || typeof findByIdentifier !== "function") return false;
   const userClass = userClassOf(users);
   if (typeof userClass !== "function") return false;
-  const { authId, passwordHash, storePasswordHash } = userClass.prototype as Record<string, unknown>;
-  return [authId, passwordHash, storePasswordHash].every((method) => typeof method === "function");
+  return isAuthenticatable(userClass.prototype as object);
 }

@@ -7,6 +7,7 @@ import { ACCOUNT_LIMIT } from "../../limits.ts";
 import { message } from "../../messages.ts";
 import { endAccessOnProof } from "../../models/end-access.ts";
 import { hasPassword } from "../../passwords/verify-credentials.ts";
+import { confirmationRequired } from "../../proofs/confirmation.ts";
 import type { AccountUser } from "../../users/account-store.ts";
 import { isBlocked } from "../../users/blocked-accounts.ts";
 import type { AccountAccess } from "../access/account-access.ts";
@@ -115,10 +116,11 @@ export class PasswordReset {
   }
 
   /** How the current user gets a first password; see `Accounts.firstPassword`. */
-  async firstPassword(context: HttpContext): Promise<"mail" | "none" | null> {
+  async firstPassword(context: HttpContext): Promise<"proof" | "mail" | "none" | null> {
     const { auth } = context;
     const user = await requireUser(context);
     if (hasPassword(user)) return null;
+    if ((await confirmationRequired(context, user)).methods.length > 0) return "proof";
     // A column that can't be null has an empty text for an account without an address.
     const hasAddress = (user.email ?? "").trim() !== "";
     return hasAddress && this.sets(user) && auth.hasRoute("change_password.store") ? "mail" : "none";
