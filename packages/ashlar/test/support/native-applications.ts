@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 // In the processes of tests, Node loads the modules of generated applications itself, as it does everywhere else. Vitest would
 // transform those of each application and of each copy, some fifty, and keep them in its cache, though no other test imports
-// them. What they import from `ashlar` is the framework that the tests have loaded, so that both have the same classes.
+// them. What they, and features of `test/features` that they import, import from `ashlar` is the framework that the tests have loaded, so that both have the same classes.
 
 const PUBLIC = join(import.meta.dirname, "../../src/public");
 
@@ -29,7 +29,7 @@ function registered(): Framework {
   registerHooks({
     resolve(specifier, context, next) {
       const [found, name = "index"] = /^ashlar(?:\/([a-z]+))?$/.exec(specifier) ?? [];
-      if (found === undefined || !context.parentURL?.includes("/.generated-")) return next(specifier, context);
+      if (found === undefined || !isApplication(context.parentURL)) return next(specifier, context);
       return { url: `${SCHEME}${name}?${shared.ashlarOfTests!.generation}`, format: "module", shortCircuit: true };
     },
     load(url, context, next) {
@@ -38,6 +38,11 @@ function registered(): Framework {
     },
   });
   return { load: () => Promise.reject(new Error("not loaded yet")), generation: 0 };
+}
+
+/** Reports whether a module belongs to a generated application, or to a feature that Node loads for one. */
+function isApplication(url: string | undefined): boolean {
+  return url !== undefined && (url.includes("/.generated-") || url.includes("/test/features/"));
 }
 
 /** The source of a module with the exports of one of the framework's public ones. */

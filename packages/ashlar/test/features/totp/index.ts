@@ -1,0 +1,3 @@
+export { Totp } from "./totp.ts";
+export { TotpController } from "./totp-controller.ts";
+export { TotpProvider } from "./totp-provider.ts";
