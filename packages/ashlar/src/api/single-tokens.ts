@@ -3,7 +3,7 @@ import { digest } from "../security/index.ts";
 import type { JwtAlgorithm } from "../security/jwt/index.ts";
 import { nowInSeconds, REPEAT_PERIOD_SECONDS, REPEAT_SECONDS, repeatPeriodOf } from "../support/index.ts";
 import { abilitiesOf, type GrantedAbilities, scopeOf } from "./abilities.ts";
-import { authenticationIn } from "./token-authentication.ts";
+import { authenticationIn, type TokenAuthentication } from "./token-authentication.ts";
 import type { TokenBearer, TokenModel } from "./token-model.ts";
 import type { TokenService } from "./token-service.ts";
 import type { AdmitRenewal, IssuedToken, RenewedToken, TokenRequest, TokenStrategy } from "./token-strategy.ts";
@@ -148,7 +148,11 @@ export class SingleTokens implements TokenStrategy {
     // Nothing secret is derived: what makes it a token is the signature.
     const jti = digest(`${this.#digestsOf(presented)[0]}.${period}`).slice(0, TOKEN_ID_LENGTH);
     const scope = abilities === null ? {} : { scope: scopeOf(abilities) };
-    return this.#jwts.issue(claims.sub, { ...scope, ...authenticationIn(claims), jti }, period);
+    return this.#jwts.issue(claims.sub, { ...scope, ...this.#authenticationIn(claims), jti }, period);
+  }
+
+  #authenticationIn(claims: TokenClaims): TokenAuthentication | null {
+    return this.#jwts.settings.authenticationClaims ? authenticationIn(claims) : null;
   }
 
   async #abilitiesNow(user: object, { scope }: TokenClaims): Promise<readonly string[] | null> {

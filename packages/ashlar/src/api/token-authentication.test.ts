@@ -96,7 +96,7 @@ describe.each([
     expect(wrong.body).toMatchObject({ code: "E_LOGIN_PENDING", detail: "This code is wrong." });
     const answer = await api.post("/badge", { id: BOB.id, code: "314159" });
     expect([answer.status, answer.headers.get("cache-control")]).toEqual([200, "no-store"]);
-    expect(claimsIn(answer.body)).toMatchObject({ sub: String(BOB.id), amr: ["sc", "otp", "mfa"] });
+    expect(claimsIn(answer.body)).toMatchObject({ sub: String(BOB.id), amr: ["sc", "otp"] });
     const { data } = answer.body as { readonly data: string };
     expect((await api.get("/api/me", { token: data })).body).toMatchObject({ id: BOB.id });
     const unknown = await api.post("/badge", { id: 4711 });

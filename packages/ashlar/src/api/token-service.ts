@@ -101,11 +101,12 @@ export class TokenService implements TokenVerifier {
   /**
    * Issues a logged-in user's new token. It replaces the previous one unless the driver's users have several.
    *
-   * @param login a complete one: no token is issued while a step is pending
+   * @param login a complete one, with the guard of the driver: no token is issued while one of its steps is pending
    * @param request who asks for it, and for what
-   * @throws as {@link issueUnasked}; `E_INVALID_INPUT` if the user may not give one of the abilities
+   * @throws `E_UNSUPPORTED_GUARD_OPERATION` for a login with another guard; as {@link issueUnasked}; `E_INVALID_INPUT` if the user may not give one of the abilities
    */
   async grant(login: CompleteLogin, request: TokenRequest): Promise<IssuedToken> {
+    if (login.guard !== this.name) throw otherGuard(login.guard, this.name);
     const authentication = this.settings.authenticationClaims ? authenticationOf(login.methods) : null;
     return this.#issueTo(login.user as object as Authenticatable, { ...request, authentication });
   }
@@ -247,4 +248,10 @@ export class TokenService implements TokenVerifier {
     if (expiresInMinutes === null) return Number.POSITIVE_INFINITY;
     return iat === undefined ? 0 : iat + expiresInMinutes * 60;
   }
+}
+
+/** Security: another guard may ask fewer steps. */
+function otherGuard(guard: string, driver: string): AshlarError {
+  const problem = `The login was with the guard "${guard}", whose steps may be others than those of "${driver}".`;
+  return new AshlarError("E_UNSUPPORTED_GUARD_OPERATION", `${problem} Log in with auth.guard("${driver}").`);
 }

@@ -79,7 +79,10 @@ export class Visitor {
       // Tokens that another issuer signs can't be had.
       else if (guard instanceof JwtGuard) return { name, isToken };
       // As after a registration: no new device is to be reported.
-      else if (guard instanceof LoginGuard) await guard.enter(user, { firstLogin: true, ...(by !== null && { by }) });
+      else if (guard instanceof LoginGuard) {
+        if (by === null) await guard.loginAs(user, { firstLogin: true });
+        else await guard.enter(user, { firstLogin: true, by });
+      }
       return { name, isToken };
     });
     this.#users.delete(name);

@@ -237,7 +237,8 @@ export class ManyTokens implements TokenStrategy {
   #issued(claim: RefreshClaim, refresh: string, abilities: readonly string[] | null): IssuedToken {
     const { userId, family, authentication } = claim;
     const scope = abilities === null ? {} : { scope: scopeOf(abilities) };
-    const token = this.#jwts.issue(userId, { sid: family, ...scope, ...authentication });
+    const said = this.#jwts.settings.authenticationClaims ? authentication : null;
+    const token = this.#jwts.issue(userId, { sid: family, ...scope, ...said });
     return { token, refresh, expiresInSeconds: this.#settings.accessMinutes * 60, abilities };
   }
 

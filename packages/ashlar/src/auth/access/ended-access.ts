@@ -1,5 +1,5 @@
 import { type Database, databaseOf } from "../../database/index.ts";
-import type { Container } from "../../kernel/index.ts";
+import { type Container, currentApplication, runningApplications } from "../../kernel/index.ts";
 import type { MaybePromise } from "../../support/index.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
 import { isModel } from "../users/users-of.ts";
@@ -25,7 +25,12 @@ export interface AccessEnd {
 
 /** What the features of an application do when access to an account ends: each of them is called once. */
 export class EndedAccess {
+  readonly container: Container;
   readonly #ends: AccessEnd[] = [];
+
+  constructor(container: Container) {
+    this.container = container;
+  }
 
   add(end: AccessEnd): void {
     this.#ends.push(end);
@@ -47,22 +52,30 @@ export class EndedAccess {
 
 /** What the features of an application do when access ends, whether or not it has `AuthProvider`. */
 export function endedAccessOf(container: Container): EndedAccess {
-  if (!container.has("endedAccess")) container.bind("endedAccess", new EndedAccess());
+  if (!container.has("endedAccess")) container.bind("endedAccess", new EndedAccess(container));
   return container.make("endedAccess");
 }
 
 /** By the database of the users' models, or by the class of users who are not rows. */
-const known = new WeakMap<object, EndedAccess>();
+const known = new WeakMap<object, readonly EndedAccess[]>();
+
+function isRunning({ container }: EndedAccess): boolean {
+  return runningApplications().some((application) => application.container === container);
+}
 
 /** Has a user's own methods, which know no application, reach the features of theirs. */
 export function endAccessBy(users: Database | object, ended: EndedAccess): void {
-  known.set(users, ended);
+  const others = known.get(users) ?? [];
+  if (!others.includes(ended)) known.set(users, [...others.filter(isRunning), ended]);
 }
 
 /** What features do when access to a user's account ends; `null` if none does anything. */
 export function accessEndFor(user: object): EndedAccess | null {
   const userClass = user.constructor;
-  const ended = known.get(isModel(userClass) ? databaseOf(userClass) : userClass);
+  const all = known.get(isModel(userClass) ? databaseOf(userClass) : userClass) ?? [];
+  const container = currentApplication()?.container;
+  // Several applications of a process can have one class of users who are not rows.
+  const ended = all.find((one) => one.container === container) ?? all.filter(isRunning).at(-1) ?? all.at(-1);
   return ended === undefined || ended.isEmpty ? null : ended;
 }
 

@@ -68,7 +68,7 @@ function shown({ id, ip, userAgent, authenticatedAt, methods, lastUsedAt, expire
     ip,
     user_agent: userAgent,
     authenticated_at: authenticatedAt,
-    methods: methods.map(({ by, at }) => ({ by, at })),
+    methods: (methods ?? []).map(({ by, at }) => ({ by, at })),
     last_used_at: lastUsedAt,
     expires_at: expiresAt,
     created_at: createdAt,

@@ -118,7 +118,11 @@ export class AccountServices {
       background,
     };
     const expiresInMinutes = passwordResetExpirationInMinutes;
-    const unfinished = new UnfinishedRegistrations({ ...common, preventEnumeration, expiresInMinutes });
+    this.userData = userDataOf(container);
+    for (const source of accountData({ logins, resets, emailChanges })) this.userData.add(source, "AuthProvider");
+    this.deletion = new UserDeletion({ users, userData: this.userData, database });
+    const { deletion } = this;
+    const unfinished = new UnfinishedRegistrations({ ...common, deletion, preventEnumeration, expiresInMinutes });
     const owners = new AddressOwners({ ...common, limits: mailLimits, unfinished });
     const prevention = new EnumerationPrevention({ ...common, isOn: preventEnumeration });
     this.settings = accounts;
@@ -164,9 +168,6 @@ export class AccountServices {
       firstPasswordByMail,
     });
     this.passwordChange = new PasswordChange(common);
-    this.userData = userDataOf(container);
-    for (const source of accountData({ logins, resets, emailChanges })) this.userData.add(source, "AuthProvider");
-    this.deletion = new UserDeletion({ users, userData: this.userData, database });
     this.pruning = new AccountPruning({ ...common, logins, retention, hasDatabase: () => container.has("database") });
   }
 }

@@ -201,8 +201,8 @@ export class Accounts {
    * ```
    *
    * Addresses are reserved, and other columns are set, as by {@link register}. With `ACCOUNTS.preventEnumeration`, an account
-   * that was registered with this address and never verified, so that nobody could log in to it, becomes the caller's, without
-   * its password.
+   * that was registered with this address and never verified, so that nobody could log in to it, is deleted for it, with
+   * everything that is stored about it.
    *
    * Security: with anything else than the address's owner behind it, anyone could create an account for someone else's
    * address. Ask the other site whether it has verified the address (`email_verified`).

@@ -58,6 +58,7 @@ function linesOf(account: Awaited<ReturnType<typeof everythingAbout>>): string[]
     `id        ${id} (${guard})`,
     ...(name === null ? [] : [`name      ${shown(name)}`]),
     `email     ${email === null ? "none" : shown(email)}${isVerified === null ? "" : isVerified ? ", verified" : ", not verified"}`,
+    `password  ${account.hasPassword ? "yes" : "no"}`,
     `proofs    ${account.methods.length === 0 ? "none" : account.methods.map(shown).join(", ")}`,
     `blocked   ${account.isBlocked ? (blockedAt === null ? "yes" : `since ${blockedAt.toISOString()}`) : "no"}`,
     ...(account.isClosed ? ["closed    yes"] : []),

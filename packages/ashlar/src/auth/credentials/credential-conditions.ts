@@ -32,7 +32,10 @@ export function canMatch(values: object): boolean {
 
 /** Reports whether a column can have a value; it may come from an input. */
 export function canBe(column: string, value: unknown): boolean {
-  return column !== "id" || (typeof value === "string" && isKey(value));
+  if (column === "id") return typeof value === "string" && isKey(value);
+  // Databases refuse these, or take a list of one text for the text.
+  if (typeof value === "string") return value.isWellFormed() && !value.includes("\0");
+  return typeof value !== "object" || value === null || value instanceof Date;
 }
 
 /** Reports whether a text can be the key of a row. */

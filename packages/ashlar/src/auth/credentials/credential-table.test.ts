@@ -520,6 +520,29 @@ await onEachDatabase("credentials", (engine) => {
   });
 });
 
+await onEachDatabase("values of a credential that come from an input", (engine) => {
+  test("find and end nothing if no column can have them", async () => {
+    const database = await opened(engine);
+    const passkeys = passkeysOf(database, Person);
+    const ada = (await Person.findByAuthId(ADA.id))!;
+    await passkeys.insert(ada, values({ credential_id: "abc" }));
+    for (const value of ["abc\0", "a\ud800b", "x".repeat(70_000), ["abc"], { abc: 1 }]) {
+      expect(await passkeys.find("credential_id", value as string)).toBeNull();
+      expect(await passkeys.revoke({ credential_id: value as string })).toBe(false);
+    }
+    expect(await passkeys.find("credential_id", "abc")).not.toBeNull();
+  });
+
+  test("S69 reach no credential of another guard that they name", async () => {
+    const database = await opened(engine);
+    const [passkeys, others] = [passkeysOf(database, Person), passkeysOf(database, Person, { guard: "staff" })];
+    const ada = (await Person.findByAuthId(ADA.id))!;
+    const id = (await others.insert(ada, values({ credential_id: "abc" })))!;
+    expect(await passkeys.revoke({ id, guard: "staff" } as never)).toBe(false);
+    expect(await others.revoke({ id })).toBe(true);
+  });
+});
+
 function rowOf(n: number): object {
   return {
     guard: "web",

@@ -333,7 +333,8 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
 
   /** Limits a query to credentials of this guard with these values. */
   #own<Query extends Filterable>(query: Query, values: object): Query {
-    return withValues(query, { guard: this.#options.guard, ...values });
+    // The last one counts: values that name another guard reach nothing of it.
+    return withValues(query, { ...values, guard: this.#options.guard });
   }
 
   get #finder(): CredentialFinder<Columns> {

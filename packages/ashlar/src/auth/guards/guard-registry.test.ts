@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { CookieGuard, HeaderGuard, Person } from "../../../test/support/people.ts";
 import { createApplication } from "../../boot/index.ts";
 import { compose, Model } from "../../database/index.ts";
+import { Container } from "../../kernel/index.ts";
 import { ConfigurationError } from "../../support/index.ts";
 import { EndedAccess } from "../access/ended-access.ts";
 import { AuthProvider } from "../auth-provider.ts";
@@ -27,7 +28,7 @@ function registry(GUARDS: object = {}): GuardRegistry {
   return new GuardRegistry(readAuthSettings({ GUARDS }), () => null, {
     pendingLogins,
     proofs: new ProofRegistry(),
-    endedAccess: new EndedAccess(),
+    endedAccess: new EndedAccess(new Container()),
   });
 }
 

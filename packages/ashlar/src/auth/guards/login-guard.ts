@@ -14,6 +14,7 @@ import {
 } from "../pipeline/login-options.ts";
 import type { PendingClaim, PendingLogin } from "../pipeline/pending-logins.ts";
 import { proveStep } from "../pipeline/prove-step.ts";
+import type { GivenProof, PassedStep } from "../proofs/login-methods.ts";
 import type { LoginPurpose } from "../proofs/login-step.ts";
 import { PASSWORD } from "../proofs/proof.ts";
 import type { Authenticatable, UserId } from "../users/authenticatable.ts";
@@ -25,19 +26,17 @@ const CONFIRMATION_MS = 10 * 60_000;
 
 /** What the session notes about a confirmation. */
 interface ConfirmationNote {
-  /** When it was, in milliseconds since 1970. */
-  readonly at: number;
   readonly subject: string;
-  /** The names of the steps that were passed by a proof, or on their page. */
-  readonly passed: readonly string[];
+  /** The steps that were passed by a proof, or on their page. */
+  readonly passed: readonly PassedStep[];
 }
 
 /** A login before the steps are asked. */
 interface Attempt {
   readonly options: ProvedOptions;
   readonly purpose: LoginPurpose;
-  /** The names of the steps that were passed by their own proof. */
-  readonly passed: readonly string[];
+  /** The steps that were passed by their own proof. */
+  readonly passed: readonly PassedStep[];
   /** The pending login that it continues; `null` if it is a new one. */
   readonly resumed: PendingClaim | null;
 }
@@ -83,7 +82,9 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
    * that waits for a step gives back only what it was counted by address, because its password was right. A request without an identifier or a password uses up nothing. With
    * `ACCOUNTS.preventEnumeration`, it fails for a user whose address is not verified.
    */
-  async login(identifier: unknown, password: unknown, options: LoginOptions = {}): Promise<LoginResult<User>> {
+  async login(identifier: unknown, password: unknown, given: LoginOptions = {}): Promise<LoginResult<User>> {
+    // Options may come from an input: what was proved is decided here.
+    const { proof: _proof, ...options } = unproved(given);
     const { throttle } = this.context.auth;
     const counted = { guard: this.name, account: identifier ?? null };
     // A route that counts attempts may have counted this one for another guard's accounts.
@@ -208,7 +209,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
         // The page of one step must not pass another: it verifies something else.
         if (passed !== step) return pending;
         const holds = await proveStep(this.context, this.name, user, step, verify);
-        return holds ? this.#resume(user, claim, [...claim.passed, step]) : pending;
+        return holds ? this.#resume(user, claim, [...claim.passed, { name: step, at: now() }]) : pending;
       },
       cancel: () => auth.pendingLogins.drop(this.context, this.name),
     };
@@ -275,7 +276,11 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     return true;
   }
 
-  async #admitConfirmation(user: User, options: ProvedOptions, passed: readonly string[]): Promise<LoginResult<User>> {
+  async #admitConfirmation(
+    user: User,
+    options: ProvedOptions,
+    passed: readonly PassedStep[],
+  ): Promise<LoginResult<User>> {
     try {
       return await this.admit(user, { options, purpose: "confirmation", passed });
     } catch (error) {
@@ -285,20 +290,20 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     }
   }
 
-  #noteConfirmation(passed: readonly string[]): void {
+  #noteConfirmation(passed: readonly PassedStep[]): void {
     const subject = this.confirmationSubject;
     if (subject === null || this.context.visitor === null || passed.length === 0) return;
-    const note: ConfirmationNote = { at: now(), subject, passed };
+    const note: ConfirmationNote = { subject, passed };
     this.context.session.put(confirmationKey(this.name), note);
   }
 
-  /** The names of the steps that need not be asked again. The note is worth nothing without the login that it names. */
-  #stepsPassedInConfirmation(): readonly string[] {
+  /** The steps that need not be asked again. The note is worth nothing without the login that it names. */
+  #stepsPassedInConfirmation(): readonly PassedStep[] {
     if (this.context.visitor === null) return [];
     const note = this.context.session.get(confirmationKey(this.name)) as ConfirmationNote | null;
     if (note === null || note.subject !== this.confirmationSubject) return [];
-    const age = now() - note.at;
-    return age >= 0 && age < CONFIRMATION_MS ? note.passed : [];
+    // A note of a version before names steps without their times.
+    return note.passed.filter(({ at }) => now() - at >= 0 && now() - at < CONFIRMATION_MS);
   }
 
   /** The only place where a login takes effect: after every step. */
@@ -337,14 +342,16 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     }
   }
 
-  async #resume(user: User, claim: PendingClaim, passed: readonly string[]): Promise<LoginResult<User>> {
+  async #resume(user: User, claim: PendingClaim, passed: readonly PassedStep[]): Promise<LoginResult<User>> {
     const { options, purpose } = claim;
     const { proof } = options;
     const attempt = { options, purpose, passed, resumed: claim };
     const result =
       (await this.#finishUnlessStale(user, attempt)) ?? (await this.#proofFailed(user, null, proof?.by ?? null));
     if (result.status === "complete" && purpose === "confirmation") {
-      this.#noteConfirmation([...stepsPassed(result, options), claim.step]);
+      const passed = stepsPassed(result, options);
+      const isNoted = passed.some(({ name }) => name === claim.step);
+      this.#noteConfirmation(isNoted ? passed : [...passed, { name: claim.step, at: now() }]);
     }
     if (result.status !== "complete" || proof?.by !== PASSWORD) return result;
     await this.context.auth.clearAttempts(this.name, user);
@@ -360,8 +367,14 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
   }
 
   #proved({ by, amr, ...options }: EntryOptions): ProvedOptions {
-    if (by === undefined) return unproved(options);
-    return { ...options, proof: { by, amr: amr ?? this.context.auth.proofs.of(by).amr } };
+    const own = unproved(options);
+    return by === undefined ? own : { ...own, proof: this.givenProof(by, amr) };
+  }
+
+  /** @internal A proof that was given now. @throws `E_INVALID_CONFIGURATION` if it isn't declared, or starts no logins */
+  protected givenProof(by: string, amr: readonly string[] | undefined): GivenProof {
+    const proof = this.context.auth.proofs.starting(by);
+    return { by, amr: amr ?? proof.amr, at: now() };
   }
 }
 
@@ -369,9 +382,9 @@ function newAttempt(options: ProvedOptions): Attempt {
   return { options, purpose: "login", passed: [], resumed: null };
 }
 
-/** The names of the steps that a login has passed by their own proof. */
-function stepsPassed({ methods }: CompleteLogin<object>, { proof }: ProvedOptions): readonly string[] {
-  return methods.map(({ by }) => by).filter((by) => by !== proof?.by);
+/** The steps that a login has passed by their own proof. */
+function stepsPassed({ methods }: CompleteLogin<object>, { proof }: ProvedOptions): readonly PassedStep[] {
+  return methods.filter(({ by }) => by !== proof?.by).map(({ by, at }) => ({ name: by, at: at.getTime() }));
 }
 
 /** Where the session notes when the user confirmed the password, and in which login. */

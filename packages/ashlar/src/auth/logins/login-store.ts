@@ -32,9 +32,9 @@ export interface Login {
   readonly authenticatedAt: Date | null;
   /**
    * By what the user has proved who they are in this login, each with its latest time; empty if by nothing. A store that
-   * has no place for them returns none.
+   * has no place for them, and rows of before, leave it out.
    */
-  readonly methods: readonly LoginMethod[];
+  readonly methods?: readonly LoginMethod[] | undefined;
   readonly lastUsedAt: Date;
   /** When it currently ends: a use postpones that, as far as the guard allows. */
   readonly expiresAt: Date;
@@ -234,7 +234,7 @@ export interface LoginRenewal {
   /** When the user proved who they are; `null` if that no longer counts. */
   readonly authenticatedAt: Date | null;
   /** By what, so far; if it is left out, they stay as they are. */
-  readonly methods?: readonly LoginMethod[];
+  readonly methods?: readonly LoginMethod[] | undefined;
 }
 
 /** The login that {@link LoginStore.endAll} leaves. */

@@ -268,7 +268,7 @@ function hasNotEnded({ expiresAt }: ListedLogin): boolean {
 
 function describe(login: ListedLogin, current: string | null, t: (message: Message) => string): LoginInfo {
   const { id, ip, userAgent, lastUsedAt, createdAt } = login;
-  const by = login.methods.map((method) => method.by);
+  const by = (login.methods ?? []).map((method) => method.by);
   return { id, device: deviceName(userAgent, t), ip, userAgent, lastUsedAt, createdAt, by, isCurrent: id === current };
 }
 

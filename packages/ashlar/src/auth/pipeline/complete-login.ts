@@ -1,8 +1,15 @@
-import { AshlarError, asMessage, type MaybePromise, type Message, type RegisteredUser } from "../../support/index.ts";
+import {
+  AshlarError,
+  asMessage,
+  type MaybePromise,
+  type Message,
+  now,
+  type RegisteredUser,
+} from "../../support/index.ts";
 import { message } from "../messages.ts";
-import { amrOf, type FirstProof, type LoginMethod, methodsOf } from "../proofs/login-methods.ts";
+import { amrOf, type GivenProof, type LoginMethod, methodsOf, type PassedStep } from "../proofs/login-methods.ts";
 import type { LoginInProgress, LoginStep, StepOutcome } from "../proofs/login-step.ts";
-import type { Proof } from "../proofs/proof.ts";
+import { hasProof, type Proof } from "../proofs/proof.ts";
 import { isBlocked } from "../users/blocked-accounts.ts";
 import "../errors.ts";
 
@@ -16,12 +23,15 @@ export type LoginResult<User extends object = RegisteredUser> = CompleteLogin<Us
 export class CompleteLogin<User extends object = RegisteredUser> {
   readonly status = "complete" as const;
   readonly user: User;
+  /** @internal The name of the guard whose steps have let it pass. */
+  readonly guard: string;
   /** So that no other object of the same shape is accepted. */
   declare protected readonly judged: true;
   readonly #proved: readonly LoginMethod[];
 
-  private constructor(user: User, proved: readonly LoginMethod[]) {
+  private constructor(user: User, guard: string, proved: readonly LoginMethod[]) {
     this.user = user;
+    this.guard = guard;
     this.#proved = proved;
   }
 
@@ -38,9 +48,10 @@ export class CompleteLogin<User extends object = RegisteredUser> {
   ): Promise<CompleteLogin<User> | HeldLogin> {
     // Before the application's own steps, and whatever they are called.
     if (isBlocked(login.user)) return { outcome: BLOCKED, passed: [] };
-    const passed = new Set(before);
+    const passed = [...before];
     for (const step of steps) {
-      if (passed.has(step.name) || !(await isAsked(step, login.user, proof))) continue;
+      const isPassed = passed.some(({ name }) => name === step.name);
+      if (isPassed || !(await isAsked(step, login.user, proof))) continue;
       let isProved = false;
       const proved = methodsOf(proof, steps, passed);
       const outcome = await step.check({
@@ -48,16 +59,16 @@ export class CompleteLogin<User extends object = RegisteredUser> {
         user: login.user as RegisteredUser,
         by: proof?.by ?? null,
         amr: amrOf(proved),
-        passed: [...passed],
+        passed: passed.map(({ name }) => name),
         prove: async (verify) => {
           isProved = await prove(step.name, verify);
           return isProved;
         },
       });
-      if (outcome !== "passed") return { outcome: unfinished(step, outcome), passed: [...passed] };
-      if (isProved) passed.add(step.name);
+      if (outcome !== "passed") return { outcome: unfinished(step, outcome), passed };
+      if (isProved) passed.push({ name: step.name, at: now() });
     }
-    return new CompleteLogin(login.user, methodsOf(proof, steps, passed));
+    return new CompleteLogin(login.user, login.guard, methodsOf(proof, steps, passed));
   }
 }
 
@@ -67,14 +78,14 @@ export type AskedStep = LoginStep & { readonly proof?: Proof };
 /** A login before its steps are asked. */
 interface LoginToJudge<User extends object> extends Omit<LoginInProgress<User>, "by" | "amr" | "passed" | "prove"> {
   /** What it began with; default: nothing was proved. */
-  readonly proof?: FirstProof | null;
-  /** The names of the steps that were passed by their own proof. */
-  readonly passed?: readonly string[];
+  readonly proof?: GivenProof | null;
+  /** The steps that were passed by their own proof. */
+  readonly passed?: readonly PassedStep[];
 }
 
 /** A proof's own step is for users who have it, and have not begun with it. */
-function isAsked({ proof }: AskedStep, user: object, first: FirstProof | null): MaybePromise<boolean> {
-  return proof === undefined || (first?.by !== proof.name && proof.has(user as RegisteredUser));
+function isAsked({ proof }: AskedStep, user: object, first: GivenProof | null): MaybePromise<boolean> {
+  return proof === undefined || (first?.by !== proof.name && hasProof(proof, user));
 }
 
 /** A login that waits for a step. */
@@ -123,7 +134,7 @@ export const NO_PASSWORD_YET: UnfinishedLogin = Object.freeze({
 /** A login that a step keeps from taking effect, and the steps that were passed by a proof so far. */
 export interface HeldLogin {
   readonly outcome: UnfinishedLogin;
-  readonly passed: readonly string[];
+  readonly passed: readonly PassedStep[];
 }
 
 /** @throws `E_INVALID_LOGIN_STEP` if a step returned no outcome */

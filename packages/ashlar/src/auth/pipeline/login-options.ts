@@ -1,5 +1,5 @@
 import type { RegisteredUser } from "../../support/index.ts";
-import type { FirstProof } from "../proofs/login-methods.ts";
+import type { GivenProof } from "../proofs/login-methods.ts";
 
 /** Options of a login. */
 export interface LoginOptions {
@@ -34,7 +34,7 @@ export interface FailedProof<User extends object = RegisteredUser> {
 
 /** Options of a login, with what it began with; `null`: nothing was proved. */
 export interface ProvedOptions extends LoginOptions {
-  readonly proof: FirstProof | null;
+  readonly proof: GivenProof | null;
 }
 
 export const NOTHING_PROVED: ProvedOptions = Object.freeze({ proof: null });

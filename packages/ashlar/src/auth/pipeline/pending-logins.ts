@@ -6,9 +6,10 @@ import { staleProof } from "../access/access-epoch.ts";
 import type { LoginProof } from "../access/login-proof.ts";
 import { type LoginStore, PENDING_EPOCH } from "../logins/login-store.ts";
 import { makeLoginToken } from "../logins/login-token.ts";
+import type { PassedStep } from "../proofs/login-methods.ts";
 import type { LoginPurpose } from "../proofs/login-step.ts";
 import type { LoginResult } from "./complete-login.ts";
-import type { ProvedOptions } from "./login-options.ts";
+import { type ProvedOptions, unproved } from "./login-options.ts";
 
 const PENDING_LOGIN = new KeyPurpose("pending-login");
 const MAX_AGE_SECONDS = 10 * 60;
@@ -21,8 +22,8 @@ export interface WaitingLogin {
   /** The name of the step that it waits for, and its page. */
   readonly step: string;
   readonly page: string | null;
-  /** The names of the steps that were passed by their own proof. */
-  readonly passed: readonly string[];
+  /** The steps that were passed by their own proof. */
+  readonly passed: readonly PassedStep[];
   readonly options: ProvedOptions;
 }
 
@@ -34,6 +35,19 @@ export interface PendingClaim extends WaitingLogin {
   readonly token: string;
   /** When it ends, in milliseconds since 1970. */
   readonly expiresAt: number;
+}
+
+/** What the session has of a version before: nothing of what was proved, and steps without their times. */
+interface FormerClaim extends Omit<PendingClaim, "passed" | "options"> {
+  readonly passed: readonly string[];
+  readonly options: Partial<ProvedOptions>;
+}
+
+/** Security: a claim of a version before may be of a login that nothing has proved, so it confirms nothing. */
+function present(claim: PendingClaim | FormerClaim): PendingClaim {
+  const { proof = null, ...options } = claim.options;
+  const passed = claim.passed.map((step) => (typeof step === "string" ? { name: step, at: now() } : step));
+  return { ...claim, passed, options: { ...unproved(options), proof } };
 }
 
 /**
@@ -129,8 +143,8 @@ export class PendingLogins {
     const sealed = context.session.get(keyOf(guard));
     const opened = typeof sealed === "string" ? this.#seals.open(guard, sealed, MAX_AGE_SECONDS) : null;
     if (opened === null) return null;
-    const claim = JSON.parse(opened) as PendingClaim;
-    return now() < claim.expiresAt ? claim : null;
+    const claim = JSON.parse(opened) as PendingClaim | FormerClaim;
+    return now() < claim.expiresAt ? present(claim) : null;
   }
 
   /** Reports whether a login has been neither completed nor ended. */

@@ -1,5 +1,3 @@
-import { currentDate } from "../../support/index.ts";
-
 /** A proof by which a user has proved who they are, and when. */
 export interface LoginMethod {
   /** The name of the proof, or of the step that was passed by its own proof: `password`, `passkey`, `totp`. */
@@ -9,32 +7,48 @@ export interface LoginMethod {
   readonly amr: readonly string[];
 }
 
-/** What a login began with: the name of a proof, and what it satisfies. */
-export type FirstProof = Pick<LoginMethod, "by" | "amr">;
-
-/** What a step adds to a login that has passed it by its own proof. */
-interface PassedStep {
-  readonly name: string;
-  readonly amr?: readonly string[];
+/** What a login began with, and when, in milliseconds since 1970: as a session can hold it. */
+export interface GivenProof {
+  readonly by: string;
+  readonly amr: readonly string[];
+  readonly at: number;
 }
 
-/** What proofs satisfy together: `mfa` too, if there were several factors (RFC 8176 §2). */
-export function amrOf(methods: readonly FirstProof[]): readonly string[] {
-  const factors = methods.filter(({ amr }) => amr.length > 0);
-  const all = new Set(factors.flatMap(({ amr }) => amr));
-  if (new Set(factors.map(({ by }) => by)).size > 1) all.add("mfa");
+/** A step that a login has passed by the step's own proof, and when, in milliseconds since 1970. */
+export interface PassedStep {
+  readonly name: string;
+  readonly at: number;
+}
+
+/**
+ * The factor that a method of RFC 8176 verifies: something that the user knows, has, or is. The others say nothing of a factor:
+ * that someone is present, or that another site has asked.
+ */
+const FACTORS: Readonly<Record<string, "knowledge" | "possession" | "inherence">> = {
+  ...{ kba: "knowledge", pin: "knowledge", pwd: "knowledge" },
+  ...{ hwk: "possession", otp: "possession", pop: "possession", sc: "possession", sms: "possession" },
+  ...{ swk: "possession", tel: "possession" },
+  ...{ face: "inherence", fpt: "inherence", iris: "inherence", retina: "inherence", vbm: "inherence" },
+};
+
+/** What proofs satisfy together: `mfa` too, if they verify different factors (RFC 8176 §2). */
+export function amrOf(methods: readonly Pick<LoginMethod, "amr">[]): readonly string[] {
+  const all = new Set(methods.flatMap(({ amr }) => amr));
+  const factors = new Set([...all].flatMap((one) => (Object.hasOwn(FACTORS, one) ? [FACTORS[one]] : [])));
+  if (factors.size > 1) all.add("mfa");
   return [...all];
 }
 
-/** What a login has been proved by, now: what it began with, and the steps that it has passed by their own proof. */
+/** What a login has been proved by: what it began with, and the steps that it has passed by their own proof. */
 export function methodsOf(
-  proof: FirstProof | null,
-  steps: readonly PassedStep[],
-  passed: ReadonlySet<string>,
+  proof: GivenProof | null,
+  steps: readonly { readonly name: string; readonly amr?: readonly string[] }[],
+  passed: readonly PassedStep[],
 ): readonly LoginMethod[] {
-  const at = currentDate();
-  const later = steps.filter(({ name }) => passed.has(name)).map(({ name, amr = [] }) => ({ by: name, amr, at }));
-  return proof === null ? later : [{ by: proof.by, amr: proof.amr, at }, ...later];
+  const later = passed.map(({ name, at }) => {
+    return { by: name, amr: steps.find((step) => step.name === name)?.amr ?? [], at: new Date(at) };
+  });
+  return proof === null ? later : [{ ...proof, at: new Date(proof.at) }, ...later];
 }
 
 /** What a login has been proved by once more was proved, each by its latest time. */

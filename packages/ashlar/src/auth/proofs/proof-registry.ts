@@ -5,7 +5,7 @@ import type { Authenticatable } from "../users/authenticatable.ts";
 import { userDataOf } from "../users/user-data.ts";
 import type { LoginStep } from "./login-step.ts";
 import { passwordProof } from "./password-proof.ts";
-import type { Proof } from "./proof.ts";
+import { hasProof, isProofFor, type Proof } from "./proof.ts";
 
 declare module "../../kernel/container.ts" {
   interface FrameworkServices {
@@ -56,10 +56,22 @@ export class ProofRegistry {
     throw new ConfigurationError("A login", `no proof is named "${name}".`, remedy.trim());
   }
 
+  /**
+   * The proof that a login begins with, or a confirmation.
+   *
+   * @throws `E_INVALID_CONFIGURATION` as {@link of}, or if it is only a further step
+   */
+  starting(name: string): Proof {
+    const proof = this.of(name);
+    if (proof.startsLogins === true) return proof;
+    const problem = `the proof "${name}" can't begin a login, and confirms nothing: it is only a further step.`;
+    throw new ConfigurationError("A login", problem, "If it is enough alone, declare it with startsLogins: true.");
+  }
+
   /** The proofs that a user has. */
   async ownedBy(user: Authenticatable): Promise<readonly Proof[]> {
     const own: Proof[] = [];
-    for (const proof of this.all) if (await proof.has(user as never)) own.push(proof);
+    for (const proof of this.all) if (await hasProof(proof, user)) own.push(proof);
     return own;
   }
 }
@@ -98,6 +110,8 @@ export function declareProof<User extends object>(
   proofsOf(container).add(proof as unknown as Proof, place);
   if (data !== undefined) userDataOf(container).add({ name, ...data }, place);
   if (proof.endAccess !== undefined) {
-    endedAccessOf(container).add({ name, isBoundToEpoch: false, end: (user) => proof.endAccess!(user) });
+    const own = proof as unknown as Proof;
+    const end = (user: Authenticatable) => (isProofFor(own, user) ? own.endAccess!(user) : undefined);
+    endedAccessOf(container).add({ name, isBoundToEpoch: false, end });
   }
 }

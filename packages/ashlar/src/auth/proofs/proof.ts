@@ -2,6 +2,7 @@ import type { MessageKey } from "../../messages/index.ts";
 import type { MaybePromise, RegisteredUser } from "../../support/index.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
 import type { UserDataSource } from "../users/user-data.ts";
+import { isUserClassOf } from "../users/users-of.ts";
 import type { LoginStep } from "./login-step.ts";
 
 /** The name of the proof by a password. */
@@ -34,7 +35,7 @@ export interface Proof<User extends object = RegisteredUser> {
   readonly startsLogins?: boolean;
   /**
    * The page on which users prove it again while they are logged in, as a page name for `auth.route`; it calls
-   * `auth.webGuard.confirm({ by })`. Leave it out if the proof can't be asked for again.
+   * `auth.webGuard.confirm({ by })`. Leave it out if the proof can't be asked for again, or can't start logins.
    */
   readonly page?: string;
   /** The key of the sentence that a link to that page says: `passkeys.confirm`; without it, no page links there. */
@@ -44,6 +45,11 @@ export interface Proof<User extends object = RegisteredUser> {
    * is asked after those of `GUARDS.steps`.
    */
   readonly step?: Pick<LoginStep<User>, "page" | "check">;
+  /**
+   * The class of the users who can have it, as in `GUARDS`; default: the users of every guard. Name it if guards have users in
+   * different tables: the same key is another user there.
+   */
+  readonly users?: object;
   /** Reports whether a user has it. */
   has(user: User): MaybePromise<boolean>;
   /**
@@ -54,4 +60,14 @@ export interface Proof<User extends object = RegisteredUser> {
   endAccess?(user: Authenticatable): MaybePromise<void>;
   /** What it stores about users: part of exports, and deleted with the account; see `declareUserData`. */
   readonly data?: Pick<UserDataSource, "export" | "erase">;
+}
+
+/** Reports whether users of a class can have a proof. */
+export function isProofFor({ users }: Proof, user: object): boolean {
+  return users === undefined || isUserClassOf(user.constructor, users);
+}
+
+/** Reports whether a user has a proof. */
+export function hasProof(proof: Proof, user: object): MaybePromise<boolean> {
+  return isProofFor(proof, user) && proof.has(user as RegisteredUser);
 }

@@ -21,7 +21,7 @@ import { hasPassword } from "../passwords/verify-credentials.ts";
 import type { CompleteLogin } from "../pipeline/complete-login.ts";
 import type { EntryOptions, LoginOptions, ProvedOptions } from "../pipeline/login-options.ts";
 import { isConfirmedOtherwise } from "../proofs/confirmation.ts";
-import { type FirstProof, type LoginMethod, withMethods } from "../proofs/login-methods.ts";
+import { type GivenProof, type LoginMethod, withMethods } from "../proofs/login-methods.ts";
 import { PASSWORD } from "../proofs/proof.ts";
 import type { Authenticatable, AuthenticatableClass } from "../users/authenticatable.ts";
 import { deviceOf, dueUse, isRemembered } from "./login-use.ts";
@@ -168,7 +168,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
       tokenHash: digest(token),
       accessEpoch: proof.accessEpoch,
       ...deviceOf(this.context.request),
-      authenticatedAt: first === null ? null : at,
+      authenticatedAt: first === null ? null : new Date(first.at),
       methods,
       lastUsedAt: at,
       expiresAt: new Date(at.getTime() + (remember ? settings.rememberMs : settings.idleMs)),
@@ -295,7 +295,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
    */
   async confirm({ by, amr }: Required<Pick<EntryOptions, "by">> & Pick<EntryOptions, "amr">): Promise<boolean> {
     const { auth } = this.context;
-    const proof = { by, amr: amr ?? auth.proofs.of(by).amr };
+    const proof = this.givenProof(by, amr);
     auth.beginConfirmation(this.name);
     if ((await this.user()) === null) return false;
     return this.#confirm(proof, (login, confirmed) => this.#renew(login, confirmed));
@@ -308,8 +308,8 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   async confirmForChange(password: unknown): Promise<boolean> {
     this.context.auth.beginConfirmation(this.name);
     if (!(await this.#provePassword(password))) return false;
-    return this.#confirm({ by: PASSWORD, amr: this.context.auth.proofs.of(PASSWORD).amr }, (login, { methods }) => {
-      this.#proved = { authenticatedAt: currentDate(), methods: withMethods(login.methods, methods) };
+    return this.#confirm(this.givenProof(PASSWORD, undefined), (login, { methods }) => {
+      this.#proved = { authenticatedAt: currentDate(), methods: withMethods(login.methods ?? [], methods) };
       return true;
     });
   }
@@ -360,7 +360,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   }
 
   async #confirm(
-    proof: FirstProof,
+    proof: GivenProof | null,
     takeEffect: (login: CurrentLogin, confirmed: CompleteLogin<User>) => MaybePromise<boolean>,
   ): Promise<boolean> {
     const login = this.#login;
@@ -385,7 +385,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   async #renew(login: CurrentLogin, confirmed: CompleteLogin<User>): Promise<boolean> {
     const { successors, store } = this.#dependencies;
     const user = confirmed.user as unknown as Authenticatable;
-    const methods = withMethods(login.methods, confirmed.methods);
+    const methods = withMethods(login.methods ?? [], confirmed.methods);
     let former = this.#token!;
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const [token, proved] = [successors.of(former), { authenticatedAt: currentDate(), methods }];
@@ -464,7 +464,13 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   async provesAgain(password: unknown): Promise<boolean> {
     const user = (await this.user()) as Authenticatable | null;
     if (user !== null && !hasPassword(user)) {
-      if (await isConfirmedOtherwise(this.context, user, this.#login?.authenticatedAt ?? null)) return true;
+      const login = this.#login;
+      if (await isConfirmedOtherwise(this.context, user, login?.authenticatedAt ?? null)) {
+        const [first] = login?.methods ?? [];
+        this.context.auth.beginConfirmation(this.name);
+        // The steps judge it as they would a password.
+        return this.#confirm(first === undefined ? null : { ...first, at: first.at.getTime() }, () => true);
+      }
     }
     return this.#provePassword(password);
   }

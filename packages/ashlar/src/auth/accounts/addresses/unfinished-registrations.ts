@@ -1,8 +1,8 @@
-import { currentDate } from "../../../support/index.ts";
 import { endAccessOnProof } from "../../models/end-access.ts";
 import { NO_PASSWORD, storedHash } from "../../passwords/stored-hash.ts";
 import type { AccountUser, NewAccount } from "../../users/account-store.ts";
 import type { AccountAccess } from "../access/account-access.ts";
+import type { UserDeletion } from "../access/user-deletion.ts";
 import type { AccountPages } from "../links/account-pages.ts";
 import type { AccountMails } from "../mails/account-mails.ts";
 import type { ResetTokens } from "../passwords/reset-tokens.ts";
@@ -19,6 +19,7 @@ export interface UnfinishedRegistrationsDependencies {
   readonly mails: AccountMails;
   readonly tokens: ResetTokens;
   readonly access: AccountAccess;
+  readonly deletion: UserDeletion;
   /** Whether users can log in only once their address is verified. */
   readonly preventEnumeration: boolean;
   /** How long the link to choose a password can be used, in minutes; `null`: it never expires. */
@@ -78,17 +79,19 @@ export class UnfinishedRegistrations {
   }
 
   /**
-   * Gives an unfinished account to the owner of its address, who has proved that it is theirs: with the values of this
-   * registration, without the password and the links of before, which may be a stranger's. Call it in a transaction.
+   * Deletes an unfinished account, whose address someone has just proved to be theirs, with everything that is stored about it:
+   * its values may be a stranger's. Call it in a transaction.
    *
-   * @returns the changed user; `null` if the account has changed since it was read
+   * @returns whether it is done; `false` if the account was verified or changed since it was read
    */
-  async claim(guard: string, user: AccountUser, attributes: NewAccount["attributes"]): Promise<AccountUser | null> {
-    const store = this.#dependencies.users.of(guard);
-    const changes = { attributes, passwordHash: null, verifiedAt: currentDate() };
-    const changed = await endAccessOnProof(store, user, changes, { email: user.email!, verifiedAt: null });
-    if (changed !== null) await this.#dependencies.access.end(changed);
-    return changed;
+  async discard(guard: string, user: AccountUser): Promise<boolean> {
+    const { users, access, deletion } = this.#dependencies;
+    // One conditional change decides between this and a verification in progress.
+    const conditions = { email: user.email!, verifiedAt: null };
+    const changed = await endAccessOnProof(users.of(guard), user, { passwordHash: NO_PASSWORD }, conditions);
+    if (changed === null) return false;
+    await access.end(changed);
+    return deletion.ofGuard(guard, changed);
   }
 
   /**

@@ -132,27 +132,41 @@ export class Registration {
     const { email, attributes, errors } = readAttributes(users.of(guard), address, rest);
     refuse(errors);
     const account = { email: email!, passwordHash: null, accessEpoch: makeAccessEpoch(), attributes };
-    const { user, taken } = await this.#store(guard, account, async (made) => {
-      await this.#verified(guard, made);
-      announce(context, "auth.registered", guard, { user: made });
-      await belonging(made as RegisteredUser);
-    });
-    if (user !== null) return user;
-    if (taken !== EMAIL) throw new ValidationError({ [taken]: [message("auth.value.taken")] });
+    const created = await this.#storeProved(context, account, belonging);
+    if (created !== null) return created;
     // Nobody could ever log in to it, and the address is the caller's.
     const owner = await users.of(guard).findByEmail(account.email);
     if (owner === null || !unfinished.has(guard, owner)) return null;
     return users.transaction(guard, async () => {
-      const claimed = await unfinished.claim(guard, owner, attributes);
-      if (claimed !== null) await belonging(claimed as RegisteredUser);
-      return claimed;
+      if (!(await unfinished.discard(guard, owner))) return null;
+      return this.#storeProved(context, account, belonging);
     });
   }
 
-  /** Marks the address of a new account as verified, if its users verify addresses. */
-  async #verified(guard: string, user: AccountUser): Promise<void> {
-    if (!isVerifiable(user)) return;
-    await this.#dependencies.users.of(guard).update(user, { verifiedAt: currentDate() }, {});
+  /**
+   * Stores an account whose address is proved, and marks it as verified, if its users verify addresses.
+   *
+   * @returns the user; `null` if another account has the address
+   * @throws `E_INVALID_INPUT` if another value is taken
+   */
+  async #storeProved(
+    context: HttpContext,
+    account: NewAccount,
+    belonging: RegistrationWork,
+  ): Promise<AccountUser | null> {
+    const guard = context.auth.guardName;
+    let user: AccountUser | null = null;
+    const { taken } = await this.#store(guard, account, async (made) => {
+      // A store returns a new object.
+      user = isVerifiable(made)
+        ? await this.#dependencies.users.of(guard).update(made, { verifiedAt: currentDate() }, {})
+        : made;
+      if (user === null) throw new Error("An account that was just stored is gone.");
+      announce(context, "auth.registered", guard, { user });
+      await belonging(user as RegisteredUser);
+    });
+    if (taken !== null && taken !== EMAIL) throw new ValidationError({ [taken]: [message("auth.value.taken")] });
+    return user;
   }
 
   /**

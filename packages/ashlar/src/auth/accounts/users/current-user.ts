@@ -1,5 +1,5 @@
 import type { HttpContext } from "../../../http/index.ts";
-import { AshlarError, type MaybePromise, type RegisteredUser, ValidationError } from "../../../support/index.ts";
+import { AshlarError, type MaybePromise, now, type RegisteredUser, ValidationError } from "../../../support/index.ts";
 import type { Guard } from "../../guards/guard.ts";
 import { LoginGuard } from "../../guards/login-guard.ts";
 import { provesOwnPassword } from "../../guards/own-password.ts";
@@ -7,7 +7,7 @@ import { message } from "../../messages.ts";
 import { hasPassword } from "../../passwords/verify-credentials.ts";
 import { CompleteLogin } from "../../pipeline/complete-login.ts";
 import { proveStep } from "../../pipeline/prove-step.ts";
-import type { FirstProof } from "../../proofs/login-methods.ts";
+import type { GivenProof } from "../../proofs/login-methods.ts";
 import { PASSWORD } from "../../proofs/proof.ts";
 import type { AccountUser } from "../../users/account-store.ts";
 import { WebGuard } from "../../web/web-guard.ts";
@@ -58,7 +58,7 @@ async function provesPassword(context: HttpContext, password: unknown, isChanged
   auth.beginConfirmation(guard.name);
   const user = (await requireUser(context)) as unknown as RegisteredUser;
   if (!(await provesOwnPassword(context, guard.name, user as unknown as AccountUser, password))) return false;
-  const proof = { by: PASSWORD, amr: auth.proofs.of(PASSWORD).amr };
+  const proof = { by: PASSWORD, amr: auth.proofs.of(PASSWORD).amr, at: now() };
   return guard instanceof LoginGuard ? guard.admitConfirmed(user, { proof }) : passesSteps(context, guard, user, proof);
 }
 
@@ -67,7 +67,7 @@ async function passesSteps(
   context: HttpContext,
   { name: guard }: Guard,
   user: RegisteredUser,
-  proof: FirstProof,
+  proof: GivenProof,
 ): Promise<boolean> {
   const { auth } = context;
   const prove = (step: string, verify: () => MaybePromise<boolean>) => proveStep(context, guard, user, step, verify);

@@ -72,14 +72,14 @@ export class LoginTable extends CredentialTable<LoginColumns, HiddenColumns> {
       last_used_at: login.lastUsedAt,
       created_at: login.createdAt,
       expires_at: login.expiresAt,
-      ...(this.hasMethods && { methods: methodsColumn(login.methods) }),
+      ...(this.hasMethods && { methods: methodsColumn(login.methods ?? []) }),
     };
   }
 
   /** The columns that a renewal changes. */
   changesOf({ tokenHash, authenticatedAt, methods }: LoginRenewal): RenewedColumns {
     const changes = { token_hash: tokenHash, authenticated_at: authenticatedAt };
-    return this.hasMethods && methods !== undefined ? { ...changes, methods: methodsColumn(methods) } : changes;
+    return this.hasMethods && methods !== undefined ? { ...changes, methods: methodsColumn(methods ?? []) } : changes;
   }
 }
 
