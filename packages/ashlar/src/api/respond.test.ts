@@ -17,7 +17,7 @@ class BadgeProvider extends Provider {
   }
 }
 const code: LoginStep = { name: "code", amr: ["otp"], check: () => "pending" };
-test("S140 Api.respond gives no token for a login that another guard admitted with fewer steps", async () => {
+test("S206 Api.respond gives no token for a login that another guard admitted with fewer steps", async () => {
   const User = class User extends FullUser {};
   const accounts = await testAccounts({
     User,

@@ -80,7 +80,7 @@ test("S81 a line says whose account it is, which guard, from where, and in which
   const common = { guard: "web", address: "203.0.113.7", requestId: expect.stringMatching(/^[\da-f-]{36}$/) };
   const [login, refusal, ...others] = lines().filter(({ event }) => event !== "auth.new_device");
   expect(others).toEqual([]);
-  expect(login).toEqual({ ...common, event: "auth.login", userId: id });
+  expect(login).toEqual({ ...common, event: "auth.login", userId: id, by: "password" });
   expect(refusal).toEqual({ ...common, event: "api.token_refused", guard: "jwt", reason: "malformed" });
 });
 

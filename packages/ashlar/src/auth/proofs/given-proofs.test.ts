@@ -126,7 +126,7 @@ test("S206 a login that waited during an upgrade, and that nothing has proved, i
 });
 
 describe("the times of proofs", () => {
-  test("S141 a step that a confirmation doesn't ask again isn't recorded as proved now", async () => {
+  test("S206 a step that a confirmation doesn't ask again isn't recorded as proved now", async () => {
     setClock(() => 1_900_000_000_000);
     const accounts = await testAccounts({
       providers: [OtpProvider],
@@ -149,7 +149,7 @@ describe("the times of proofs", () => {
     const after = Object.fromEntries((await visitor.get("/how")).body as never);
     expect(after.otp).toBe(before.otp);
   });
-  test("S141 a password proved before a step isn't recorded as proved when the step was passed", async () => {
+  test("S206 a password proved before a step isn't recorded as proved when the step was passed", async () => {
     setClock(() => 1_900_000_000_000);
     const accounts = await testAccounts({
       providers: [OtpProvider],
@@ -175,7 +175,7 @@ describe("the times of proofs", () => {
 });
 
 describe("what begins a login", () => {
-  test("S143 two proofs of one factor aren't two factors", () => {
+  test("S206 two proofs of one factor aren't two factors", () => {
     expect(amrOf([{ amr: ["otp"] }, { amr: ["otp"] }])).toEqual(["otp"]);
     expect(amrOf([{ amr: ["fed"] }, { amr: ["otp", "user"] }])).toEqual(["fed", "otp", "user"]);
     expect(amrOf([{ amr: ["pwd"] }, { amr: ["otp"] }])).toEqual(["pwd", "otp", "mfa"]);

@@ -14,7 +14,7 @@ const JSON_ANSWER = { accept: "application/json" };
 const NEW = "staple battery horse correct";
 afterEach(() => setClock(null));
 
-test("S143 a mailed link and a mailed code don't let the documented step for a second factor pass", async () => {
+test("S206 a mailed link and a mailed code don't let the documented step for a second factor pass", async () => {
   class LinkProvider extends Provider {
     override register(): void {
       declareProof(this.application, { name: "link", amr: ["otp"], startsLogins: true, has: () => true });
