@@ -47,6 +47,8 @@ export interface LoginEntry {
   readonly lastUsedAt: string;
   readonly createdAt: string;
   /** Whether it is the one that asks. */
+  /** The names of the proofs that the user has given in it: `["password"]`. */
+  readonly by: readonly string[];
   readonly isCurrent: boolean;
 }
 

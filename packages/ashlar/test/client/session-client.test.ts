@@ -168,6 +168,7 @@ describe("accounts", () => {
       userAgent: expect.any(String),
       lastUsedAt: expect.stringMatching(/^\d{4}-.*Z$/),
       createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
+      by: ["password"],
       isCurrent: expect.any(Boolean),
     });
     const foreign = logins.find(({ isCurrent }) => !isCurrent)!.id;
