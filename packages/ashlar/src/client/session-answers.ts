@@ -46,9 +46,9 @@ export interface LoginEntry {
   readonly userAgent: string | null;
   readonly lastUsedAt: string;
   readonly createdAt: string;
-  /** Whether it is the one that asks. */
   /** The names of the proofs that the user has given in it: `["password"]`. */
   readonly by: readonly string[];
+  /** Whether it is the one that asks. */
   readonly isCurrent: boolean;
 }
 
