@@ -2,6 +2,7 @@ import type { HttpContext } from "../../http/index.ts";
 import { AshlarError, now } from "../../support/index.ts";
 import { message } from "../messages.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
+import type { LoginMethod } from "./login-methods.ts";
 import { PASSWORD, type Proof } from "./proof.ts";
 import "../errors.ts";
 
@@ -41,18 +42,33 @@ export async function confirmationRequired(
 /**
  * Decides for a form that asks for the password, and a user who has none: any other proof in the last ten minutes counts.
  *
- * @param confirmedAt when the user last proved who they are in this login
+ * @param login when the user last proved who they are in it, and by what; `null` without one
  * @returns whether it counts; `false` if the user has nothing to prove it with
  * @throws a {@link ConfirmationRequiredError} if the user has another proof, and has to give it first
  */
 export async function isConfirmedOtherwise(
   context: HttpContext,
   user: Authenticatable,
-  confirmedAt: Date | null,
+  login: ConfirmableLogin | null,
 ): Promise<boolean> {
-  const age = confirmedAt === null ? Number.NaN : now() - confirmedAt.getTime();
-  if (age >= 0 && age < RECENT_MS) return true;
+  if (login !== null && isRecent(login.authenticatedAt) && isByOther(login.methods ?? [])) return true;
   const required = await confirmationRequired(context, user);
   if (required.methods.length > 0) throw required;
   return false;
+}
+
+/** What is known of a login's proofs. */
+interface ConfirmableLogin {
+  readonly authenticatedAt: Date | null;
+  readonly methods?: readonly LoginMethod[] | undefined;
+}
+
+/** A password that was proved before it was taken away is none. A store that keeps no methods doesn't tell. */
+function isByOther(methods: readonly LoginMethod[]): boolean {
+  return methods.length === 0 || methods.some(({ by, at }) => by !== PASSWORD && isRecent(at));
+}
+
+function isRecent(time: Date | null): boolean {
+  const age = time === null ? Number.NaN : now() - time.getTime();
+  return age >= 0 && age < RECENT_MS;
 }

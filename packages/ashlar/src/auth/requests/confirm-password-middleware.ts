@@ -6,7 +6,6 @@ import { confirmationRequired } from "../proofs/confirmation.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
 import { refuseGuest } from "./refuse-guest.ts";
 import { keepRefusedForm } from "./remember-intended.ts";
-import "../errors.ts";
 
 const DEFAULT_MINUTES = "180";
 const MS_PER_MINUTE = 60_000;

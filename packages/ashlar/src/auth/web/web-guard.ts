@@ -465,7 +465,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     const user = (await this.user()) as Authenticatable | null;
     if (user !== null && !hasPassword(user)) {
       const login = this.#login;
-      if (await isConfirmedOtherwise(this.context, user, login?.authenticatedAt ?? null)) {
+      if (await isConfirmedOtherwise(this.context, user, login)) {
         const [first] = login?.methods ?? [];
         this.context.auth.beginConfirmation(this.name);
         // The steps judge it as they would a password.
