@@ -41,7 +41,7 @@ await onEachDatabase("the guard web", (engine) => {
           token_hash: digest(token),
           ip: "203.0.113.7",
           user_agent: "Mozilla/5.0",
-          authenticated_at: rows[0]?.created_at,
+          authenticated_at: expect.anything(),
           methods: expect.stringMatching(/^\[\["password",\d{13},\["pwd"\]\]\]$/),
           last_used_at: rows[0]?.created_at,
           expires_at: expect.anything(),
@@ -49,6 +49,8 @@ await onEachDatabase("the guard web", (engine) => {
         },
       ]);
       expect(JSON.stringify(rows)).not.toContain(token);
+      // When the password was proved, just before.
+      expect(time(rows[0]?.created_at) - time(rows[0]?.authenticated_at)).toBeGreaterThanOrEqual(0);
       expect(time(rows[0]?.created_at) - start).toBeLessThan(10_000);
       expect(time(rows[0]?.expires_at) - time(rows[0]?.created_at)).toBe(120 * MINUTE);
       expect(setCookies.filter((one) => one.startsWith("token="))).toEqual([
