@@ -14,7 +14,7 @@ import {
 } from "../pipeline/login-options.ts";
 import type { PendingClaim, PendingLogin } from "../pipeline/pending-logins.ts";
 import { proveStep } from "../pipeline/prove-step.ts";
-import type { GivenProof, PassedStep } from "../proofs/login-methods.ts";
+import type { PassedStep } from "../proofs/login-methods.ts";
 import type { LoginPurpose } from "../proofs/login-step.ts";
 import { PASSWORD } from "../proofs/proof.ts";
 import type { Authenticatable, UserId } from "../users/authenticatable.ts";
@@ -368,13 +368,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
 
   #proved({ by, amr, ...options }: EntryOptions): ProvedOptions {
     const own = unproved(options);
-    return by === undefined ? own : { ...own, proof: this.givenProof(by, amr) };
-  }
-
-  /** @internal A proof that was given now. @throws `E_INVALID_CONFIGURATION` if it isn't declared, or starts no logins */
-  protected givenProof(by: string, amr: readonly string[] | undefined): GivenProof {
-    const proof = this.context.auth.proofs.starting(by);
-    return { by, amr: amr ?? proof.amr, at: now() };
+    return by === undefined ? own : { ...own, proof: this.context.auth.proofs.given(by, amr) };
   }
 }
 

@@ -1,8 +1,9 @@
 import type { Container } from "../../kernel/index.ts";
-import { ConfigurationError, SourceLocation, suggestion } from "../../support/index.ts";
+import { ConfigurationError, now, SourceLocation, suggestion } from "../../support/index.ts";
 import { endedAccessOf } from "../access/ended-access.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
 import { userDataOf } from "../users/user-data.ts";
+import type { GivenProof } from "./login-methods.ts";
 import type { LoginStep } from "./login-step.ts";
 import { passwordProof } from "./password-proof.ts";
 import { hasProof, isProofFor, type Proof } from "./proof.ts";
@@ -66,6 +67,17 @@ export class ProofRegistry {
     if (proof.startsLogins === true) return proof;
     const problem = `the proof "${name}" can't begin a login, and confirms nothing: it is only a further step.`;
     throw new ConfigurationError("A login", problem, "If it is enough alone, declare it with startsLogins: true.");
+  }
+
+  /**
+   * A proof that was given now, and begins a login or a confirmation.
+   *
+   * @param amr what it satisfied this time; default: what the proof declares
+   * @throws `E_INVALID_CONFIGURATION` as {@link starting}
+   */
+  given(by: string, amr?: readonly string[]): GivenProof {
+    const proof = this.starting(by);
+    return { by, amr: amr ?? proof.amr, at: now() };
   }
 
   /** The proofs that a user has. */

@@ -295,7 +295,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
    */
   async confirm({ by, amr }: Required<Pick<EntryOptions, "by">> & Pick<EntryOptions, "amr">): Promise<boolean> {
     const { auth } = this.context;
-    const proof = this.givenProof(by, amr);
+    const proof = auth.proofs.given(by, amr);
     auth.beginConfirmation(this.name);
     if ((await this.user()) === null) return false;
     return this.#confirm(proof, (login, confirmed) => this.#renew(login, confirmed));
@@ -308,7 +308,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   async confirmForChange(password: unknown): Promise<boolean> {
     this.context.auth.beginConfirmation(this.name);
     if (!(await this.#provePassword(password))) return false;
-    return this.#confirm(this.givenProof(PASSWORD, undefined), (login, { methods }) => {
+    return this.#confirm(this.context.auth.proofs.given(PASSWORD), (login, { methods }) => {
       this.#proved = { authenticatedAt: currentDate(), methods: withMethods(login.methods ?? [], methods) };
       return true;
     });

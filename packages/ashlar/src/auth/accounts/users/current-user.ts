@@ -1,5 +1,5 @@
 import type { HttpContext } from "../../../http/index.ts";
-import { AshlarError, type MaybePromise, now, type RegisteredUser, ValidationError } from "../../../support/index.ts";
+import { AshlarError, type MaybePromise, type RegisteredUser, ValidationError } from "../../../support/index.ts";
 import type { Guard } from "../../guards/guard.ts";
 import { LoginGuard } from "../../guards/login-guard.ts";
 import { provesOwnPassword } from "../../guards/own-password.ts";
@@ -58,7 +58,7 @@ async function provesPassword(context: HttpContext, password: unknown, isChanged
   auth.beginConfirmation(guard.name);
   const user = (await requireUser(context)) as unknown as RegisteredUser;
   if (!(await provesOwnPassword(context, guard.name, user as unknown as AccountUser, password))) return false;
-  const proof = { by: PASSWORD, amr: auth.proofs.of(PASSWORD).amr, at: now() };
+  const proof = auth.proofs.given(PASSWORD);
   return guard instanceof LoginGuard ? guard.admitConfirmed(user, { proof }) : passesSteps(context, guard, user, proof);
 }
 
