@@ -1,13 +1,13 @@
-// `npm run files-touched`: which of the framework's source files run for a login, a page and a request with a token, by
-// V8's coverage of a generated application. `--list` names the files.
+// `node scripts/numbers/requests.ts packages/ashlar`: which of the framework's source files run for a login, a page and a request
+// with a token, by V8's coverage of an application that is generated in the folder of the package. Prints JSON.
 import { mkdtemp, rm } from "node:fs/promises";
 import { Session } from "node:inspector/promises";
 import { registerHooks } from "node:module";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Application } from "../packages/ashlar/src/boot/index.ts";
+import type { Application } from "../../packages/ashlar/src/boot/index.ts";
 
-const packageFolder = join(import.meta.dirname, "../packages/ashlar");
+const packageFolder = resolve(process.argv[2]!);
 const source = pathToFileURL(join(packageFolder, "src/")).href;
 const EMAIL = "ada@example.com";
 const PASSWORD = "a password of hers";
@@ -24,8 +24,10 @@ registerHooks({
 
 const { createProject } = (await import(
   `${source}scaffold/index.ts`
-)) as typeof import("../packages/ashlar/src/scaffold/index.ts");
-const testing = (await import(`${source}testing/index.ts`)) as typeof import("../packages/ashlar/src/testing/index.ts");
+)) as typeof import("../../packages/ashlar/src/scaffold/index.ts");
+const testing = (await import(
+  `${source}testing/index.ts`
+)) as typeof import("../../packages/ashlar/src/testing/index.ts");
 const { createTestApplication, createTestClient } = testing;
 
 /** The source files in which a function ran while a request was answered. */
@@ -47,6 +49,12 @@ async function filesOf(
     .sort();
 }
 
+/** Fails unless the response is what the request is counted for: a refusal runs other files. */
+async function expectStatus(status: number, response: Promise<{ readonly status: number }>): Promise<void> {
+  const got = await response;
+  if (got.status !== status) throw new Error(`Expected ${status}, got ${got.status}.`);
+}
+
 // In the package, so that the generated files find it.
 const folder = await mkdtemp(join(packageFolder, ".generated-"));
 const inspector = new Session();
@@ -62,7 +70,7 @@ try {
   const logIn = async () => {
     const client = createTestClient(application);
     const page = await client.get("/login");
-    return { client, send: () => client.submit(page, { email: EMAIL, password: PASSWORD }) };
+    return { client, send: () => expectStatus(302, client.submit(page, { email: EMAIL, password: PASSWORD })) };
   };
   const api = createTestClient(application);
   const credentials = { username: EMAIL, password: PASSWORD };
@@ -71,7 +79,7 @@ try {
   await first.send();
   await first.client.get("/home");
   const { data: token } = (await api.post("/api/auth", credentials)).json as { data: string };
-  const withToken = () => api.get("/api/me", { headers: { authorization: `Bearer ${token}` } });
+  const withToken = () => expectStatus(200, api.get("/api/me", { headers: { authorization: `Bearer ${token}` } }));
   await withToken();
 
   inspector.connect();
@@ -80,14 +88,12 @@ try {
   const { client, send } = await logIn();
   const requests = {
     "POST /login": send,
-    "GET /home": () => client.get("/home"),
+    "GET /home": () => expectStatus(200, client.get("/home")),
     "GET /api/me": withToken,
   };
-  for (const [name, request] of Object.entries(requests)) {
-    const files = await filesOf(inspector, application, request);
-    console.log(`${name}: ${files.length} files`);
-    if (process.argv.includes("--list")) console.log(files.map((file) => `  ${file}\n`).join(""));
-  }
+  const files: Record<string, string[]> = {};
+  for (const [name, request] of Object.entries(requests)) files[name] = await filesOf(inspector, application, request);
+  console.log(JSON.stringify(files));
   await application.shutdown();
 } finally {
   inspector.disconnect();
