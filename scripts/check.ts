@@ -10,6 +10,7 @@ const steps: readonly (readonly [what: string, script: string])[] = [
   ["lint and format", "lint"],
   ["layers and cycles", "layers"],
   ["links in doc comments", "links"],
+  ["phrases that read as translated", "english"],
   ["unused exports, files and packages", "unused"],
   ["built packages", "packaging"],
   ["map of security properties", "security-map"],
