@@ -1,3 +1,32 @@
+export { Container, type Services } from "./container.ts";
+export { addContextProperty, type ContextPropertyOptions, createContextClass } from "./dispatch/context-class.ts";
+export { Dispatcher, type Probes, type StaticFiles } from "./dispatch/dispatcher.ts";
+export { ProxyList, throughProxies } from "./dispatch/forwarded-request.ts";
+export { AnsweredError } from "./dispatch/hosted-requests.ts";
+export { type FetchFunction, Mounts } from "./dispatch/mounts.ts";
+export { discard, prepare } from "./dispatch/prepared-response.ts";
+export { addRequestId } from "./dispatch/returned-id.ts";
+export { type BusyPages, busyPageFor, busyPages } from "./errors/busy-pages.ts";
+export { ErrorHandler, type ErrorListener, type ErrorPageRenderer, refusal } from "./errors/error-handler.ts";
+export { ISOLATION_HEADERS } from "./errors/error-pages.ts";
+export { AWAY_PAGE, declareErrorMessages, type PageSentences, TOO_LARGE_PAGE } from "./errors/messages.ts";
+export { type ErrorPageValues, type ErrorTemplates, SitePages } from "./errors/site-pages.ts";
+export { beforeSecret, LoggablePaths } from "./log/loggable-path.ts";
+export { ADDRESS_DETAILS, type AddressDetail, loggedAddress } from "./log/logged-address.ts";
+export { redact } from "./log/redaction.ts";
+export { RefusalLog } from "./log/refusal-log.ts";
+export { RepeatedFieldWarnings } from "./log/repeated-field-warnings.ts";
+export { RequestLog, userKey } from "./log/request-log.ts";
+export type { Logger } from "./logger.ts";
+export {
+  entryOf,
+  HttpKernel,
+  type KernelClass,
+  type MiddlewareEntry,
+  type RouteMiddleware,
+} from "./pipeline/http-kernel.ts";
+export { isEarly, MiddlewareInstances, type PipelineStep } from "./pipeline/pipeline.ts";
+export { buildRoutes } from "./pipeline/route-pipelines.ts";
 export {
   afterResponse,
   currentRequestId,
@@ -7,37 +36,10 @@ export {
   outsideRequests,
   responseHandedOver,
   whenEnded,
-} from "./after-response.ts";
-export { Background } from "./background.ts";
-export { Container, type Services } from "./container.ts";
-export { addContextProperty, type ContextPropertyOptions, createContextClass } from "./context-class.ts";
-export { Dispatcher, type Probes, type StaticFiles } from "./dispatcher.ts";
-export { type BusyPages, busyPageFor, busyPages } from "./errors/busy-pages.ts";
-export { ErrorCounts } from "./errors/error-counts.ts";
-export { ErrorHandler, type ErrorListener, type ErrorPageRenderer, refusal } from "./errors/error-handler.ts";
-export { ISOLATION_HEADERS } from "./errors/error-pages.ts";
-export { AWAY_PAGE, declareErrorMessages, type PageSentences, TOO_LARGE_PAGE } from "./errors/messages.ts";
-export { type ErrorPageValues, type ErrorTemplates, SitePages } from "./errors/site-pages.ts";
-export { ProxyList, throughProxies } from "./forwarded-request.ts";
-export { AnsweredError } from "./hosted-requests.ts";
-export { entryOf, HttpKernel, type KernelClass, type MiddlewareEntry, type RouteMiddleware } from "./http-kernel.ts";
-export { LatencyCounts, type LatencyHistogram } from "./latency-counts.ts";
-export { beforeSecret, LoggablePaths } from "./loggable-path.ts";
-export { ADDRESS_DETAILS, type AddressDetail, loggedAddress } from "./logged-address.ts";
-export type { Logger } from "./logger.ts";
-export { type FetchFunction, Mounts } from "./mounts.ts";
-export { isEarly, MiddlewareInstances, type PipelineStep } from "./pipeline.ts";
-export { discard, prepare } from "./prepared-response.ts";
-export { redact } from "./redaction.ts";
-export { RefusalLog } from "./refusal-log.ts";
-export { RepeatedFieldWarnings } from "./repeated-field-warnings.ts";
-export { RequestLog, userKey } from "./request-log.ts";
-export { RequestStats, type RouteStats } from "./request-stats.ts";
-export { type RequestTrace, requestTraces } from "./request-trace.ts";
-export { RequestWatch } from "./request-watch.ts";
-export { RequestedOrigins, underSameOrigin } from "./requested-origins.ts";
-export { addRequestId } from "./returned-id.ts";
-export { buildRoutes } from "./route-pipelines.ts";
+} from "./requests/after-response.ts";
+export { Background } from "./requests/background.ts";
+export { type RequestTrace, requestTraces } from "./requests/request-trace.ts";
+export { RequestedOrigins, underSameOrigin } from "./requests/requested-origins.ts";
 export {
   beginApplication,
   type ConfigurationSections,
@@ -47,7 +49,7 @@ export {
   runApart,
   runFor,
   runningApplications,
-} from "./running-applications.ts";
+} from "./requests/running-applications.ts";
 export {
   abortReason,
   logAbandoned,
@@ -55,4 +57,8 @@ export {
   logResponse,
   type ServedExchange,
   servedExchange,
-} from "./served-request.ts";
+} from "./requests/served-request.ts";
+export { ErrorCounts } from "./watch/error-counts.ts";
+export { LatencyCounts, type LatencyHistogram } from "./watch/latency-counts.ts";
+export { RequestStats, type RouteStats } from "./watch/request-stats.ts";
+export { RequestWatch } from "./watch/request-watch.ts";

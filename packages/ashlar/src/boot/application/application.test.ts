@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { HttpContext, Next } from "../../http/index.ts";
-import { HttpKernel } from "../../kernel/http-kernel.ts";
+import { HttpKernel } from "../../kernel/pipeline/http-kernel.ts";
 import { Route } from "../../routing/index.ts";
 import { AshlarError } from "../../support/index.ts";
 import { env } from "../environment/environment.ts";

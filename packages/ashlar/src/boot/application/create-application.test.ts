@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { folderWith } from "../../../test/support/temporary-folder.ts";
 import type { HttpContext, Next } from "../../http/index.ts";
-import { HttpKernel } from "../../kernel/http-kernel.ts";
+import { HttpKernel } from "../../kernel/pipeline/http-kernel.ts";
 import { Route } from "../../routing/index.ts";
 import { AshlarError, ConfigurationError } from "../../support/index.ts";
 import type { Application } from "./application.ts";

@@ -1,7 +1,7 @@
 import { Writable } from "node:stream";
 import type { Logger as PinoLogger } from "pino";
 import { describe, expect, test } from "vitest";
-import { REDACTED } from "../../kernel/redaction.ts";
+import { REDACTED } from "../../kernel/log/redaction.ts";
 import { createLogger } from "./create-logger.ts";
 import { prettyLines } from "./log-lines.ts";
 

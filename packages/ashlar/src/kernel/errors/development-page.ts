@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
 import type * as Youch from "youch";
 import type { HttpContext } from "../../http/index.ts";
-import { withoutTokens } from "../loggable-path.ts";
-import { redact } from "../redaction.ts";
+import { withoutTokens } from "../log/loggable-path.ts";
+import { redact } from "../log/redaction.ts";
 import { errorPage, ISOLATION_HEADERS, PAGE_HEADERS } from "./error-pages.ts";
 
 /** A page, and the headers it needs. */

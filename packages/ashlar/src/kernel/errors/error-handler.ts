@@ -1,13 +1,13 @@
 import { FastResponse, type HttpContext, toResponse } from "../../http/index.ts";
 import type { Catalogue } from "../../messages/index.ts";
 import { AshlarError, isPromise, type MaybePromise, RefusedError } from "../../support/index.ts";
-import { BusyRoutes } from "../busy-routes.ts";
-import type { LoggablePaths } from "../loggable-path.ts";
+import type { LoggablePaths } from "../log/loggable-path.ts";
+import { RefusalLog, type RefusalWords } from "../log/refusal-log.ts";
 import type { Logger } from "../logger.ts";
-import { RefusalLog, type RefusalWords } from "../refusal-log.ts";
-import { servedExchange } from "../served-request.ts";
+import { servedExchange } from "../requests/served-request.ts";
+import type { ErrorCounts } from "../watch/error-counts.ts";
+import { BusyRoutes } from "./busy-routes.ts";
 import { developmentPage, stackLines } from "./development-page.ts";
-import type { ErrorCounts } from "./error-counts.ts";
 import { errorPage, PAGE_HEADERS } from "./error-pages.ts";
 import { statusTitle } from "./messages.ts";
 import { type Problem, problemOf, visitorProblem } from "./problem.ts";

@@ -7,7 +7,7 @@ import {
   treatsUnknownAsGuest,
 } from "../../http/index.ts";
 import type { AshlarError, Message } from "../../support/index.ts";
-import { compose, type PipelineStep, type Run } from "../pipeline.ts";
+import { compose, type PipelineStep, type Run } from "../pipeline/pipeline.ts";
 import { fieldProblems, visitorProblem } from "./problem.ts";
 
 /** The data of an error page's template. */

@@ -1,0 +1,72 @@
+import {
+  isAmbiguousTarget,
+  isMarkedForwarded,
+  markForwarded,
+  peerAddress,
+  setPeerAddress,
+  type TrustedProxies,
+} from "../../http/index.ts";
+
+/** A name, an IPv4 address, or an IPv6 address in brackets; and a port (RFC 9110 §7.2). */
+const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
+
+/** The list of trusted proxies as srvx reads it, backed by ranges: it reports which addresses are in it. */
+export class ProxyList extends Array<string> {
+  readonly #proxies: TrustedProxies;
+
+  constructor(proxies: TrustedProxies) {
+    super();
+    this.#proxies = proxies;
+  }
+
+  override includes(address: string): boolean {
+    return this.#proxies.trusts(address);
+  }
+}
+
+/**
+ * Returns the request as the client made it if a trusted proxy forwarded it: with the scheme and the host from
+ * `X-Forwarded-Proto` and `X-Forwarded-Host`, and the proxy's address. For requests passed to `fetch`; srvx does this for
+ * the server.
+ */
+export function throughProxies(raw: Request, proxies: TrustedProxies): Request {
+  // An ambiguous URL is refused as it is: a copy would have it resolved.
+  if (proxies.isEmpty || isAmbiguousTarget(raw.url)) return raw;
+  const peer = peerAddress(raw);
+  const forwarded = asForwarded(raw, peer, proxies);
+  if (forwarded !== raw && peer !== null) setPeerAddress(forwarded, peer);
+  return forwarded;
+}
+
+function asForwarded(raw: Request, peer: string | null, proxies: TrustedProxies): Request {
+  if (!proxies.trusts(peer)) return raw;
+  const chain = entriesOf(raw, "x-forwarded-for");
+  const strangers = chain.filter((address) => !proxies.trusts(address));
+  // The number of proxies is the number of entries after the last one that is not a proxy's, plus the peer.
+  const hops = strangers.length === 0 ? Infinity : chain.length - chain.lastIndexOf(strangers.at(-1)!);
+  const scheme = written(raw, "x-forwarded-proto", hops);
+  const host = written(raw, "x-forwarded-host", hops);
+  const url = new URL(raw.url);
+  if (scheme === "http" || scheme === "https") url.protocol = `${scheme}:`;
+  const isForwarded = host !== null && HOST.test(host) && URL.canParse(`http://${host}/`);
+  if (isForwarded) {
+    url.port = "";
+    url.host = host;
+  }
+  if (url.href === raw.url) return isForwarded ? markForwarded(raw) : raw;
+  const { method, headers, body, signal } = raw;
+  const made = new Request(url, { method, headers, body, signal, redirect: "manual", ...(body && { duplex: "half" }) });
+  // The host of an absolute target counts, also if the proxy has only reported the scheme.
+  return isForwarded || isMarkedForwarded(raw) ? markForwarded(made) : made;
+}
+
+function entriesOf(raw: Request, header: string): string[] {
+  const entries = (raw.headers.get(header) ?? "").split(",").map((entry) => entry.trim());
+  return entries.filter((entry) => entry !== "");
+}
+
+/** The entry that the outermost trusted proxy wrote; the client controls what is left of it. */
+function written(raw: Request, header: string, hops: number): string | null {
+  const entries = entriesOf(raw, header);
+  return entries[Math.max(0, entries.length - hops)] ?? null;
+}

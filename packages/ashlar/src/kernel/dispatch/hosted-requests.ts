@@ -1,0 +1,80 @@
+import { type HttpContext, toResponse } from "../../http/index.ts";
+import { AshlarError, declareErrors, type MaybePromise, type StatusesOf } from "../../support/index.ts";
+import { compose, type PipelineStep, type Run } from "../pipeline/pipeline.ts";
+import { currentTrace } from "../requests/after-response.ts";
+import type { RequestedOrigins } from "../requests/requested-origins.ts";
+
+const CODES = {
+  E_ANSWERED: [500, "A middleware has responded to the request."],
+} as const;
+
+declare module "../../support/errors.ts" {
+  interface FrameworkErrors extends StatusesOf<typeof CODES> {}
+}
+
+declareErrors(CODES);
+
+/** A middleware around every request has responded to a request that another framework handles, instead of passing it on. */
+export class AnsweredError extends AshlarError {
+  /** The middleware's response. */
+  readonly response: Response;
+  override readonly status: number;
+
+  constructor(response: Response) {
+    super("E_ANSWERED");
+    this.response = response;
+    this.status = response.status;
+  }
+}
+
+/** Runs work for requests that another framework responds to, with a context and inside the middleware of every request. */
+export class HostedRequests {
+  readonly #contextFor: (raw: Request) => HttpContext;
+  readonly #run: Run;
+  readonly #origins: RequestedOrigins | null;
+  readonly #work = new WeakMap<HttpContext, Run>();
+
+  /**
+   * @param middleware the middleware around every request, outermost first
+   * @param contextFor creates the context of a request
+   * @param origins knows the hosts of the application; `null` if it has one
+   */
+  constructor(
+    middleware: readonly PipelineStep[],
+    contextFor: (raw: Request) => HttpContext,
+    origins: RequestedOrigins | null,
+  ) {
+    this.#contextFor = contextFor;
+    this.#origins = origins;
+    this.#run = compose(middleware, (context) => this.#work.get(context)!(context));
+  }
+
+  /**
+   * @param raw a request without a body: its host reads that
+   * @returns what the work returns
+   * @throws what the work or a middleware throws; `E_ANSWERED` if a middleware responds instead of passing the request on
+   */
+  async run<T>(raw: Request, work: (context: HttpContext) => MaybePromise<T>): Promise<T> {
+    if (this.#origins === null) return await this.#within(raw, work);
+    return await this.#origins.runFor(
+      raw,
+      () => this.#within(raw, work),
+      (error) => Promise.reject(error),
+    );
+  }
+
+  async #within<T>(raw: Request, work: (context: HttpContext) => MaybePromise<T>): Promise<T> {
+    const context = this.#contextFor(raw);
+    const trace = currentTrace();
+    if (trace !== null) context.request.shareId(trace);
+    // Now, because what the work logs has the id of the trace.
+    void context.request.id;
+    const values: T[] = [];
+    this.#work.set(context, async () => {
+      values.push(await work(context));
+    });
+    const answer = await this.#run(context);
+    if (values.length === 0) throw new AnsweredError(toResponse(context, answer));
+    return values[0]!;
+  }
+}

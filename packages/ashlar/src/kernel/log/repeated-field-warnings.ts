@@ -1,0 +1,35 @@
+import { type FieldWarnings, type FormFields, type RouteInfo, repeatedFields } from "../../http/index.ts";
+import type { Logger } from "../logger.ts";
+
+/** The maximum number of names to warn about: clients choose them. */
+const MAX_WARNINGS = 100;
+
+/** Warns once about each field that was sent more than once although its name is not a list's. */
+export class RepeatedFieldWarnings implements FieldWarnings {
+  readonly #logger: Logger;
+  readonly #warned = new Set<string>();
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  look(fields: FormFields, route: () => RouteInfo | null): void {
+    const names = repeatedFields(fields).filter((name) => !this.#warned.has(name));
+    if (names.length === 0) return;
+    // A form's `__method` is one of these fields, and determines the route.
+    queueMicrotask(() => {
+      for (const name of names) this.#warn(name, route());
+    });
+  }
+
+  #warn(field: string, route: RouteInfo | null): void {
+    if (this.#warned.size === MAX_WARNINGS || this.#warned.has(field)) return;
+    this.#warned.add(field);
+    const place = route === null ? {} : { route: `${route.methods.join("|")} ${route.pattern}` };
+    this.#logger.warn(
+      { field, ...place },
+      `The field "${field}" was sent more than once, and only its last value counts. If it is meant to be a list, as with ` +
+        `<select multiple>, add brackets to its name: name="${field}[]".`,
+    );
+  }
+}

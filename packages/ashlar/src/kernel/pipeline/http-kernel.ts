@@ -1,0 +1,42 @@
+import type { Middleware, MiddlewareClass, MiddlewareFunction } from "../../http/index.ts";
+import { isOrExtends } from "../../support/index.ts";
+import type { Container } from "../container.ts";
+
+/** One entry of a middleware list: a class, instantiated once at boot by the container, or a function. */
+export type MiddlewareEntry = MiddlewareClass<Container> | (new () => Middleware) | MiddlewareFunction;
+
+/** The stacks and single middleware that routes can name. */
+export type RouteMiddleware = Readonly<Record<string, readonly MiddlewareEntry[]>>;
+
+/** Declares the application's middleware and the location of its routes. The application extends it in `app/kernel.ts`. */
+export class HttpKernel {
+  protected readonly container: Container;
+
+  constructor(container: Container) {
+    this.container = container;
+  }
+
+  /** Middleware around every request, whether or not a route matches it; outermost first. */
+  httpMiddleware: readonly MiddlewareEntry[] = [];
+
+  /**
+   * Middleware by name, each a list. `web` and `api` are the stacks of the two routes files; routes can name any other,
+   * with arguments after a colon: `.middleware("auth:jwt")`.
+   */
+  routeMiddleware: RouteMiddleware = {};
+
+  /** Binds the location of the routes files: `routes.location`, `routes.api.location`, `routes.api.prefix`. */
+  registerRoutes(): void {}
+}
+
+/** The class of a kernel. */
+export type KernelClass = new (container: Container) => HttpKernel;
+
+/** The first entry of any list of a kernel that is a middleware class, or extends it. */
+export function entryOf(
+  { httpMiddleware, routeMiddleware }: Pick<HttpKernel, "httpMiddleware" | "routeMiddleware">,
+  middleware: object,
+): MiddlewareEntry | undefined {
+  const entries = [httpMiddleware, ...Object.values(routeMiddleware)].flat();
+  return entries.find((entry): entry is MiddlewareEntry => isOrExtends(entry, middleware));
+}

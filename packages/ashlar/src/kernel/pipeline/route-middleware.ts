@@ -1,0 +1,77 @@
+import type { CompiledRoute } from "../../routing/index.ts";
+import { AshlarError, suggestion } from "../../support/index.ts";
+import type { MiddlewareEntry, RouteMiddleware } from "./http-kernel.ts";
+import { isEarly, isParameter, type MiddlewareInstances, type PipelineStep } from "./pipeline.ts";
+import "../../routing/index.ts";
+
+const PARAMETER = /[@?]([A-Za-z_][A-Za-z0-9_]*)/g;
+
+/** The line that fixes a kernel without one of the two stacks. An empty `api` would open every route of the API. */
+const STACKS: ReadonlyMap<string, string> = new Map([
+  ["web", "web: []"],
+  ["api", "api: [JWTAuthenticationMiddleware]"],
+]);
+
+/** Finds the middleware that routes name. */
+export class NamedMiddleware {
+  readonly #lists: RouteMiddleware;
+  readonly #instances: MiddlewareInstances;
+
+  /** @param lists the kernel's `routeMiddleware` */
+  constructor(lists: RouteMiddleware, instances: MiddlewareInstances) {
+    this.#lists = lists;
+    this.#instances = instances;
+  }
+
+  /**
+   * Returns the steps that run before a route's handler, outermost first.
+   *
+   * @throws `E_INVALID_ROUTE` if a name or a parameter is unknown; what `checkArguments` of a middleware throws
+   */
+  stepsOf(route: CompiledRoute): PipelineStep[] {
+    return route.middleware.flatMap((use) => this.#steps(use, route));
+  }
+
+  #steps(use: string, route: CompiledRoute): PipelineStep[] {
+    const colon = use.indexOf(":");
+    const name = colon === -1 ? use : use.slice(0, colon);
+    const args =
+      colon === -1
+        ? []
+        : use
+            .slice(colon + 1)
+            .split(",")
+            .map((arg) => arg.trim());
+    checkParameters(use, args, route);
+    return this.#list(name).map((entry) => {
+      const middleware = this.#instances.of(entry);
+      // A parameter's value is not known before the request.
+      if (!args.some(isParameter)) middleware.checkArguments?.(...args);
+      return { middleware, args, isEarly: isEarly(middleware, args) };
+    });
+  }
+
+  #list(name: string): readonly MiddlewareEntry[] {
+    const list = Object.hasOwn(this.#lists, name) ? this.#lists[name] : undefined;
+    if (list !== undefined) return list;
+    const stack = STACKS.get(name);
+    if (stack !== undefined) {
+      const problem = `the kernel's routeMiddleware has no stack "${name}", which every route of this file goes through.`;
+      throw new AshlarError("E_INVALID_ROUTE", `${problem} Add it to app/kernel.ts: ${stack}`);
+    }
+    const near = suggestion(name, Object.keys(this.#lists));
+    throw new AshlarError(
+      "E_INVALID_ROUTE",
+      `the middleware "${name}" is unknown. ${near} Middleware is named in routeMiddleware in app/kernel.ts.`,
+    );
+  }
+}
+
+function checkParameters(use: string, args: readonly string[], route: CompiledRoute): void {
+  const known = [...`${route.domain ?? ""}${route.pattern}`.matchAll(PARAMETER)].map(([, name]) => name!);
+  for (const arg of args) {
+    if (!isParameter(arg) || known.includes(arg.slice(1))) continue;
+    const near = suggestion(arg.slice(1), known);
+    throw new AshlarError("E_INVALID_ROUTE", `"${use}" names a parameter that the route does not have. ${near}`);
+  }
+}

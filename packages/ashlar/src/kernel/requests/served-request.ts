@@ -1,0 +1,125 @@
+import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { HttpContext } from "../../http/index.ts";
+import { type NodeExchange, nodeExchange } from "../../node/index.ts";
+import type { AbortReason } from "../log/request-log.ts";
+import type { RequestWatch } from "../watch/request-watch.ts";
+import type { RequestTrace } from "./request-trace.ts";
+
+/** What the server keeps with a request, and srvx passes along. */
+export interface ServedExchange extends NodeExchange {
+  readonly res: ServerResponse;
+  readonly trustProxy: string[] | false;
+  /** What unhandled errors need to know about the request. */
+  readonly trace: RequestTrace;
+  /** Whether the client waits for `100 Continue` before it sends its body; `inviteBody` sends it. */
+  awaitsContinue: boolean;
+  /** Whether it is refused because there are too many. */
+  isRefused: boolean;
+  /** The context in which the request was handled; `null` until there is one. */
+  context: HttpContext | null;
+  /** Is to be told when the request has ended; `null` if it has been, or if there is nothing to tell. */
+  watch: RequestWatch | null;
+  /** When the request came in, by `performance.now()`. */
+  readonly startedAt: number;
+  /** The length of the response's body as announced to the client; `null` if it was not, or if nothing was sent. */
+  bytes: number | null;
+  /** Its neighbors among the requests of its connection that have not ended: the one that came in after it, and before it. */
+  later: ServedExchange | null;
+  earlier: ServedExchange | null;
+}
+
+/** A connection, with the latest of the requests on it that have not ended: several if the client sends them at once. */
+interface ServedSocket extends Socket {
+  [UNFINISHED]?: ServedExchange | null;
+}
+
+const UNFINISHED: unique symbol = Symbol("unfinished");
+
+/**
+ * Makes a watch be told when a request has ended: when its response is out, or, since the connection knows of the request,
+ * when that ends before.
+ */
+export function watchUntilEnded(exchange: ServedExchange, watch: RequestWatch): void {
+  exchange.watch = watch;
+  const socket: ServedSocket = exchange.req.socket;
+  const latest = socket[UNFINISHED] ?? null;
+  if (latest !== null) latest.later = exchange;
+  exchange.earlier = latest;
+  socket[UNFINISHED] = exchange;
+}
+
+/** Takes a request off the list of its connection. A list of their own, unlike a `Set`, costs next to nothing for a single one. */
+function removeUnfinished(exchange: ServedExchange): void {
+  const { later, earlier } = exchange;
+  if (later === null) (exchange.req.socket as ServedSocket)[UNFINISHED] = earlier;
+  else later.earlier = earlier;
+  if (earlier !== null) earlier.later = later;
+  exchange.later = null;
+  exchange.earlier = null;
+}
+
+/**
+ * Counts a request and logs it, once.
+ *
+ * @param status the status of the response; `null` if there was none
+ * @param aborted why the client did not get the complete response; `null` if it did
+ */
+export function logResponse(exchange: ServedExchange, status: number | null, aborted: AbortReason | null): void {
+  const { watch, context } = exchange;
+  if (watch === null || context === null) return;
+  exchange.watch = null;
+  removeUnfinished(exchange);
+  // If it was cut off, only the system knows how much of it arrived.
+  watch.ended(context, exchange.startedAt, status, aborted, aborted === null ? exchange.bytes : null);
+}
+
+/** Logs the requests that a connection is still handling, before a shutdown cuts it off. */
+export function logCutOff(socket: Socket): void {
+  logUnfinished(socket, () => "shutdown");
+}
+
+/**
+ * Logs the requests whose connection has closed before their responses were out. This does not wait for their handlers:
+ * one that waits for a store or a database that hangs may never finish.
+ */
+export function logAbandoned(socket: Socket): void {
+  // Node.js has responded to a request that did not come in time by itself, before it closed the connection.
+  const isTooLate = (socket.errored as NodeJS.ErrnoException | null)?.code === "ERR_HTTP_REQUEST_TIMEOUT";
+  // If nothing was sent, the only error is Node's own about a disconnected client.
+  logUnfinished(socket, ({ res }) => (res.headersSent ? abortReason(res) : "client"), isTooLate);
+}
+
+/** Why the client did not get all of a response that is over; `null` if it did. */
+export function abortReason(response: ServerResponse): AbortReason | null {
+  if (response.writableFinished) return null;
+  return response.errored ? "error" : "client";
+}
+
+/** @param isTooLate whether a request that has not come in completely was refused with 408 */
+function logUnfinished(
+  socket: ServedSocket,
+  reason: (exchange: ServedExchange) => AbortReason | null,
+  isTooLate = false,
+): void {
+  const unfinished: ServedExchange[] = [];
+  for (let one = socket[UNFINISHED] ?? null; one !== null; one = one.earlier) unfinished.push(one);
+  for (const exchange of unfinished.reverse()) {
+    const { req, res } = exchange;
+    if (isTooLate && !req.complete && !res.headersSent) logResponse(exchange, 408, null);
+    else logResponse(exchange, res.headersSent ? res.statusCode : null, reason(exchange));
+  }
+}
+
+/** What the server keeps with a request; `undefined` for one that came to `fetch` without a server. */
+export function servedExchange(raw: Request): ServedExchange | undefined {
+  return nodeExchange(raw) as ServedExchange | undefined;
+}
+
+/**
+ * Reports whether a request is `OPTIONS *`, which is about the server and has no path (RFC 9110 §9.3.7). Its URL is that
+ * of the path `/*`, which is a different request.
+ */
+export function asksAboutServer(raw: Request): boolean {
+  return raw.method === "OPTIONS" && servedExchange(raw)?.req.url === "*";
+}

@@ -1,0 +1,67 @@
+import type { RouteInfo } from "../../http/index.ts";
+import { LatencyCounts, type LatencyHistogram } from "./latency-counts.ts";
+
+/** The upper bounds of the classes of latency, in milliseconds; there is one more class for what takes longer. */
+export const LATENCY_BOUNDS_MS: readonly number[] = Object.freeze([
+  1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000,
+]);
+
+/** The classes of statuses by their first digit; the first one is for requests that got no response. */
+const STATUS_CLASSES = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"] as const;
+
+/** A class of statuses: `4xx`, or `none` if no response was sent. */
+export type StatusClass = (typeof STATUS_CLASSES)[number];
+
+/** The requests of one route since the start. */
+export interface RouteStats {
+  /** The route's pattern, `/orders/@id:int`; `null` for all requests without a route: files, mounts, and what doesn't exist. */
+  readonly route: string | null;
+  /** The route's methods; none if there is no route. */
+  readonly methods: readonly string[];
+  /** How many requests ended with each class of statuses; those that did not occur are missing. */
+  readonly statuses: Readonly<Partial<Record<StatusClass, number>>>;
+  readonly latency: LatencyHistogram;
+}
+
+/** The counters of a route. A request changes three numbers, and creates nothing. */
+class RouteCounters {
+  readonly statuses: Float64Array = new Float64Array(STATUS_CLASSES.length);
+  readonly latency: LatencyCounts = new LatencyCounts(LATENCY_BOUNDS_MS);
+
+  count(status: number | null, durationMs: number): void {
+    const first = status === null ? 0 : Math.trunc(status / 100);
+    this.statuses[first < STATUS_CLASSES.length ? first : 0]!++;
+    this.latency.count(durationMs);
+  }
+}
+
+/**
+ * Counts requests by route, status and duration. There are as many counters as routes, whatever clients send: paths without
+ * a route share one.
+ */
+export class RequestStats {
+  readonly #routes = new Map<RouteInfo | null, RouteCounters>();
+
+  /** @param status the status of the response; `null` if there was none */
+  count(route: RouteInfo | null, status: number | null, durationMs: number): void {
+    let counters = this.#routes.get(route);
+    if (counters === undefined) {
+      counters = new RouteCounters();
+      this.#routes.set(route, counters);
+    }
+    counters.count(status, durationMs);
+  }
+
+  /** The requests so far, by route. */
+  read(): RouteStats[] {
+    return [...this.#routes].map(([route, { statuses, latency }]) => {
+      const seen = STATUS_CLASSES.flatMap((name, index) => (statuses[index] === 0 ? [] : [[name, statuses[index]!]]));
+      return {
+        route: route?.pattern ?? null,
+        methods: route?.methods ?? [],
+        statuses: Object.fromEntries(seen) as RouteStats["statuses"],
+        latency: latency.read(),
+      };
+    });
+  }
+}
