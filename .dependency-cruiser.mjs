@@ -32,6 +32,16 @@ export const floors = {
     ["middleware"],
     ["index.ts"],
   ],
+  kernel: [
+    ["container.ts", "logger.ts"],
+    ["requests"],
+    ["pipeline"],
+    ["log"],
+    ["watch"],
+    ["errors"],
+    ["dispatch"],
+    ["index.ts"],
+  ],
   boot: [["errors.ts"], ["environment"], ["log"], ["process"], ["application"], ["index.ts"]],
   database: [
     [

@@ -1,22 +1,21 @@
 export { Container, type Services } from "./container.ts";
-export { addContextProperty, type ContextPropertyOptions, createContextClass } from "./dispatch/context-class.ts";
-export { Dispatcher, type Probes, type StaticFiles } from "./dispatch/dispatcher.ts";
+export { addContextProperty, type ContextPropertyOptions, createContextClass } from "./dispatch/contexts.ts";
+export { Dispatcher, type Probes } from "./dispatch/dispatcher.ts";
 export { ProxyList, throughProxies } from "./dispatch/forwarded-request.ts";
 export { AnsweredError } from "./dispatch/hosted-requests.ts";
 export { type FetchFunction, Mounts } from "./dispatch/mounts.ts";
-export { discard, prepare } from "./dispatch/prepared-response.ts";
-export { addRequestId } from "./dispatch/returned-id.ts";
+export type { StaticFiles } from "./dispatch/route-choice.ts";
+export { addRequestId, discard, prepare } from "./dispatch/sent-response.ts";
 export { type BusyPages, busyPageFor, busyPages } from "./errors/busy-pages.ts";
 export { ErrorHandler, type ErrorListener, type ErrorPageRenderer, refusal } from "./errors/error-handler.ts";
 export { ISOLATION_HEADERS } from "./errors/error-pages.ts";
 export { AWAY_PAGE, declareErrorMessages, type PageSentences, TOO_LARGE_PAGE } from "./errors/messages.ts";
 export { type ErrorPageValues, type ErrorTemplates, SitePages } from "./errors/site-pages.ts";
 export { beforeSecret, LoggablePaths } from "./log/loggable-path.ts";
-export { ADDRESS_DETAILS, type AddressDetail, loggedAddress } from "./log/logged-address.ts";
 export { redact } from "./log/redaction.ts";
 export { RefusalLog } from "./log/refusal-log.ts";
 export { RepeatedFieldWarnings } from "./log/repeated-field-warnings.ts";
-export { RequestLog, userKey } from "./log/request-log.ts";
+export { ADDRESS_DETAILS, type AddressDetail, loggedAddress, RequestLog, userKey } from "./log/request-log.ts";
 export type { Logger } from "./logger.ts";
 export {
   entryOf,
@@ -58,7 +57,11 @@ export {
   type ServedExchange,
   servedExchange,
 } from "./requests/served-request.ts";
-export { ErrorCounts } from "./watch/error-counts.ts";
-export { LatencyCounts, type LatencyHistogram } from "./watch/latency-counts.ts";
-export { RequestStats, type RouteStats } from "./watch/request-stats.ts";
+export {
+  ErrorCounts,
+  LatencyCounts,
+  type LatencyHistogram,
+  RequestStats,
+  type RouteStats,
+} from "./watch/request-stats.ts";
 export { RequestWatch } from "./watch/request-watch.ts";

@@ -8,7 +8,6 @@ import {
 } from "../../http/index.ts";
 import type { Router } from "../../routing/index.ts";
 import { isSecretName } from "../../support/index.ts";
-import type { Mounts } from "../dispatch/mounts.ts";
 import { servedExchange } from "../requests/served-request.ts";
 
 /** Replaces the rest of a path, or a segment, that may contain a secret. */
@@ -30,10 +29,16 @@ interface Node {
   takesParameter: boolean;
 }
 
+/** Other applications that handle everything under their prefix. */
+interface MountedPrefixes {
+  /** Returns what is mounted at a request's path, or `null`. */
+  find(path: string, raw: Request): { readonly prefix: string } | null;
+}
+
 /** Decides what to log of a request's path. */
 export class LoggablePaths {
   readonly #router: () => Router;
-  readonly #mounts: Mounts;
+  readonly #mounts: MountedPrefixes;
   /** Reports whether a public file was served under a path. Set when the application has booted. */
   isFile: (path: string) => boolean = () => false;
   #secretPatterns: ReadonlySet<string> | null = null;
@@ -42,7 +47,7 @@ export class LoggablePaths {
   #words: ReadonlySet<string> | null = null;
 
   /** @param router called at the first request */
-  constructor(router: () => Router, mounts: Mounts) {
+  constructor(router: () => Router, mounts: MountedPrefixes) {
     this.#router = router;
     this.#mounts = mounts;
   }

@@ -1,13 +1,7 @@
-import type { HttpContext } from "../../http/index.ts";
+import { type HttpContext, truncatedAddress } from "../../http/index.ts";
 import type { Logger } from "../logger.ts";
+import type { AbortReason } from "../requests/served-request.ts";
 import type { LoggablePaths } from "./loggable-path.ts";
-import { type AddressDetail, loggedAddress } from "./logged-address.ts";
-
-/**
- * Why a client did not get the complete response: it disconnected, the response stream failed, or the server's shutdown
- * took too long.
- */
-export type AbortReason = "client" | "error" | "shutdown";
 
 /** How a request ended. */
 export interface RequestEnd {
@@ -65,4 +59,16 @@ export function userIdOf(context: HttpContext): string | null {
 export function userKey(user: object | null): string | null {
   const { authId } = (user ?? {}) as { readonly authId?: () => unknown };
   return typeof authId === "function" ? String(authId.call(user)) : null;
+}
+
+/** How much of a client's address is logged: all of it, its network, or nothing. */
+export const ADDRESS_DETAILS = ["full", "truncated", "none"] as const;
+
+/** See {@link ADDRESS_DETAILS}. */
+export type AddressDetail = (typeof ADDRESS_DETAILS)[number];
+
+/** Returns what is logged of a client's address; `null` if that is nothing, or if the address is not known. */
+export function loggedAddress(address: string | null, detail: AddressDetail): string | null {
+  if (address === null || detail === "none") return null;
+  return detail === "full" ? address : truncatedAddress(address);
 }

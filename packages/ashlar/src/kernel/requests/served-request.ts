@@ -2,9 +2,30 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { HttpContext } from "../../http/index.ts";
 import { type NodeExchange, nodeExchange } from "../../node/index.ts";
-import type { AbortReason } from "../log/request-log.ts";
-import type { RequestWatch } from "../watch/request-watch.ts";
 import type { RequestTrace } from "./request-trace.ts";
+
+/**
+ * Why a client did not get the complete response: it disconnected, the response stream failed, or the server's shutdown
+ * took too long.
+ */
+export type AbortReason = "client" | "error" | "shutdown";
+
+/** Learns of each request that has ended. */
+export interface EndWatch {
+  /**
+   * @param startedAt when the request came in, by `performance.now()`
+   * @param status the status of the response; `null` if there was none
+   * @param aborted why the client did not get the complete response; `null` if it did
+   * @param bytes the length of the body that the client got; `null` if it is not known
+   */
+  ended(
+    context: HttpContext,
+    startedAt: number,
+    status: number | null,
+    aborted: AbortReason | null,
+    bytes: number | null,
+  ): void;
+}
 
 /** What the server keeps with a request, and srvx passes along. */
 export interface ServedExchange extends NodeExchange {
@@ -19,7 +40,7 @@ export interface ServedExchange extends NodeExchange {
   /** The context in which the request was handled; `null` until there is one. */
   context: HttpContext | null;
   /** Is to be told when the request has ended; `null` if it has been, or if there is nothing to tell. */
-  watch: RequestWatch | null;
+  watch: EndWatch | null;
   /** When the request came in, by `performance.now()`. */
   readonly startedAt: number;
   /** The length of the response's body as announced to the client; `null` if it was not, or if nothing was sent. */
@@ -40,7 +61,7 @@ const UNFINISHED: unique symbol = Symbol("unfinished");
  * Makes a watch be told when a request has ended: when its response is out, or, since the connection knows of the request,
  * when that ends before.
  */
-export function watchUntilEnded(exchange: ServedExchange, watch: RequestWatch): void {
+export function watchUntilEnded(exchange: ServedExchange, watch: EndWatch): void {
   exchange.watch = watch;
   const socket: ServedSocket = exchange.req.socket;
   const latest = socket[UNFINISHED] ?? null;

@@ -1,5 +1,43 @@
 import type { RouteInfo } from "../../http/index.ts";
-import { LatencyCounts, type LatencyHistogram } from "./latency-counts.ts";
+import { type AshlarError, ERRORS } from "../../support/index.ts";
+
+/** How often something took how long. */
+export interface LatencyHistogram {
+  /** The upper bounds of the classes, in milliseconds. */
+  readonly boundsMs: readonly number[];
+  /** How many are in each class, and in one more for those above the last bound. */
+  readonly counts: readonly number[];
+  /** How many there are. */
+  readonly count: number;
+  /** What they took together, in milliseconds. */
+  readonly sumMs: number;
+}
+
+/** Counts by duration. One more changes two numbers, and creates nothing. */
+export class LatencyCounts {
+  readonly #boundsMs: readonly number[];
+  readonly #counts: Float64Array;
+  #sumMs = 0;
+
+  /** @param boundsMs the upper bounds of the classes, ascending */
+  constructor(boundsMs: readonly number[]) {
+    this.#boundsMs = boundsMs;
+    this.#counts = new Float64Array(boundsMs.length + 1);
+  }
+
+  count(durationMs: number): void {
+    let index = 0;
+    while (index < this.#boundsMs.length && durationMs > this.#boundsMs[index]!) index++;
+    this.#counts[index]!++;
+    this.#sumMs += durationMs;
+  }
+
+  read(): LatencyHistogram {
+    const counts = [...this.#counts];
+    const count = counts.reduce((sum, one) => sum + one, 0);
+    return { boundsMs: this.#boundsMs, counts, count, sumMs: this.#sumMs };
+  }
+}
 
 /** The upper bounds of the classes of latency, in milliseconds; there is one more class for what takes longer. */
 export const LATENCY_BOUNDS_MS: readonly number[] = Object.freeze([
@@ -63,5 +101,23 @@ export class RequestStats {
         latency: latency.read(),
       };
     });
+  }
+}
+
+/**
+ * Counts the errors that requests ended with, by code. There are as many counters as declared codes, whatever an
+ * application's own class of errors has as its code.
+ */
+export class ErrorCounts {
+  readonly #counts = new Map<string, number>();
+
+  count({ code }: Pick<AshlarError, "code">): void {
+    const declared = Object.hasOwn(ERRORS, code) ? code : "E_INTERNAL";
+    this.#counts.set(declared, (this.#counts.get(declared) ?? 0) + 1);
+  }
+
+  /** How often each code has occurred; those that did not occur are missing. */
+  read(): Record<string, number> {
+    return Object.fromEntries(this.#counts);
   }
 }

@@ -1,12 +1,12 @@
-import type { HttpContext } from "../../http/index.ts";
+import { type HttpContext, mayBringIds } from "../../http/index.ts";
+import { type MaybePromise, type TracedRequest, traceChannels } from "../../support/index.ts";
 import type { LoggablePaths } from "../log/loggable-path.ts";
-import type { AbortReason, RequestLog } from "../log/request-log.ts";
-import { servedExchange } from "../requests/served-request.ts";
+import type { RequestLog } from "../log/request-log.ts";
+import { type AbortReason, type EndWatch, servedExchange } from "../requests/served-request.ts";
 import type { RequestStats } from "./request-stats.ts";
-import { endTrace, isTracing } from "./request-tracing.ts";
 
-/** Is told of each request when it has ended: counts it, writes its line in the log, and ends its trace. */
-export class RequestWatch {
+/** Counts each request that has ended, writes its line in the log, and ends its trace. */
+export class RequestWatch implements EndWatch {
   readonly #stats: RequestStats;
   readonly #log: RequestLog | null;
   readonly #paths: LoggablePaths;
@@ -18,12 +18,6 @@ export class RequestWatch {
     this.#paths = paths;
   }
 
-  /**
-   * @param startedAt when the request came in, by `performance.now()`
-   * @param status the status of the response; `null` if there was none
-   * @param aborted why the client did not get the complete response; `null` if it did
-   * @param bytes the length of the body that the client got; `null` if it is not known
-   */
   ended(
     context: HttpContext,
     startedAt: number,
@@ -38,4 +32,65 @@ export class RequestWatch {
     if (!isRefused) this.#log?.write(context, { status, aborted, durationMs, bytes });
     if (isTracing()) endTrace(context, this.#paths, status, aborted);
   }
+}
+
+const channel = traceChannels.request;
+
+/** The messages of requests that have not ended. */
+const messages = new WeakMap<Request, TracedRequest>();
+
+/** Whether someone wants to know about requests. */
+export function isTracing(): boolean {
+  return channel.hasSubscribers;
+}
+
+/** Handles a request, and publishes its start. It must never throw or reject. */
+export function traceRequest(
+  raw: Request,
+  application: string,
+  proxies: Parameters<typeof mayBringIds>[1],
+  handle: () => MaybePromise<Response>,
+): MaybePromise<Response> {
+  const isBelieved = mayBringIds(raw, proxies);
+  const message: TracedRequest = {
+    application,
+    method: raw.method,
+    scheme: raw.url.startsWith("https:") ? "https" : "http",
+    traceparent: isBelieved ? raw.headers.get("traceparent") : null,
+    tracestate: isBelieved ? raw.headers.get("tracestate") : null,
+    route: null,
+    path: null,
+    requestId: null,
+    status: null,
+    aborted: null,
+    within: null,
+  };
+  messages.set(raw, message);
+  return channel.start.runStores(message, () => {
+    try {
+      return message.within === null ? handle() : message.within(handle);
+    } finally {
+      channel.end.publish(message);
+    }
+  });
+}
+
+/** Publishes the end of a request, if its start was. */
+export function endTrace(
+  context: HttpContext,
+  paths: LoggablePaths,
+  status: number | null,
+  aborted: AbortReason | null,
+): void {
+  const { request } = context;
+  const message = messages.get(request.raw);
+  if (message === undefined) return;
+  messages.delete(request.raw);
+  message.route = request.route()?.pattern ?? null;
+  message.path = paths.of(context);
+  message.requestId = request.id;
+  message.status = status;
+  message.aborted = aborted;
+  channel.asyncStart.publish(message);
+  channel.asyncEnd.publish(message);
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { StaticFiles } from "../../kernel/dispatch/dispatcher.ts";
+import type { StaticFiles } from "../../kernel/dispatch/route-choice.ts";
 import { staticFiles } from "./static-files.ts";
 
 const root = mkdtempSync(join(tmpdir(), "ashlar-names-"));

@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { toNodeHandler } from "srvx/node";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createApplication } from "../../boot/application/create-application.ts";
-import type { StaticFiles } from "../../kernel/dispatch/dispatcher.ts";
+import type { StaticFiles } from "../../kernel/dispatch/route-choice.ts";
 import { Route } from "../../routing/index.ts";
 import { staticFiles } from "./static-files.ts";
 
