@@ -17,7 +17,7 @@ export interface ContextDependencies {
   readonly watch: EndWatch;
   /** Knows the hosts of the application; `null` if it has one. */
   readonly requestedOrigins: RequestedOrigins | null;
-  /** The path of `APP_URL` that requests arrive with; `""` if there is none, or a proxy has removed it. */
+  /** The path of `APP_URL` that requests arrive with; `""` if it has no path, or a proxy has removed it. */
   readonly keptBase: string;
 }
 

@@ -20,7 +20,7 @@ export interface RouteChoiceDependencies {
 
 const NONE: CompiledRoute[] = [];
 
-/** Chooses what responds to a request: the route that matches it, the one that its form asks for, or what there is without one. */
+/** Chooses what responds to a request: the matching route, the route that its form asks for, or what responds without a route. */
 export class RouteChoice {
   readonly #router: Router;
   readonly #files: StaticFiles | null;

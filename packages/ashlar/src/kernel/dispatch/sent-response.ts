@@ -10,7 +10,7 @@ function prepareOfPlatform({ status, statusText, headers, body }: Response): Pre
   return { status, statusText, headers: [...headers].flat(), body };
 }
 
-/** Cancels a body that will not be read, which releases what it holds open. */
+/** Cancels a body that will not be read, which closes its files and connections. */
 export function discard(body: unknown): void {
   if (body instanceof ReadableStream) body.cancel().catch(() => {});
   else if (typeof body === "object" && body !== null && "destroy" in body) (body as { destroy(): void }).destroy();

@@ -14,7 +14,7 @@ export type AbortReason = "client" | "error" | "shutdown";
 export interface EndWatch {
   /**
    * @param startedAt when the request came in, by `performance.now()`
-   * @param status the status of the response; `null` if there was none
+   * @param status the status of the response; `null` if nothing was sent
    * @param aborted why the client did not get the complete response; `null` if it did
    * @param bytes the length of the body that the client got; `null` if it is not known
    */
@@ -39,13 +39,13 @@ export interface ServedExchange extends NodeExchange {
   isRefused: boolean;
   /** The context in which the request was handled; `null` until there is one. */
   context: HttpContext | null;
-  /** Is to be told when the request has ended; `null` if it has been, or if there is nothing to tell. */
+  /** Learns when the request has ended; `null` if it already has, or if nothing watches it. */
   watch: EndWatch | null;
   /** When the request came in, by `performance.now()`. */
   readonly startedAt: number;
   /** The length of the response's body as announced to the client; `null` if it was not, or if nothing was sent. */
   bytes: number | null;
-  /** Its neighbors among the requests of its connection that have not ended: the one that came in after it, and before it. */
+  /** Its neighbors among the requests of its connection that have not ended: the next that came in, and the previous. */
   later: ServedExchange | null;
   earlier: ServedExchange | null;
 }
@@ -58,8 +58,8 @@ interface ServedSocket extends Socket {
 const UNFINISHED: unique symbol = Symbol("unfinished");
 
 /**
- * Makes a watch be told when a request has ended: when its response is out, or, since the connection knows of the request,
- * when that ends before.
+ * Has a watch learn when a request has ended: when its response is out, or, since the connection knows of the request,
+ * when the connection ends before that.
  */
 export function watchUntilEnded(exchange: ServedExchange, watch: EndWatch): void {
   exchange.watch = watch;
@@ -70,7 +70,7 @@ export function watchUntilEnded(exchange: ServedExchange, watch: EndWatch): void
   socket[UNFINISHED] = exchange;
 }
 
-/** Takes a request off the list of its connection. A list of their own, unlike a `Set`, costs next to nothing for a single one. */
+/** Takes a request off the list of its connection. Unlike a `Set`, a linked list costs next to nothing for a single request. */
 function removeUnfinished(exchange: ServedExchange): void {
   const { later, earlier } = exchange;
   if (later === null) (exchange.req.socket as ServedSocket)[UNFINISHED] = earlier;
@@ -83,7 +83,7 @@ function removeUnfinished(exchange: ServedExchange): void {
 /**
  * Counts a request and logs it, once.
  *
- * @param status the status of the response; `null` if there was none
+ * @param status the status of the response; `null` if nothing was sent
  * @param aborted why the client did not get the complete response; `null` if it did
  */
 export function logResponse(exchange: ServedExchange, status: number | null, aborted: AbortReason | null): void {
