@@ -8,8 +8,8 @@ import { generateSecret } from "../security/index.ts";
 import { SessionProvider } from "../session/index.ts";
 import { redisSessions } from "../session/stores/redis-sessions.ts";
 import { ThrottleProvider } from "../throttle/index.ts";
-import { memoryStore } from "../throttle/memory-store.ts";
-import { redisStore } from "../throttle/redis-store.ts";
+import { memoryStore } from "../throttle/stores/memory-store.ts";
+import { redisStore } from "../throttle/stores/redis-store.ts";
 import { MetricsProvider } from "./metrics-provider.ts";
 
 const TOKEN = generateSecret();

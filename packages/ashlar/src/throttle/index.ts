@@ -1,20 +1,16 @@
-export type { AccountIdentity, NamedAccount, ThrottleAccounts } from "./accounts.ts";
-export { databaseStore } from "./database-store.ts";
-export { DefaultStore } from "./default-store.ts";
+export type { AccountIdentity, NamedAccount, ThrottleAccounts } from "./counting/accounts.ts";
+export type { BucketResult, ThrottleResult } from "./counting/result.ts";
 export type { LockoutEvent } from "./events.ts";
-export { type AttemptKeys, accountDigest, type CountedDevice, type ThrottleKeys } from "./keys.ts";
 export type { ByLimit, LimitName, Limits } from "./limit-name.ts";
-export { declareLimits, limitsOf } from "./limit-registry.ts";
-export { MemoryStore, memoryStore } from "./memory-store.ts";
-export { createRateLimitsTable, RATE_LIMITS_TABLE } from "./rate-limits-table.ts";
-export { RedisStore, redisStore } from "./redis-store.ts";
-export type { BucketResult, ThrottleResult } from "./result.ts";
-export type {
-  Bucket,
-  LimitDeclaration,
-  ThrottleSettings,
-} from "./settings.ts";
-export type { AttemptCount, AttemptCounter, CountChange, ThrottleStore } from "./store.ts";
+export { type AttemptKeys, accountDigest, type CountedDevice, type ThrottleKeys } from "./limits/keys.ts";
+export { declareLimits, limitsOf } from "./limits/limit-registry.ts";
+export type { Bucket, LimitDeclaration, ThrottleSettings } from "./settings.ts";
+export { databaseStore } from "./stores/database-store.ts";
+export { DefaultStore } from "./stores/default-store.ts";
+export { MemoryStore, memoryStore } from "./stores/memory-store.ts";
+export { createRateLimitsTable, RATE_LIMITS_TABLE } from "./stores/rate-limits-table.ts";
+export { RedisStore, redisStore } from "./stores/redis-store.ts";
+export type { AttemptCount, AttemptCounter, CountChange, ThrottleStore } from "./stores/store.ts";
 export { Throttle, tooManyRequests, waitOf } from "./throttle.ts";
 export { ThrottleMiddleware } from "./throttle-middleware.ts";
 export { ThrottleProvider } from "./throttle-provider.ts";

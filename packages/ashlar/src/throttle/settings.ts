@@ -13,11 +13,11 @@ import {
   text,
   unknownSetting,
 } from "../support/index.ts";
-import { databaseStore } from "./database-store.ts";
 import type { ByLimit } from "./limit-name.ts";
-import { memoryStore } from "./memory-store.ts";
-import { SHARED_NETWORKS, type SharedNetworks, sharedNetworksOf } from "./shared-networks.ts";
-import type { ThrottleStore, ThrottleStoreSource } from "./store.ts";
+import { SHARED_NETWORKS, type SharedNetworks, sharedNetworksOf } from "./limits/shared-networks.ts";
+import { databaseStore } from "./stores/database-store.ts";
+import { memoryStore } from "./stores/memory-store.ts";
+import type { ThrottleStore, ThrottleStoreSource } from "./stores/store.ts";
 
 /** The stores that the framework brings, by name. */
 export type ThrottleStoreName = "memory" | "database";

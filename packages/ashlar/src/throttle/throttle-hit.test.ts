@@ -4,12 +4,12 @@ import { readThrottleSettings } from "../../test/support/throttle-settings.ts";
 import { Events } from "../events/index.ts";
 import { type HttpContext, IpMiddleware } from "../http/index.ts";
 import { AshlarError, setClock } from "../support/index.ts";
-import type { ThrottleAccounts } from "./accounts.ts";
+import type { ThrottleAccounts } from "./counting/accounts.ts";
+import type { ThrottleResult } from "./counting/result.ts";
 import type { LockoutEvent } from "./events.ts";
-import { accountDigest } from "./keys.ts";
-import { MemoryStore } from "./memory-store.ts";
-import type { ThrottleResult } from "./result.ts";
+import { accountDigest } from "./limits/keys.ts";
 import type { LimitSettings } from "./settings.ts";
+import { MemoryStore } from "./stores/memory-store.ts";
 import { Throttle } from "./throttle.ts";
 
 const PAIR = { by: ["account", "address"], attempts: 5, windowSeconds: 60 } as const;

@@ -1,13 +1,13 @@
 import { Provider, requireOneProcess } from "../boot/index.ts";
 import { requireTableElsewhere } from "../database/index.ts";
 import type {} from "../events/index.ts";
-import { DatabaseStore } from "./database-store.ts";
-import { DefaultStore } from "./default-store.ts";
-import { ExpiredCounts } from "./expired-counts.ts";
-import { limitsOf } from "./limit-registry.ts";
+import { limitsOf } from "./limits/limit-registry.ts";
 import { THROTTLE_MESSAGES } from "./messages.ts";
 import { readThrottleSettings, storeOf } from "./settings.ts";
-import type { ThrottleStore } from "./store.ts";
+import { DatabaseStore } from "./stores/database-store.ts";
+import { DefaultStore } from "./stores/default-store.ts";
+import { ExpiredCounts } from "./stores/expired-counts.ts";
+import type { ThrottleStore } from "./stores/store.ts";
 import { Throttle } from "./throttle.ts";
 import "./messages.ts";
 

@@ -4,11 +4,11 @@ import { makeContext } from "../../test/support/http-context.ts";
 import { readThrottleSettings } from "../../test/support/throttle-settings.ts";
 import type { HttpContext } from "../http/index.ts";
 import { setClock } from "../support/index.ts";
-import type { ThrottleAccounts } from "./accounts.ts";
+import type { ThrottleAccounts } from "./counting/accounts.ts";
 import type { LimitName } from "./limit-name.ts";
-import { MemoryStore } from "./memory-store.ts";
 import type { Bucket, LimitSettings } from "./settings.ts";
-import type { AttemptCount, AttemptCounter, ThrottleStore } from "./store.ts";
+import { MemoryStore } from "./stores/memory-store.ts";
+import type { AttemptCount, AttemptCounter, ThrottleStore } from "./stores/store.ts";
 import { type HitOptions, Throttle } from "./throttle.ts";
 
 const PAIR = { by: ["account", "address"], attempts: 5, windowSeconds: 60 } as const;

@@ -2,9 +2,9 @@ import { afterEach, describe, expect, test } from "vitest";
 import { makeContext } from "../../test/support/http-context.ts";
 import { readThrottleSettings } from "../../test/support/throttle-settings.ts";
 import { setClock } from "../support/index.ts";
-import { MemoryStore } from "./memory-store.ts";
-import type { ThrottleResult } from "./result.ts";
+import type { ThrottleResult } from "./counting/result.ts";
 import type { LimitSettings } from "./settings.ts";
+import { MemoryStore } from "./stores/memory-store.ts";
 import { Throttle } from "./throttle.ts";
 
 const PAIR = { by: ["account", "address"], attempts: 5, windowSeconds: 60 } as const;

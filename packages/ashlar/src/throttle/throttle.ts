@@ -9,8 +9,14 @@ import {
   type Message,
   suggestion,
 } from "../support/index.ts";
-import type { ThrottleAccounts } from "./accounts.ts";
-import { allFinished, type CountedAttempt, CountedRequests, isSameAccount, takeBack } from "./counted-attempts.ts";
+import type { ThrottleAccounts } from "./counting/accounts.ts";
+import {
+  allFinished,
+  type CountedAttempt,
+  CountedRequests,
+  isSameAccount,
+  takeBack,
+} from "./counting/counted-attempts.ts";
 import {
   type ApplicableBucket,
   addToAll,
@@ -21,16 +27,16 @@ import {
   deviceBuckets,
   peekAll,
   without,
-} from "./counted-limit.ts";
+} from "./counting/counted-limit.ts";
 import "./errors.ts";
+import { policyOf, writeRateLimits } from "./counting/rate-limit-headers.ts";
+import { type BucketResult, summarize, type ThrottleResult } from "./counting/result.ts";
 import type {} from "./events.ts";
-import { type AttemptKeys, accountDigest, type ThrottleKeys, throttleKey } from "./keys.ts";
 import type { LimitName } from "./limit-name.ts";
+import { type AttemptKeys, accountDigest, type ThrottleKeys, throttleKey } from "./limits/keys.ts";
 import { message } from "./messages.ts";
-import { policyOf, writeRateLimits } from "./rate-limit-headers.ts";
-import { type BucketResult, summarize, type ThrottleResult } from "./result.ts";
 import type { CompleteThrottleSettings, Limit } from "./settings.ts";
-import type { ThrottleStore } from "./store.ts";
+import type { ThrottleStore } from "./stores/store.ts";
 import "../http/index.ts";
 
 /** Says whose attempt a hit is, if that is not the limit's own input. */

@@ -154,7 +154,7 @@ async function run(root: string, samples: readonly SampleModule[]): Promise<stri
 test("the store in the comment of ThrottleStore passes its test", async () => {
   const root = await applicationForSamples();
   const all = await modules();
-  const files = [...all.entries()].filter(([, { file }]) => file.endsWith("throttle/store.ts"));
+  const files = [...all.entries()].filter(([, { file }]) => file.endsWith("throttle/stores/store.ts"));
   expect(files.map(([, { path }]) => path)).toEqual(["app/stores/file-store.ts", "tests/file-store.test.ts"]);
   for (const [index, { text }] of files) await writeFile(join(root, `samples/${index}.ts`), text);
   const { code, output } = await execute(root, process.execPath, ["--test", `samples/${files[1]![0]}.ts`]);

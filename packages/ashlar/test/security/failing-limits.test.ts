@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Api, ApiProvider, AuthenticatesTokens } from "../../src/api/index.ts";
 import { compose } from "../../src/database/index.ts";
-import { MemoryStore } from "../../src/throttle/memory-store.ts";
+import { MemoryStore } from "../../src/throttle/stores/memory-store.ts";
 import {
   ADA,
   FullUser,

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { MemoryStore } from "../../src/throttle/memory-store.ts";
+import { MemoryStore } from "../../src/throttle/stores/memory-store.ts";
 import { NEW_PASSWORD, PASSWORD } from "../support/account-application.ts";
 import { CODE, CREDENTIALS, code, shopWith, target } from "../support/login-steps.ts";
 

@@ -3,8 +3,8 @@ import { createApplication, createLogger } from "../../src/boot/index.ts";
 import { SessionProvider } from "../../src/session/index.ts";
 import { redisSessions } from "../../src/session/stores/redis-sessions.ts";
 import { ThrottleProvider } from "../../src/throttle/index.ts";
-import { memoryStore } from "../../src/throttle/memory-store.ts";
-import { redisStore } from "../../src/throttle/redis-store.ts";
+import { memoryStore } from "../../src/throttle/stores/memory-store.ts";
+import { redisStore } from "../../src/throttle/stores/redis-store.ts";
 import { freePort } from "../support/free-port.ts";
 import { MemorySessions } from "../support/memory-sessions.ts";
 

@@ -1,7 +1,7 @@
 import { TOKEN_LIMITS } from "../../src/api/limits.ts";
 import { ACCOUNT_LIMITS } from "../../src/auth/accounts/limits.ts";
 import { LOGIN_LIMITS } from "../../src/auth/limits.ts";
-import { LimitRegistry } from "../../src/throttle/limit-registry.ts";
+import { LimitRegistry } from "../../src/throttle/limits/limit-registry.ts";
 import { type CompleteThrottleSettings, readThrottleSettings as read } from "../../src/throttle/settings.ts";
 
 /** Reads `THROTTLE` in an application with all features that declare limits. */

@@ -1,6 +1,6 @@
-import type { HttpContext } from "../http/index.ts";
-import type { AshlarError } from "../support/index.ts";
-import type { AttemptKeys, CountedDevice } from "./keys.ts";
+import type { HttpContext } from "../../http/index.ts";
+import type { AshlarError } from "../../support/index.ts";
+import type { AttemptKeys, CountedDevice } from "../limits/keys.ts";
 
 /** An account, as attempts at it are counted. */
 export interface AccountIdentity {

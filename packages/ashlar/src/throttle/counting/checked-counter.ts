@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
-import { AshlarError, ConfigurationError } from "../support/index.ts";
-import type { AttemptCount, AttemptCounter } from "./store.ts";
+import { AshlarError, ConfigurationError } from "../../support/index.ts";
+import type { AttemptCount, AttemptCounter } from "../stores/store.ts";
 
 const METHODS = ["add", "takeBack", "get", "delete"] as const;
 

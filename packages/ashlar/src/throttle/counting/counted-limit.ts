@@ -1,6 +1,4 @@
-import { AshlarError, now } from "../support/index.ts";
-import { checkedCount, checkedCounter } from "./checked-counter.ts";
-import { allFinished, type CountedAttempt, takeBack } from "./counted-attempts.ts";
+import { AshlarError, now } from "../../support/index.ts";
 import {
   type AttemptKeys,
   devicesKey,
@@ -10,11 +8,13 @@ import {
   throttleKey,
   type WiderPrefix,
   widerKey,
-} from "./keys.ts";
+} from "../limits/keys.ts";
+import type { SharedNetworks } from "../limits/shared-networks.ts";
+import type { Bucket, Limit, ThrottlePart } from "../settings.ts";
+import type { AttemptCount, AttemptCounter, ThrottleStore } from "../stores/store.ts";
+import { checkedCount, checkedCounter } from "./checked-counter.ts";
+import { allFinished, type CountedAttempt, takeBack } from "./counted-attempts.ts";
 import { type BucketResult, type CountedTogether, countedResult, peekedResult } from "./result.ts";
-import type { Bucket, Limit, ThrottlePart } from "./settings.ts";
-import type { SharedNetworks } from "./shared-networks.ts";
-import type { AttemptCount, AttemptCounter, ThrottleStore } from "./store.ts";
 
 /** A bucket that applies to an attempt. */
 export interface ApplicableBucket extends CountedTogether {

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { makeContext } from "../../test/support/http-context.ts";
-import { readThrottleSettings } from "../../test/support/throttle-settings.ts";
-import { setClock } from "../support/index.ts";
-import type { LimitName } from "./limit-name.ts";
-import { MemoryStore } from "./memory-store.ts";
-import type { LimitSettings } from "./settings.ts";
-import { Throttle } from "./throttle.ts";
+import { makeContext } from "../../../test/support/http-context.ts";
+import { readThrottleSettings } from "../../../test/support/throttle-settings.ts";
+import { setClock } from "../../support/index.ts";
+import type { LimitName } from "../limit-name.ts";
+import type { LimitSettings } from "../settings.ts";
+import { MemoryStore } from "../stores/memory-store.ts";
+import { Throttle } from "../throttle.ts";
 
 const PAIR = { by: ["account", "address"], attempts: 5, windowSeconds: 60 } as const;
 const ADDRESS = { by: ["address"], attempts: 20, windowSeconds: 600 } as const;

@@ -1,6 +1,6 @@
-import type { HttpResponse } from "../http/index.ts";
+import type { HttpResponse } from "../../http/index.ts";
+import type { Bucket } from "../settings.ts";
 import type { ThrottleResult } from "./result.ts";
-import type { Bucket } from "./settings.ts";
 
 /** The value of `RateLimit-Policy` for buckets whose counts a client may know: one item each. */
 export function policyOf(buckets: readonly Bucket[]): string {

@@ -1,5 +1,5 @@
-import type { Bucket } from "./settings.ts";
-import type { AttemptCount } from "./store.ts";
+import type { Bucket } from "../settings.ts";
+import type { AttemptCount } from "../stores/store.ts";
 
 /** The result of one bucket for an attempt. */
 export interface BucketResult {

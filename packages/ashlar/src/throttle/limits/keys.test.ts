@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { anyText } from "../../test/support/any-text.ts";
-import { cpuTimeOf } from "../../test/support/cpu-time.ts";
-import { digest, normalizeEmail } from "../security/index.ts";
+import { anyText } from "../../../test/support/any-text.ts";
+import { cpuTimeOf } from "../../../test/support/cpu-time.ts";
+import { digest, normalizeEmail } from "../../security/index.ts";
+import type { ThrottlePart } from "../settings.ts";
 import { accountDigest, addressBlock, isClientsOwn, type ThrottleKeys, throttleKey, widerBlock } from "./keys.ts";
-import type { ThrottlePart } from "./settings.ts";
 
 const ipv4 = fc.ipV4();
 /** Eight groups of 16 bits; beginning in 2000::/3, so that none of them represents an IPv4 address. */

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { ApiProvider } from "../api/index.ts";
-import { AuthProvider } from "../auth/index.ts";
-import { createApplication, Provider, type ProviderClass } from "../boot/index.ts";
-import { HttpKernel, type RouteMiddleware } from "../kernel/index.ts";
-import { Route } from "../routing/index.ts";
-import { declareLimits, type LimitDeclaration, ThrottleMiddleware, ThrottleProvider } from "./index.ts";
+import { ApiProvider } from "../../api/index.ts";
+import { AuthProvider } from "../../auth/index.ts";
+import { createApplication, Provider, type ProviderClass } from "../../boot/index.ts";
+import { HttpKernel, type RouteMiddleware } from "../../kernel/index.ts";
+import { Route } from "../../routing/index.ts";
+import { declareLimits, type LimitDeclaration, ThrottleMiddleware, ThrottleProvider } from "../index.ts";
 
 class Kernel extends HttpKernel {
   override routeMiddleware: RouteMiddleware = { web: [], api: [], throttle: [ThrottleMiddleware] };

@@ -1,9 +1,9 @@
-import type { Container } from "../kernel/index.ts";
-import { ConfigurationError, SourceLocation } from "../support/index.ts";
-import type { ByLimit } from "./limit-name.ts";
-import { checkDeclaredLimits, type LimitDeclaration } from "./settings.ts";
+import type { Container } from "../../kernel/index.ts";
+import { ConfigurationError, SourceLocation } from "../../support/index.ts";
+import type { ByLimit } from "../limit-name.ts";
+import { checkDeclaredLimits, type LimitDeclaration } from "../settings.ts";
 
-declare module "../kernel/container.ts" {
+declare module "../../kernel/container.ts" {
   interface FrameworkServices {
     /** The limits that features declare. */
     "throttle.limits": LimitRegistry;

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { outputOf } from "../../test/support/own-process.ts";
-import { onEachDatabase, type TestDatabase, type TestEngine } from "../../test/support/services.ts";
-import { type Database, sql } from "../database/index.ts";
-import { now, setClock } from "../support/index.ts";
-import { freeze, throttleStoreSuite, travel, travelBack } from "../testing/index.ts";
+import { outputOf } from "../../../test/support/own-process.ts";
+import { onEachDatabase, type TestDatabase, type TestEngine } from "../../../test/support/services.ts";
+import { type Database, sql } from "../../database/index.ts";
+import { now, setClock } from "../../support/index.ts";
+import { freeze, throttleStoreSuite, travel, travelBack } from "../../testing/index.ts";
+import type { Bucket } from "../settings.ts";
 import { DatabaseStore } from "./database-store.ts";
 import { createRateLimitsTable } from "./rate-limits-table.ts";
-import type { Bucket } from "./settings.ts";
 
 const LOGIN: Bucket = { name: "login", by: ["address"], attempts: 5, windowSeconds: 60 };
 
@@ -35,7 +35,7 @@ await onEachDatabase("limits in the database", (engine) => {
     const { configuration } = await opened(engine);
     // However slow the machine is, each attempt gets its turn.
     const patient = { acquireTimeoutMs: 600_000, ...(engine.name === "sqlite" && { busyTimeoutMs: 600_000 }) };
-    const modules = ["../database/index.ts", "./database-store.ts"].map((path) =>
+    const modules = ["../../database/index.ts", "./database-store.ts"].map((path) =>
       JSON.stringify(new URL(path, import.meta.url).href),
     );
     const program = `

@@ -1,14 +1,14 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { onEachDatabase, onPostgres, postgres, type TestEngine } from "../../test/support/services.ts";
-import { type Application, createApplication, createLogger, type ProviderClass } from "../boot/index.ts";
-import { DatabaseProvider, sql } from "../database/index.ts";
-import { Route } from "../routing/index.ts";
-import { throttleStoreSuite } from "../testing/index.ts";
+import { onEachDatabase, onPostgres, postgres, type TestEngine } from "../../../test/support/services.ts";
+import { type Application, createApplication, createLogger, type ProviderClass } from "../../boot/index.ts";
+import { DatabaseProvider, sql } from "../../database/index.ts";
+import { Route } from "../../routing/index.ts";
+import { throttleStoreSuite } from "../../testing/index.ts";
+import { databaseStore, memoryStore, ThrottleProvider, type ThrottleSettings } from "../index.ts";
+import type { Bucket } from "../settings.ts";
 import { DefaultStore } from "./default-store.ts";
-import { databaseStore, memoryStore, ThrottleProvider, type ThrottleSettings } from "./index.ts";
 import { MemoryStore } from "./memory-store.ts";
 import { createRateLimitsTable } from "./rate-limits-table.ts";
-import type { Bucket } from "./settings.ts";
 import type { AttemptCounter, ThrottleStore } from "./store.ts";
 
 const LIMITS = {

@@ -1,8 +1,8 @@
-import type { Container, Logger } from "../kernel/index.ts";
+import type { Container, Logger } from "../../kernel/index.ts";
+import type { Bucket } from "../settings.ts";
 import { DatabaseStore } from "./database-store.ts";
 import { MemoryStore } from "./memory-store.ts";
 import { RATE_LIMITS_TABLE } from "./rate-limits-table.ts";
-import type { Bucket } from "./settings.ts";
 import type { AttemptCount, AttemptCounter, CountChange, ThrottleStore } from "./store.ts";
 
 /**
@@ -98,7 +98,7 @@ export class DefaultStore implements ThrottleStore {
 
   async #hasTable(): Promise<boolean> {
     if (!this.#container.has("database")) return false;
-    const { hasTable } = await import("../database/index.ts");
+    const { hasTable } = await import("../../database/index.ts");
     return hasTable(this.#container.make("database"), RATE_LIMITS_TABLE);
   }
 }

@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import type { Logger } from "../kernel/index.ts";
+import type { Logger } from "../../kernel/index.ts";
 
 const MINUTE_MS = 60_000;
 /** Not in all processes at the same time. */

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { setClock } from "../support/index.ts";
+import { setClock } from "../../support/index.ts";
+import type { Bucket } from "../settings.ts";
 import { MemoryStore } from "./memory-store.ts";
-import type { Bucket } from "./settings.ts";
 import type { AttemptCounter } from "./store.ts";
 
 function bucket(windowSeconds: number, name = "login"): Bucket {

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
-import { onEachDatabase, type TestDatabase, testWhere } from "../../test/support/services.ts";
-import { sql } from "../database/index.ts";
+import { onEachDatabase, type TestDatabase, testWhere } from "../../../test/support/services.ts";
+import { sql } from "../../database/index.ts";
 import { createRateLimitsTable } from "./rate-limits-table.ts";
 
 await onEachDatabase("the table rate_limits", (engine) => {

@@ -1,4 +1,4 @@
-import type { Kysely } from "../database/index.ts";
+import type { Kysely } from "../../database/index.ts";
 
 /** The table of counts. */
 export const RATE_LIMITS_TABLE = "rate_limits";

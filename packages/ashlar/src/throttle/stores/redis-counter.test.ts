@@ -1,10 +1,10 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { freePort } from "../../test/support/free-port.ts";
-import { emptyApplication, type LoggedLine, saidOfRedis } from "../../test/support/redis-application.ts";
-import { sqlite } from "../../test/support/services.ts";
-import type { RedisLease } from "../redis/index.ts";
-import { AshlarError } from "../support/index.ts";
-import { createRateLimitsTable, databaseStore, memoryStore } from "./index.ts";
+import { freePort } from "../../../test/support/free-port.ts";
+import { emptyApplication, type LoggedLine, saidOfRedis } from "../../../test/support/redis-application.ts";
+import { sqlite } from "../../../test/support/services.ts";
+import type { RedisLease } from "../../redis/index.ts";
+import { AshlarError } from "../../support/index.ts";
+import { createRateLimitsTable, databaseStore, memoryStore } from "../index.ts";
 import { RedisStore, type RedisStoreSettings, redisStore } from "./redis-store.ts";
 
 const UNAVAILABLE = new AshlarError("E_REDIS_UNAVAILABLE", "Redis can't be used: the connection was lost.");

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { buildApplication, ownDatabases } from "../../test/support/build-application.ts";
-import { freePort } from "../../test/support/free-port.ts";
-import { emptyApplication, type LoggedLine, loggerInto, saidOfRedis } from "../../test/support/redis-application.ts";
-import { RedisServer } from "../../test/support/redis-server.ts";
-import type { Contents } from "../../test/support/services.ts";
-import { withProgram } from "../../test/support/system-programs.ts";
-import { DatabaseProvider } from "../database/index.ts";
-import { Route } from "../routing/index.ts";
+import { buildApplication, ownDatabases } from "../../../test/support/build-application.ts";
+import { freePort } from "../../../test/support/free-port.ts";
+import { emptyApplication, type LoggedLine, loggerInto, saidOfRedis } from "../../../test/support/redis-application.ts";
+import { RedisServer } from "../../../test/support/redis-server.ts";
+import type { Contents } from "../../../test/support/services.ts";
+import { withProgram } from "../../../test/support/system-programs.ts";
+import { DatabaseProvider } from "../../database/index.ts";
+import { Route } from "../../routing/index.ts";
 import {
   createRateLimitsTable,
   databaseStore,
@@ -14,9 +14,9 @@ import {
   redisStore,
   ThrottleMiddleware,
   ThrottleProvider,
-} from "./index.ts";
+} from "../index.ts";
+import type { Bucket } from "../settings.ts";
 import type { RedisStoreSettings } from "./redis-store.ts";
-import type { Bucket } from "./settings.ts";
 import type { AttemptCounter } from "./store.ts";
 
 /** A busy machine may take long to run a command; one that takes too long counts as an outage. */

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { freePort } from "../../test/support/free-port.ts";
-import { outputOf } from "../../test/support/own-process.ts";
-import { emptyApplication } from "../../test/support/redis-application.ts";
-import { RedisServer } from "../../test/support/redis-server.ts";
-import { withProgram } from "../../test/support/system-programs.ts";
-import { throttleStoreSuite } from "../testing/index.ts";
-import { memoryStore, redisStore } from "./index.ts";
+import { freePort } from "../../../test/support/free-port.ts";
+import { outputOf } from "../../../test/support/own-process.ts";
+import { emptyApplication } from "../../../test/support/redis-application.ts";
+import { RedisServer } from "../../../test/support/redis-server.ts";
+import { withProgram } from "../../../test/support/system-programs.ts";
+import { throttleStoreSuite } from "../../testing/index.ts";
+import { memoryStore, redisStore } from "../index.ts";
+import type { Bucket } from "../settings.ts";
 import type { RedisStoreSettings } from "./redis-store.ts";
-import type { Bucket } from "./settings.ts";
 import type { ThrottleStore } from "./store.ts";
 
 const LOGIN: Bucket = { name: "login", by: ["address"], attempts: 5, windowSeconds: 60 };
@@ -45,7 +45,7 @@ withProgram("redis-server", () => {
   });
 
   test("S33 four processes count together: of a hundred attempts, no two are the same", async () => {
-    const modules = ["../boot/index.ts", "./redis-store.ts"].map((path) =>
+    const modules = ["../../boot/index.ts", "./redis-store.ts"].map((path) =>
       JSON.stringify(new URL(path, import.meta.url).href),
     );
     const settings = { url: server.url, prefix: `test-${++prefixes}:`, ...PATIENT };

@@ -1,4 +1,4 @@
-import type { Container } from "../kernel/index.ts";
+import type { Container } from "../../kernel/index.ts";
 import {
   isRedisUnavailable,
   leaseRedis,
@@ -6,13 +6,13 @@ import {
   type RedisLease,
   type RedisSettings,
   redisScript,
-} from "../redis/index.ts";
-import { digest } from "../security/index.ts";
-import { ConfigurationError, type MaybePromise } from "../support/index.ts";
+} from "../../redis/index.ts";
+import { digest } from "../../security/index.ts";
+import { ConfigurationError, type MaybePromise } from "../../support/index.ts";
+import type { Bucket } from "../settings.ts";
 import { DatabaseStore } from "./database-store.ts";
 import { DefaultStore } from "./default-store.ts";
 import { MemoryStore } from "./memory-store.ts";
-import type { Bucket } from "./settings.ts";
 import type { AttemptCount, AttemptCounter, ThrottleStore, ThrottleStoreSource } from "./store.ts";
 
 /** The settings of {@link redisStore}. */

@@ -2,14 +2,14 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { buildApplication, ownDatabases } from "../../test/support/build-application.ts";
-import { MemorySessions } from "../../test/support/memory-sessions.ts";
-import { sqlite } from "../../test/support/services.ts";
-import { folderWith } from "../../test/support/temporary-folder.ts";
-import type { Application } from "../boot/index.ts";
-import { DatabaseProvider } from "../database/index.ts";
-import { SessionProvider } from "../session/index.ts";
-import { createRateLimitsTable, memoryStore, ThrottleProvider } from "./index.ts";
+import { buildApplication, ownDatabases } from "../../../test/support/build-application.ts";
+import { MemorySessions } from "../../../test/support/memory-sessions.ts";
+import { sqlite } from "../../../test/support/services.ts";
+import { folderWith } from "../../../test/support/temporary-folder.ts";
+import type { Application } from "../../boot/index.ts";
+import { DatabaseProvider } from "../../database/index.ts";
+import { SessionProvider } from "../../session/index.ts";
+import { createRateLimitsTable, memoryStore, ThrottleProvider } from "../index.ts";
 
 const PRODUCTION = {
   APP_ENV: "production",
@@ -108,8 +108,8 @@ describe("S33 in production, limits in memory end the boot", () => {
         if (cluster.isPrimary) {
           cluster.fork().on("exit", (code) => process.exit(code));
         } else {
-          const { createApplication } = await import(${url("../boot/index.ts")});
-          const { memoryStore, ThrottleProvider } = await import(${url("./index.ts")});
+          const { createApplication } = await import(${url("../../boot/index.ts")});
+          const { memoryStore, ThrottleProvider } = await import(${url("../index.ts")});
           const config = { throttle: { THROTTLE: { store: memoryStore() } } };
           const create = (environment) => createApplication({
             routes: [], providers: [ThrottleProvider], config,
