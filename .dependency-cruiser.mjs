@@ -65,6 +65,13 @@ export const floors = {
     ["migrations"],
     ["index.ts"],
   ],
+  throttle: [
+    ["errors.ts", "events.ts", "messages.ts", "messages.de.ts", "limit-name.ts"],
+    ["limits"],
+    ["stores"],
+    ["counting"],
+    ["settings.ts", "throttle.ts", "throttle-provider.ts", "throttle-middleware.ts", "index.ts"],
+  ],
   auth: [
     ["errors.ts", "events.ts", "limits.ts", "messages.ts", "messages.de.ts", "configuration.ts", "pages"],
     ["users"],

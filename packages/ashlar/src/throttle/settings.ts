@@ -1,19 +1,25 @@
 import type { Container } from "../kernel/index.ts";
 import {
   ConfigurationError,
-  flag,
-  integer,
   isSpeltAlike,
-  listOf,
   quoted,
   recordOf,
   type Setting,
   setting,
   settings,
-  text,
   unknownSetting,
 } from "../support/index.ts";
 import type { ByLimit } from "./limit-name.ts";
+import {
+  DECLARED_LIMITS,
+  LIMIT,
+  LIMITS_WHERE,
+  type Limit,
+  type LimitDeclaration,
+  type LimitSettings,
+  requireLimitName,
+  withNames,
+} from "./limits/limit.ts";
 import { SHARED_NETWORKS, type SharedNetworks, sharedNetworksOf } from "./limits/shared-networks.ts";
 import { databaseStore } from "./stores/database-store.ts";
 import { memoryStore } from "./stores/memory-store.ts";
@@ -21,43 +27,6 @@ import type { ThrottleStore, ThrottleStoreSource } from "./stores/store.ts";
 
 /** The stores that the framework brings, by name. */
 export type ThrottleStoreName = "memory" | "database";
-
-/** One bucket of a limit, as written in `config/throttle.ts`: a number of attempts per window. */
-export interface BucketSettings {
-  /** The attempt's account, the client's address, or both: each combination is counted separately. */
-  readonly by: readonly ("account" | "address")[];
-  /** How many attempts pass in one window, 1 to 1,000,000. */
-  readonly attempts: number;
-  /** How long a window is, in seconds, 1 to 86,400. It begins with the first attempt. */
-  readonly windowSeconds: number;
-}
-
-/** What a bucket counts by. */
-export type ThrottlePart = BucketSettings["by"][number];
-
-/** A limit, as written in `config/throttle.ts`. An attempt passes if it passes all buckets. */
-export interface LimitSettings {
-  /** The name of the input that holds the account, such as `email`. */
-  readonly account?: string;
-  /** The main bucket comes first: it has the limit's name in the headers. */
-  readonly buckets: readonly BucketSettings[];
-}
-
-/** A limit, as a feature declares it with `declareLimits`. */
-export interface LimitDeclaration extends LimitSettings {
-  /**
-   * Whether it counts attempts at the accounts of guards: the account is then one of the active guard's users, by what
-   * identifies them there. Default: `false`, the account has nothing to do with a guard.
-   */
-  readonly ofAccounts?: boolean;
-  /**
-   * Whether attempts from devices that the account was used on before are counted apart from all others, so that others
-   * can't use them up. Default: `false`.
-   */
-  readonly knownDevicesApart?: boolean;
-  /** The name of a limit under which an attempt may pass that this one refuses, for slower attempts. Default: none. */
-  readonly slower?: string;
-}
 
 /**
  * The shape of `THROTTLE` in `config/throttle.ts`. A limit there replaces the one with the same name that a feature
@@ -103,27 +72,6 @@ export interface ThrottleSettings {
   readonly sharedNetworks?: Readonly<Record<string, number>>;
 }
 
-/** A bucket, as it was read. */
-export interface Bucket extends BucketSettings {
-  /** Unique among all buckets; its name in the headers: `login`, `login-address`. */
-  readonly name: string;
-}
-
-/** A limit, as it was read. */
-export interface Limit {
-  readonly name: string;
-  /** The input that holds the account; `null` if none does. */
-  readonly account: string | null;
-  /** Whether it counts attempts at the accounts of guards. */
-  readonly ofAccounts: boolean;
-  /** Whether attempts from devices that the account was used on before are counted apart. */
-  readonly knownDevicesApart: boolean;
-  /** The name of the limit for slower attempts; `null`: none. */
-  readonly slower: string | null;
-  /** As configured, the main one first. */
-  readonly buckets: readonly Bucket[];
-}
-
 /** {@link ThrottleSettings}, as they were read. */
 export interface CompleteThrottleSettings {
   /** Where attempts are counted; `null` leaves it to the application: in its database, if possible. */
@@ -134,29 +82,12 @@ export interface CompleteThrottleSettings {
 }
 
 const WHERE = "config/throttle.ts: THROTTLE";
-const PARTS: readonly ThrottlePart[] = ["account", "address"];
 const STORES: Readonly<Record<ThrottleStoreName, () => ThrottleStoreSource>> = {
   memory: memoryStore,
   database: databaseStore,
 };
-/** What a route can write after `throttle:`, and a header between quotes. */
-const LIMIT_NAME = /^[A-Za-z][\w.-]*$/;
-/** A day. Longer windows lock people out more than they slow attackers down. */
-const MAX_WINDOW_SECONDS = 86_400;
 /** The token endpoint once had this limit to itself, which gave password guesses a second set of attempts. */
 const FORMER_LIMIT = "api.auth";
-
-const LIMITS_WHERE = `${WHERE}.limits`;
-
-const BY: Setting<readonly ThrottlePart[]> = setting({
-  describe: quoted,
-  what: '["account", "address"], ["address"] or ["account"]',
-  accept(value) {
-    const isList = Array.isArray(value) && value.length > 0 && value.every((part) => PARTS.includes(part));
-    if (!isList || new Set(value).size < value.length) return undefined;
-    return Object.freeze(PARTS.filter((part) => value.includes(part)));
-  },
-});
 
 const STORE: Setting<ThrottleStoreSource | null, ThrottleStoreSource | ThrottleStoreName> = setting({
   what: "databaseStore(), memoryStore(), or an object with the methods of ThrottleStore",
@@ -169,37 +100,6 @@ const STORE: Setting<ThrottleStoreSource | null, ThrottleStoreSource | ThrottleS
     return name === undefined ? undefined : STORES[name as ThrottleStoreName]();
   },
 });
-
-const ACCOUNT = text(null);
-const BUCKETS = listOf(
-  'a list of buckets: [{ by: ["address"], attempts: 60, windowSeconds: 60 }]',
-  settings<BucketSettings>()({
-    by: BY,
-    attempts: integer({ from: 1, to: 1_000_000 }),
-    windowSeconds: integer({ from: 1, to: MAX_WINDOW_SECONDS, unit: "seconds" }),
-  }),
-);
-const LIMIT = settings<LimitSettings>()({ account: ACCOUNT, buckets: BUCKETS });
-const DECLARED = recordOf(
-  settings<LimitDeclaration>()({
-    account: ACCOUNT,
-    ofAccounts: flag(false),
-    knownDevicesApart: flag(false),
-    slower: text(null),
-    buckets: BUCKETS,
-  }),
-  requireLimitName,
-);
-
-/**
- * Checks the limits that a feature declares.
- *
- * @param where the place of the declaration
- * @throws `E_INVALID_CONFIGURATION`
- */
-export function checkDeclaredLimits(limits: unknown, where: string): void {
-  DECLARED.read(limits, where);
-}
 
 /**
  * Reads `THROTTLE`. Limits that it leaves out are as their features declare them.
@@ -219,7 +119,7 @@ export function readThrottleSettings(
     limits: ownLimits,
     sharedNetworks: SHARED_NETWORKS,
   }).read(throttle, WHERE);
-  const checked = DECLARED.read(declared, LIMITS_WHERE);
+  const checked = DECLARED_LIMITS.read(declared, LIMITS_WHERE);
   const all = { ...checked, ...limits };
   const taken = new Set<string>();
   const named = Object.entries(all).map(([name, { account, buckets }]) => {
@@ -249,26 +149,6 @@ function checkLimitName(name: string, where: string, known: readonly string[]): 
   const isRespelt = !known.includes(name) && known.some((limit) => isSpeltAlike(limit, name));
   if (isRespelt) throw unknownSetting(where, name, known);
   requireLimitName(name, where);
-}
-
-function requireLimitName(name: string, where: string): void {
-  if (LIMIT_NAME.test(name)) return;
-  const remedy = "Begin with a letter; use letters, digits, dots, dashes and underscores.";
-  throw new ConfigurationError(where, "is not a valid name for a limit.", remedy);
-}
-
-function withNames(limit: string, buckets: readonly BucketSettings[], taken: Set<string>): Bucket[] {
-  return buckets.map((bucket, index) => {
-    const short = index === 0 ? limit : `${limit}-${bucket.by.join("-")}`;
-    const name = taken.has(short) ? `${short}-${bucket.windowSeconds}` : short;
-    if (taken.has(name)) {
-      const where = `${LIMITS_WHERE}.${limit}.buckets[${index}]`;
-      const problem = `would share its counts with another bucket, because both are called "${name}".`;
-      throw new ConfigurationError(where, problem, "Leave one of them out, or rename the limit.");
-    }
-    taken.add(name);
-    return Object.freeze({ ...bucket, name });
-  });
 }
 
 /**

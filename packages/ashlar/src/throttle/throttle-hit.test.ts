@@ -5,10 +5,10 @@ import { Events } from "../events/index.ts";
 import { type HttpContext, IpMiddleware } from "../http/index.ts";
 import { AshlarError, setClock } from "../support/index.ts";
 import type { ThrottleAccounts } from "./counting/accounts.ts";
-import type { ThrottleResult } from "./counting/result.ts";
+import type { ThrottleResult } from "./counting/results.ts";
 import type { LockoutEvent } from "./events.ts";
 import { accountDigest } from "./limits/keys.ts";
-import type { LimitSettings } from "./settings.ts";
+import type { LimitSettings } from "./limits/limit.ts";
 import { MemoryStore } from "./stores/memory-store.ts";
 import { Throttle } from "./throttle.ts";
 

@@ -4,12 +4,12 @@ import { makeContext } from "../../test/support/http-context.ts";
 import { readThrottleSettings } from "../../test/support/throttle-settings.ts";
 import type { HttpContext } from "../http/index.ts";
 import { setClock } from "../support/index.ts";
-import type { ThrottleAccounts } from "./counting/accounts.ts";
+import type { HitOptions, ThrottleAccounts } from "./counting/accounts.ts";
 import type { LimitName } from "./limit-name.ts";
-import type { Bucket, LimitSettings } from "./settings.ts";
+import type { Bucket, LimitSettings } from "./limits/limit.ts";
 import { MemoryStore } from "./stores/memory-store.ts";
 import type { AttemptCount, AttemptCounter, ThrottleStore } from "./stores/store.ts";
-import { type HitOptions, Throttle } from "./throttle.ts";
+import { Throttle } from "./throttle.ts";
 
 const PAIR = { by: ["account", "address"], attempts: 5, windowSeconds: 60 } as const;
 const ADDRESS = { by: ["address"], attempts: 20, windowSeconds: 600 } as const;

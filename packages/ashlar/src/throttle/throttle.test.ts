@@ -2,8 +2,8 @@ import { afterEach, describe, expect, test } from "vitest";
 import { makeContext } from "../../test/support/http-context.ts";
 import { readThrottleSettings } from "../../test/support/throttle-settings.ts";
 import { setClock } from "../support/index.ts";
-import type { ThrottleResult } from "./counting/result.ts";
-import type { LimitSettings } from "./settings.ts";
+import type { ThrottleResult } from "./counting/results.ts";
+import type { LimitSettings } from "./limits/limit.ts";
 import { MemoryStore } from "./stores/memory-store.ts";
 import { Throttle } from "./throttle.ts";
 

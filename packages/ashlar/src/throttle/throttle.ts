@@ -1,15 +1,8 @@
 import type { Events } from "../events/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import type { Logger } from "../kernel/index.ts";
-import {
-  AshlarError,
-  ConfigurationError,
-  currentDate,
-  type Duration,
-  type Message,
-  suggestion,
-} from "../support/index.ts";
-import type { ThrottleAccounts } from "./counting/accounts.ts";
+import { AshlarError, currentDate, type Duration, type Message } from "../support/index.ts";
+import { attemptKeys, type HitOptions, type ThrottleAccounts } from "./counting/accounts.ts";
 import {
   allFinished,
   type CountedAttempt,
@@ -17,52 +10,18 @@ import {
   isSameAccount,
   takeBack,
 } from "./counting/counted-attempts.ts";
-import {
-  type ApplicableBucket,
-  addToAll,
-  applicableBuckets,
-  asProof,
-  type CountedLimit,
-  countedLimit,
-  deviceBuckets,
-  peekAll,
-  without,
-} from "./counting/counted-limit.ts";
+import { asProof } from "./counting/counted-limit.ts";
+import { LimitCounts } from "./counting/limit-counts.ts";
 import "./errors.ts";
-import { policyOf, writeRateLimits } from "./counting/rate-limit-headers.ts";
-import { type BucketResult, summarize, type ThrottleResult } from "./counting/result.ts";
+import { type ThrottleResult, writeRateLimits } from "./counting/results.ts";
 import type {} from "./events.ts";
 import type { LimitName } from "./limit-name.ts";
-import { type AttemptKeys, accountDigest, type ThrottleKeys, throttleKey } from "./limits/keys.ts";
+import { accountDigest, type ThrottleKeys, throttleKey } from "./limits/keys.ts";
+import type { Limit } from "./limits/limit.ts";
 import { message } from "./messages.ts";
-import type { CompleteThrottleSettings, Limit } from "./settings.ts";
+import type { CompleteThrottleSettings } from "./settings.ts";
 import type { ThrottleStore } from "./stores/store.ts";
 import "../http/index.ts";
-
-/** Says whose attempt a hit is, if that is not the limit's own input. */
-export interface HitOptions {
-  /**
-   * The account's identifier, such as an email address; anything but text means no account. Default: the input named in
-   * the limit's configuration, or if the limit has none, the logged-in user.
-   */
-  readonly account?: unknown;
-  /** The user whose account it is, whatever the inputs are; `null` means no account. */
-  readonly user?: object | null;
-  /** The name of the guard that the attempt is made at; default: the active guard. */
-  readonly guard?: string;
-  /**
-   * A proof that the client has to do with the account, such as a token that was issued to it. It is counted instead of
-   * the address, and buckets that count only by address neither refuse nor count the attempt.
-   *
-   * Security: it must not be something that a client can make up: each invented proof would be a fresh set of attempts.
-   */
-  readonly proof?: string | null;
-  /**
-   * What is tried at the account, such as the code of one login step: attempts at each are counted separately. Default:
-   * the account as a whole.
-   */
-  readonly subject?: string | null;
-}
 
 /** What {@link Throttle.giveBack} gives back. */
 export interface GiveBackOptions {
@@ -84,7 +43,8 @@ export interface GiveBackOptions {
 export class Throttle {
   /** @internal Where attempts are counted. */
   readonly store: ThrottleStore;
-  readonly #limits: ReadonlyMap<string, CountedLimit>;
+  /** @internal What counts them. */
+  readonly counts: LimitCounts;
   readonly #events: () => Events | null;
   readonly #logger: Pick<Logger, "error">;
   readonly #requests = new CountedRequests();
@@ -103,8 +63,7 @@ export class Throttle {
     events: () => Events | null,
     logger: Pick<Logger, "error">,
   ) {
-    const limits = [...settings.limits.values()].map((limit) => countedLimit(limit, store, settings.sharedNetworks));
-    this.#limits = new Map(limits.map((counted) => [counted.limit.name, counted]));
+    this.counts = new LimitCounts(settings.limits.values(), store, settings.sharedNetworks);
     this.store = store;
     this.#events = events;
     this.#logger = logger;
@@ -129,7 +88,7 @@ export class Throttle {
    * @throws `E_INVALID_CONFIGURATION` if there is none, with suggestions
    */
   limit(name: string): Limit {
-    return this.#find(name).limit;
+    return this.counts.limit(name);
   }
 
   /**
@@ -141,7 +100,7 @@ export class Throttle {
    * @throws `E_INVALID_CONFIGURATION` if there is no such limit
    */
   async consume(name: LimitName, keys: ThrottleKeys, cost = 1): Promise<ThrottleResult> {
-    return (await this.#count(name, keys, cost)).result;
+    return (await this.counts.count(name, keys, cost)).result;
   }
 
   /**
@@ -150,10 +109,7 @@ export class Throttle {
    * @throws `E_INVALID_CONFIGURATION` if there is no such limit
    */
   async peek(name: LimitName, keys: ThrottleKeys): Promise<ThrottleResult> {
-    const found = this.#find(name);
-    const isApart = found.limit.knownDevicesApart && (keys.proof ?? null) !== null;
-    const applicable = applicableBuckets(found, isApart ? apartKeys(keys) : keys);
-    return summarize(await peekAll(applicable), mostOf(found.limit), publicPolicy(applicable));
+    return await this.counts.peek(name, keys);
   }
 
   /**
@@ -164,61 +120,7 @@ export class Throttle {
    * @throws `E_INVALID_CONFIGURATION` if there is no such limit; what the store throws
    */
   async reset(name: LimitName, keys: ThrottleKeys): Promise<void> {
-    await this.#reset(this.#find(name), keys);
-  }
-
-  /**
-   * @internal Forgets everything that was counted under these keys: by account, by address, and by both for keys that have
-   * both.
-   *
-   * @param name the only limit to forget it under; `null`: all
-   * @returns how many counts there were
-   * @throws `E_INVALID_CONFIGURATION` if there is no such limit; what the store throws
-   */
-  async forget(all: readonly ThrottleKeys[], name: string | null = null): Promise<number> {
-    const limits = name === null ? [...this.#limits.values()] : [this.#find(name)];
-    const counted = limits.flatMap((found) => {
-      const apart = found.limit.knownDevicesApart ? all.map((keys) => apartKeys(keys)) : [];
-      return [...all, ...apart].flatMap((keys) => applicableBuckets(found, keys));
-    });
-    // Buckets have the same key for several of these, such as an address of an account that is given alone as well.
-    const each = new Map(counted.map((one) => [`${one.bucket.name} ${one.key}`, one]));
-    const found = await allFinished(
-      [...each.values()].map(async ({ counter, key }) => {
-        const count = await counter.get(key);
-        await counter.delete(key);
-        return count;
-      }),
-    );
-    return found.filter((count) => count !== null).length;
-  }
-
-  /**
-   * @internal Forgets everything that was counted under a limit.
-   *
-   * @returns whether the store can, and how many counts it has deleted; `null` if it doesn't know
-   * @throws `E_INVALID_CONFIGURATION` if there is no such limit; what the store throws
-   */
-  async forgetLimit(name: string): Promise<{ readonly isDone: boolean; readonly cleared: number | null }> {
-    const { buckets, devices } = this.#find(name);
-    const { store } = this;
-    if (store.clear === undefined) return { isDone: false, cleared: null };
-    let cleared: number | null = 0;
-    for (const { bucket } of [...buckets, ...devices]) {
-      const some = await store.clear(bucket);
-      cleared = typeof some === "number" && cleared !== null ? cleared + some : null;
-    }
-    return { isDone: true, cleared };
-  }
-
-  async #reset(found: CountedLimit, keys: ThrottleKeys): Promise<void> {
-    await allFinished(this.#ofAccount(found, keys).map(async ({ counter, key }) => counter.delete(key)));
-  }
-
-  /** The buckets that count attempts at an account; none without one. */
-  #ofAccount(found: CountedLimit, keys: ThrottleKeys): readonly ApplicableBucket[] {
-    if (throttleKey(["account"], { ...keys, address: null }) === null) return [];
-    return applicableBuckets(found, keys).filter(({ bucket }) => bucket.by.includes("account"));
+    await allFinished(this.counts.ofAccount(name, keys).map(async ({ counter, key }) => counter.delete(key)));
   }
 
   /**
@@ -247,10 +149,10 @@ export class Throttle {
   /** @internal The same, but returns whether it passes, unless its account refuses it already. */
   async attempt(context: HttpContext, name: LimitName, options: HitOptions = {}): Promise<ThrottleResult> {
     this.#requireAddress(context, name);
-    const keys = this.#keysOf(context, name, options);
+    const keys = attemptKeys(context, this.counts.limit(name), options, this.#accounts);
     const refusal = this.#accounts?.refusal(context, name, keys) ?? null;
     if (refusal !== null) throw refusal;
-    const { result, attempts } = await this.#count(name, keys, 1);
+    const { result, attempts } = await this.counts.count(name, keys, 1);
     this.#requests.add(context, { limit: name, keys, result, attempts });
     const results = this.#requests.of(context).map((one) => one.result);
     writeRateLimits(context.response, results);
@@ -268,10 +170,7 @@ export class Throttle {
     this.#requireAddress(context, name);
     // Counts by address alone refuse no client that has proved something.
     if (this.#accounts?.mayHaveProof(context, name)) return;
-    const buckets = applicableBuckets(this.#find(name), { address: context.request.clientAddress });
-    // Wider blocks are looked at when the attempt is counted: each would be another statement here.
-    const byAddress = buckets.filter((one) => !one.bucket.by.includes("account") && one.isClientsOwn);
-    if ((await peekAll(byAddress)).every(({ allowed }) => allowed)) return;
+    if (await this.counts.hasLeftFor(name, context.request.clientAddress)) return;
     const attempt = await this.hit(context, name, { account: null });
     // Its window has ended since.
     await this.giveBack(context, name, { attempt });
@@ -288,7 +187,7 @@ export class Throttle {
   async aim(context: HttpContext, name: LimitName, options: HitOptions, always = false): Promise<void> {
     const counted = this.#requests.under(context, name);
     if (counted.length === 0 && !always) return;
-    const keys = this.#keysOf(context, name, options);
+    const keys = attemptKeys(context, this.counts.limit(name), options, this.#accounts);
     const hasAccount = throttleKey(["account"], { ...keys, address: null }) !== null;
     // For an attempt without an account, counting by address is enough.
     if (counted.some((one) => !hasAccount || isSameAccount(one.keys, keys))) return;
@@ -314,10 +213,10 @@ export class Throttle {
     options: HitOptions = {},
     others: readonly LimitName[] = [],
   ): Promise<void> {
-    const keys = asProof(this.#keysOf(context, name, options));
+    const keys = asProof(attemptKeys(context, this.counts.limit(name), options, this.#accounts));
     const own = this.#requests.under(context, name).filter((one) => isSameAccount(one.keys, keys));
     const beside = others.flatMap((other) => this.#requests.under(context, other));
-    const forgotten = this.#ofAccount(this.#find(name), keys);
+    const forgotten = this.counts.ofAccount(name, keys);
     const isForgotten = ({ bucket, key }: CountedAttempt): boolean => {
       return forgotten.some((one) => one.bucket === bucket && one.key === key);
     };
@@ -359,7 +258,7 @@ export class Throttle {
   /** @throws `E_UNKNOWN_CLIENT` */
   #requireAddress({ request }: HttpContext, name: LimitName): void {
     if (!this.#requiresAddresses || request.clientAddress !== null) return;
-    if (!this.#find(name).limit.buckets.some(({ by }) => by.includes("address"))) return;
+    if (!this.counts.limit(name).buckets.some(({ by }) => by.includes("address"))) return;
     throw new AshlarError(
       "E_UNKNOWN_CLIENT",
       `The limit "${name}" counts by address, and the request came without its client's. Behind a unix socket, the proxy must ` +
@@ -369,137 +268,12 @@ export class Throttle {
     );
   }
 
-  #find(name: string): CountedLimit {
-    const found = this.#limits.get(name);
-    if (found !== undefined) return found;
-    const near = suggestion(name, this.#limits.keys());
-    throw new ConfigurationError("config/throttle.ts: THROTTLE.limits", `no limit is called "${name}".`, near);
-  }
-
-  /**
-   * Counts an attempt. If it comes from a device that the account was used on before, it counts by device, and for all
-   * such devices together. When these have used up what they share, it also counts as an unknown client's. So collected
-   * cookies gain an attacker nothing, and the owner is not refused because of what others do elsewhere.
-   */
-  async #count(name: string, keys: AttemptKeys, cost: number): Promise<CountedResult> {
-    const found = this.#find(name);
-    const { limit, store } = found;
-    if (limit.knownDevicesApart) return this.#countApart(found, keys, cost);
-    const applicable = applicableBuckets(found, asProof(keys));
-    const counted = await addToAll(store, applicable, cost);
-    const result = summarize(counted.results, mostOf(limit), publicPolicy(applicable));
-    const { device = null, ...stranger } = keys;
-    if (device === null || !counted.allowed) return { result, attempts: counted.attempts };
-    const together = await addToAll(store, deviceBuckets(found, keys), cost);
-    const attempts = [...counted.attempts, ...together.attempts];
-    if (together.allowed) return { result, attempts };
-    const others = without(applicableBuckets(found, stranger), applicable);
-    const last = await addToAll(store, others, cost);
-    return {
-      result: summarize(last.results, mostOf(limit), publicPolicy(others)),
-      attempts: [...attempts, ...last.attempts],
-    };
-  }
-
-  /**
-   * Counts an attempt under a limit that counts known devices apart: a client with a proof alone, such as a device that the
-   * account is used on, and other devices of the account together. Once these are used up, it counts as an unknown
-   * client's, and after that under the slower limit.
-   */
-  async #countApart(found: CountedLimit, keys: AttemptKeys, cost: number): Promise<CountedResult> {
-    const { limit, store } = found;
-    const { device: _, proof: __, ...stranger } = keys;
-    const attempts: CountedAttempt[] = [];
-    const refusals: BucketResult[] = [];
-    const add = async (one: CountedLimit, whose: ThrottleKeys): Promise<ThrottleResult> => {
-      const counted = await addToAll(store, applicableBuckets(one, whose), cost);
-      attempts.push(...counted.attempts);
-      return summarize(counted.results, mostOf(one.limit), "");
-    };
-    if ((keys.proof ?? keys.device ?? null) !== null) {
-      const own = await add(found, apartKeys(keys));
-      refusals.push(...own.buckets);
-      if (own.allowed) return { result: own, attempts };
-    }
-    const result = await add(found, stranger);
-    refusals.push(...result.buckets);
-    // What has refused it on the way is part of the result: it may be the first refusal.
-    if (result.allowed || limit.slower === null) return { result: { ...result, buckets: refusals }, attempts };
-    const slow = await add(this.#find(limit.slower), stranger);
-    return { result: { ...slow, buckets: [...refusals, ...slow.buckets] }, attempts };
-  }
-
-  #keysOf(context: HttpContext, name: string, options: HitOptions): AttemptKeys {
-    const address = context.request.clientAddress;
-    const identity = this.#identify(context, name, options);
-    const proof = options.proof ?? identity.proof ?? null;
-    const { subject = null } = options;
-    return { address, ...identity, proof, device: proof === null ? (identity.device ?? null) : null, subject };
-  }
-
-  #identify(context: HttpContext, name: string, options: HitOptions): AttemptKeys {
-    const guard = options.guard ?? this.#accounts?.guardOf(context) ?? null;
-    const named = options.user === undefined ? this.#named(context, name, options) : null;
-    if (named === null) {
-      const user = options.user === undefined ? context.currentUser : options.user;
-      if (user === null) return {};
-      const identity = guard === null ? null : this.#accounts?.ofUser(context, guard, user, name);
-      return identity ?? { account: userAccount(user) };
-    }
-    if (typeof named !== "string") return {};
-    if (guard === null || this.#accounts === null) return { account: named };
-    const identity = this.#accounts.named(context, { limit: name, guard, identifier: named });
-    // An application's own limit may count by an input that has nothing to do with accounts.
-    return identity.account === null && !this.limit(name).ofAccounts ? { account: named } : identity;
-  }
-
-  /** The account's identifier according to the attempt; `null` if the limit does not use one, or if none was sent. */
-  #named(context: HttpContext, name: string, options: HitOptions): unknown {
-    if (options.account !== undefined) return options.account ?? false;
-    const input = this.limit(name).account;
-    return input === null ? null : readInput(context, input);
-  }
-
   #announce(context: HttpContext, limit: string, { account, address = null }: ThrottleKeys, options: HitOptions): void {
     const guard = options.guard ?? (this.limit(limit).ofAccounts ? (this.#accounts?.guardOf(context) ?? null) : null);
     const event = { time: currentDate(), address, guard, user: context.currentUser, limit };
     // Listeners are not awaited: they must not delay responses under attack. Attempts count in a transaction that is rolled
     // back too.
     void this.#events()?.happen("auth.lockout", { ...event, account: accountDigest(account) });
-  }
-}
-
-/** The keys by which a limit counts a client with a proof apart, or the other known devices of an account. */
-function apartKeys({ proof = null, device: _, ...stranger }: AttemptKeys): ThrottleKeys {
-  return { ...stranger, subject: proof === null ? "known devices" : `proof ${proof}` };
-}
-
-/** The result of counting an attempt, and what was counted. */
-interface CountedResult {
-  readonly result: ThrottleResult;
-  readonly attempts: readonly CountedAttempt[];
-}
-
-function mostOf({ buckets }: Limit): number {
-  return buckets[0]!.attempts;
-}
-
-function publicPolicy(applicable: readonly ApplicableBucket[]): string {
-  return policyOf(applicable.filter((one) => one.isClientsOwn).map(({ bucket }) => bucket));
-}
-
-/** The account of a user if no guard identifies it: no address can have this spelling. */
-function userAccount(user: object): string | null {
-  const { authId } = user as { readonly authId?: () => unknown };
-  return typeof authId === "function" ? `user ${String(authId.call(user))}` : null;
-}
-
-function readInput(context: HttpContext, name: string): unknown {
-  try {
-    return context.request.input(name);
-  } catch {
-    // A body that cannot be parsed is an attempt too; the next code that reads an input reports the problem.
-    return null;
   }
 }
 

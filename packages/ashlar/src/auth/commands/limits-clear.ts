@@ -32,7 +32,7 @@ export async function run(context: CommandContext): Promise<void> {
   }
   const [text] = read.positionals;
   const account = text === undefined ? null : await findAccount(application, text, read.guard);
-  const cleared = await throttle.forget(keysFor(application, account, address), limit);
+  const cleared = await throttle.counts.forget(keysFor(application, account, address), limit);
   const [guard, user] = [account?.guard ?? null, account?.user ?? null];
   const deed = { command: "limits:clear", by: read.by, guard, user, limit, clientAddress: address, cleared };
   await tellDeed(application, deed);
@@ -55,7 +55,7 @@ export function addressOf({ values }: DeskArguments): string | null {
 }
 
 async function forgetLimit(throttle: Throttle, limit: string): Promise<number | null> {
-  const { isDone, cleared } = await throttle.forgetLimit(limit);
+  const { isDone, cleared } = await throttle.counts.forgetLimit(limit);
   if (isDone) return cleared;
   const remedy = "Name an account or an address, or add the method clear to the store.";
   throw new AshlarError("E_COMMAND", `The store of limits can't forget a whole limit. ${remedy}`);

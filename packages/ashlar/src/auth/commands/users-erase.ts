@@ -26,7 +26,7 @@ export async function run(context: CommandContext): Promise<void> {
   await confirm(read, `This deletes the account of ${label} (${id}, ${guard}) and everything about it, for good.`);
   const { counted, erased } = await erase(application, account);
   const { container } = application;
-  if (container.has("throttle")) await container.make("throttle").forget(counted);
+  if (container.has("throttle")) await container.make("throttle").counts.forget(counted);
   await tellDeed(application, { command: "users:erase", by: read.by, guard, user, reason: read.values.reason ?? null });
   const rows = Object.entries(erased).map(([what, count]) => `${what}: ${count}`);
   const lines = [`The account of ${label} has been erased.`, ...rows, REMAINS];

@@ -1,9 +1,9 @@
 import type { HttpContext } from "../../http/index.ts";
 import { now } from "../../support/index.ts";
 import { type AttemptKeys, type ThrottleKeys, throttleKey } from "../limits/keys.ts";
-import type { Bucket } from "../settings.ts";
+import type { Bucket } from "../limits/limit.ts";
 import type { AttemptCounter, ThrottleStore } from "../stores/store.ts";
-import type { ThrottleResult } from "./result.ts";
+import type { ThrottleResult } from "./results.ts";
 
 /** What was added to one bucket. */
 export interface CountedAttempt {

@@ -3,7 +3,7 @@ import { makeContext } from "../../../test/support/http-context.ts";
 import { readThrottleSettings } from "../../../test/support/throttle-settings.ts";
 import { setClock } from "../../support/index.ts";
 import type { LimitName } from "../limit-name.ts";
-import type { LimitSettings } from "../settings.ts";
+import type { LimitSettings } from "../limits/limit.ts";
 import { MemoryStore } from "../stores/memory-store.ts";
 import { Throttle } from "../throttle.ts";
 

@@ -1,7 +1,7 @@
 import ipaddr from "ipaddr.js";
 import { canonicalAddress } from "../../http/index.ts";
 import { digest, normalizeEmail } from "../../security/index.ts";
-import type { ThrottlePart } from "../settings.ts";
+import type { ThrottlePart } from "./limit.ts";
 
 /** Whose attempts are counted. */
 export interface ThrottleKeys {

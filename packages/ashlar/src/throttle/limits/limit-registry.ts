@@ -1,7 +1,7 @@
 import type { Container } from "../../kernel/index.ts";
 import { ConfigurationError, SourceLocation } from "../../support/index.ts";
 import type { ByLimit } from "../limit-name.ts";
-import { checkDeclaredLimits, type LimitDeclaration } from "../settings.ts";
+import { checkDeclaredLimits, type LimitDeclaration } from "./limit.ts";
 
 declare module "../../kernel/container.ts" {
   interface FrameworkServices {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Bucket } from "../settings.ts";
+import type { Bucket } from "./limit.ts";
 import { SHARED_NETWORKS, sharedNetworksOf } from "./shared-networks.ts";
 
 const BUCKET = { by: ["address"], attempts: 10, windowSeconds: 60 } as unknown as Bucket;

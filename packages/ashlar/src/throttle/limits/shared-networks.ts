@@ -1,6 +1,6 @@
 import { type AddressRange, isInRanges, parseRange } from "../../http/index.ts";
 import { ConfigurationError, integer, recordOf, type Setting } from "../../support/index.ts";
-import type { Bucket } from "../settings.ts";
+import type { Bucket } from "./limit.ts";
 
 /**
  * The shortest prefix of a network: a larger one is not the network of one site or one provider, and its limits would be those

@@ -4,7 +4,7 @@ import { onEachDatabase, type TestDatabase, type TestEngine } from "../../../tes
 import { type Database, sql } from "../../database/index.ts";
 import { now, setClock } from "../../support/index.ts";
 import { freeze, throttleStoreSuite, travel, travelBack } from "../../testing/index.ts";
-import type { Bucket } from "../settings.ts";
+import type { Bucket } from "../limits/limit.ts";
 import { DatabaseStore } from "./database-store.ts";
 import { createRateLimitsTable } from "./rate-limits-table.ts";
 

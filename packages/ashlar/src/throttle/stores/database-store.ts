@@ -12,7 +12,7 @@ import {
 import type { Container } from "../../kernel/index.ts";
 import { digest } from "../../security/index.ts";
 import { ConfigurationError, integer, now, systemTime } from "../../support/index.ts";
-import type { Bucket } from "../settings.ts";
+import type { Bucket } from "../limits/limit.ts";
 import { MemoryStore } from "./memory-store.ts";
 import { createRateLimitsTable, RATE_LIMITS_TABLE } from "./rate-limits-table.ts";
 import type { AttemptCount, AttemptCounter, CountChange, ThrottleStore } from "./store.ts";

@@ -5,7 +5,7 @@ import { DatabaseProvider, sql } from "../../database/index.ts";
 import { Route } from "../../routing/index.ts";
 import { throttleStoreSuite } from "../../testing/index.ts";
 import { databaseStore, memoryStore, ThrottleProvider, type ThrottleSettings } from "../index.ts";
-import type { Bucket } from "../settings.ts";
+import type { Bucket } from "../limits/limit.ts";
 import { DefaultStore } from "./default-store.ts";
 import { MemoryStore } from "./memory-store.ts";
 import { createRateLimitsTable } from "./rate-limits-table.ts";

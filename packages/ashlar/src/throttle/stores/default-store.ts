@@ -1,5 +1,5 @@
 import type { Container, Logger } from "../../kernel/index.ts";
-import type { Bucket } from "../settings.ts";
+import type { Bucket } from "../limits/limit.ts";
 import { DatabaseStore } from "./database-store.ts";
 import { MemoryStore } from "./memory-store.ts";
 import { RATE_LIMITS_TABLE } from "./rate-limits-table.ts";

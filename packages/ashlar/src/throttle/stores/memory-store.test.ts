@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { setClock } from "../../support/index.ts";
-import type { Bucket } from "../settings.ts";
+import type { Bucket } from "../limits/limit.ts";
 import { MemoryStore } from "./memory-store.ts";
 import type { AttemptCounter } from "./store.ts";
 

@@ -1,5 +1,5 @@
 import { now } from "../../support/index.ts";
-import type { Bucket } from "../settings.ts";
+import type { Bucket } from "../limits/limit.ts";
 import type { AttemptCount, AttemptCounter, ThrottleStore } from "./store.ts";
 
 /** How many keys are kept at most in all buckets together: about 50 MB. */

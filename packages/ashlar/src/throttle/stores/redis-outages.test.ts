@@ -15,7 +15,7 @@ import {
   ThrottleMiddleware,
   ThrottleProvider,
 } from "../index.ts";
-import type { Bucket } from "../settings.ts";
+import type { Bucket } from "../limits/limit.ts";
 import type { RedisStoreSettings } from "./redis-store.ts";
 import type { AttemptCounter } from "./store.ts";
 

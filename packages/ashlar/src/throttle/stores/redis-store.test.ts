@@ -6,7 +6,7 @@ import { RedisServer } from "../../../test/support/redis-server.ts";
 import { withProgram } from "../../../test/support/system-programs.ts";
 import { throttleStoreSuite } from "../../testing/index.ts";
 import { memoryStore, redisStore } from "../index.ts";
-import type { Bucket } from "../settings.ts";
+import type { Bucket } from "../limits/limit.ts";
 import type { RedisStoreSettings } from "./redis-store.ts";
 import type { ThrottleStore } from "./store.ts";
 

@@ -9,7 +9,7 @@ import {
 } from "../../redis/index.ts";
 import { digest } from "../../security/index.ts";
 import { ConfigurationError, type MaybePromise } from "../../support/index.ts";
-import type { Bucket } from "../settings.ts";
+import type { Bucket } from "../limits/limit.ts";
 import { DatabaseStore } from "./database-store.ts";
 import { DefaultStore } from "./default-store.ts";
 import { MemoryStore } from "./memory-store.ts";

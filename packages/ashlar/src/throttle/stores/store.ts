@@ -1,6 +1,6 @@
 import type { Container } from "../../kernel/index.ts";
 import type { MaybePromise } from "../../support/index.ts";
-import type { Bucket } from "../settings.ts";
+import type { Bucket } from "../limits/limit.ts";
 
 /** What has been counted for a key in the current window. */
 export interface AttemptCount {

@@ -1,0 +1,165 @@
+import {
+  ConfigurationError,
+  flag,
+  integer,
+  listOf,
+  quoted,
+  recordOf,
+  type Setting,
+  setting,
+  settings,
+  text,
+} from "../../support/index.ts";
+
+/** One bucket of a limit, as written in `config/throttle.ts`: a number of attempts per window. */
+export interface BucketSettings {
+  /** The attempt's account, the client's address, or both: each combination is counted separately. */
+  readonly by: readonly ("account" | "address")[];
+  /** How many attempts pass in one window, 1 to 1,000,000. */
+  readonly attempts: number;
+  /** How long a window is, in seconds, 1 to 86,400. It begins with the first attempt. */
+  readonly windowSeconds: number;
+}
+
+/** What a bucket counts by. */
+export type ThrottlePart = BucketSettings["by"][number];
+
+/** A limit, as written in `config/throttle.ts`. An attempt passes if it passes all buckets. */
+export interface LimitSettings {
+  /** The name of the input that holds the account, such as `email`. */
+  readonly account?: string;
+  /** The main bucket comes first: it has the limit's name in the headers. */
+  readonly buckets: readonly BucketSettings[];
+}
+
+/** A limit, as a feature declares it with `declareLimits`. */
+export interface LimitDeclaration extends LimitSettings {
+  /**
+   * Whether it counts attempts at the accounts of guards: the account is then one of the active guard's users, by what
+   * identifies them there. Default: `false`, the account has nothing to do with a guard.
+   */
+  readonly ofAccounts?: boolean;
+  /**
+   * Whether attempts from devices that the account was used on before are counted apart from all others, so that others
+   * can't use them up. Default: `false`.
+   */
+  readonly knownDevicesApart?: boolean;
+  /** The name of a limit under which an attempt may pass that this one refuses, for slower attempts. Default: none. */
+  readonly slower?: string;
+}
+
+/** {@link LimitSettings}, as they were read. */
+interface ReadLimit {
+  readonly account: string | null;
+  readonly buckets: readonly BucketSettings[];
+}
+
+/** A {@link LimitDeclaration}, as it was read. */
+interface ReadDeclaration extends ReadLimit {
+  readonly ofAccounts: boolean;
+  readonly knownDevicesApart: boolean;
+  readonly slower: string | null;
+}
+
+/** A bucket, as it was read. */
+export interface Bucket extends BucketSettings {
+  /** Unique among all buckets; its name in the headers: `login`, `login-address`. */
+  readonly name: string;
+}
+
+/** A limit, as it was read. */
+export interface Limit {
+  readonly name: string;
+  /** The input that holds the account; `null` if none does. */
+  readonly account: string | null;
+  /** Whether it counts attempts at the accounts of guards. */
+  readonly ofAccounts: boolean;
+  /** Whether attempts from devices that the account was used on before are counted apart. */
+  readonly knownDevicesApart: boolean;
+  /** The name of the limit for slower attempts; `null`: none. */
+  readonly slower: string | null;
+  /** As configured, the main one first. */
+  readonly buckets: readonly Bucket[];
+}
+
+const PARTS: readonly ThrottlePart[] = ["account", "address"];
+/** What a route can write after `throttle:`, and a header between quotes. */
+const LIMIT_NAME = /^[A-Za-z][\w.-]*$/;
+/** A day. Longer windows lock people out more than they slow attackers down. */
+const MAX_WINDOW_SECONDS = 86_400;
+/** Where an application sets its limits. */
+export const LIMITS_WHERE = "config/throttle.ts: THROTTLE.limits";
+
+const BY: Setting<readonly ThrottlePart[]> = setting({
+  describe: quoted,
+  what: '["account", "address"], ["address"] or ["account"]',
+  accept(value) {
+    const isList = Array.isArray(value) && value.length > 0 && value.every((part) => PARTS.includes(part));
+    if (!isList || new Set(value).size < value.length) return undefined;
+    return Object.freeze(PARTS.filter((part) => value.includes(part)));
+  },
+});
+
+const ACCOUNT = text(null);
+const BUCKETS = listOf(
+  'a list of buckets: [{ by: ["address"], attempts: 60, windowSeconds: 60 }]',
+  settings<BucketSettings>()({
+    by: BY,
+    attempts: integer({ from: 1, to: 1_000_000 }),
+    windowSeconds: integer({ from: 1, to: MAX_WINDOW_SECONDS, unit: "seconds" }),
+  }),
+);
+/** A limit in `config/throttle.ts`. */
+export const LIMIT: Setting<ReadLimit, LimitSettings> = settings<LimitSettings>()({ account: ACCOUNT, buckets: BUCKETS });
+/** The limits that features declare, by name. */
+export const DECLARED_LIMITS: Setting<
+  Readonly<Record<string, ReadDeclaration>>,
+  Readonly<Record<string, LimitDeclaration>>
+> = recordOf(
+  settings<LimitDeclaration>()({
+    account: ACCOUNT,
+    ofAccounts: flag(false),
+    knownDevicesApart: flag(false),
+    slower: text(null),
+    buckets: BUCKETS,
+  }),
+  requireLimitName,
+);
+
+/**
+ * Checks the limits that a feature declares.
+ *
+ * @param where the place of the declaration
+ * @throws `E_INVALID_CONFIGURATION`
+ */
+export function checkDeclaredLimits(limits: unknown, where: string): void {
+  DECLARED_LIMITS.read(limits, where);
+}
+
+/** @throws `E_INVALID_CONFIGURATION` */
+export function requireLimitName(name: string, where: string): void {
+  if (LIMIT_NAME.test(name)) return;
+  const remedy = "Begin with a letter; use letters, digits, dots, dashes and underscores.";
+  throw new ConfigurationError(where, "is not a valid name for a limit.", remedy);
+}
+
+/**
+ * Names the buckets of a limit.
+ *
+ * @param taken the names of other buckets, to which these are added
+ * @throws `E_INVALID_CONFIGURATION` if two buckets would share their counts
+ */
+export function withNames(limit: string, buckets: readonly BucketSettings[], taken: Set<string>): Bucket[] {
+  return buckets.map((bucket, index) => {
+    const short = index === 0 ? limit : `${limit}-${bucket.by.join("-")}`;
+    const name = taken.has(short) ? `${short}-${bucket.windowSeconds}` : short;
+    if (taken.has(name)) {
+      const where = `${LIMITS_WHERE}.${limit}.buckets[${index}]`;
+      const problem = `would share its counts with another bucket, because both are called "${name}".`;
+      throw new ConfigurationError(where, problem, "Leave one of them out, or rename the limit.");
+    }
+    taken.add(name);
+    return Object.freeze({ ...bucket, name });
+  });
+}
+
