@@ -8,13 +8,7 @@ import {
   type UserId,
   writeColumns,
 } from "../auth/index.ts";
-import {
-  applicationOf,
-  type Model,
-  type ModelClass,
-  type ModelConstructor,
-  tableHasColumn,
-} from "../database/index.ts";
+import { applicationOf, type Model, type ModelClass, tableHasColumn } from "../database/index.ts";
 import { digestEquals } from "../security/index.ts";
 import { AshlarError, type Constructor } from "../support/index.ts";
 import type { TokenBearer } from "./token-model.ts";
@@ -72,7 +66,7 @@ export interface AuthenticatesTokensStatics {
  * const token = await user.generateJwt();
  * ```
  */
-export function AuthenticatesTokens<B extends ModelConstructor>(
+export function AuthenticatesTokens<B extends ModelClass>(
   base: B,
 ): B & Constructor<AuthenticatesTokensInstance> & AuthenticatesTokensStatics {
   class BearingTokens extends base {

@@ -10,34 +10,20 @@ export {
 export { tableName } from "./dialect/column-names.ts";
 export { json, longText, primaryKey, reference, timestamp, timestamps } from "./dialect/columns.ts";
 export { type ConcurrentIndexOptions, createIndexConcurrently } from "./dialect/concurrent-index.ts";
-export type {
-  ColumnType,
-  ColumnTypes,
-  ColumnValue,
-  ConnectionUsage,
-  Dialect,
-  DialectSetup,
-  DialectSource,
-  Executor,
-  Observer,
-  PhysicalConnection,
-  PortableAdapter,
-  Replicas,
-  Reservation,
-  Row,
-  RowLock,
-  TestDatabase,
-  TransactionOptions,
-} from "./dialect/dialect.ts";
+export type { ConnectionUsage, Dialect, DialectSetup, DialectSource } from "./dialect/dialect.ts";
+export type { DialectCopying } from "./dialect/dialect-copying.ts";
+export type { DialectInspection, SchemaChange } from "./dialect/dialect-inspection.ts";
+export type { DialectMaintenance, TestDatabase } from "./dialect/dialect-maintenance.ts";
+export type { DialectTransactions } from "./dialect/dialect-transactions.ts";
+export type { DialectValues } from "./dialect/dialect-values.ts";
+export type { ColumnValue, Executor, PhysicalConnection, Row } from "./dialect/executor.ts";
 export {
   type ParameterValues,
   type PreparedStatement,
   parameter,
-  type QueryTemplate,
   queryTemplate,
 } from "./dialect/parameters.ts";
 export { returningWrites } from "./dialect/returning-writes.ts";
-export type { SchemaChange, SchemaRisk } from "./dialect/schema-change.ts";
 export type { DatabaseServerSettings } from "./dialect/server-settings.ts";
 export type { QueryBuilder, Tables } from "./dialect/tables.ts";
 export type {
@@ -74,7 +60,6 @@ export { mariadb } from "./mariadb/mariadb.ts";
 export type { MariadbSettings } from "./mariadb/mariadb-settings.ts";
 export {
   type MigrateOptions,
-  type MigrationStatus,
   Migrations,
   type RollbackOptions,
 } from "./migrations/migrations.ts";
@@ -96,7 +81,7 @@ export { Model } from "./models/model.ts";
 export { applicationOf, applicationsNaming, claimModel, databaseOf, haveSameTable } from "./models/model-database.ts";
 export { metadataOf } from "./models/model-metadata.ts";
 export { type ComparisonOperator, ModelQuery, type OrderOptions, type Page } from "./models/model-query.ts";
-export type { Attributes, Column, ModelClass, ModelConstructor, ModelKey, Normalizers } from "./models/model-types.ts";
+export type { Attributes, Column, ModelClass, ModelKey, Normalizers } from "./models/model-types.ts";
 export { optionalPackage } from "./optional-package.ts";
 export { postgres } from "./postgres/postgres.ts";
 export type { PostgresSettings } from "./postgres/postgres-settings.ts";

@@ -45,7 +45,7 @@ export async function testDatabases(databases: unknown, server: DialectSource | 
 async function createOn(server: DialectSource): Promise<TestDatabase> {
   const database = new Database({ default: "database", database: server }, process.cwd());
   try {
-    return await database.dialect.createTestDatabase();
+    return await database.dialect.maintenance.createTestDatabase();
   } finally {
     await database.close();
   }

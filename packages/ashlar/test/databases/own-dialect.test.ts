@@ -3,8 +3,11 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { connectionSource, Database } from "../../src/database/index.ts";
 import {
   type Dialect,
+  type DialectMaintenance,
   type DialectSource,
-  type Reservation,
+  type DialectTransactions,
+  type DialectValues,
+  type PhysicalConnection,
   returningWrites,
   sql,
   sqlite,
@@ -25,7 +28,7 @@ describe("an application's own dialect keeps the promises", () => {
 });
 
 /** The tests of the suite that fail when something is wrong with SQLite, by title. */
-function found(change: (dialect: Dialect) => Partial<Dialect>): Promise<readonly string[]> {
+function found(change: (dialect: Dialect) => Changes): Promise<readonly string[]> {
   const suite = dialectSuite((options) => ({
     dialect: changed(sqlite({ path: ":memory:", ...options }), change),
     remove,
@@ -46,25 +49,41 @@ async function failed(suite: readonly SuiteTest[]): Promise<readonly string[]> {
   return outcomes.filter(({ failed }) => failed).map(({ title }) => title);
 }
 
-function changed(source: DialectSource, change: (dialect: Dialect) => Partial<Dialect>): DialectSource {
+/** Other members of a dialect and of its contracts. */
+interface Changes extends Partial<Omit<Dialect, "values" | "transactions" | "maintenance">> {
+  readonly values?: Partial<DialectValues>;
+  readonly transactions?: Partial<DialectTransactions>;
+  readonly maintenance?: Partial<DialectMaintenance>;
+}
+
+function changed(source: DialectSource, change: (dialect: Dialect) => Changes): DialectSource {
   return (setup) => {
     const dialect = source(setup);
-    const changes = change(dialect);
-    return new Proxy(dialect, {
-      get(target, name) {
-        const value: unknown = Reflect.get(Object.hasOwn(changes, name) ? changes : target, name);
-        return typeof value === "function" ? value.bind(target) : value;
-      },
+    const { values = {}, transactions = {}, maintenance = {}, ...changes } = change(dialect);
+    return replaced(dialect, {
+      ...changes,
+      values: replaced(dialect.values, values),
+      transactions: replaced(dialect.transactions, transactions),
+      maintenance: replaced(dialect.maintenance, maintenance),
     });
   };
 }
 
-function writing(changes: Partial<Writes>): Partial<Dialect> {
-  return { writes: { ...returningWrites, ...changes } };
+function replaced<T extends object>(original: T, changes: Partial<T>): T {
+  return new Proxy(original, {
+    get(target, name) {
+      const value: unknown = Reflect.get(Object.hasOwn(changes, name) ? changes : target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+function writing(changes: Partial<Writes>): Changes {
+  return { transactions: { writes: { ...returningWrites, ...changes } } };
 }
 
 /** Deletes with a limit like `returningWrites`, or without one of its two conditions. */
-function deletingSelected(has: { readonly where: boolean; readonly checksAgain: boolean }): Partial<Dialect> {
+function deletingSelected(has: { readonly where: boolean; readonly checksAgain: boolean }): Changes {
   return writing({
     delete(kysely, { limit, ...plan }) {
       if (limit === undefined) return returningWrites.delete(kysely, plan);
@@ -81,29 +100,35 @@ test("the suite finds nothing wrong with a dialect that only wraps another", asy
   expect(await found(() => ({}))).toEqual([]);
 });
 
-test.each<[string, (dialect: Dialect) => Partial<Dialect>, string]>([
+test.each<[string, (dialect: Dialect) => Changes, string]>([
   [
     "rolls back instead of committing",
-    (dialect) => ({ commit: (connection) => dialect.rollback(connection, null) }),
+    ({ transactions }) => ({ transactions: { commit: (connection) => transactions.rollback(connection, null) } }),
     "a transaction that returns has stored everything, and one that throws nothing",
   ],
   [
     "commits instead of rolling back",
-    (dialect) => ({ rollback: (connection) => dialect.commit(connection) }),
+    ({ transactions }) => ({ transactions: { rollback: (connection) => transactions.commit(connection) } }),
     "a transaction that returns has stored everything, and one that throws nothing",
   ],
   [
     "keeps what was written since a savepoint",
-    (dialect) => ({ rollback: (connection, name) => (name === null ? dialect.rollback(connection, null) : undefined) }),
+    ({ transactions }) => ({
+      transactions: {
+        rollback: (connection, name) => (name === null ? transactions.rollback(connection, null) : undefined),
+      },
+    }),
     "a nested transaction can fail on its own",
   ],
   [
     "lends one connection to several callers",
-    (dialect) => ({
-      async reserve() {
-        const { connection, release } = await dialect.reserve();
-        release(false);
-        return { connection, release() {} };
+    ({ transactions }) => ({
+      transactions: {
+        async reserve() {
+          const { connection, release } = await transactions.reserve();
+          release(false);
+          return { connection, release() {} };
+        },
       },
     }),
     "rows that are locked against changes are read by one transaction at a time",
@@ -111,12 +136,14 @@ test.each<[string, (dialect: Dialect) => Partial<Dialect>, string]>([
   [
     "runs other statements in an open transaction",
     (dialect) => {
-      let own: Reservation["connection"];
+      let own: PhysicalConnection;
       return {
-        async reserve() {
-          const reservation = await dialect.reserve();
-          own = reservation.connection;
-          return reservation;
+        transactions: {
+          async reserve() {
+            const reservation = await dialect.transactions.reserve();
+            own = reservation.connection;
+            return reservation;
+          },
         },
         shared: {
           execute: (query) => (own ?? dialect.shared).execute(query),
@@ -128,7 +155,7 @@ test.each<[string, (dialect: Dialect) => Partial<Dialect>, string]>([
   ],
   [
     "says that failed statements end transactions",
-    () => ({ failureEndsTransaction: true }),
+    () => ({ transactions: { failureEndsTransaction: true } }),
     "a commit after a failed statement stores everything else, or throws and stores nothing",
   ],
   [
@@ -149,17 +176,21 @@ test.each<[string, (dialect: Dialect) => Partial<Dialect>, string]>([
   ],
   [
     "ignores that a transaction only reads",
-    (dialect) => ({ begin: (connection, options) => dialect.begin(connection, { ...options, readOnly: false }) }),
+    ({ transactions }) => ({
+      transactions: { begin: (connection, options) => transactions.begin(connection, { ...options, readOnly: false }) },
+    }),
     "a read-only transaction reads, and refuses what writes, but no later transaction does",
   ],
   [
     "takes every later transaction for one that only reads",
-    (dialect) => {
+    ({ transactions }) => {
       let readOnly = false;
       return {
-        begin(connection, options) {
-          readOnly ||= options.readOnly === true;
-          return dialect.begin(connection, { ...options, readOnly });
+        transactions: {
+          begin(connection, options) {
+            readOnly ||= options.readOnly === true;
+            return transactions.begin(connection, { ...options, readOnly });
+          },
         },
       };
     },
@@ -167,17 +198,17 @@ test.each<[string, (dialect: Dialect) => Partial<Dialect>, string]>([
   ],
   [
     "checks no foreign keys",
-    () => ({ checkForeignKeys() {} }),
+    () => ({ maintenance: { checkForeignKeys() {} } }),
     "tables can be rebuilt, and foreign keys hold again afterwards",
   ],
   [
     "knows one column of each table",
-    ({ columnNames }) => ({ columnNames: `${columnNames} limit 1` }),
+    ({ maintenance }) => ({ maintenance: { columnNames: `${maintenance.columnNames} limit 1` } }),
     "the columns of a table are returned, and none if it does not exist",
   ],
   [
     "leaves foreign keys off",
-    () => ({ resumeForeignKeys() {} }),
+    () => ({ maintenance: { resumeForeignKeys() {} } }),
     "tables can be rebuilt, and foreign keys hold again afterwards",
   ],
   [
@@ -234,7 +265,7 @@ test.each<[string, (dialect: Dialect) => Partial<Dialect>, string]>([
   ],
   [
     "says that new tables are not rolled back",
-    () => ({ schemaIsTransactional: false }),
+    () => ({ maintenance: { schemaIsTransactional: false } }),
     "a new table is rolled back with its transaction, or remains, as the dialect declares",
   ],
   [
@@ -244,15 +275,13 @@ test.each<[string, (dialect: Dialect) => Partial<Dialect>, string]>([
   ],
   [
     "says that JSON is parsed",
-    () => ({ parsesJson: true }),
+    () => ({ values: { parsesJson: true } }),
     "JSON comes back parsed or as text, as the dialect declares",
   ],
   [
     "stores only short texts",
-    ({ adapter }) => ({
-      adapter: Object.assign(Object.create(adapter) as typeof adapter, {
-        columnTypes: { ...adapter.columnTypes, longText: sql`text check (length(text) < 65536)` },
-      }),
+    ({ values }) => ({
+      values: { columnTypes: { ...values.columnTypes, longText: sql`text check (length(text) < 65536)` } },
     }),
     "a column for long text holds a million bytes",
   ],
@@ -272,13 +301,17 @@ test.each<[string, (dialect: Dialect) => Partial<Dialect>, string]>([
   ],
   [
     "empties nothing",
-    () => ({ emptyTables() {} }),
+    () => ({ maintenance: { emptyTables() {} } }),
     "all tables are emptied, whatever refers to what, and keys count from 1 again",
   ],
-  ["drops nothing", () => ({ dropEverything() {} }), "everything is dropped, including views and referenced tables"],
+  [
+    "drops nothing",
+    () => ({ maintenance: { dropEverything() {} } }),
+    "everything is dropped, including views and referenced tables",
+  ],
   [
     "gives tests its own database",
-    (dialect) => ({ createTestDatabase: async () => ({ dialect: () => dialect, remove }) }),
+    (dialect) => ({ maintenance: { createTestDatabase: async () => ({ dialect: () => dialect, remove }) } }),
     "a database for tests is empty, and not the original",
   ],
   ["cannot be closed", () => ({ async close() {} }), "it connects when told to, and a closed one refuses statements"],
@@ -293,7 +326,7 @@ await onPostgres("on a database that runs transactions side by side", () => {
 
   /** The tests with one of these titles that fail when something is wrong with PostgreSQL. */
   const foundSideBySide = (
-    change: (dialect: Dialect) => Partial<Dialect>,
+    change: (dialect: Dialect) => Changes,
     titles: readonly string[],
   ): Promise<readonly string[]> => {
     const suite = dialectSuite(async (options) => {
@@ -304,10 +337,12 @@ await onPostgres("on a database that runs transactions side by side", () => {
     return failed(suite.filter(({ title }) => titles.includes(title)));
   };
 
-  test.each<[string, (dialect: Dialect) => Partial<Dialect>, string[]]>([
+  test.each<[string, (dialect: Dialect) => Changes, string[]]>([
     [
       "that ignores the isolation level",
-      (dialect) => ({ begin: (connection, { isolation: _, ...options }) => dialect.begin(connection, options) }),
+      ({ transactions }) => ({
+        transactions: { begin: (connection, { isolation: _, ...options }) => transactions.begin(connection, options) },
+      }),
       [SIDE_BY_SIDE],
     ],
     [
@@ -324,20 +359,22 @@ await onPostgres("on a database that runs transactions side by side", () => {
 test("a dialect is told of a connection whose transaction could not be rolled back, and of no other", async () => {
   const [no, released] = [new Error("no"), [] as boolean[]];
   let failing: "nothing" | "transaction" | "savepoint" = "nothing";
-  const source = changed(sqlite({ path: ":memory:" }), (dialect) => ({
-    async reserve() {
-      const { connection, release } = await dialect.reserve();
-      return {
-        connection,
-        release(broken) {
-          released.push(broken);
-          release(broken);
-        },
-      };
-    },
-    async rollback(connection, savepoint) {
-      await dialect.rollback(connection, savepoint);
-      if (failing === (savepoint === null ? "transaction" : "savepoint")) throw new Error("The connection is lost.");
+  const source = changed(sqlite({ path: ":memory:" }), ({ transactions }) => ({
+    transactions: {
+      async reserve() {
+        const { connection, release } = await transactions.reserve();
+        return {
+          connection,
+          release(broken) {
+            released.push(broken);
+            release(broken);
+          },
+        };
+      },
+      async rollback(connection, savepoint) {
+        await transactions.rollback(connection, savepoint);
+        if (failing === (savepoint === null ? "transaction" : "savepoint")) throw new Error("The connection is lost.");
+      },
     },
   }));
   const database = new Database({ default: "main", main: source }, "/");
@@ -362,7 +399,7 @@ test("a dialect is told of a connection whose transaction could not be rolled ba
 });
 
 test("the suite finds a dialect whose database cannot be reached, and that looks like an empty one", async () => {
-  const run = (change: (dialect: Dialect) => Partial<Dialect>) => {
+  const run = (change: (dialect: Dialect) => Changes) => {
     const make = () => ({ dialect: sqlite({ path: ":memory:" }), remove });
     const unreachable = () => changed(sqlite({ path: tmpdir() }), change);
     return dialectSuite(make, { unreachable }).at(-1)!.run();

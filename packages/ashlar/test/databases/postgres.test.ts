@@ -187,7 +187,7 @@ await onPostgres("PostgreSQL alone", () => {
       const main = { ...where, driver: "postgres", statementTimeoutMs: 1234 };
       const original = new Database({ default: "main", main }, "/");
       onTestFinished(() => original.close());
-      const made = await original.dialect.createTestDatabase();
+      const made = await original.dialect.maintenance.createTestDatabase();
       const copy = new Database({ default: "main", main: made.dialect }, "/");
       const query = sql<{
         name: string;
@@ -215,7 +215,7 @@ await onPostgres("PostgreSQL alone", () => {
     const main = { ...own.configuration, driver: "postgres", statementTimeoutMs: 1 };
     const original = new Database({ default: "main", main }, "/");
     onTestFinished(() => original.close());
-    const made = await original.dialect.createTestDatabase();
+    const made = await original.dialect.maintenance.createTestDatabase();
     await made.remove();
   });
 
@@ -229,7 +229,7 @@ await onPostgres("PostgreSQL alone", () => {
     const message = expect.stringMatching(new RegExp(`${remedy} config/database\\.ts: DATABASES\\.main\\.$`));
     await expect(wrong.connect()).rejects.toMatchObject({ code, databaseCode, message });
     await expect(wrong.connect()).rejects.not.toThrow("never to be shown");
-    await expect(wrong.dialect.createTestDatabase()).rejects.toMatchObject({ code, databaseCode, message });
+    await expect(wrong.dialect.maintenance.createTestDatabase()).rejects.toMatchObject({ code, databaseCode, message });
     await wrong.close();
   });
 
@@ -266,7 +266,9 @@ await onPostgres("PostgreSQL alone", () => {
     let holders = 0;
     const refer = () =>
       database.transaction(async () => {
-        await database.dialect.lockRows(database.kysely.selectFrom("owners").select("id"), "reference").execute();
+        await database.dialect.transactions
+          .lockRows(database.kysely.selectFrom("owners").select("id"), "reference")
+          .execute();
         if (++holders === 2) all.resolve();
         await all.promise;
       });

@@ -7,7 +7,6 @@ import {
   sql,
   type Tables,
   type Transaction,
-  type TransactionOptions,
   UniqueViolationError,
 } from "../../src/database/index.ts";
 import { onEachDatabase, schemaOf, type TestDatabase } from "../support/services.ts";
@@ -238,7 +237,8 @@ await onEachDatabase("transactions", (engine) => {
         `.execute(trx);
         return `${rows[0]!.isolation}, ${rows[0]!.read_only}`;
       };
-      const inForce = (options: TransactionOptions): Promise<string> => database.transaction(current, options);
+      const inForce = (options: Parameters<typeof database.transaction>[1]): Promise<string> =>
+        database.transaction(current, options);
       expect(await inForce({})).toBe("read committed, off");
       expect(await inForce({ isolation: "serializable" })).toBe("serializable, off");
       expect(await inForce({ isolation: "repeatable read", readOnly: true })).toBe("repeatable read, on");

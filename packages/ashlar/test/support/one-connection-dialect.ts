@@ -1,10 +1,7 @@
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import {
   CompiledQuery,
-  type DatabaseIntrospector,
   type DropIndexNode,
-  type Kysely,
-  type QueryCompiler,
   type QueryResult,
   SqliteAdapter,
   SqliteIntrospector,
@@ -15,18 +12,17 @@ import {
   type ColumnValue,
   DatabaseError,
   type Dialect,
+  type DialectMaintenance,
   type DialectSetup,
   type DialectSource,
+  type DialectTransactions,
+  type DialectValues,
   type Executor,
   ForeignKeyViolationError,
   NotNullViolationError,
   type PhysicalConnection,
-  type PortableAdapter,
-  type Reservation,
   type Row,
   returningWrites,
-  type TestDatabase,
-  type TransactionOptions,
   UniqueViolationError,
   UnknownColumnError,
   type Writes,
@@ -40,56 +36,89 @@ export function oneConnection(path: string, acquireTimeoutMs = 5000): DialectSou
 
 class OneConnectionDialect implements Dialect {
   readonly name = "one-connection";
-  readonly acquireTimeoutMs: number;
-  readonly parsesJson = false;
-  readonly failureEndsTransaction = false;
-  readonly schemaIsTransactional = true;
   readonly isInMemory: boolean;
-  readonly serverTime = null;
-  readonly columnNames = "select name from pragma_table_info(?)";
-  readonly adapter: PortableAdapter = Object.assign(new SqliteAdapter(), {
-    columnTypes: {
-      primaryKey: { type: "integer", define: (column) => column.primaryKey().autoIncrement() },
-      reference: "integer",
-      timestamp: "text",
-      json: "text",
-      longText: "text",
-      now: sql`(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`,
-    },
-  } as const satisfies Pick<PortableAdapter, "columnTypes">);
-  readonly compiler: QueryCompiler = new Compiler();
-  readonly writes: Writes = returningWrites;
+  readonly values: DialectValues = VALUES;
+  readonly transactions: OneTransaction;
+  readonly maintenance: DialectMaintenance;
   readonly shared: Executor;
   readonly #connection: OneConnection;
-  readonly #turns: Turns;
-  #closed = false;
 
   constructor(path: string, acquireTimeoutMs: number, setup: DialectSetup) {
-    this.acquireTimeoutMs = acquireTimeoutMs;
     this.isInMemory = path === ":memory:";
-    this.#turns = new Turns(acquireTimeoutMs);
     this.#connection = new OneConnection(path, setup);
+    this.transactions = new OneTransaction(this.#connection, acquireTimeoutMs);
+    this.maintenance = new Maintenance(this.#connection, acquireTimeoutMs);
     this.shared = {
       execute: (query) => this.#alone(() => this.#connection.execute(query)),
       first: (text, value) => this.#alone(() => this.#connection.first(text, value)),
     };
   }
 
-  introspector(kysely: Kysely<unknown>): DatabaseIntrospector {
-    return new SqliteIntrospector(kysely);
-  }
-
   async connect(): Promise<void> {
     this.#connection.run("select 1");
   }
 
-  async reserve(): Promise<Reservation> {
+  async close(): Promise<void> {
+    if (await this.transactions.close()) this.#connection.close();
+  }
+
+  async #alone<T>(task: () => T): Promise<T> {
+    const { release } = await this.transactions.reserve();
+    try {
+      return task();
+    } finally {
+      release();
+    }
+  }
+}
+
+const COLUMN_TYPES: DialectValues["columnTypes"] = {
+  primaryKey: { type: "integer", define: (column) => column.primaryKey().autoIncrement() },
+  reference: "integer",
+  timestamp: "text",
+  json: "text",
+  longText: "text",
+  now: sql`(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`,
+};
+
+class Compiler extends SqliteQueryCompiler {
+  /** SQLite finds an index by its name alone. */
+  protected override visitDropIndex({ table: _, ...node }: DropIndexNode): void {
+    super.visitDropIndex(node);
+  }
+}
+
+const VALUES: DialectValues = {
+  parsesJson: false,
+  serverTime: null,
+  ordersByNulls: false,
+  columnTypes: COLUMN_TYPES,
+  adapter: new SqliteAdapter(),
+  compiler: new Compiler(),
+  introspector: (kysely) => new SqliteIntrospector(kysely),
+};
+
+class OneTransaction implements DialectTransactions {
+  readonly acquireTimeoutMs: number;
+  readonly failureEndsTransaction = false;
+  readonly writes: Writes = returningWrites;
+  readonly #connection: OneConnection;
+  readonly #turns: Turns;
+  #closed = false;
+
+  constructor(connection: OneConnection, acquireTimeoutMs: number) {
+    this.#connection = connection;
+    this.acquireTimeoutMs = acquireTimeoutMs;
+    this.#turns = new Turns(acquireTimeoutMs);
+  }
+
+  async reserve(): Promise<{ connection: PhysicalConnection; release(): void }> {
     if (this.#closed) throw new DatabaseError("The database is closed.", null);
     const release = await this.#turns.take();
     return { connection: this.#connection, release };
   }
 
-  begin(_: Executor, { readOnly }: TransactionOptions): void {
+  begin(_: Executor, { readOnly }: { readonly readOnly?: boolean }): void {
     this.#connection.run(readOnly === true ? "begin" : "begin immediate");
     if (readOnly === true) this.#connection.run("pragma query_only = on");
   }
@@ -115,6 +144,28 @@ class OneConnectionDialect implements Dialect {
   /** There is one transaction at a time. */
   lockRows<Query>(query: Query): Query {
     return query;
+  }
+
+  /** @returns whether it was open */
+  async close(): Promise<boolean> {
+    if (this.#closed) return false;
+    this.#closed = true;
+    (await this.#turns.take(null))();
+    return true;
+  }
+}
+
+class Maintenance implements DialectMaintenance {
+  readonly columnNames = "select name from pragma_table_info(?)";
+  readonly schemaIsTransactional = true;
+  readonly onlineIndex = null;
+  readonly limitLockWaits = null;
+  readonly #connection: OneConnection;
+  readonly #acquireTimeoutMs: number;
+
+  constructor(connection: OneConnection, acquireTimeoutMs: number) {
+    this.#connection = connection;
+    this.#acquireTimeoutMs = acquireTimeoutMs;
   }
 
   suspendForeignKeys(): void {
@@ -150,31 +201,8 @@ class OneConnectionDialect implements Dialect {
     this.resumeForeignKeys();
   }
 
-  async createTestDatabase(): Promise<TestDatabase> {
-    return { dialect: oneConnection(":memory:", this.acquireTimeoutMs), remove: async () => {} };
-  }
-
-  async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    (await this.#turns.take(null))();
-    this.#connection.close();
-  }
-
-  async #alone<T>(task: () => T): Promise<T> {
-    const { release } = await this.reserve();
-    try {
-      return task();
-    } finally {
-      release(false);
-    }
-  }
-}
-
-class Compiler extends SqliteQueryCompiler {
-  /** SQLite finds an index by its name alone. */
-  protected override visitDropIndex({ table: _, ...node }: DropIndexNode): void {
-    super.visitDropIndex(node);
+  async createTestDatabase(): Promise<{ dialect: DialectSource; remove(): Promise<void> }> {
+    return { dialect: oneConnection(":memory:", this.#acquireTimeoutMs), remove: async () => {} };
   }
 }
 

@@ -89,7 +89,7 @@ export class ProvenInsert {
     const { kysely, dialect } = this.#connection;
     const query = kysely.selectFrom(table).select(primaryKey).where(primaryKey, "=", parameter("user_id"));
     const user = withConditions(query, conditions, (column) => parameter(nameOf(column)));
-    return sql`exists ${dialect.lockRows(user, "reference")}`;
+    return sql`exists ${dialect.transactions.lockRows(user, "reference")}`;
   }
 }
 

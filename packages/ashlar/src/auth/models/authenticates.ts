@@ -3,7 +3,6 @@ import {
   CONFLICT_RETRIES,
   type Model,
   type ModelClass,
-  type ModelConstructor,
   metadataOf,
   type Normalizers,
   tableHasColumn,
@@ -177,7 +176,7 @@ export async function requireEpoch(user: Model): Promise<void> {
  * Security: a query of your own, such as `User.where(…).update({ password })`, only sets the column. Call `endAccess()`
  * of the user after it.
  */
-export function Authenticates<B extends ModelConstructor>(
+export function Authenticates<B extends ModelClass>(
   base: B,
 ): B & Constructor<AuthenticatesInstance> & AuthenticatesStatics {
   class Authenticating extends base {

@@ -101,7 +101,7 @@ async function copyRows(copy: Copy, seeded: readonly string[]): Promise<number> 
     let before = 0;
     const tables = { from: from.tables.get(name)!, to: to.tables.get(name)! };
     for await (const batch of rowBatches(source, tables.from)) {
-      await insertRows(batch, { target, ...tables, parsesJson: source.dialect.parsesJson, before });
+      await insertRows(batch, { target, ...tables, parsesJson: source.dialect.values.parsesJson, before });
       before += batch.length;
       options.progress(name, before, total);
     }
@@ -168,7 +168,7 @@ function differences(what: string, a: string, inA: readonly string[], b: string,
 /** A trigger would add to what the source's has already done there: rows that are copied are not new. */
 async function requireNoTriggers(target: Connection, { tables }: DescribedDatabase): Promise<void> {
   const { triggers } = copyingOf(target);
-  if (triggers === undefined) return;
+  if (triggers === null) return;
   const found = (await target.rows(triggers, [])).filter(({ table }) => tables.has(String(table)));
   if (found.length === 0) return;
   const names = found.map(({ table, name, kind }) => `the ${String(kind)} ${String(name)} of ${String(table)}`);
@@ -246,7 +246,7 @@ async function requireParents({ target, to }: Copy): Promise<void> {
 /** What another version follows if something else writes; `null` if the database can't tell. */
 async function versionOf(connection: Connection): Promise<unknown> {
   const { version } = copyingOf(connection);
-  if (version === undefined) return null;
+  if (version === null) return null;
   const [row] = await connection.rows(version, []);
   return Object.values(row!)[0];
 }

@@ -19,7 +19,7 @@ export async function seededTables(
   target: Connection,
   tables: readonly DescribedTable[],
 ): Promise<ReadonlySet<string>> {
-  const test = await source.dialect.createTestDatabase();
+  const test = await source.dialect.maintenance.createTestDatabase();
   try {
     const scratch = new Database({ default: "main", main: test.dialect }, root);
     try {
@@ -51,7 +51,7 @@ async function sameTables(
 
 async function rowsIn(connection: Connection, from: DescribedTable, to: DescribedTable): Promise<string[]> {
   const { rows } = await sql<Row>`select * from ${sql.id(from.name)}`.execute(connection.kysely);
-  const insertion = { target: connection, from, to, parsesJson: connection.dialect.parsesJson, before: 0 };
+  const insertion = { target: connection, from, to, parsesJson: connection.dialect.values.parsesJson, before: 0 };
   return rows
     .map((row, n) => {
       const values = rowValues(row, n, insertion);

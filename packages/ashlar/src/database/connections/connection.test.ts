@@ -228,5 +228,5 @@ test("migrations are not locked inside a transaction", async () => {
 });
 
 test("SQLite returns JSON as text", () => {
-  expect(database.connection().dialect.parsesJson).toBe(false);
+  expect(database.connection().dialect.values.parsesJson).toBe(false);
 });

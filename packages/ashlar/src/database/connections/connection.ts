@@ -1,15 +1,8 @@
 import { type Compilable, CompiledQuery, type Transaction } from "kysely";
 import { AshlarError, type MaybePromise } from "../../support/index.ts";
-import type {
-  ColumnValue,
-  ConnectionUsage,
-  Dialect,
-  Executor,
-  Observer,
-  ReplicaUsage,
-  Row,
-  TransactionOptions,
-} from "../dialect/dialect.ts";
+import type { ConnectionUsage, Dialect, Observer, ReplicaUsage } from "../dialect/dialect.ts";
+import type { TransactionOptions } from "../dialect/dialect-transactions.ts";
+import type { ColumnValue, Executor, Row } from "../dialect/executor.ts";
 import { type PreparedStatement, queryTemplate } from "../dialect/parameters.ts";
 import type { QueryBuilder, Tables } from "../dialect/tables.ts";
 import {
@@ -25,7 +18,7 @@ import { LongTransactions, type ReportLongTransaction } from "../executors/long-
 import { ReplicaReads, type ReportReplica } from "../executors/replica-reads.ts";
 import { RetryingExecutor } from "../executors/retries.ts";
 import type { RollbackLog } from "../executors/rollback-log.ts";
-import { type Scopes, scopedKysely } from "../executors/scoped-kysely.ts";
+import { type KyselyDialect, kyselyDialect, type Scopes, scopedKysely } from "../executors/scoped-kysely.ts";
 import { type ReportCaughtFailure, type ReportFailedWork, Transactions } from "../executors/transactions.ts";
 import type { IgnoredAttributes } from "./ignored-attributes.ts";
 import "../errors.ts";
@@ -57,6 +50,7 @@ export class Connection {
    */
   ignoredAttributes: IgnoredAttributes | null = null;
   readonly #observer: Observer;
+  readonly #kyselyDialect: KyselyDialect;
   readonly #transactions: Transactions;
   readonly #replicas: ReplicaReads | null;
   readonly #listeners = new Set<(query: QueryEvent) => void>();
@@ -77,7 +71,8 @@ export class Connection {
     const shared = new RetryingExecutor(this.dialect.shared);
     const { replicas = null } = this.dialect;
     this.#replicas = replicas === null ? null : new ReplicaReads(shared, replicas);
-    this.#transactions = new Transactions(this.dialect, name, this.#replicas ?? shared);
+    this.#kyselyDialect = kyselyDialect(this.dialect);
+    this.#transactions = new Transactions(this.dialect, name, this.#kyselyDialect, this.#replicas ?? shared);
     this.#observe();
     this.kysely = this.guardedKysely(() => {});
   }
@@ -177,7 +172,7 @@ export class Connection {
    * @internal
    */
   prepareInsert(query: InsertQuery): PreparedStatement {
-    return this.#prepared(this.dialect.writes.insert(this.kysely, query));
+    return this.#prepared(this.dialect.transactions.writes.insert(this.kysely, query));
   }
 
   /**
@@ -186,7 +181,7 @@ export class Connection {
    * @internal
    */
   prepareUpsert(query: UpsertQuery): PreparedStatement {
-    return this.#prepared(this.dialect.writes.upsert(this.kysely, query));
+    return this.#prepared(this.dialect.transactions.writes.upsert(this.kysely, query));
   }
 
   /**
@@ -195,7 +190,7 @@ export class Connection {
    * @internal
    */
   prepareUpsertRows(query: UpsertRowsQuery): PreparedStatement {
-    const { writes } = this.dialect;
+    const { writes } = this.dialect.transactions;
     return this.#prepared(
       writes.upsertRows?.(this.kysely, query) ?? upsertEach(writes.upsert.bind(writes), this.kysely, query),
     );
@@ -207,7 +202,7 @@ export class Connection {
    * @internal
    */
   prepareDelete(query: DeleteQuery): PreparedStatement {
-    return this.#prepared(this.dialect.writes.delete(this.kysely, query));
+    return this.#prepared(this.dialect.transactions.writes.delete(this.kysely, query));
   }
 
   /**
@@ -344,7 +339,7 @@ export class Connection {
    * @internal
    */
   async dropEverything(): Promise<void> {
-    await this.#transactions.reserved((connection) => this.dialect.dropEverything(connection));
+    await this.#transactions.reserved((connection) => this.dialect.maintenance.dropEverything(connection));
   }
 
   /**
@@ -354,7 +349,7 @@ export class Connection {
    * @internal
    */
   async emptyTables(kept: readonly string[]): Promise<void> {
-    await this.#transactions.reserved((connection) => this.dialect.emptyTables(connection, kept));
+    await this.#transactions.reserved((connection) => this.dialect.maintenance.emptyTables(connection, kept));
   }
 
   /**
@@ -372,7 +367,7 @@ export class Connection {
       transaction: (task, options) => transactions.transaction(task, options),
       reserved: (task) => transactions.reserved(task),
     };
-    return scopedKysely(this.dialect, scopes);
+    return scopedKysely(this.#kyselyDialect, scopes);
   }
 
   /**
@@ -384,11 +379,11 @@ export class Connection {
    */
   async rebuilding<T>(task: () => Promise<T>): Promise<T> {
     return await this.#transactions.reserved(async (connection) => {
-      await this.dialect.suspendForeignKeys(connection);
+      await this.dialect.maintenance.suspendForeignKeys(connection);
       try {
         return await task();
       } finally {
-        await this.dialect.resumeForeignKeys(connection);
+        await this.dialect.maintenance.resumeForeignKeys(connection);
       }
     });
   }
@@ -400,7 +395,7 @@ export class Connection {
    * @internal
    */
   async checkForeignKeys(): Promise<void> {
-    await this.#transactions.reserved((connection) => this.dialect.checkForeignKeys(connection));
+    await this.#transactions.reserved((connection) => this.dialect.maintenance.checkForeignKeys(connection));
   }
 
   /**
@@ -412,23 +407,23 @@ export class Connection {
   async withMigrationLock<T>(task: () => Promise<T>): Promise<T> {
     if (this.inTransaction) throw new AshlarError("E_MIGRATION", "Migrations cannot run inside a transaction.");
     return await this.#transactions.reserved(async (connection) => {
-      await this.dialect.lockMigrations(connection);
+      await this.dialect.maintenance.lockMigrations(connection);
       try {
         return await task();
       } finally {
-        await this.dialect.unlockMigrations(connection);
+        await this.dialect.maintenance.unlockMigrations(connection);
       }
     });
   }
 
   /** @internal Whether {@link limitLockWaits} has an effect. */
   get limitsLockWaits(): boolean {
-    return this.dialect.limitLockWaits !== undefined;
+    return this.dialect.maintenance.limitLockWaits !== null;
   }
 
-  /** @internal Limits how long a migration's statements wait for locks; see `Dialect.limitLockWaits`. */
+  /** @internal Limits how long a migration's statements wait for locks; see `DialectMaintenance`. */
   async limitLockWaits(timeoutMs: number | null): Promise<void> {
-    await this.#transactions.reserved((connection) => this.dialect.limitLockWaits?.(connection, timeoutMs));
+    await this.#transactions.reserved((connection) => this.dialect.maintenance.limitLockWaits?.(connection, timeoutMs));
   }
 
   /**

@@ -1,13 +1,7 @@
 import type { Transaction } from "kysely";
 import { AshlarError, ConfigurationError, type MaybePromise, suggestion } from "../../support/index.ts";
-import type {
-  ConnectionUsage,
-  Dialect,
-  DialectSetup,
-  DialectSource,
-  ReplicaUsage,
-  TransactionOptions,
-} from "../dialect/dialect.ts";
+import type { ConnectionUsage, Dialect, DialectSetup, DialectSource, ReplicaUsage } from "../dialect/dialect.ts";
+import type { TransactionOptions } from "../dialect/dialect-transactions.ts";
 import { OtherServerError } from "../dialect/server-settings.ts";
 import type { QueryBuilder, Tables } from "../dialect/tables.ts";
 import type { ReportLongTransaction } from "../executors/long-transactions.ts";
@@ -204,7 +198,7 @@ export class Database {
    */
   onCaughtFailure(report: ReportCaughtFailure): void {
     for (const connection of this.#connections.values()) {
-      if (!connection.dialect.failureEndsTransaction) connection.onCaughtFailure(report);
+      if (!connection.dialect.transactions.failureEndsTransaction) connection.onCaughtFailure(report);
     }
   }
 
@@ -255,8 +249,8 @@ export class Database {
 /** @throws `E_INVALID_CONFIGURATION` if a function does not create a dialect, and what it throws */
 function dialectOf(source: DialectSource, setup: DialectSetup): Dialect {
   const made: unknown = source(setup);
-  const { reserve, begin, commit } = Object(made) as Partial<Dialect>;
-  if ([reserve, begin, commit].every((method) => typeof method === "function")) return made as Dialect;
-  const remedy = "Return an object with the methods of Dialect, not a promise.";
+  const { values, transactions, maintenance } = Object(made) as Partial<Dialect>;
+  if ([values, transactions, maintenance].every((contract) => typeof contract === "object")) return made as Dialect;
+  const remedy = "Return an object with the members of Dialect, not a promise.";
   throw new ConfigurationError(setup.where, "is a function that does not return a dialect.", remedy);
 }

@@ -134,7 +134,7 @@ describe("the value of a connection", () => {
     ["no method to commit a transaction", () => ({ reserve() {}, begin() {} })],
   ])("a function that returns %s is refused", (_, source) => {
     expect(problem({ default: "a", a: source })).toBe(
-      "config/database.ts: DATABASES.a: is a function that does not return a dialect. Return an object with the methods of Dialect, not a promise.",
+      "config/database.ts: DATABASES.a: is a function that does not return a dialect. Return an object with the members of Dialect, not a promise.",
     );
   });
 });

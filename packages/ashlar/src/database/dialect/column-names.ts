@@ -1,6 +1,6 @@
 import { AshlarError, isPrototypeName } from "../../support/index.ts";
 import { ColumnValueError } from "./column-value-error.ts";
-import type { ColumnValue } from "./dialect.ts";
+import type { ColumnValue } from "./executor.ts";
 import "../errors.ts";
 
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;

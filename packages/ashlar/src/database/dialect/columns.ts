@@ -1,6 +1,7 @@
-import type { CreateTableBuilder, Kysely } from "kysely";
+import type { ColumnDataType, CreateTableBuilder, Expression, Kysely } from "kysely";
 import { AshlarError } from "../../support/index.ts";
-import type { ColumnType, ColumnTypes, PortableAdapter } from "./dialect.ts";
+import type { ColumnTypes } from "./dialect-values.ts";
+import type { PortableAdapter } from "./portable-adapter.ts";
 import "../errors.ts";
 
 /** The `Kysely` that a migration gets, whatever its tables are. */
@@ -42,22 +43,22 @@ export function timestamps(
  * The type of a column that holds a time; its model casts it as `datetime`: `.addColumn("paid_at",
  * timestamp(database))`.
  */
-export function timestamp(database: AnyKysely): ColumnType {
+export function timestamp(database: AnyKysely): ColumnDataType | Expression<unknown> {
   return typesOf(database).timestamp;
 }
 
 /** The type of a column that holds JSON; its model casts it as `json`. */
-export function json(database: AnyKysely): ColumnType {
+export function json(database: AnyKysely): ColumnDataType | Expression<unknown> {
   return typesOf(database).json;
 }
 
 /** The type of a column for text of any length. `text` holds only 65,535 bytes on some databases. */
-export function longText(database: AnyKysely): ColumnType {
+export function longText(database: AnyKysely): ColumnDataType | Expression<unknown> {
   return typesOf(database).longText;
 }
 
 /** The type of a column that refers to the `id` of another table. */
-export function reference(database: AnyKysely): ColumnType {
+export function reference(database: AnyKysely): ColumnDataType | Expression<unknown> {
   return typesOf(database).reference;
 }
 

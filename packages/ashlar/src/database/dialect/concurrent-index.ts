@@ -1,7 +1,7 @@
 import { CompiledQuery, type Kysely, sql } from "kysely";
 import { AshlarError } from "../../support/index.ts";
 import { DatabaseError } from "../errors.ts";
-import type { PortableAdapter } from "./dialect.ts";
+import type { PortableAdapter } from "./portable-adapter.ts";
 
 /** Options of {@link createIndexConcurrently}. */
 export interface ConcurrentIndexOptions {
@@ -46,11 +46,11 @@ export async function createIndexConcurrently(
   columns: readonly string[],
   { name = [table.split(".").at(-1), ...columns].join("_"), unique = false }: ConcurrentIndexOptions = {},
 ): Promise<void> {
-  const { onlineIndex = {} } = database.getExecutor().adapter as Partial<PortableAdapter>;
-  const { keyword = "", option = "", isInvalid } = onlineIndex;
+  const { onlineIndex } = database.getExecutor().adapter as Partial<PortableAdapter>;
+  const { keyword, option, isInvalid } = onlineIndex ?? { keyword: "", option: "", isInvalid: null };
   const schema = table.includes(".") ? `${table.slice(0, table.lastIndexOf("."))}.` : "";
   const index = sql.id(...`${schema}${name}`.split("."));
-  if (isInvalid !== undefined) {
+  if (isInvalid !== null) {
     const { rows } = await database.executeQuery(CompiledQuery.raw(isInvalid, [table, name]));
     if (rows.length > 0) await sql`drop index ${sql.raw(keyword)} ${index}`.execute(database);
   }

@@ -1,15 +1,12 @@
 import { type Compilable, CompiledQuery, type Expression, sql } from "kysely";
 import type { MaybePromise } from "../../support/index.ts";
-import type { ColumnValue, Row } from "./dialect.ts";
+import type { ColumnValue, Row } from "./executor.ts";
 
 /** The values of a statement's parameters, by name. */
 export type ParameterValues = Readonly<Record<string, ColumnValue>>;
 
 /** A statement that was compiled once. It runs in the caller's transaction. */
 export type PreparedStatement = (values: ParameterValues) => MaybePromise<Row[]>;
-
-/** Returns the compiled query with these values for its parameters. */
-export type QueryTemplate = (values: ParameterValues) => CompiledQuery;
 
 class Parameter {
   readonly name: string;
@@ -28,8 +25,12 @@ export function parameter<T extends ColumnValue>(name: string): Expression<T> {
   return sql.val(new Parameter(name)) as unknown as Expression<T>;
 }
 
-/** Compiles a query once, so that it can run many times with different values for its parameters. */
-export function queryTemplate(query: Compilable): QueryTemplate {
+/**
+ * Compiles a query once, so that it can run many times with different values for its parameters.
+ *
+ * @returns a function that returns the compiled query with these values for its parameters
+ */
+export function queryTemplate(query: Compilable): (values: Readonly<Record<string, ColumnValue>>) => CompiledQuery {
   const { sql: text, parameters } = query.compile();
   return (values) =>
     CompiledQuery.raw(

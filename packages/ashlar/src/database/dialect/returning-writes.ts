@@ -1,5 +1,5 @@
 import { type Compilable, type Expression, type InsertQueryBuilder, type SqlBool, sql } from "kysely";
-import type { Row } from "./dialect.ts";
+import type { Row } from "./executor.ts";
 import { queryTemplate } from "./parameters.ts";
 import type { QueryBuilder } from "./tables.ts";
 import type { InsertQuery, Returned, Write, Writes } from "./writes.ts";

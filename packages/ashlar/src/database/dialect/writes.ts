@@ -1,7 +1,6 @@
 import { type AliasedExpression, type Expression, type SqlBool, sql } from "kysely";
 import type { MaybePromise } from "../../support/index.ts";
-import type { Executor, Row } from "./dialect.ts";
-import type { ParameterValues } from "./parameters.ts";
+import type { ColumnValue, Executor, Row } from "./executor.ts";
 import type { QueryBuilder } from "./tables.ts";
 
 /** Values by column: plain values, SQL expressions or parameters. */
@@ -63,20 +62,23 @@ export interface DeleteQuery {
   readonly returning: Returned;
 }
 
-/** Where a write runs. */
-export interface WriteScope {
-  /** Runs one statement, in the caller's transaction if there is one. */
-  execute: Executor["execute"];
-  /** Runs a function in a transaction, which is nested if the caller is in one. */
-  transaction<T>(task: () => MaybePromise<T>): Promise<T>;
-}
-
 /**
- * A prepared write.
+ * A prepared write, with the values of its parameters.
  *
  * @returns one row for each row that it stored, changed or deleted
  */
-export type Write = (scope: WriteScope, values: ParameterValues) => MaybePromise<Row[]>;
+export type Write = (
+  scope: {
+    /** Runs one statement, in the caller's transaction if there is one. */
+    execute: Executor["execute"];
+    /** Runs a function in a transaction, which is nested if the caller is in one. */
+    transaction<T>(task: () => MaybePromise<T>): Promise<T>;
+  },
+  values: Readonly<Record<string, ColumnValue>>,
+) => MaybePromise<Row[]>;
+
+/** Where a write runs. */
+export type WriteScope = Parameters<Write>[0];
 
 /**
  * Writes that return what they did, or that depend on what is stored. The framework uses them where concurrent requests

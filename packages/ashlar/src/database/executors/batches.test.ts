@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { sleeps } from "../../../test/support/sleeps.ts";
 import { Database } from "../connections/database.ts";
-import type { Row } from "../dialect/dialect.ts";
+import type { Row } from "../dialect/executor.ts";
 import { type BatchTable, deleteInBatches, visitInBatches } from "./batches.ts";
 
 let database: Database;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Expression, ExpressionBuilder, SqlBool } from "kysely";
-import type { Row } from "../dialect/dialect.ts";
+import type { Row } from "../dialect/executor.ts";
 import type { QueryBuilder } from "../dialect/tables.ts";
 
 /** How many rows one statement covers: few enough that nothing else waits noticeably for it. */

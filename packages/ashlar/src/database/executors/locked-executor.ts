@@ -1,6 +1,6 @@
 import type { CompiledQuery, QueryResult } from "kysely";
 import type { MaybePromise } from "../../support/index.ts";
-import type { ColumnValue, Executor, Row } from "../dialect/dialect.ts";
+import type { ColumnValue, Executor, Row } from "../dialect/executor.ts";
 import { DatabaseError } from "../errors.ts";
 import type { Mutex } from "../mutex.ts";
 

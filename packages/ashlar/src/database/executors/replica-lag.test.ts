@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import type { Executor } from "../dialect/dialect.ts";
+import type { Executor } from "../dialect/executor.ts";
 import { ReplicaLag } from "./replica-lag.ts";
 
 const [ONE, TWO] = [{}, {}] as [Executor, Executor];

@@ -1,4 +1,5 @@
-import type { Executor, Replicas } from "../dialect/dialect.ts";
+import type { Replicas } from "../dialect/dialect.ts";
+import type { Executor } from "../dialect/executor.ts";
 
 /** How many positions are asked for in the time after which a replica counts as behind. */
 const POSITIONS = 5;

@@ -1,7 +1,8 @@
 import { CompiledQuery, type QueryResult } from "kysely";
 import { AshlarError, counted, type MaybePromise } from "../../support/index.ts";
 import { BoundedCache } from "../bounded-cache.ts";
-import type { ColumnValue, Executor, Replicas, ReplicaUsage, Row } from "../dialect/dialect.ts";
+import type { Replicas, ReplicaUsage } from "../dialect/dialect.ts";
+import type { ColumnValue, Executor, Row } from "../dialect/executor.ts";
 import { DatabaseError } from "../errors.ts";
 import { mentionOf, ownName } from "../table-names.ts";
 import { currentReads } from "./read-replicas.ts";

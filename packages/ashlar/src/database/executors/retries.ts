@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CompiledQuery, QueryResult } from "kysely";
 import { AshlarError, type MaybePromise } from "../../support/index.ts";
-import type { ColumnValue, Executor, Row } from "../dialect/dialect.ts";
+import type { ColumnValue, Executor, Row } from "../dialect/executor.ts";
 
 /** How often the framework's own transactions are run again. */
 export const CONFLICT_RETRIES = 5;

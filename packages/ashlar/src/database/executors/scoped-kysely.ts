@@ -15,7 +15,10 @@ import {
   WithSchemaPlugin,
 } from "kysely";
 import { AshlarError, type MaybePromise } from "../../support/index.ts";
-import type { Dialect, Executor, Row, TransactionOptions } from "../dialect/dialect.ts";
+import type { Dialect } from "../dialect/dialect.ts";
+import type { TransactionOptions } from "../dialect/dialect-transactions.ts";
+import type { Executor, Row } from "../dialect/executor.ts";
+import { portableAdapter } from "../dialect/portable-adapter.ts";
 import type { QueryBuilder, Tables } from "../dialect/tables.ts";
 import "../errors.ts";
 
@@ -27,8 +30,25 @@ export interface Scopes {
   reserved<T>(task: () => MaybePromise<T>): Promise<T>;
 }
 
+/** A dialect as Kysely takes it. */
+export type KyselyDialect = KyselyProps["dialect"];
+
+/** Makes Kysely's form of a dialect, once for all of its queries and transactions. */
+export function kyselyDialect(dialect: Dialect): KyselyDialect {
+  const { values } = dialect;
+  const adapter = portableAdapter(dialect);
+  // Never asked for a connection: `propsFor` provides it, and the builders below begin the transactions.
+  const driver: Driver = new DummyDriver();
+  return {
+    createAdapter: () => adapter,
+    createDriver: () => driver,
+    createIntrospector: (kysely) => values.introspector(kysely as Kysely<unknown>),
+    createQueryCompiler: () => values.compiler,
+  };
+}
+
 /** Kysely on a connection: a query issued inside a transaction runs in that transaction. */
-export function scopedKysely(dialect: Dialect, scopes: Scopes): QueryBuilder {
+export function scopedKysely(dialect: KyselyDialect, scopes: Scopes): QueryBuilder {
   return new ScopedKysely(
     scopes,
     propsFor(dialect, () => scopes.executor),
@@ -36,12 +56,12 @@ export function scopedKysely(dialect: Dialect, scopes: Scopes): QueryBuilder {
 }
 
 /** Kysely's form of a transaction: bound to one executor, wherever it is used. */
-export function boundTransaction(dialect: Dialect, executor: Executor): Transaction<Tables> {
+export function boundTransaction(dialect: KyselyDialect, executor: Executor): Transaction<Tables> {
   return new Transaction<Tables>(propsFor(dialect, () => executor));
 }
 
-function propsFor(dialect: Dialect, current: () => Executor): KyselyProps {
-  const executor = new DefaultQueryExecutor(dialect.compiler, dialect.adapter, {
+function propsFor(dialect: KyselyDialect, current: () => Executor): KyselyProps {
+  const executor = new DefaultQueryExecutor(dialect.createQueryCompiler(), dialect.createAdapter(), {
     provideConnection: (consumer) => {
       const connection = current();
       return consumer({
@@ -53,15 +73,7 @@ function propsFor(dialect: Dialect, current: () => Executor): KyselyProps {
       });
     },
   });
-  // Never asked for a connection: the provider above returns it, and the builders below begin the transactions.
-  const driver: Driver = new DummyDriver();
-  const own: KyselyProps["dialect"] = {
-    createAdapter: () => dialect.adapter,
-    createDriver: () => driver,
-    createIntrospector: (kysely) => dialect.introspector(kysely as Kysely<unknown>),
-    createQueryCompiler: () => dialect.compiler,
-  };
-  return { config: { dialect: own }, dialect: own, driver, executor };
+  return { config: { dialect }, dialect, driver: dialect.createDriver(), executor };
 }
 
 class ScopedKysely extends Kysely<Tables> {

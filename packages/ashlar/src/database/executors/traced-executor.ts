@@ -1,6 +1,6 @@
 import type { CompiledQuery, QueryResult } from "kysely";
 import { type MaybePromise, traceChannels, traced } from "../../support/index.ts";
-import type { ColumnValue, Executor, Row } from "../dialect/dialect.ts";
+import type { ColumnValue, Executor, Row } from "../dialect/executor.ts";
 
 /** Where statements run, for {@link tracedExecutor}. */
 export interface TracedConnection {

@@ -1,14 +1,16 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { CompiledQuery, type Transaction } from "kysely";
 import { AshlarError, type MaybePromise, SourceLocation, UnitOfWork } from "../../support/index.ts";
-import type { Dialect, Executor, PhysicalConnection, Reservation, TransactionOptions } from "../dialect/dialect.ts";
+import type { Dialect } from "../dialect/dialect.ts";
+import type { DialectTransactions, Reservation, TransactionOptions } from "../dialect/dialect-transactions.ts";
+import type { Executor, PhysicalConnection } from "../dialect/executor.ts";
 import type { Tables } from "../dialect/tables.ts";
 import { Mutex } from "../mutex.ts";
 import { LockedExecutor } from "./locked-executor.ts";
 import type { LongTransactions } from "./long-transactions.ts";
 import { again, isConflict } from "./retries.ts";
 import { RollbackLog } from "./rollback-log.ts";
-import { boundTransaction, type Scopes } from "./scoped-kysely.ts";
+import { boundTransaction, type KyselyDialect, type Scopes } from "./scoped-kysely.ts";
 import { type TracedConnection, tracedExecutor } from "./traced-executor.ts";
 import "../errors.ts";
 
@@ -45,7 +47,8 @@ export class Transactions implements Scopes {
   reportCaughtFailure: ReportCaughtFailure | null = null;
   /** Receives errors of work after a commit; `null`: they are unhandled. */
   reportFailedWork: ReportFailedWork | null = null;
-  readonly #dialect: Dialect;
+  readonly #dialect: DialectTransactions;
+  readonly #kysely: KyselyDialect;
   readonly #shared: Executor;
   readonly #connection: TracedConnection;
   /** What transactions threw after a conflict: their functions may have made another error of it. */
@@ -54,10 +57,12 @@ export class Transactions implements Scopes {
 
   /**
    * @param name the connection's name in `config/database.ts`
+   * @param kysely Kysely's form of the dialect
    * @param shared what runs statements outside of transactions
    */
-  constructor(dialect: Dialect, name: string, shared: Executor) {
-    this.#dialect = dialect;
+  constructor(dialect: Dialect, name: string, kysely: KyselyDialect, shared: Executor) {
+    this.#dialect = dialect.transactions;
+    this.#kysely = kysely;
     this.#connection = { name, dialect: dialect.name };
     this.#shared = shared;
   }
@@ -195,7 +200,7 @@ export class Transactions implements Scopes {
     connection.failure = null;
     const unit = new UnitOfWork();
     const own = tracedExecutor(scope.executor, this.#connection);
-    const work = () => this.#scopes.run(scope, () => task(boundTransaction(this.#dialect, own)));
+    const work = () => this.#scopes.run(scope, () => task(boundTransaction(this.#kysely, own)));
     const end = async (): Promise<void> => {
       await scope.executor.end();
       scope.open = false;

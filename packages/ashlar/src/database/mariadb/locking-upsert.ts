@@ -1,5 +1,5 @@
 import { type Compilable, type Expression, type SqlBool, sql } from "kysely";
-import type { ColumnValue, Row } from "../dialect/dialect.ts";
+import type { ColumnValue, Row } from "../dialect/executor.ts";
 import { type ParameterValues, parameter, queryTemplate } from "../dialect/parameters.ts";
 import type { QueryBuilder } from "../dialect/tables.ts";
 import type { Returned, UpsertQuery, Write, WriteScope } from "../dialect/writes.ts";

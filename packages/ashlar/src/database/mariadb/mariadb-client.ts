@@ -2,7 +2,7 @@ import { connect, type Socket } from "node:net";
 import type { ConnectionOptions as TlsOptions } from "node:tls";
 import type * as Mysql from "mysql2";
 import type { Connection, ConnectionOptions, FieldPacket, ResultSetHeader, SslOptions } from "mysql2";
-import type { Row } from "../dialect/dialect.ts";
+import type { Row } from "../dialect/executor.ts";
 import { DatabaseError } from "../errors.ts";
 import { MARIADB, type MariadbServer, serverOf, sessionStatements } from "./mariadb-server.ts";
 import type { CompleteMariadbSettings } from "./mariadb-settings.ts";

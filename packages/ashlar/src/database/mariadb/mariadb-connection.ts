@@ -1,7 +1,8 @@
 import { CompiledQuery, type QueryResult } from "kysely";
 import { AshlarError } from "../../support/index.ts";
 import { ColumnValueError } from "../dialect/column-value-error.ts";
-import type { ColumnValue, Observer, PhysicalConnection, Row } from "../dialect/dialect.ts";
+import type { Observer } from "../dialect/dialect.ts";
+import type { ColumnValue, PhysicalConnection, Row } from "../dialect/executor.ts";
 import { DatabaseError, UniqueViolationError } from "../errors.ts";
 import type { Answer, MariadbClient } from "./mariadb-client.ts";
 import {

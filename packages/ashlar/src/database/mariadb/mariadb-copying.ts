@@ -1,4 +1,4 @@
-import type { Dialect } from "../dialect/dialect.ts";
+import type { DialectCopying } from "../dialect/dialect-copying.ts";
 
 const TABLES = "table_schema = database() and table_type = 'BASE TABLE'";
 
@@ -32,7 +32,7 @@ const TRIGGERS = `select event_object_table as "table", trigger_name as name, 't
   order by event_object_table, trigger_name`;
 
 /** How tables of MariaDB and MySQL are copied. */
-export const MARIADB_COPYING: NonNullable<Dialect["copying"]> = {
+export const MARIADB_COPYING: DialectCopying = {
   columns: COLUMNS,
   references: REFERENCES,
   others: OTHERS,
@@ -41,6 +41,7 @@ export const MARIADB_COPYING: NonNullable<Dialect["copying"]> = {
     where ${TABLES} and auto_increment is not null`,
   rowOrder: null,
   overriding: "",
+  version: null,
   keysAfter: (table, _, last) => [`alter table ${quoted(table)} auto_increment = ${last + 1n}`],
   suspendReferences: () => ["set foreign_key_checks = 0"],
   resumeReferences: () => ["set foreign_key_checks = 1"],

@@ -83,8 +83,8 @@ await onMariadb("the maintenance of MariaDB", () => {
     expect([...(await uniqueColumnNamesOf(there, "notes"))!]).toEqual(["b"]);
     expect((await looseTextColumnsOf(there, "notes")).toSorted()).toEqual(["a", "b", "c", "d"]);
     expect(await plainTablesOf(there)).toEqual(["hits", "notes"]);
-    for (const table of ["notes", "hits"]) await run(there.dialect.plainTables!.mend(table), other);
-    await run(there.dialect.looseText!.mend("notes"), other);
+    for (const table of ["notes", "hits"]) await run(there.dialect.inspection!.plainTables!.mend(table), other);
+    await run(there.dialect.inspection!.looseText!.mend("notes"), other);
     expect([await looseTextColumnsOf(there, "notes"), await plainTablesOf(there)]).toEqual([[], []]);
   });
 

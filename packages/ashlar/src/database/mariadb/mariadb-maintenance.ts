@@ -1,9 +1,20 @@
+import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CompiledQuery } from "kysely";
 import { AshlarError } from "../../support/index.ts";
-import type { Executor, Row } from "../dialect/dialect.ts";
+import type { Dialect, DialectSetup } from "../dialect/dialect.ts";
+import type { DialectMaintenance, TestDatabase } from "../dialect/dialect-maintenance.ts";
+import type { Executor, PhysicalConnection, Row } from "../dialect/executor.ts";
 import type { MariadbConnection } from "./mariadb-connection.ts";
+import type { CompleteMariadbSettings } from "./mariadb-settings.ts";
 import "../errors.ts";
+
+/** How long to wait for another process that migrates: longer than most migrations of a large table take. */
+const MIGRATION_TIMEOUT_MS = 600_000;
+
+/** A statement that returns the names of a table's columns. */
+export const COLUMN_NAMES =
+  "select column_name as name from information_schema.columns where table_schema = database() and table_name = ?";
 
 /** How long to wait before trying to get the lock of migrations again, in milliseconds. */
 const LOCK_RETRY_MS = 50;
@@ -71,28 +82,99 @@ export class MigrationLock {
   }
 }
 
-/** Drops every table, view and sequence. */
-export async function dropAll(connection: Executor): Promise<void> {
-  await withoutForeignKeys(connection, async () => {
-    for (const { name, kind } of await run(connection, TABLES)) {
-      await run(connection, `drop ${KINDS[String(kind)] ?? "table"} if exists ${quoted(String(name))}`);
-    }
-  });
-}
+/** Creates a dialect, for the database of a test or for administration. */
+export type CreateMariadbDialect = (
+  settings: CompleteMariadbSettings,
+  setup: Pick<DialectSetup, "where" | "root" | "observer" | "maxQueueMs">,
+) => Dialect;
 
-/**
- * Deletes every row, and counts keys from 1 again. `truncate` would write each table to the disk again, even an empty one.
- *
- * @param kept the tables that are left unchanged
- */
-export async function emptyAll(connection: Executor, kept: readonly string[]): Promise<void> {
-  await withoutForeignKeys(connection, async () => {
-    for (const { name, kind, next } of await run(connection, TABLES)) {
-      if (KINDS[String(kind)] !== undefined || kept.includes(String(name))) continue;
-      await run(connection, `delete from ${quoted(String(name))}`);
-      if (Number(next) > 1) await run(connection, `alter table ${quoted(String(name))} auto_increment = 1`);
+/** What migrations and tests do to a database of MariaDB or MySQL. */
+export class MariadbMaintenance implements DialectMaintenance {
+  readonly columnNames: string = COLUMN_NAMES;
+  readonly schemaIsTransactional = false;
+  readonly onlineIndex: DialectMaintenance["onlineIndex"] = { keyword: "", option: "lock = none", isInvalid: null };
+  readonly #settings: CompleteMariadbSettings;
+  readonly #setup: Pick<DialectSetup, "where" | "root" | "maxQueueMs">;
+  readonly #create: CreateMariadbDialect;
+  readonly #migrationLock: MigrationLock;
+
+  /** @param migrationTimeoutMs how long migrations wait for those of another process */
+  constructor(
+    settings: CompleteMariadbSettings,
+    setup: Pick<DialectSetup, "where" | "root" | "maxQueueMs">,
+    create: CreateMariadbDialect,
+    migrationTimeoutMs: number = MIGRATION_TIMEOUT_MS,
+  ) {
+    this.#settings = settings;
+    this.#setup = setup;
+    this.#create = create;
+    this.#migrationLock = new MigrationLock(migrationTimeoutMs, settings.statementTimeoutMs);
+  }
+
+  /** Nothing to do: a table that is referred to cannot be dropped, and columns are changed in place. */
+  suspendForeignKeys(): void {}
+  checkForeignKeys(): void {}
+  resumeForeignKeys(): void {}
+
+  async lockMigrations(connection: PhysicalConnection): Promise<void> {
+    await this.#migrationLock.take(connection as MariadbConnection);
+  }
+
+  async unlockMigrations(connection: PhysicalConnection): Promise<void> {
+    await this.#migrationLock.release(connection as MariadbConnection);
+  }
+
+  /** In whole seconds. The rows of other transactions are waited for as usual: only a table's lock holds others up. */
+  async limitLockWaits(connection: PhysicalConnection, timeoutMs: number | null): Promise<void> {
+    const change =
+      timeoutMs === null
+        ? "session lock_wait_timeout = @ashlar_lock_wait"
+        : `@ashlar_lock_wait = @@session.lock_wait_timeout, session lock_wait_timeout = ${Math.ceil(timeoutMs / 1000)}`;
+    await connection.execute(CompiledQuery.raw(`set ${change}`));
+  }
+
+  async dropEverything(connection: PhysicalConnection): Promise<void> {
+    await withoutForeignKeys(connection, async () => {
+      for (const { name, kind } of await run(connection, TABLES)) {
+        await run(connection, `drop ${KINDS[String(kind)] ?? "table"} if exists ${quoted(String(name))}`);
+      }
+    });
+  }
+
+  /** `truncate` would write each table to the disk again, even an empty one. */
+  async emptyTables(connection: PhysicalConnection, kept: readonly string[]): Promise<void> {
+    await withoutForeignKeys(connection, async () => {
+      for (const { name, kind, next } of await run(connection, TABLES)) {
+        if (KINDS[String(kind)] !== undefined || kept.includes(String(name))) continue;
+        await run(connection, `delete from ${quoted(String(name))}`);
+        if (Number(next) > 1) await run(connection, `alter table ${quoted(String(name))} auto_increment = 1`);
+      }
+    });
+  }
+
+  async createTestDatabase(): Promise<TestDatabase> {
+    const database = `ashlar_test_${randomBytes(8).toString("hex")}`;
+    await this.#administer(`create database ${database}`);
+    const settings = { ...this.#settings, database, read: [] };
+    return {
+      dialect: (setup) => this.#create(settings, setup),
+      remove: () => this.#administer(`drop database if exists ${database}`),
+    };
+  }
+
+  /** Runs a statement on a separate connection, because this dialect may already be closed, or its database missing. */
+  async #administer(text: string): Promise<void> {
+    const settings = {
+      ...this.#settings,
+      ...{ database: null, poolSize: 1, statementTimeoutMs: MIGRATION_TIMEOUT_MS, read: [] },
+    };
+    const server = this.#create(settings, { ...this.#setup, observer: { notify: null } });
+    try {
+      await server.shared.execute(CompiledQuery.raw(text));
+    } finally {
+      await server.close();
     }
-  });
+  }
 }
 
 async function run(connection: Executor, text: string): Promise<Row[]> {

@@ -2,7 +2,7 @@ import type { FieldPacket } from "mysql2";
 import { AshlarError } from "../../support/index.ts";
 import { isStorableText, kindOf } from "../dialect/column-names.ts";
 import { ColumnValueError } from "../dialect/column-value-error.ts";
-import type { Row } from "../dialect/dialect.ts";
+import type { Row } from "../dialect/executor.ts";
 import "../errors.ts";
 
 /** The type of 64-bit integers in the protocol. */

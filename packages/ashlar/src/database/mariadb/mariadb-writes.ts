@@ -1,6 +1,6 @@
 import { type Compilable, type Expression, type InsertQueryBuilder, type SqlBool, sql } from "kysely";
 import { AshlarError, type MaybePromise } from "../../support/index.ts";
-import type { Row } from "../dialect/dialect.ts";
+import type { Row } from "../dialect/executor.ts";
 import { queryTemplate } from "../dialect/parameters.ts";
 import type { QueryBuilder } from "../dialect/tables.ts";
 import {

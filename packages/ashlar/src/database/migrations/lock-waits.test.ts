@@ -93,7 +93,7 @@ function lockedConnection({ limitsLockWaits = true } = {}) {
   const events: string[] = [];
   const connection = {
     limitsLockWaits,
-    dialect: { schemaIsTransactional: true },
+    dialect: { maintenance: { schemaIsTransactional: true } },
     limitLockWaits: async () => {},
     transaction: async () => {
       events.push("attempt");

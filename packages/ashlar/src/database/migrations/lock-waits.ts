@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { AshlarError } from "../../support/index.ts";
 import type { Connection } from "../connections/connection.ts";
-import type { Executor } from "../dialect/dialect.ts";
+import type { Executor } from "../dialect/executor.ts";
 import "../errors.ts";
 
 /** How long a migration's statements wait for a lock by default, in milliseconds. */
@@ -72,7 +72,7 @@ export class LockWaits {
   }
 
   get #repeatsStatements(): boolean {
-    return !this.#connection.dialect.schemaIsTransactional;
+    return !this.#connection.dialect.maintenance.schemaIsTransactional;
   }
 
   async #repeated<T>(task: () => Promise<T>, again: () => void = () => {}): Promise<T> {

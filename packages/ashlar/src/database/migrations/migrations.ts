@@ -3,7 +3,7 @@ import { AshlarError, currentDate } from "../../support/index.ts";
 import type { Connection } from "../connections/connection.ts";
 import type { Database } from "../connections/database.ts";
 import { timestamp } from "../dialect/columns.ts";
-import type { Executor } from "../dialect/dialect.ts";
+import type { Executor } from "../dialect/executor.ts";
 import { MIGRATE } from "../errors.ts";
 import { fromDatabase } from "../models/casts.ts";
 import { type DryRun, dryRun } from "../schema/dry-run.ts";
@@ -12,16 +12,6 @@ import { runAwaited } from "../schema/migration-statements.ts";
 import { LOCK_TIMEOUT_MS, LockWaits } from "./lock-waits.ts";
 import { MigrationProgress } from "./migration-progress.ts";
 import { hasTable } from "./table-columns.ts";
-
-/** A migration's status. `missing`: it has been run, but its file is gone or renamed. */
-export interface MigrationStatus {
-  readonly name: string;
-  readonly state: "run" | "pending" | "missing";
-  /** The batch of migrations that it was run with; `null` if it is pending. */
-  readonly batch: number | null;
-  /** When it was run; `null` if it is pending. */
-  readonly runAt: Date | null;
-}
 
 /** Options for running migrations. */
 export interface MigrateOptions {
@@ -169,8 +159,17 @@ export class Migrations {
     return new LockWaits(this.#connection, lockTimeoutMs, (attempts, pauseMs) => waiting?.(attempts, pauseMs, name));
   }
 
-  /** The status of each migration, oldest first. */
-  async status(): Promise<MigrationStatus[]> {
+  /** The status of each migration, oldest first. `missing`: it has been run, but its file is gone or renamed. */
+  async status(): Promise<
+    {
+      readonly name: string;
+      readonly state: "run" | "pending" | "missing";
+      /** The batch of migrations that it was run with; `null` if it is pending. */
+      readonly batch: number | null;
+      /** When it was run; `null` if it is pending. */
+      readonly runAt: Date | null;
+    }[]
+  > {
     const files = await migrationFiles(this.#folder);
     const run = new Map((await this.#run()).map((one) => [one.name, one]));
     const names = new Set([...files.map(({ name }) => name), ...run.keys()]);
@@ -267,7 +266,7 @@ export class Migrations {
     task: (run: (change: Migration["up"]) => Promise<void>) => Promise<T>,
   ): Promise<T> {
     const connection = this.#connection;
-    const isUndone = transaction && connection.dialect.schemaIsTransactional;
+    const isUndone = transaction && connection.dialect.maintenance.schemaIsTransactional;
     const progress = new MigrationProgress();
     const through = isUndone ? undefined : (executor: Executor) => waits.repeating(executor, () => progress.again());
     const run = async (change: Migration["up"]): Promise<void> => {

@@ -105,7 +105,9 @@ async function stoppedClocks() {
   onTestFinished(drop);
   const { lines, logger } = observedLog();
   const asked = vi.fn();
-  Object.defineProperty(database.connection().dialect, "serverTime", { get: () => sql<number>`${time.server}` });
+  const { dialect } = database.connection();
+  const serverTime = { get: () => sql<number>`${time.server}` };
+  Object.assign(dialect, { values: Object.create(dialect.values, { serverTime }) });
   database.onQuery(() => {
     asked();
     pass(time.answerMs);

@@ -37,7 +37,7 @@ export class ServerClock {
    * that took too long: its correction would be wrong until then. Does nothing if the database runs in this process.
    */
   async start(): Promise<void> {
-    if (this.#connection.dialect.serverTime === null) return;
+    if (this.#connection.dialect.values.serverTime === null) return;
     await this.compare();
     // It does not keep the process alive.
     this.#timer = setInterval(() => void this.compare(), INTERVAL_MS).unref();
@@ -71,7 +71,7 @@ export class ServerClock {
   /** How far the machine's clock is ahead of the server's, in milliseconds; `null` if that is not known precisely. */
   async #measure(): Promise<number | null> {
     const { kysely, dialect } = this.#connection;
-    const query = kysely.selectNoFrom(sql<number>`${dialect.serverTime}`.as("time"));
+    const query = kysely.selectNoFrom(sql<number>`${dialect.values.serverTime}`.as("time"));
     const [before, began] = [Date.now(), performance.now()];
     const { time } = await query.executeTakeFirstOrThrow();
     const duration = performance.now() - began;

@@ -1,7 +1,7 @@
 import { CompiledQuery } from "kysely";
 import type { Connection } from "../connections/connection.ts";
 import type { Database } from "../connections/database.ts";
-import type { Executor } from "../dialect/dialect.ts";
+import type { Executor } from "../dialect/executor.ts";
 import type { Model } from "../models/model.ts";
 import { type ModelMetadata, metadataOf } from "../models/model-metadata.ts";
 import type { ModelClass } from "../models/model-types.ts";
@@ -39,22 +39,22 @@ export async function hasTable(database: Database, table: string): Promise<boole
 
 /** The columns of a table that have a unique index of their own; `null` if the database can't tell. */
 export async function uniqueColumnNamesOf(connection: Connection, table: string): Promise<ReadonlySet<string> | null> {
-  const { uniqueColumnNames } = connection.dialect;
-  if (uniqueColumnNames === undefined) return null;
+  const uniqueColumnNames = connection.dialect.inspection?.uniqueColumnNames ?? null;
+  if (uniqueColumnNames === null) return null;
   return new Set((await connection.rows(uniqueColumnNames, [table])).map(({ name }) => String(name)));
 }
 
 /** The columns of a table whose text doesn't compare byte by byte. */
 export async function looseTextColumnsOf(connection: Connection, table: string): Promise<readonly string[]> {
-  const { looseText } = connection.dialect;
-  if (looseText === undefined) return [];
+  const looseText = connection.dialect.inspection?.looseText ?? null;
+  if (looseText === null) return [];
   return (await connection.rows(looseText.columnNames, [table])).map(({ name }) => String(name));
 }
 
 /** The tables of a database that have neither transactions nor foreign keys. */
 export async function plainTablesOf(connection: Connection): Promise<readonly string[]> {
-  const { plainTables } = connection.dialect;
-  if (plainTables === undefined) return [];
+  const plainTables = connection.dialect.inspection?.plainTables ?? null;
+  if (plainTables === null) return [];
   return (await connection.rows(plainTables.names, [])).map(({ name }) => String(name));
 }
 
@@ -62,8 +62,8 @@ export async function plainTablesOf(connection: Connection): Promise<readonly st
 export async function invalidIndexesOf(
   connection: Connection,
 ): Promise<readonly { readonly name: string; readonly table: string }[]> {
-  const { invalidIndexes } = connection.dialect;
-  if (invalidIndexes === undefined) return [];
+  const invalidIndexes = connection.dialect.inspection?.invalidIndexes ?? null;
+  if (invalidIndexes === null) return [];
   const rows = await connection.rows(invalidIndexes, []);
   return rows.map(({ name, table }) => ({ name: String(name), table: String(table) }));
 }
@@ -80,6 +80,6 @@ export async function replicaMigrations(replica: Executor, isMigrated: boolean):
 
 /** The columns of a table as it is now; an empty set if there is no such table. */
 export async function columnsOf(connection: Connection, table: string): Promise<ReadonlySet<string>> {
-  const rows = await connection.rows(connection.dialect.columnNames, [table]);
+  const rows = await connection.rows(connection.dialect.maintenance.columnNames, [table]);
   return new Set(rows.map(({ name }) => String(name)));
 }

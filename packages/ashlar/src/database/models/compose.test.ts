@@ -10,7 +10,7 @@ import { Database } from "../connections/database.ts";
 import { primaryKey, timestamp, timestamps } from "../dialect/columns.ts";
 import { compose } from "./compose.ts";
 import { Model } from "./model.ts";
-import type { Attributes, Column, ModelClass, ModelConstructor, ModelKey } from "./model-types.ts";
+import type { Attributes, Column, ModelClass, ModelKey } from "./model-types.ts";
 
 interface Tokens {
   api_token: string | null;
@@ -21,7 +21,7 @@ interface TokensStatics {
   replaceToken(id: ModelKey, old: string, next: string): Promise<boolean>;
 }
 
-function HasTokens<B extends ModelConstructor>(base: B): B & Constructor<Tokens> & TokensStatics {
+function HasTokens<B extends ModelClass>(base: B): B & Constructor<Tokens> & TokensStatics {
   return class extends base {
     static tokenColumn = "api_token";
     static override hidden: readonly string[] = ["api_token"];
@@ -45,9 +45,9 @@ interface Verifies {
   markEmailAsVerified(): Promise<void>;
 }
 
-function Verifiable<B extends ModelConstructor>(base: B): B & Constructor<Verifies> {
+function Verifiable<B extends ModelClass>(base: B): B & Constructor<Verifies> {
   return class extends base {
-    static override casts: ModelConstructor["casts"] = { verified_at: "datetime" };
+    static override casts: ModelClass["casts"] = { verified_at: "datetime" };
     declare verified_at: Date | null;
 
     hasVerifiedEmail(): boolean {
@@ -126,7 +126,7 @@ test("the first mixin is the innermost, and without any the class is the model's
   const trail: string[] = [];
   const named =
     (name: string) =>
-    <B extends ModelConstructor>(base: B): B => {
+    <B extends ModelClass>(base: B): B => {
       trail.push(name);
       return base;
     };
@@ -178,8 +178,8 @@ test("a composed class with declared fields runs with Node's type stripping", as
     `import { compose } from "${here}/compose.ts";
      import { Database } from "${here}/../connections/database.ts";
      import { Model } from "${here}/model.ts";
-     import type { ModelConstructor } from "${here}/model-types.ts";
-     const Named = <B extends ModelConstructor>(base: B) => class extends base { declare name: string; hello(): string { return "hello " + this.name; } };
+     import type { ModelClass } from "${here}/model-types.ts";
+     const Named = <B extends ModelClass>(base: B) => class extends base { declare name: string; hello(): string { return "hello " + this.name; } };
      class User extends compose(Model, Named) { static override table = "users"; static override timestamps = false; declare id: number; }
      const database = new Database({ default: "a", a: { driver: "sqlite", path: ":memory:" } }, "/");
      Model.useDatabase(database);

@@ -1,4 +1,4 @@
-import type { ModelConstructor } from "./model-types.ts";
+import type { ModelClass } from "./model-types.ts";
 
 /**
  * A mixin for {@link compose}: a function that extends a model's class.
@@ -9,7 +9,7 @@ import type { ModelConstructor } from "./model-types.ts";
  * interface Archives { archived_at: Date | null; archive(): Promise<void> }
  * interface ArchivesStatics { archiveAfterDays: number }
  *
- * function Archivable<B extends ModelConstructor>(base: B): B & Constructor<Archives> & ArchivesStatics {
+ * function Archivable<B extends ModelClass>(base: B): B & Constructor<Archives> & ArchivesStatics {
  *   return class extends base {
  *     static archiveAfterDays = 30;
  *     static override guarded: readonly string[] = ["archived_at"];
@@ -31,23 +31,23 @@ export type Mixin<B, R> = (base: B) => R;
  * class User extends compose(Model, Authenticates, AuthenticatesTokens) {}
  * ```
  */
-export function compose<B extends ModelConstructor>(base: B): B;
-export function compose<B extends ModelConstructor, R1>(base: B, m1: Mixin<B, R1>): R1;
-export function compose<B extends ModelConstructor, R1, R2>(base: B, m1: Mixin<B, R1>, m2: Mixin<R1, R2>): R2;
-export function compose<B extends ModelConstructor, R1, R2, R3>(
+export function compose<B extends ModelClass>(base: B): B;
+export function compose<B extends ModelClass, R1>(base: B, m1: Mixin<B, R1>): R1;
+export function compose<B extends ModelClass, R1, R2>(base: B, m1: Mixin<B, R1>, m2: Mixin<R1, R2>): R2;
+export function compose<B extends ModelClass, R1, R2, R3>(
   base: B,
   m1: Mixin<B, R1>,
   m2: Mixin<R1, R2>,
   m3: Mixin<R2, R3>,
 ): R3;
-export function compose<B extends ModelConstructor, R1, R2, R3, R4>(
+export function compose<B extends ModelClass, R1, R2, R3, R4>(
   base: B,
   m1: Mixin<B, R1>,
   m2: Mixin<R1, R2>,
   m3: Mixin<R2, R3>,
   m4: Mixin<R3, R4>,
 ): R4;
-export function compose<B extends ModelConstructor, R1, R2, R3, R4, R5>(
+export function compose<B extends ModelClass, R1, R2, R3, R4, R5>(
   base: B,
   m1: Mixin<B, R1>,
   m2: Mixin<R1, R2>,
@@ -55,7 +55,7 @@ export function compose<B extends ModelConstructor, R1, R2, R3, R4, R5>(
   m4: Mixin<R3, R4>,
   m5: Mixin<R4, R5>,
 ): R5;
-export function compose<B extends ModelConstructor, R1, R2, R3, R4, R5, R6>(
+export function compose<B extends ModelClass, R1, R2, R3, R4, R5, R6>(
   base: B,
   m1: Mixin<B, R1>,
   m2: Mixin<R1, R2>,

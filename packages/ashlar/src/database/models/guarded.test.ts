@@ -3,14 +3,14 @@ import type { Constructor } from "../../support/index.ts";
 import { Database } from "../connections/database.ts";
 import { compose } from "./compose.ts";
 import { Model } from "./model.ts";
-import type { ModelConstructor } from "./model-types.ts";
+import type { ModelClass } from "./model-types.ts";
 
 interface SealsStatics {
   sealColumn: string;
 }
 
 /** A mixin that owns a column whose name the class below may choose. */
-function Seals<B extends ModelConstructor>(base: B): B & Constructor<object> & SealsStatics {
+function Seals<B extends ModelClass>(base: B): B & Constructor<object> & SealsStatics {
   return class extends base {
     static sealColumn = "seal";
     static override get guarded(): readonly string[] {
@@ -20,7 +20,7 @@ function Seals<B extends ModelConstructor>(base: B): B & Constructor<object> & S
 }
 
 /** A mixin with a column of a fixed name. */
-function Counts<B extends ModelConstructor>(base: B): B {
+function Counts<B extends ModelClass>(base: B): B {
   return class extends base {
     static override guarded: readonly string[] = ["uses"];
   };

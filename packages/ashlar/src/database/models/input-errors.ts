@@ -1,5 +1,5 @@
 import { ColumnValueError } from "../dialect/column-value-error.ts";
-import type { Row } from "../dialect/dialect.ts";
+import type { Row } from "../dialect/executor.ts";
 import { NotNullViolationError, UnknownColumnError } from "../errors.ts";
 import { isFillable, type ModelMetadata } from "./model-metadata.ts";
 

@@ -1,5 +1,5 @@
 import { columnValue } from "../dialect/column-names.ts";
-import type { Row } from "../dialect/dialect.ts";
+import type { Row } from "../dialect/executor.ts";
 import { fromDatabase, jsonText, plainForm, sameValue, storedForm, toDatabase } from "./casts.ts";
 import type { Model } from "./model.ts";
 import { attributeName, type ModelMetadata, normalForm } from "./model-metadata.ts";
@@ -18,7 +18,7 @@ export function setAttributes(model: Model, { columns, casts, connection }: Mode
   for (const [column, cast] of casts) {
     const value = row[column];
     if (value === undefined || value === null) continue;
-    if (cast === "json" && connection.dialect.parsesJson) {
+    if (cast === "json" && connection.dialect.values.parsesJson) {
       // Kept as text: the returned object can be changed in place, and would not differ from itself.
       row[column] = jsonText(column, value);
       continue;

@@ -9,7 +9,7 @@ import {
   keyValue,
   queriedColumn,
 } from "../dialect/column-names.ts";
-import type { ColumnValue, Row } from "../dialect/dialect.ts";
+import type { ColumnValue, Row } from "../dialect/executor.ts";
 import type { Cast, Casts } from "./casts.ts";
 import type { Model } from "./model.ts";
 import { currentBinding, lineage, resolveDatabase } from "./model-database.ts";

@@ -2,7 +2,7 @@ import { type Expression, type ExpressionBuilder, type SqlBool, sql } from "kyse
 import { AshlarError, currentDate } from "../../support/index.ts";
 import { columnValue, queriedColumn } from "../dialect/column-names.ts";
 import { ColumnValueError } from "../dialect/column-value-error.ts";
-import type { ColumnValue, Row } from "../dialect/dialect.ts";
+import type { ColumnValue, Row } from "../dialect/executor.ts";
 import { newValue } from "./casts.ts";
 import { asInputError, asQueryError } from "./input-errors.ts";
 import type { Model } from "./model.ts";

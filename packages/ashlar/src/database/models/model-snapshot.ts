@@ -1,4 +1,4 @@
-import type { Row } from "../dialect/dialect.ts";
+import type { Row } from "../dialect/executor.ts";
 import type { Snapshot } from "../executors/rollback-log.ts";
 import { differs } from "./casts.ts";
 import type { ModelMetadata } from "./model-metadata.ts";

@@ -18,11 +18,8 @@ export type Attributes<M extends Model> = {
  */
 export type Normalizers = Readonly<Record<string, (text: string) => string>>;
 
-/** A model's class. */
+/** A model's class; a mixin extends it. */
 export type ModelClass<M extends Model = Model> = Constructor<M> & Omit<typeof Model, "prototype">;
-
-/** What a mixin extends: a model's class, or the result of other mixins. */
-export type ModelConstructor = Constructor<Model> & Omit<typeof Model, "prototype">;
 
 /** The value of a primary key. */
 export type ModelKey = string | number | bigint;

@@ -4,7 +4,7 @@ import { AshlarError, currentDate } from "../../support/index.ts";
 import type { Database } from "../connections/database.ts";
 import { tableName } from "../dialect/column-names.ts";
 import { ColumnValueError } from "../dialect/column-value-error.ts";
-import type { ColumnValue, Row } from "../dialect/dialect.ts";
+import type { ColumnValue, Row } from "../dialect/executor.ts";
 import type { Tables } from "../dialect/tables.ts";
 import type { RollbackLog } from "../executors/rollback-log.ts";
 import { type Casts, fromDatabase, toDatabase } from "./casts.ts";
@@ -14,7 +14,7 @@ import { bindDatabase, boundDatabase } from "./model-database.ts";
 import { isAttributeName, isFillable, lookUp, type ModelMetadata, metadataOf, normalForm } from "./model-metadata.ts";
 import { type ComparisonOperator, ModelQuery } from "./model-query.ts";
 import { modelSnapshot } from "./model-snapshot.ts";
-import type { Attributes, Column, ModelClass, ModelKey, Normalizers } from "./model-types.ts";
+import type { Attributes, Column, ModelClass, ModelKey } from "./model-types.ts";
 import "../errors.ts";
 
 /**
@@ -78,14 +78,14 @@ export class Model {
    *
    * ```ts
    * class Coupon extends Model {
-   *   static override normalizes: Normalizers = { code: (text) => text.trim().toUpperCase() };
+   *   static override normalizes = { code: (text) => text.trim().toUpperCase() };
    *   declare code: string;
    * }
    * ```
    *
    * Queries look for exactly what they are given.
    */
-  static normalizes: Normalizers = {};
+  static normalizes: Readonly<Record<string, (text: string) => string>> = {};
   /** The name of the connection in `config/database.ts`; `null` for the default one. */
   static connection: string | null = null;
 

@@ -3,10 +3,10 @@ import { onEachDatabase } from "../../../test/support/services.ts";
 import type { Database } from "../connections/database.ts";
 import { compose } from "./compose.ts";
 import { Model } from "./model.ts";
-import type { ModelConstructor, Normalizers } from "./model-types.ts";
+import type { ModelClass, Normalizers } from "./model-types.ts";
 
 /** A mixin that normalizes a column. */
-function Tagged<B extends ModelConstructor>(base: B): B {
+function Tagged<B extends ModelClass>(base: B): B {
   return class extends base {
     static override normalizes: Normalizers = { tag: (text) => text.toLowerCase() };
   };

@@ -3,7 +3,8 @@ import type { QueryResult as PgResult, PoolClient } from "pg";
 import { AshlarError } from "../../support/index.ts";
 import { isStorableText, kindOf } from "../dialect/column-names.ts";
 import { ColumnValueError } from "../dialect/column-value-error.ts";
-import type { ColumnValue, Observer, PhysicalConnection, Row } from "../dialect/dialect.ts";
+import type { Observer } from "../dialect/dialect.ts";
+import type { ColumnValue, PhysicalConnection, Row } from "../dialect/executor.ts";
 import { DatabaseError } from "../errors.ts";
 import { afterFailure, IN_FAILED_TRANSACTION, isStatementError, translatePostgresError } from "./postgres-errors.ts";
 

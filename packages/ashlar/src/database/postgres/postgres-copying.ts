@@ -1,4 +1,4 @@
-import type { Dialect } from "../dialect/dialect.ts";
+import type { DialectCopying } from "../dialect/dialect-copying.ts";
 
 /** The tables of the schema that statements find. The rows of a partition are those of its table. */
 const TABLES = `pg_catalog.pg_class as t join pg_catalog.pg_namespace as n on n.oid = t.relnamespace
@@ -58,7 +58,7 @@ const LAST_KEYS = `select t.relname::text as table, max(coalesce(q.last_value, 0
   group by t.relname`;
 
 /** How tables of PostgreSQL are copied. */
-export const POSTGRES_COPYING: NonNullable<Dialect["copying"]> = {
+export const POSTGRES_COPYING: DialectCopying = {
   columns: COLUMNS,
   references: REFERENCES,
   others: OTHERS,
@@ -66,6 +66,7 @@ export const POSTGRES_COPYING: NonNullable<Dialect["copying"]> = {
   lastKeys: LAST_KEYS,
   rowOrder: "ctid",
   overriding: "overriding system value",
+  version: null,
   keysAfter: (table, column, last) => [
     `select setval(pg_get_serial_sequence(quote_ident(${literal(table)}), ${literal(column)}), ${last})`,
   ],

@@ -7,7 +7,7 @@ import { postgresMessage } from "../../../test/support/postgres-message.ts";
 import { onPostgres, postgres, type TestDatabase } from "../../../test/support/services.ts";
 import { sleeps } from "../../../test/support/sleeps.ts";
 import { Connection } from "../connections/connection.ts";
-import type { PhysicalConnection } from "../dialect/dialect.ts";
+import type { PhysicalConnection } from "../dialect/executor.ts";
 import { Database, sql } from "../index.ts";
 import { PostgresDialect } from "./postgres-dialect.ts";
 import { readPostgresSettings } from "./postgres-settings.ts";
@@ -67,7 +67,7 @@ test("tables are empty once the call has ended", async () => {
     statements.push(text);
     return { rows: [{ table: "orders", name: "public.orders" }] };
   };
-  await dialect.emptyTables({ execute } as unknown as PhysicalConnection, []);
+  await dialect.maintenance.emptyTables({ execute } as unknown as PhysicalConnection, []);
   expect(statements).toEqual([expect.any(String), "truncate public.orders restart identity cascade"]);
 });
 

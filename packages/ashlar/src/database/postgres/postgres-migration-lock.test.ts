@@ -1,6 +1,6 @@
 import type { CompiledQuery } from "kysely";
 import { expect, test } from "vitest";
-import type { PhysicalConnection } from "../dialect/dialect.ts";
+import type { PhysicalConnection } from "../dialect/executor.ts";
 import { DatabaseError } from "../errors.ts";
 import type { PostgresClients } from "./postgres-clients.ts";
 import { PostgresTransactionLock } from "./postgres-migration-lock.ts";

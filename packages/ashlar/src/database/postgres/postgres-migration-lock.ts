@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { CompiledQuery } from "kysely";
 import { AshlarError } from "../../support/index.ts";
-import type { Executor, PhysicalConnection, Reservation } from "../dialect/dialect.ts";
+import type { Reservation } from "../dialect/dialect-transactions.ts";
+import type { Executor, PhysicalConnection } from "../dialect/executor.ts";
 import type { PostgresClients } from "./postgres-clients.ts";
 import "../errors.ts";
 

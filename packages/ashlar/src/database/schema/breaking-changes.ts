@@ -1,4 +1,4 @@
-import type { SchemaChange, SchemaRisk } from "../dialect/schema-change.ts";
+import type { SchemaChange, SchemaRisk } from "../dialect/dialect-inspection.ts";
 
 /** The risk of a change that the version of the application that is running can't live with, on every database; `null`: none. */
 export function breakingRisk(change: SchemaChange): SchemaRisk | null {

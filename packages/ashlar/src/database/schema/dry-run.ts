@@ -1,8 +1,9 @@
 import { basename } from "node:path";
 import { AshlarError } from "../../support/index.ts";
-import type { Dialect, Executor } from "../dialect/dialect.ts";
+import type { Dialect } from "../dialect/dialect.ts";
+import type { Executor } from "../dialect/executor.ts";
 import "../errors.ts";
-import { boundTransaction, scopedKysely } from "../executors/scoped-kysely.ts";
+import { boundTransaction, kyselyDialect, scopedKysely } from "../executors/scoped-kysely.ts";
 import { loadMigration, type MigrationFile } from "./migration-files.ts";
 
 /** A statement that a migration would run. */
@@ -54,12 +55,13 @@ export async function dryRun(dialect: Dialect, file: MigrationFile): Promise<Dry
     },
     first: (sql) => void record(sql),
   };
-  const kysely = scopedKysely(dialect, {
+  const form = kyselyDialect(dialect);
+  const kysely = scopedKysely(form, {
     executor,
-    transaction: async (task) => task(boundTransaction(dialect, executor)),
+    transaction: async (task) => task(boundTransaction(form, executor)),
     reserved: async (task) => task(),
   });
-  const run = { file, inTransaction: transaction && dialect.schemaIsTransactional, statements };
+  const run = { file, inTransaction: transaction && dialect.maintenance.schemaIsTransactional, statements };
   try {
     await up(kysely);
     return { ...run, error: null };

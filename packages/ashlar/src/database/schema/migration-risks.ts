@@ -1,5 +1,5 @@
 import type { Dialect } from "../dialect/dialect.ts";
-import type { SchemaChange, SchemaRisk } from "../dialect/schema-change.ts";
+import type { SchemaChange, SchemaRisk } from "../dialect/dialect-inspection.ts";
 import { breakingRisk } from "./breaking-changes.ts";
 import type { DryRun } from "./dry-run.ts";
 import { type ReadChange, readChanges } from "./read-changes.ts";
@@ -49,7 +49,7 @@ function risksOf(dialect: Dialect, { file, inTransaction, statements }: DryRun, 
     const change = { ...read, kind, inTransaction, followsUnvalidated, followsValidation: validated.has(read.table) };
     if (read.kind === "validate") validated.add(read.table);
     if (/\bnot valid\b/.test(read.definition)) unvalidated.add(read.table);
-    const risk = dialect.schemaRisk?.(change) ?? breakingRisk(change);
+    const risk = dialect.inspection?.schemaRisk(change) ?? breakingRisk(change);
     if (risk !== null) risks.push({ ...risk, path: file.path, line, statement: shown(sql), change });
   }
   return risks;

@@ -1,4 +1,4 @@
-import type { SchemaChange } from "../dialect/schema-change.ts";
+import type { SchemaChange } from "../dialect/dialect-inspection.ts";
 import { definitionOf, listedNames, type SqlWord, splitByCommas, sqlOf, sqlWords, WordReader } from "./sql-words.ts";
 
 /** A change as its statement says it, or a table that it creates. */

@@ -1,4 +1,4 @@
-import type { Dialect } from "../dialect/dialect.ts";
+import type { DialectCopying } from "../dialect/dialect-copying.ts";
 
 /** Tables that rows are stored in. The others are views, and virtual tables with the tables underneath them. */
 const TABLES = `pragma_table_list where schema = 'main' and type = 'table' and name not like 'sqlite\\_%' escape '\\'`;
@@ -40,7 +40,7 @@ const TRIGGERS = `select tables.name as "table", triggers.name as name, 'trigger
   order by tables.name, triggers.name`;
 
 /** How tables of a SQLite file are copied. */
-export const SQLITE_COPYING: NonNullable<Dialect["copying"]> = {
+export const SQLITE_COPYING: DialectCopying = {
   columns: COLUMNS,
   references: REFERENCES,
   others: OTHERS,

@@ -151,8 +151,8 @@ test("S70 deleted content cannot be found in the file", async () => {
 test("a test database waits for as long as the database that it stands for", async () => {
   const setup: DialectSetup = { where: "main", root: folder, observer: { notify: null } };
   const dialect = sqlite({ path: "app.sqlite", acquireTimeoutMs: 1234 })(setup);
-  const standIn = (await dialect.createTestDatabase()).dialect(setup);
-  expect([standIn.isInMemory, standIn.acquireTimeoutMs]).toEqual([true, 1234]);
+  const standIn = (await dialect.maintenance.createTestDatabase()).dialect(setup);
+  expect([standIn.isInMemory, standIn.transactions.acquireTimeoutMs]).toEqual([true, 1234]);
   await Promise.all([dialect.close(), standIn.close()]);
 });
 

@@ -1,6 +1,7 @@
 import type { CompiledQuery, QueryResult } from "kysely";
 import type { MaybePromise } from "../../support/index.ts";
-import type { ColumnValue, Executor, Observer, Row } from "../dialect/dialect.ts";
+import type { Observer } from "../dialect/dialect.ts";
+import type { ColumnValue, Executor, Row } from "../dialect/executor.ts";
 import type { DatabaseError } from "../errors.ts";
 import type { LockedExecutor } from "../executors/locked-executor.ts";
 import type { CompleteSqliteSettings } from "./sqlite.ts";

@@ -84,7 +84,9 @@ export class OutboxClaims {
       const count = Math.min(most, limit - ids.length);
       if (count === 0) break;
       const due = this.#rows(priority, count, own);
-      ids.push(...(await this.#connection.dialect.lockRows(due, "skip").execute()).map(({ id }) => String(id)));
+      ids.push(
+        ...(await this.#connection.dialect.transactions.lockRows(due, "skip").execute()).map(({ id }) => String(id)),
+      );
     }
     return ids;
   }
@@ -95,7 +97,7 @@ export class OutboxClaims {
     if (priority !== null) due = due.where("priority", "=", sql.lit(storedPriority(priority)));
     if (own.length > 0) due = due.where("id", "not in", own);
     // Either way in the order of the index: the first column is the same for all of these rows.
-    if (this.#connection.dialect.ordersByNulls) due = due.orderBy("failed_at");
+    if (this.#connection.dialect.values.ordersByNulls) due = due.orderBy("failed_at");
     return due.where(isDue(this.#connection)).orderBy("available_at").limit(sql.lit(limit));
   }
 

@@ -2,7 +2,8 @@ import { type Connection, type Expression, type SqlBool, sql } from "../../datab
 import { now, systemTime } from "../../support/index.ts";
 
 /** The database's time, moved like the framework's in tests that travel in time. */
-export function databaseTime({ dialect: { serverTime } }: Connection): Expression<number> {
+export function databaseTime({ dialect }: Connection): Expression<number> {
+  const { serverTime } = dialect.values;
   if (serverTime === null) return sql<number>`${now()}`;
   return sql<number>`(${serverTime} + ${sql.lit(now() - systemTime())})`;
 }

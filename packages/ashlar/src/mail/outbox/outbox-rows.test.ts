@@ -138,14 +138,16 @@ await onEachDatabase("rows of the outbox", (engine) => {
       kysely: connection.kysely,
       transaction: connection.transaction.bind(connection),
       dialect: {
-        serverTime: connection.dialect.serverTime,
-        lockRows: (query: { execute(): Promise<{ readonly id: unknown }[]> }) => ({
-          execute: async () => {
-            const found = await query.execute();
-            for (const [index, values] of changes.entries()) await set(ids[index]!, values);
-            return found;
-          },
-        }),
+        values: connection.dialect.values,
+        transactions: {
+          lockRows: (query: { execute(): Promise<{ readonly id: unknown }[]> }) => ({
+            execute: async () => {
+              const found = await query.execute();
+              for (const [index, values] of changes.entries()) await set(ids[index]!, values);
+              return found;
+            },
+          }),
+        },
       },
     };
     for (let count = 0; count < 3; count++) ids.push(await rowsOf("dead").insert(note()));
@@ -166,13 +168,15 @@ await onEachDatabase("rows of the outbox", (engine) => {
       kysely: connection.kysely,
       transaction: connection.transaction.bind(connection),
       dialect: {
-        serverTime: connection.dialect.serverTime,
-        lockRows: (query: { execute(): Promise<unknown[]> }) => ({
-          execute: async () => {
-            await set(id, { claim: "faster", available_at: START + HOUR });
-            return query.execute();
-          },
-        }),
+        values: connection.dialect.values,
+        transactions: {
+          lockRows: (query: { execute(): Promise<unknown[]> }) => ({
+            execute: async () => {
+              await set(id, { claim: "faster", available_at: START + HOUR });
+              return query.execute();
+            },
+          }),
+        },
       },
     };
     const statements: string[] = [];
@@ -191,10 +195,12 @@ await onEachDatabase("rows of the outbox", (engine) => {
       kysely: connection.kysely,
       transaction: connection.transaction.bind(connection),
       dialect: {
-        serverTime: connection.dialect.serverTime,
-        lockRows: (query: object) => {
-          if (++looks === 1) throw new AshlarError("E_DATABASE_CONFLICT");
-          return query;
+        values: connection.dialect.values,
+        transactions: {
+          lockRows: (query: object) => {
+            if (++looks === 1) throw new AshlarError("E_DATABASE_CONFLICT");
+            return query;
+          },
         },
       },
     };

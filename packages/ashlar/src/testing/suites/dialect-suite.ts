@@ -93,7 +93,7 @@ async function failuresThrow(unreachable: () => MaybePromise<DialectSource>): Pr
       first: () => connection.first("select 1 where 1 = ?", 1),
       insert: () => insert(database, "a"),
       transaction: () => database.transaction(async () => []),
-      columnNames: () => connection.rows(database.dialect.columnNames, [ROWS]),
+      columnNames: () => connection.rows(database.dialect.maintenance.columnNames, [ROWS]),
       lockMigrations: () => connection.withMigrationLock(() => names(database)),
       emptyTables: () => connection.emptyTables([]),
       dropEverything: () => connection.dropEverything(),

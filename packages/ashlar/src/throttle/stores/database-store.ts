@@ -305,7 +305,7 @@ const statements = new WeakMap<Connection, Statements>();
  * The framework's time or, if the database server's clock is used, how far the framework's time is from the system's.
  */
 function clockOn({ dialect }: Connection): number {
-  return dialect.serverTime === null ? now() : now() - systemTime();
+  return dialect.values.serverTime === null ? now() : now() - systemTime();
 }
 
 function statementsOn(connection: Connection): Statements {
@@ -319,7 +319,7 @@ function statementsOn(connection: Connection): Statements {
 
 function prepared(connection: Connection): Statements {
   connection.keepOnPrimary([RATE_LIMITS_TABLE]);
-  const { serverTime } = connection.dialect;
+  const { serverTime } = connection.dialect.values;
   const [id, clock, cost] = [parameter("id"), parameter("clock"), parameter("cost")];
   const table = sql.raw(RATE_LIMITS_TABLE);
   // The server's view: one time for the whole statement, and one clock for all processes.

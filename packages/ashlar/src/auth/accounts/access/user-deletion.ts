@@ -104,6 +104,6 @@ export class UserDeletion {
 async function lockedAddress(users: Connection, model: ModelClass, key: UserId): Promise<string | null> {
   const columns = [model.primaryKey, ...((await tableHasColumn(model, "email")) ? ["email"] : [])];
   const query = users.kysely.selectFrom(model.table).select(columns).where(model.primaryKey, "=", key);
-  const row = await users.dialect.lockRows(query, "change").executeTakeFirst();
+  const row = await users.dialect.transactions.lockRows(query, "change").executeTakeFirst();
   return typeof row?.email === "string" ? row.email : null;
 }

@@ -1,10 +1,4 @@
-import {
-  applicationOf,
-  type Casts,
-  type ModelClass,
-  type ModelConstructor,
-  type Normalizers,
-} from "../../../database/index.ts";
+import { applicationOf, type Casts, type ModelClass, type Normalizers } from "../../../database/index.ts";
 import type { HttpRequest } from "../../../http/index.ts";
 import type { Mailer } from "../../../mail/index.ts";
 import { normalizeEmail } from "../../../security/index.ts";
@@ -46,7 +40,7 @@ export interface MustVerifyEmailInstance {
  * class User extends compose(Model, Authenticates, MustVerifyEmail) {}
  * ```
  */
-export function MustVerifyEmail<B extends ModelConstructor>(base: B): B & Constructor<MustVerifyEmailInstance> {
+export function MustVerifyEmail<B extends ModelClass>(base: B): B & Constructor<MustVerifyEmailInstance> {
   class Verifying extends base {
     static override casts: Casts = { verified_at: "datetime" };
     static override guarded: readonly string[] = ["verified_at"];

@@ -74,7 +74,7 @@ export class PasswordResetTable {
     const rows = kysely.selectFrom(users.table).select("email").where("email", "=", email);
     const owner = users.closedColumn === null ? rows : rows.where(users.closedColumn, "is", null);
     // Waits for a concurrent deletion, instead of using the row as it was before.
-    const locked = dialect.lockRows(owner, "reference");
+    const locked = dialect.transactions.lockRows(owner, "reference");
     return sql<boolean>`exists (select 1 from ${locked.as("owner")}) = ${isKnown}`;
   }
 

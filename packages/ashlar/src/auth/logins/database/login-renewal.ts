@@ -51,7 +51,7 @@ export class LoginRenewals {
   async #replace(login: RenewedLogin, changes: RenewedColumns, proof: LoginProof): Promise<Row | null> {
     const { kysely, dialect } = this.#connection;
     const query = kysely.selectFrom(LOGIN_TABLE).select(Object.keys(changes)).where("id", "=", login.id);
-    const former = await dialect.lockRows(query, "change").executeTakeFirst();
+    const former = await dialect.transactions.lockRows(query, "change").executeTakeFirst();
     const { numUpdatedRows } = await this.#renewing(login, changes, proof).executeTakeFirst();
     return former !== undefined && numUpdatedRows > 0n ? former : null;
   }

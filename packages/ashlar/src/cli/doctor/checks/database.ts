@@ -265,7 +265,7 @@ async function textFindings(database: Database, table: string): Promise<Finding[
   if (loose.length === 0) return [];
   const which = `${loose.join(", ")} of the table ${table}`;
   const problem = `Text in ${which} doesn't compare byte by byte: josé@example.com could find jose@example.com.`;
-  const lines = [`await sql\`${database.dialect.looseText!.mend(table)}\`.execute(database);`];
+  const lines = [`await sql\`${database.dialect.inspection!.looseText!.mend(table)}\`.execute(database);`];
   return [error("database.collation", { problem, in: "database/migrations", lines, note: NEW_MIGRATION })];
 }
 
@@ -275,7 +275,9 @@ async function engineFindings(database: Database): Promise<Finding[]> {
   if (tables.length === 0) return [];
   const which = tables.length === 1 ? `The table ${tables[0]} has` : `The tables ${tables.join(", ")} have`;
   const problem = `${which} no transactions and no foreign keys: a rollback leaves its changes, and a crash may lose them.`;
-  const lines = tables.map((table) => `await sql\`${database.dialect.plainTables!.mend(table)}\`.execute(database);`);
+  const lines = tables.map(
+    (table) => `await sql\`${database.dialect.inspection!.plainTables!.mend(table)}\`.execute(database);`,
+  );
   const note = `${NEW_MIGRATION} Such a table has forgotten the references of its columns: add them again, as foreign keys.`;
   return [error("database.engine", { problem, in: "database/migrations", lines, note })];
 }

@@ -43,7 +43,7 @@ export const MAINTENANCE: readonly DialectTest[] = [
         }),
       );
       assert.equal(failure, NO);
-      const { schemaIsTransactional } = database.dialect;
+      const { schemaIsTransactional } = database.dialect.maintenance;
       const remains = (await columnsOf(database, "suite_new")).length > 0;
       assert.equal(remains, !schemaIsTransactional, `schemaIsTransactional is ${schemaIsTransactional}`);
     },
@@ -128,7 +128,7 @@ export const MAINTENANCE: readonly DialectTest[] = [
     title: "a database for tests is empty, and not the original",
     async run(database) {
       await insert(database, "a");
-      const made = await database.dialect.createTestDatabase();
+      const made = await database.dialect.maintenance.createTestDatabase();
       const other = new Database({ default: "other", other: made.dialect }, process.cwd());
       try {
         await createRows(other);
@@ -170,7 +170,7 @@ export const MAINTENANCE: readonly DialectTest[] = [
 ];
 
 async function columnsOf(database: Database, table: string): Promise<readonly string[]> {
-  const rows = await database.connection().rows(database.dialect.columnNames, [table]);
+  const rows = await database.connection().rows(database.dialect.maintenance.columnNames, [table]);
   return rows.map(({ name }) => String(name)).toSorted();
 }
 

@@ -93,7 +93,7 @@ export const TRANSACTIONS: readonly DialectTest[] = [
           await failureOf(insert(database, "a"));
         }),
       );
-      if (database.dialect.failureEndsTransaction) {
+      if (database.dialect.transactions.failureEndsTransaction) {
         assert.ok(failure instanceof AshlarError, "failureEndsTransaction is set, and the transaction returned");
         assert.deepEqual(await names(database), ["a"]);
       } else {
@@ -197,7 +197,7 @@ function isDatabaseError(error: unknown): boolean {
 
 async function raise({ kysely, dialect }: Database): Promise<void> {
   const query = kysely.selectFrom(ROWS).select("amount").where("name", "=", "a");
-  const { amount } = await dialect.lockRows(query, "change").executeTakeFirstOrThrow();
+  const { amount } = await dialect.transactions.lockRows(query, "change").executeTakeFirstOrThrow();
   // Others have every chance to come in between.
   await new Promise((resolve) => setTimeout(resolve, 1));
   await kysely

@@ -116,8 +116,8 @@ export const VALUES: readonly DialectTest[] = [
       const data = { list: [1, "ä", null], nested: { yes: true } };
       await insert(database, "a", { data: JSON.stringify(data) });
       const row = await database.kysely.selectFrom(ROWS).select("data").executeTakeFirstOrThrow();
-      assert.equal(typeof row.data, database.dialect.parsesJson ? "object" : "string");
-      assert.deepEqual(database.dialect.parsesJson ? row.data : JSON.parse(String(row.data)), data);
+      assert.equal(typeof row.data, database.dialect.values.parsesJson ? "object" : "string");
+      assert.deepEqual(database.dialect.values.parsesJson ? row.data : JSON.parse(String(row.data)), data);
     },
   },
   {
@@ -140,8 +140,9 @@ export const VALUES: readonly DialectTest[] = [
   {
     title: "the server's time, if there is one, is the same throughout a statement",
     async run({ kysely, dialect }) {
-      if (dialect.serverTime === null) return;
-      const { rows } = await sql<Times>`select ${dialect.serverTime} as a, ${dialect.serverTime} as b`.execute(kysely);
+      const { serverTime } = dialect.values;
+      if (serverTime === null) return;
+      const { rows } = await sql<Times>`select ${serverTime} as a, ${serverTime} as b`.execute(kysely);
       const { a, b } = rows[0]!;
       assert.ok(Number.isSafeInteger(a), `the server's time is ${a}`);
       assert.equal(a, b);

@@ -243,7 +243,7 @@ function noteOn(database: Database): PreparedStatement {
   return database.connection().prepareInsert({
     table: NOTES,
     values: { row_id: row },
-    onlyIf: sql`exists ${dialect.lockRows(row, "reference")}`,
+    onlyIf: sql`exists ${dialect.transactions.lockRows(row, "reference")}`,
     returning: ["row_id"],
   });
 }

@@ -1,3 +1,5 @@
+import type { DialectMaintenance } from "./dialect-maintenance.ts";
+
 /** What a statement of a migration does to a table that the running version of the application uses. */
 export interface SchemaChange {
   /**
@@ -52,12 +54,51 @@ export interface SchemaChange {
   readonly followsValidation: boolean;
 }
 
-/** What a change does to the running version of the application, and how to make it without. */
-export interface SchemaRisk {
-  /** What it locks or breaks, in a sentence or two. */
-  readonly problem: string;
-  /** What to do instead, in a sentence or two. */
-  readonly remedy: string;
-  /** Lines for migrations that do it; a comment says which comes when. None if the sentence is enough. */
-  readonly lines: readonly string[];
+/** What `ashlar doctor` and `migrate --dry-run` find out about the tables of a database. */
+export interface DialectInspection {
+  /**
+   * A statement like `columnNames` of {@link DialectMaintenance} for the columns that have a unique index of their own. `null` if the
+   * database can't tell; `ashlar doctor` then doesn't check it.
+   */
+  readonly uniqueColumnNames: string | null;
+  /**
+   * How `ashlar doctor` finds text that doesn't compare byte by byte, in tables that something else has created. `null`
+   * if the database has no such text.
+   */
+  readonly looseText: {
+    /** A statement like `columnNames` of {@link DialectMaintenance} for the columns with such text. */
+    readonly columnNames: string;
+    /** A statement after which all text of a table compares byte by byte. */
+    mend(table: string): string;
+  } | null;
+  /**
+   * How `ashlar doctor` finds tables without transactions and foreign keys, which something else has created. `null` if
+   * the database has no such tables.
+   */
+  readonly plainTables: {
+    /** A statement without parameters that returns rows with a `name`: the tables of the database that are such. */
+    readonly names: string;
+    /** A statement after which a table has both. */
+    mend(table: string): string;
+  } | null;
+  /**
+   * A statement without parameters that returns a row for each index that a failed attempt to create it has left behind, so
+   * that no query uses it: `name`, `table`. `null` if there is no such thing.
+   */
+  readonly invalidIndexes: string | null;
+  /**
+   * What a change of an existing table locks while it runs, or why it fails; `null` if only what counts on every database
+   * does: what the running version can't live with.
+   */
+  schemaRisk(change: SchemaChange): {
+    /** What it locks or breaks, in a sentence or two. */
+    readonly problem: string;
+    /** What to do instead, in a sentence or two. */
+    readonly remedy: string;
+    /** Lines for migrations that do it; a comment says which comes when. None if the sentence is enough. */
+    readonly lines: readonly string[];
+  } | null;
 }
+
+/** What a change does to the running version of the application, and how to make it without. */
+export type SchemaRisk = NonNullable<ReturnType<DialectInspection["schemaRisk"]>>;

@@ -1,4 +1,4 @@
-import type { SchemaChange, SchemaRisk } from "../dialect/schema-change.ts";
+import type { DialectInspection, SchemaChange, SchemaRisk } from "../dialect/dialect-inspection.ts";
 import { breakingRisk, isRequired, unknownColumn } from "../schema/breaking-changes.ts";
 
 const ONE_WRITER =
@@ -8,7 +8,7 @@ const MEASURE =
   "Try it on a copy of the database. If it takes longer than acquireTimeoutMs of the connection, migrate at a quiet time, or set that higher for as long.";
 
 /** What SQLite refuses, and what keeps its only writer: https://www.sqlite.org/lang_altertable.html */
-export function sqliteSchemaRisk(change: SchemaChange): SchemaRisk | null {
+function schemaRisk(change: SchemaChange): SchemaRisk | null {
   const { kind, table, name } = change;
   switch (kind) {
     case "createIndex":
@@ -62,3 +62,13 @@ function columnRisk({ table, name, definition }: SchemaChange): SchemaRisk | nul
     lines: [],
   };
 }
+
+/** What is found out about the tables of a SQLite file. */
+export const SQLITE_INSPECTION: DialectInspection = {
+  uniqueColumnNames: `select min(info.name) as name from pragma_index_list(?) as list, pragma_index_info(list.name) as info
+    where list."unique" = 1 and list.partial = 0 group by list.name having count(*) = 1`,
+  looseText: null,
+  plainTables: null,
+  invalidIndexes: null,
+  schemaRisk,
+};
