@@ -2,8 +2,8 @@ import {
   type AccountMails,
   type Authenticatable,
   type AuthenticatableClass,
+  accessOf,
   type ExistingUsers,
-  endedAccessOf,
   existingUsers,
   keepsSameRows,
   type UserDataSource,
@@ -37,7 +37,7 @@ export function existingOwners(drivers: ReadonlyMap<string, TokenOwners>): Exist
 export function deleteTokensWithAccess(container: Container, owners: readonly TokenOwners[]): void {
   if (owners.length === 0) return;
   // Each row carries the epoch in which it was created.
-  endedAccessOf(container).add({ name: "tokens", isBoundToEpoch: true, end: (user) => deleteTokensOf(owners, user) });
+  accessOf(container).add({ isBoundToEpoch: true, end: (user) => deleteTokensOf(owners, user) });
 }
 
 async function deleteTokensOf(owners: readonly TokenOwners[], user: Authenticatable): Promise<void> {

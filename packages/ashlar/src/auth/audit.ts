@@ -1,4 +1,5 @@
 import type { AuditLog } from "../events/index.ts";
+import "./access/end-access.ts";
 import "./accounts/events.ts";
 import "./events.ts";
 
@@ -11,6 +12,7 @@ export function auditUsers(audit: AuditLog): void {
   audit.add("auth.failed", ({ by, identifier }) => ({ ...(by !== null && { by }), ...audit.typed(identifier) }));
   audit.add("auth.pending", ({ step }) => ({ step }));
   audit.add("auth.logout");
+  audit.add("auth.access_ended", ({ what, reason }) => ({ what, reason }));
   audit.add("auth.logins_ended", ({ count, reason }) => ({ count, reason }));
   audit.add("auth.new_device", ({ device }) => ({ device }));
   audit.add("auth.registered");

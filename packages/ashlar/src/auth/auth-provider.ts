@@ -4,7 +4,7 @@ import type {} from "../session/index.ts";
 import { SetupProblems } from "../support/index.ts";
 import { limitsOf } from "../throttle/index.ts";
 import type {} from "../views/index.ts";
-import { endAccessBy, endedAccessOf } from "./access/ended-access.ts";
+import { accessOf, endAccessBy } from "./access/application-access.ts";
 import { installAccounts, startAccounts } from "./accounts/install-accounts.ts";
 import { MAIL_MESSAGES } from "./accounts/mails/mail-messages.ts";
 import { CountedAccounts } from "./accounts/users/counted-accounts.ts";
@@ -55,7 +55,7 @@ export function installAuth(application: Application): void {
     { secret: () => settings.key, storeOf },
     { previousSecrets: settings.previousKeys },
   );
-  const parts = { pendingLogins, proofs: proofsOf(container), endedAccess: endedAccessOf(container) };
+  const parts = { pendingLogins, proofs: proofsOf(container), access: accessOf(container) };
   const guards = new GuardRegistry(authSettingsOf(config), () => application.router, parts);
   refuseHasherForTests(guards.hasher, application.environment);
   container.bind("auth", guards);
@@ -72,7 +72,7 @@ export function installAuth(application: Application): void {
 
 /** Has the methods of users who are rows, such as `endAccess()`, reach what the application's features do then. */
 export function endAccessWithFeatures({ container }: Application): void {
-  if (container.has("database")) endAccessBy(container.make("database"), endedAccessOf(container));
+  if (container.has("database")) endAccessBy(container.make("database"), accessOf(container));
 }
 
 /** Adds the events about users to the audit log, if the application has events. */
@@ -114,7 +114,8 @@ export class AuthProvider extends Provider {
     auditUsersOf(this.application);
     endAccessWithFeatures(this.application);
     const { container, dailyPrune } = this.application;
-    const { deletion, settings } = container.make("accounts");
+    const { deletion, settings, users } = container.make("accounts");
+    accessOf(container).guardOf = (userClass) => users.guardsKeeping(userClass)[0] ?? null;
     if (!settings.retention.prune) dailyPrune.isOff = true;
     if (!container.has("database")) return;
     deleteUsersBy(container.make("database"), (user, deleteRow) => deletion.delete(user, deleteRow));

@@ -1,13 +1,13 @@
 export {
   type AccessConditions,
   type AccessHolder,
-  type CredentialHolder,
   holdsAccess,
+  type LoginProof,
   proofOf,
   staleProof,
 } from "./access/access-epoch.ts";
-export { endedAccessOf, endsWithRowBy } from "./access/ended-access.ts";
-export type { LoginProof } from "./access/login-proof.ts";
+export { accessOf } from "./access/application-access.ts";
+export { type CredentialHolder, endsWithRowBy } from "./access/end-access.ts";
 export { writeColumns } from "./access/write-column.ts";
 export type { AccountMethod, Accounts } from "./accounts/accounts.ts";
 export {

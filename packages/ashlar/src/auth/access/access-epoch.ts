@@ -2,8 +2,6 @@ import { digest, randomToken } from "../../security/index.ts";
 import { AshlarError } from "../../support/index.ts";
 import type { Authenticatable, AuthenticatableClass } from "../users/authenticatable.ts";
 import { isBlocked } from "../users/blocked-accounts.ts";
-import { accessEndFor } from "./ended-access.ts";
-import type { LoginProof } from "./login-proof.ts";
 import "../errors.ts";
 
 const EPOCH_BYTES = 16;
@@ -13,6 +11,18 @@ const EPOCH_BYTES = 16;
  * empty.
  */
 export type AccessConditions = Readonly<Record<string, string | null>>;
+
+/** What a login, or a new token for one, is based on: a user who has proved who they are. */
+export interface LoginProof {
+  /** The user, as read when the proof was given. */
+  readonly user: Authenticatable;
+  /** The user's access epoch at that moment. */
+  readonly accessEpoch: string;
+  /**
+   * Reads the user again, and reports whether access to the account is still the same, that is, has not ended since.
+   */
+  holds(): Promise<boolean>;
+}
 
 /** Two sets of conditions as one; `null` if no row can meet both. */
 export function bothConditions(one: AccessConditions, other: AccessConditions): AccessConditions | null {
@@ -30,37 +40,6 @@ export interface AccessHolder extends Authenticatable {
   accessConditions(): AccessConditions;
   /** The columns that change when access to the account ends, with their new values. */
   accessChanges(): AccessConditions;
-}
-
-/**
- * A user with credentials other than logins that end together with access to the account, such as an API token. The
- * mixins that add such credentials implement it, and each of them calls the one that it extends.
- */
-export interface CredentialHolder {
-  /**
-   * Removes these credentials, if the user has any. Called each time access to the account ends, after the user's row
-   * was written, in the same transaction. If it throws, access does not end.
-   */
-  endCredentials(): Promise<void>;
-}
-
-/** Reports whether the class of a user has credentials other than logins. */
-function holdsCredentials(user: object): user is CredentialHolder {
-  return typeof (user as Partial<CredentialHolder>).endCredentials === "function";
-}
-
-/** Reports whether a user may have credentials other than logins: the class's own, or those that features store. */
-export function mayHoldCredentials(user: object): boolean {
-  return holdsCredentials(user) || accessEndFor(user) !== null;
-}
-
-/**
- * Removes a user's credentials other than logins. Everything that changes an access epoch calls it, in the same
- * transaction.
- */
-export async function endCredentials(user: object): Promise<void> {
-  if (holdsCredentials(user)) await user.endCredentials();
-  await accessEndFor(user)?.end(user as Authenticatable);
 }
 
 /**

@@ -3,16 +3,16 @@ import { ADA, BOB, testAccounts } from "../../../test/support/account-applicatio
 import { Person } from "../../../test/support/people.ts";
 import { testWeb } from "../../../test/support/web-application.ts";
 import type { AccessConditions } from "./access-epoch.ts";
-import { endAllAccess, rotateAccess } from "./rotate-access.ts";
+import { rotateAccess } from "./rotate-access.ts";
 
 test("S51 access ends by one statement that also sets other changes, if the proof still holds", async () => {
   const accounts = await testAccounts();
   const [stale, user] = [await accounts.user(), await accounts.user()];
   const before = user.accessEpoch();
-  expect(await rotateAccess(user, { email: "countess@example.com" })).toBe(true);
+  expect(await rotateAccess(user, "user", { email: "countess@example.com" })).toBe(true);
   const after = await accounts.user();
   expect([after.email, after.accessEpoch() === before]).toEqual(["countess@example.com", false]);
-  expect(await rotateAccess(stale, { email: "thief@example.com" })).toBe(false);
+  expect(await rotateAccess(stale, "user", { email: "thief@example.com" })).toBe(false);
   expect((await accounts.user()).toJSON()).toEqual(after.toJSON());
 });
 
@@ -20,7 +20,7 @@ test("S51 access does not end if a further condition is not met, whether or not 
   const accounts = await testAccounts();
   await accounts.User.where("id", ADA.id).update({ access_epoch: null } as object);
   const [user, login] = [await accounts.user(), await accounts.user()];
-  const rotate = (conditions: AccessConditions) => rotateAccess(user, { name: "Countess" }, conditions);
+  const rotate = (conditions: AccessConditions) => rotateAccess(user, "user", { name: "Countess" }, conditions);
   // The second one also contradicts what the user's own proof requires.
   const unmet = [{ name: BOB.name }, { email: BOB.email }];
   for (const conditions of unmet) expect(await rotate(conditions)).toBe(false);
@@ -36,7 +36,7 @@ test("S52 a proof based on a hash still holds if a login has replaced it by a ne
   const [user, login] = [await accounts.user(), await accounts.user()];
   await login.storePasswordHash("a newer hash", login.passwordHash()!);
   const between = await accounts.user();
-  expect(await rotateAccess(user, { email: "countess@example.com" })).toBe(true);
+  expect(await rotateAccess(user, "user", { email: "countess@example.com" })).toBe(true);
   const after = await accounts.user();
   expect([after.email, after.passwordHash()]).toEqual(["countess@example.com", "a newer hash"]);
   expect(after.accessEpoch()).not.toBe(between.accessEpoch());
@@ -53,7 +53,7 @@ test("S52 a proof based on a hash no longer holds if access ends while the newer
     await (await accounts.user()).endAccess();
     return read;
   });
-  expect(await rotateAccess(user, { email: "countess@example.com" })).toBe(false);
+  expect(await rotateAccess(user, "user", { email: "countess@example.com" })).toBe(false);
   expect((await accounts.user()).email).toBe(ADA.email);
 });
 
@@ -61,7 +61,8 @@ test("S51 no proof of a user holds once the user is deleted", async () => {
   const accounts = await testAccounts();
   const user = await accounts.user();
   await (await accounts.user()).delete();
-  expect(await rotateAccess(user, { email: "countess@example.com" })).toBe(false);
+  expect(await rotateAccess(user, "user", { email: "countess@example.com" })).toBe(false);
+  expect(await rotateAccess(user, "none")).toBe(false);
 });
 
 test("S51 all access of a user ends no matter when the user was read, and no other user's does", async () => {
@@ -70,7 +71,7 @@ test("S51 all access of a user ends no matter when the user was read, and no oth
   const other = (await accounts.user(BOB.id)).accessEpoch();
   await (await accounts.user()).endAccess();
   const between = (await accounts.user()).accessEpoch();
-  await endAllAccess(stale);
+  expect(await rotateAccess(stale, "none")).toBe(true);
   expect((await accounts.user(ADA.id)).accessEpoch()).not.toBe(between);
   expect((await accounts.user(BOB.id)).accessEpoch()).toBe(other);
 });
@@ -80,10 +81,10 @@ test("S51 for a user without an epoch, only other changes are written", async ()
   await web.database.kysely.schema.alterTable("users").dropColumn("access_epoch").execute();
   const user = (await web.User.find(ADA.id))!;
   web.forgetQueries();
-  expect(await rotateAccess(user)).toBe(true);
-  await expect(endAllAccess(user)).resolves.toBeUndefined();
+  expect(await rotateAccess(user, "user")).toBe(true);
+  expect(await rotateAccess(user, "none")).toBe(true);
   expect(web.queries).toEqual([]);
-  expect(await rotateAccess(user, { email: "countess@example.com" })).toBe(true);
+  expect(await rotateAccess(user, "user", { email: "countess@example.com" })).toBe(true);
   expect((await web.User.find(ADA.id))!.email).toBe("countess@example.com");
 });
 
@@ -91,16 +92,16 @@ test("if access cannot be ended, the caller gets the error", async () => {
   const accounts = await testAccounts();
   const user = await accounts.user();
   await accounts.database.kysely.schema.dropTable("users").execute();
-  await expect(endAllAccess(user)).rejects.toThrow();
-  await expect(rotateAccess(user)).rejects.toThrow();
+  await expect(rotateAccess(user, "none")).rejects.toThrow();
+  await expect(rotateAccess(user, "user")).rejects.toThrow();
 });
 
 test("for a user of another class without access methods, nothing changes", async () => {
   await Person.populate("correct horse battery");
   const ada = new Person(Person.rows[0]!);
   const before = { ...ada.row };
-  expect(await rotateAccess(ada)).toBe(true);
-  await expect(endAllAccess(ada)).resolves.toBeUndefined();
+  expect(await rotateAccess(ada, "user")).toBe(true);
+  expect(await rotateAccess(ada, "none")).toBe(true);
   expect(ada.row).toEqual(before);
 });
 
@@ -114,7 +115,7 @@ test.each(["accessEpoch", "accessConditions", "accessChanges"])(
       accessChanges: () => ({ epoch: "new" }),
     };
     const ada = Object.assign(new Person(Person.rows[0]!), holder, { [missing]: undefined });
-    expect(await rotateAccess(ada)).toBe(true);
-    await expect(endAllAccess(ada)).resolves.toBeUndefined();
+    expect(await rotateAccess(ada, "user")).toBe(true);
+    expect(await rotateAccess(ada, "none")).toBe(true);
   },
 );

@@ -1,32 +1,39 @@
 import type { Model } from "../../database/index.ts";
+import type { AccountStore, AccountUser } from "../users/account-store.ts";
 import type { Authenticatable, AuthenticatableClass } from "../users/authenticatable.ts";
-import { type AccessConditions, type AccessHolder, bothConditions, holdsAccess, readAgain } from "./access-epoch.ts";
+import {
+  type AccessConditions,
+  type AccessHolder,
+  accessEpochOf,
+  bothConditions,
+  holdsAccess,
+  makeAccessEpoch,
+  readAgain,
+} from "./access-epoch.ts";
+import type { AccessProof, StoredAccount } from "./end-access.ts";
 import { type ColumnChanges, writeColumns } from "./write-column.ts";
 
 /**
- * Ends all access to an account, provided that the proof given for this user still holds. If the class cannot express
- * the basis of the proof as columns, nothing changes.
+ * Writes a new access epoch to a user's row, provided that the proof given for this user still holds. If the class cannot
+ * express the basis of the proof as columns, nothing changes, and that counts as written.
  *
  * @param changes other columns that are set by the same statement: the password, the address
  * @param conditions the values that other columns must have
- * @returns whether it still held
+ * @returns whether it was written
  */
 export async function rotateAccess(
   user: Authenticatable,
+  proof: AccessProof,
   changes: ColumnChanges = {},
   conditions: AccessConditions = {},
 ): Promise<boolean> {
   if (!holdsAccess(user)) return true;
   const all = { ...user.accessChanges(), ...changes };
+  if (proof === "none") return write(user, all, conditions);
   if (await write(user, all, bothConditions(conditions, user.accessConditions()))) return true;
   // A concurrent login may have replaced the hash by another one of the same password, which does not end access.
   const fresh = await readAgain(user.constructor as unknown as AuthenticatableClass, user);
   return fresh !== null && write(user, all, bothConditions(conditions, (fresh as AccessHolder).accessConditions()));
-}
-
-/** Ends all access to an account, regardless of any proof; see {@link rotateAccess}. */
-export async function endAllAccess(user: Authenticatable): Promise<void> {
-  if (holdsAccess(user)) await write(user, user.accessChanges(), {});
 }
 
 /** @param conditions `null`: no row meets them */
@@ -38,4 +45,16 @@ async function write(
   if (conditions === null) return false;
   // Only the mixin of a model knows the columns that access is based on.
   return Object.keys(changes).length === 0 || writeColumns(user as Authenticatable & Model, changes, conditions);
+}
+
+/** Writes the row of a user whose access ends, as {@link StoredAccount} does, in an account store. */
+export function updateEnding<User extends AccountUser>(
+  store: AccountStore<User>,
+  user: User,
+): StoredAccount<User>["update"] {
+  return (proof, changes, conditions) => {
+    const { accessEpoch = makeAccessEpoch() } = changes;
+    const asRead = proof === "user" ? { ...conditions, accessEpoch: accessEpochOf(user) } : conditions;
+    return store.update(user, { ...changes, accessEpoch }, asRead);
+  };
 }

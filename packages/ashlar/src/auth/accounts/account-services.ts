@@ -100,7 +100,8 @@ export class AccountServices {
     const mailLimits = new MailLimits(container);
     const resets = new PasswordResetTable(database, passwordResetTable, passwordResetExpirationInMinutes);
     const emailChanges = new EmailChangeTable(database);
-    const access = new AccountAccess(users, logins);
+    const events = () => (container.has("events") ? container.make("events") : null);
+    const access = new AccountAccess({ users, logins, events, hasDatabase: () => container.has("database") });
     const addresses = new ReservedAddresses({ users, pages, emailChanges });
     const tokens = new ResetTokens({ users, links, resets });
     const promises = new AccountPromises(application);
@@ -120,7 +121,7 @@ export class AccountServices {
     const expiresInMinutes = passwordResetExpirationInMinutes;
     this.userData = userDataOf(container);
     for (const source of accountData({ logins, resets, emailChanges })) this.userData.add(source, "AuthProvider");
-    this.deletion = new UserDeletion({ users, userData: this.userData, database });
+    this.deletion = new UserDeletion({ users, userData: this.userData, database, events });
     const { deletion } = this;
     const unfinished = new UnfinishedRegistrations({ ...common, deletion, preventEnumeration, expiresInMinutes });
     const owners = new AddressOwners({ ...common, limits: mailLimits, unfinished });
@@ -137,9 +138,8 @@ export class AccountServices {
     this.emailChanges = emailChanges;
     this.tokens = tokens;
     this.access = access;
-    const events = () => (container.has("events") ? container.make("events") : null);
     this.blocks = new AccountBlocks({ users, access, events });
-    this.passwordVoiding = new PasswordVoiding({ users, access, events });
+    this.passwordVoiding = new PasswordVoiding({ access, events });
     this.enumerationPrevention = prevention;
     this.emailChange = new EmailChange({ ...common, settings: accounts, owners });
     this.emailVerification = new EmailVerification({

@@ -384,8 +384,14 @@ export class Accounts {
    */
   async endAccess(user: RegisteredUser): Promise<boolean> {
     const { access, users } = this.#services;
-    const guard = this.#context.auth.guardName;
-    return access.endAll(guard, users.requireOwn(guard, user));
+    const { auth, request } = this.#context;
+    const ending = {
+      what: "everything",
+      reason: "application",
+      proof: "none",
+      address: request.clientAddress,
+    } as const;
+    return (await access.end(auth.guardName, users.requireOwn(auth.guardName, user), ending)) !== null;
   }
 
   /**

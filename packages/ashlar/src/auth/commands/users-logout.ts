@@ -10,7 +10,8 @@ export async function run(context: CommandContext): Promise<void> {
   const application = await context.application();
   const account = await findAccount(application, read.positionals[0]!, read.guard);
   const { guard, user } = account;
-  if (!(await application.container.make("accounts").access.endAll(guard, user))) {
+  const { access } = application.container.make("accounts");
+  if ((await access.end(guard, user, { what: "everything", reason: "command", proof: "none" })) === null) {
     throw new AshlarError("E_COMMAND", "The account no longer exists.");
   }
   await tellDeed(application, {

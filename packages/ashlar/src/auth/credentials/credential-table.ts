@@ -1,8 +1,8 @@
 import type { BatchCondition, BatchTable } from "../../database/index.ts";
 import { digest } from "../../security/index.ts";
 import { currentDate, type MaybePromise } from "../../support/index.ts";
+import type { LoginProof } from "../access/access-epoch.ts";
 import { accessEpochOf, proofOf } from "../access/access-epoch.ts";
-import type { LoginProof } from "../access/login-proof.ts";
 import { existingUsers } from "../models/model-accounts.ts";
 import type { Authenticatable, UserId } from "../users/authenticatable.ts";
 import { isBlocked } from "../users/blocked-accounts.ts";

@@ -4,7 +4,7 @@ import { createApplication } from "../../boot/index.ts";
 import { compose, Model } from "../../database/index.ts";
 import { Container } from "../../kernel/index.ts";
 import { ConfigurationError } from "../../support/index.ts";
-import { EndedAccess } from "../access/ended-access.ts";
+import { ApplicationAccess } from "../access/application-access.ts";
 import { AuthProvider } from "../auth-provider.ts";
 import { Authenticates } from "../models/authenticates.ts";
 import { PendingLogins } from "../pipeline/pending-logins.ts";
@@ -28,7 +28,7 @@ function registry(GUARDS: object = {}): GuardRegistry {
   return new GuardRegistry(readAuthSettings({ GUARDS }), () => null, {
     pendingLogins,
     proofs: new ProofRegistry(),
-    endedAccess: new EndedAccess(new Container()),
+    access: new ApplicationAccess(new Container()),
   });
 }
 

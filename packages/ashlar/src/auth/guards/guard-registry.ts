@@ -4,7 +4,7 @@ import type { PasswordHasher } from "../../security/index.ts";
 import { AshlarError, ConfigurationError, settings, suggestion } from "../../support/index.ts";
 import type { CountedDevice } from "../../throttle/index.ts";
 import { accessEpochOf } from "../access/access-epoch.ts";
-import { type EndedAccess, endAccessBy } from "../access/ended-access.ts";
+import { type ApplicationAccess, endAccessBy } from "../access/application-access.ts";
 import type { RememberedAccount } from "../logins/known-devices.ts";
 import { AccountHashes } from "../passwords/account-hashes.ts";
 import { accountName, identifierOf, identifiersOf } from "../passwords/account-names.ts";
@@ -101,7 +101,7 @@ export interface GuardParts {
   /** What users can prove who they are with. */
   readonly proofs: ProofRegistry;
   /** What features do when access to an account ends. */
-  readonly endedAccess: EndedAccess;
+  readonly access: ApplicationAccess;
 }
 
 const NO_OPTIONS = settings<Record<never, never>>()({}, { alongside: GUARD_SETTINGS });
@@ -116,7 +116,7 @@ export class GuardRegistry {
   readonly pendingLogins: PendingLogins;
   /** What users can prove who they are with. */
   readonly proofs: ProofRegistry;
-  readonly #endedAccess: EndedAccess;
+  readonly #access: ApplicationAccess;
   readonly #models = new Map<string, AuthenticatableClass>();
   #guards: ReadonlyMap<string, GuardFactory> | null = null;
   #defaultName: string | null = null;
@@ -141,7 +141,7 @@ export class GuardRegistry {
     this.#settings = settings;
     this.pendingLogins = parts.pendingLogins;
     this.proofs = parts.proofs;
-    this.#endedAccess = parts.endedAccess;
+    this.#access = parts.access;
     this.pages = new GuardPages(settings, router, () => this.#defaultOrNull);
   }
 
@@ -352,7 +352,7 @@ export class GuardRegistry {
     this.#models.set(name, model);
     const userClass = userClassOf(model);
     // Those of a database are known by it.
-    if (!isModel(userClass)) endAccessBy(userClass, this.#endedAccess);
+    if (!isModel(userClass)) endAccessBy(userClass, this.#access);
     return driver.make({ name, model, options: entry.options });
   }
 

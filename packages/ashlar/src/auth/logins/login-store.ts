@@ -1,6 +1,6 @@
 import type { Container } from "../../kernel/index.ts";
 import type { MaybePromise } from "../../support/index.ts";
-import type { LoginProof } from "../access/login-proof.ts";
+import type { LoginProof } from "../access/access-epoch.ts";
 import type { LoginMethod } from "../proofs/login-methods.ts";
 import type { Authenticatable, UserId } from "../users/authenticatable.ts";
 

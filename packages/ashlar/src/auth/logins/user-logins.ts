@@ -1,7 +1,7 @@
 import { type Message, now } from "../../support/index.ts";
 import { accessEpochOf, staleProof } from "../access/access-epoch.ts";
-import { logOutEverywhere, logOutEverywhereOnProof } from "../models/end-access.ts";
-import type { Authenticatable, AuthenticatableClass } from "../users/authenticatable.ts";
+import type { AccessEnding } from "../access/end-access.ts";
+import type { Authenticatable } from "../users/authenticatable.ts";
 import { deviceName } from "./device-name.ts";
 import {
   type KeptLogin,
@@ -54,8 +54,6 @@ export interface LoginPageOptions {
 export interface UserLoginsDependencies {
   readonly guard: string;
   readonly store: LoginStore;
-  /** The class of the guard's users, or an object that finds them. */
-  readonly users: AuthenticatableClass;
   readonly user: () => Promise<Authenticatable | null>;
   /** The key of the login that this request comes from; known once {@link UserLoginsDependencies.user} is. */
   readonly currentId: () => string | null;
@@ -68,10 +66,8 @@ export interface UserLoginsDependencies {
   readonly keepAlone: (changed: Authenticatable) => KeptLogin | null;
   /** Sends that token, once it is stored. */
   readonly sendNextToken: () => void;
-  /** Deletes the user's logins with all other guards that have the same rows. */
-  readonly endBeside: (user: Authenticatable) => Promise<void>;
-  /** Runs work in a transaction of the application's database, and of that of the users, if there is one. */
-  readonly transaction: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Ends access to the account; of the logins, the one of the request continues if `what` is `others`. */
+  readonly endAccess: (user: Authenticatable, ending: AccessEnding<Authenticatable>) => Promise<Authenticatable | null>;
   /** Called after the user has ended logins on other devices, with how many. */
   readonly ended: (user: Authenticatable, count: number) => void;
 }
@@ -165,13 +161,19 @@ export class UserLogins {
   async endOthers(): Promise<number> {
     const user = await this.#dependencies.user();
     if (user === null) return 0;
-    const { transaction, users, takeOver, endBeside, keepAlone, sendNextToken } = this.#dependencies;
-    const { changed, ended } = await transaction(async () => {
-      const changed = await logOutEverywhereOnProof(users, user);
-      if (changed === null) throw staleProof();
-      await endBeside(changed);
-      return { changed, ended: await this.#endAll(user, keepAlone(changed)) };
+    const { endAccess, takeOver, currentId, sendNextToken } = this.#dependencies;
+    let ended = 0;
+    const changed = await endAccess(user, {
+      what: "others",
+      reason: "user",
+      proof: "user",
+      write: async (update) => {
+        const changed = await update();
+        if (changed !== null) ended = await this.#count(user, currentId());
+        return changed;
+      },
     });
+    if (changed === null) throw staleProof();
     if (changed !== user) takeOver(changed);
     sendNextToken();
     this.#dependencies.ended(changed, ended);
@@ -189,8 +191,10 @@ export class UserLogins {
   async keepCurrent(changed?: Authenticatable): Promise<number> {
     const user = await this.#dependencies.user();
     if (user === null) return 0;
-    const { keepAlone, sendNextToken } = this.#dependencies;
-    const ended = await this.#endAll(user, keepAlone(changed ?? user));
+    const { store, keepAlone, sendNextToken } = this.#dependencies;
+    const kept = keepAlone(changed ?? user);
+    const ended = await this.#count(user, kept?.id ?? null);
+    await store.endAll(this.#ownerOf(user), kept);
     sendNextToken();
     return ended;
   }
@@ -201,13 +205,19 @@ export class UserLogins {
    * @returns how many logins were ended
    */
   async endAll(): Promise<number> {
-    const { users, transaction, logout, endBeside } = this.#dependencies;
+    const { endAccess, logout } = this.#dependencies;
     const user = await this.#dependencies.user();
     if (user === null) return 0;
-    const ended = await transaction(async () => {
-      await logOutEverywhere(users, user);
-      await endBeside(user);
-      return this.#endAll(user, null);
+    let ended = 0;
+    await endAccess(user, {
+      what: "everything",
+      reason: "user",
+      proof: "none",
+      write: async (update) => {
+        const changed = await update();
+        ended = await this.#count(user, null);
+        return changed;
+      },
     });
     // The login of this request is announced as a logout.
     const others = this.#dependencies.currentId() === null ? ended : ended - 1;
@@ -216,15 +226,14 @@ export class UserLogins {
     return ended;
   }
 
-  /** Ends what the store has of a user, and returns how many logins that were, without those that waited for a step. */
-  async #endAll(user: Authenticatable, kept: KeptLogin | null): Promise<number> {
-    let ended = 0;
+  /** How many logins a user has except one, without those that wait for a step. */
+  async #count(user: Authenticatable, except: string | null): Promise<number> {
+    let count = 0;
     for await (const batch of this.#batches(user)) {
       const own = batch.filter((login) => hasNotEnded(login) && login.accessEpoch !== PENDING_EPOCH);
-      ended += own.filter(({ id }) => id !== kept?.id).length;
+      count += own.filter(({ id }) => id !== except).length;
     }
-    await this.#dependencies.store.endAll(this.#ownerOf(user), kept);
-    return ended;
+    return count;
   }
 
   /** All logins of a user, newest first, a bounded number at a time. */

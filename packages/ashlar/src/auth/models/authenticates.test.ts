@@ -237,7 +237,7 @@ describe("S51 access to an account", () => {
     expect(user.accessEpoch()).not.toBe(before);
     const between = await epochOf();
     expect(between).toBe(user.accessEpoch());
-    expect([await rotateAccess(user), (await epochOf()) === between]).toEqual([true, false]);
+    expect([await rotateAccess(user, "user"), (await epochOf()) === between]).toEqual([true, false]);
     await database.kysely.deleteFrom("users").execute();
     expect(await user.endAccess()).toBe(false);
   });
@@ -251,7 +251,7 @@ describe("S51 access to an account", () => {
         "The table of the class User lacks access_epoch, so endAccess() of a user ends nothing. " +
         "Add the column, or call accounts.endAccess(user).",
     });
-    expect([await rotateAccess(user), await stored()]).toEqual([true, before]);
+    expect([await rotateAccess(user, "user"), await stored()]).toEqual([true, before]);
   });
 
   test("S51 cannot be ended with a user who was read without the column, which is an error", async () => {
@@ -290,7 +290,7 @@ describe("S51 access to an account", () => {
     }
     Member.useDatabase(database);
     await ada();
-    expect(await rotateAccess(await Member.findOrFail(1))).toBe(true);
+    expect(await rotateAccess(await Member.findOrFail(1), "user")).toBe(true);
     expect(await stored()).toMatchObject({ name: "ended" });
     await addColumn();
     await setRow({ name: "Ada", access_epoch: "first" });
@@ -334,9 +334,9 @@ describe("S51 access to an account", () => {
     }
     expect(new Set(epochs).size).toBe(4);
     await addColumn();
-    expect(await rotateAccess(await User.findOrFail(1))).toBe(true);
+    expect(await rotateAccess(await User.findOrFail(1), "user")).toBe(true);
     await setRow({ access_epoch: null, password: user.password });
-    expect(await rotateAccess(User.fromRow({ id: 1, password: user.password, access_epoch: null }))).toBe(true);
+    expect(await rotateAccess(User.fromRow({ id: 1, password: user.password, access_epoch: null }), "user")).toBe(true);
   });
 
   test("is based on the address and on the identifier without an epoch", async () => {

@@ -13,10 +13,9 @@ import {
   type AccessConditions,
   type AccessHolder,
   accessFingerprint,
-  endCredentials,
   makeAccessEpoch,
-  mayHoldCredentials,
 } from "../access/access-epoch.ts";
+import { audienceOf, endAccess, mayHoldCredentials } from "../access/end-access.ts";
 import { keyOf, writeColumns } from "../access/write-column.ts";
 import { hasherOf } from "../passwords/model-hasher.ts";
 import { hashNewPassword } from "../passwords/new-password.ts";
@@ -303,7 +302,11 @@ export function Authenticates<B extends ModelClass>(
         if (this.isDirty(...(decisive as never[]))) {
           await requireEpoch(this);
           Object.assign(this, this.accessChanges());
-          return this.#endWith(() => super.save());
+          await this.#endWith(async () => {
+            await super.save();
+            return true;
+          });
+          return this;
         }
       } else if (await tableHasColumn(this.#class, accessEpochColumn)) {
         const { [accessEpochColumn]: own } = this as unknown as Record<string, unknown>;
@@ -318,16 +321,21 @@ export function Authenticates<B extends ModelClass>(
       return deleteUser === null ? deleteRow() : deleteUser(this, deleteRow);
     }
 
-    /** Writes what ends access, and removes the user's other credentials, if the class has any, in one transaction. */
-    #endWith<T>(write: () => Promise<T>): Promise<T> {
-      if (!mayHoldCredentials(this)) return write();
+    /**
+     * Ends access with a statement that writes the row. The logins, which are invalid with the new epoch, are left: a user's
+     * method doesn't know which of them the request comes from, and `logins().keepCurrent()` may be called next.
+     */
+    async #endWith(write: () => Promise<boolean>): Promise<boolean> {
       const { connection } = metadataOf(this.#class);
-      const both = async (): Promise<T> => {
-        const written = await write();
-        if (written !== false) await endCredentials(this);
-        return written;
+      const isAlone = !mayHoldCredentials(this);
+      const account = {
+        update: async () => ((await write()) ? this : null),
+        transaction: <T>(work: () => Promise<T>) =>
+          isAlone ? work() : connection.transaction(work, { retries: CONFLICT_RETRIES }),
+        endLogins: async () => {},
+        audience: audienceOf(this),
       };
-      return connection.transaction(both, { retries: CONFLICT_RETRIES });
+      return (await endAccess(account, { what: "everything", reason: "application", proof: "none" })) !== null;
     }
 
     /** The value of a column as it was read; `undefined` if it was not read. */

@@ -91,7 +91,8 @@ export class ModelAccounts implements AccountStore<ModelUser> {
     };
     const isProved = accessEpoch !== undefined;
     if (isProved && accessEpoch !== user.accessEpoch()) return null;
-    if (isProved && changes.accessEpoch !== undefined) return (await rotateAccess(user, columns, also)) ? user : null;
+    if (isProved && changes.accessEpoch !== undefined)
+      return (await rotateAccess(user, "user", columns, also)) ? user : null;
     const all = bothConditions(also, isProved ? user.accessConditions() : {});
     return all !== null && (await writeColumns(user, columns, all)) ? user : null;
   }

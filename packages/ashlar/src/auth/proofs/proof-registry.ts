@@ -1,6 +1,6 @@
 import type { Container } from "../../kernel/index.ts";
 import { ConfigurationError, now, SourceLocation, suggestion } from "../../support/index.ts";
-import { endedAccessOf } from "../access/ended-access.ts";
+import { accessOf } from "../access/application-access.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
 import { userDataOf } from "../users/user-data.ts";
 import type { GivenProof } from "./login-methods.ts";
@@ -124,6 +124,6 @@ export function declareProof<User extends object>(
   if (proof.endAccess !== undefined) {
     const own = proof as unknown as Proof;
     const end = (user: Authenticatable) => (isProofFor(own, user) ? own.endAccess!(user) : undefined);
-    endedAccessOf(container).add({ name, isBoundToEpoch: false, end });
+    accessOf(container).add({ isBoundToEpoch: false, end });
   }
 }

@@ -1,9 +1,11 @@
 import type { Logger } from "../../kernel/index.ts";
+import type { AccessEnding } from "../access/end-access.ts";
 import type { KnownDevices, RememberedAccount } from "../logins/known-devices.ts";
 import type { LoginStore } from "../logins/login-store.ts";
 import type { LoginSuccessors } from "../logins/login-successors.ts";
 import type { LoginUses } from "../logins/login-uses.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
+import type { WebGuard } from "./web-guard.ts";
 import type { CompleteWebGuardSettings } from "./web-guard-settings.ts";
 
 /** The dependencies of a `WebGuard`, created once, at boot, for all requests. */
@@ -18,8 +20,13 @@ export interface WebGuardDependencies {
   /** A user's account, as devices remember it. */
   readonly rememberedOf: (user: Authenticatable) => RememberedAccount;
   readonly logger: Logger;
-  /** Deletes a user's logins with all other guards that have the same rows. */
-  readonly endBeside: (user: Authenticatable) => Promise<void>;
-  /** Runs work in a transaction of the application's database, if it has one. */
-  readonly transaction: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Ends access to the account of a user, except the login of a request's guard if `what` is `others`. */
+  readonly endAccess: (
+    user: Authenticatable,
+    ending: AccessEnding<Authenticatable> & {
+      readonly keeper: WebGuard<object>;
+      /** The client's address. */
+      readonly address: string | null;
+    },
+  ) => Promise<Authenticatable | null>;
 }

@@ -232,16 +232,17 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     return new UserLogins({
       guard: this.name,
       store: this.#dependencies.store,
-      users: this.model,
       user: async () => (await this.user()) as Authenticatable | null,
       currentId: () => this.#login?.id ?? null,
       logout: () => this.logout(),
       takeOver: (user) => this.once(user as unknown as User),
       t: this.context.t,
-      endBeside: this.#dependencies.endBeside,
-      keepAlone: (changed) => this.#keepAlone(changed),
+      endAccess: (user, ending) => {
+        const address = this.context.request.clientAddress;
+        return this.#dependencies.endAccess(user, { ...ending, keeper: this as unknown as WebGuard<object>, address });
+      },
+      keepAlone: (changed) => this.keepAlone(changed),
       sendNextToken: () => this.sendNextToken(),
-      transaction: this.#dependencies.transaction,
       ended: (user, count) => this.#announceEnded(user, count, "user"),
     });
   }
@@ -303,7 +304,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
 
   /**
    * @internal As {@link confirmPassword}, for a request that then changes the password: the login gets its new token from
-   * {@link continueAlone}, in the same step as its new access epoch.
+   * {@link keepAlone}, in the same step as its new access epoch.
    */
   async confirmForChange(password: unknown): Promise<boolean> {
     this.context.auth.beginConfirmation(this.name);
@@ -315,19 +316,13 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   }
 
   /**
-   * @internal Ends all of a user's logins except the one of this request, which continues under the changed user's access
-   * epoch with a new token. Takes part in the current transaction; call {@link sendNextToken} once it is committed.
+   * @internal The login of this request under a new access epoch, with a new token, for a store that ends all others; `null`
+   * for a guest. Call {@link sendNextToken} once that is committed.
+   *
+   * The token is random, not a successor of the old one: a copy of the cookie, which may be why the user ends the other logins,
+   * must not be answered with it.
    */
-  async continueAlone(changed: Authenticatable): Promise<void> {
-    const owner = { guard: this.name, userId: changed.authId() };
-    await this.#dependencies.store.endAll(owner, this.#keepAlone(changed));
-  }
-
-  /**
-   * The login of this request under a new access epoch, with a new token. The token is random, not a successor of the old one:
-   * a copy of the cookie, which may be why the user ends the other logins, must not be answered with it.
-   */
-  #keepAlone(changed: Authenticatable): KeptLogin | null {
+  keepAlone(changed: Authenticatable): KeptLogin | null {
     const login = this.#login;
     if (login === null) return null;
     const token = makeLoginToken();
@@ -342,7 +337,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   }
 
   /**
-   * @internal Sends the token that {@link continueAlone} has stored, if there is one. The device stays one that the account is
+   * @internal Sends the token of {@link keepAlone}, which is stored now, if there is one. The device stays one that the account is
    * used on.
    */
   sendNextToken(): void {

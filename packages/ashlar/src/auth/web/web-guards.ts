@@ -8,6 +8,7 @@ import { LoginSuccessors } from "../logins/login-successors.ts";
 import { LoginUses } from "../logins/login-uses.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
 import { WebGuard } from "./web-guard.ts";
+import type { WebGuardDependencies } from "./web-guard-dependencies.ts";
 import { readWebGuardSettings } from "./web-guard-settings.ts";
 
 /** The driver `web` of one application, and what its guards share. */
@@ -49,8 +50,7 @@ export class WebGuards {
     });
     if (checked.domain !== null) this.#devices.share(checked.domain);
     this.#successors ??= new LoginSuccessors(settings.key, settings.previousKeys);
-    const transaction = <T>(work: () => Promise<T>): Promise<T> => this.#inTransaction(name, work);
-    const dependencies = {
+    const dependencies: WebGuardDependencies = {
       logger,
       settings: checked,
       store,
@@ -59,8 +59,7 @@ export class WebGuards {
       devices: this.#devices,
       sameSite,
       rememberedOf: (user: Authenticatable) => guards.rememberedAccount(name, user)!,
-      endBeside: (user: Authenticatable) => container.make("accounts").access.endBeside(name, user),
-      transaction,
+      endAccess: (user, ending) => container.make("accounts").access.end(name, user, ending),
     };
     return (context) => new WebGuard(name, context, model, dependencies);
   }
@@ -105,11 +104,6 @@ export class WebGuards {
   get #sameSite(): "lax" | "none" {
     const { container } = this.#application;
     return container.has("session") && container.make("session").settings.sameSite === "none" ? "none" : "lax";
-  }
-
-  #inTransaction<T>(guard: string, work: () => Promise<T>): Promise<T> {
-    const { container } = this.#application;
-    return container.has("database") ? container.make("accounts").users.transaction(guard, work) : work();
   }
 
   #claimCookie(guard: string, cookie: string): void {

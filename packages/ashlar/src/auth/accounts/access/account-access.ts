@@ -1,53 +1,72 @@
-import type { HttpContext } from "../../../http/index.ts";
+import type { Events } from "../../../events/index.ts";
+import { type AccessEnding, endAccess, type StoredAccount } from "../../access/end-access.ts";
+import { rotateAccess, updateEnding } from "../../access/rotate-access.ts";
+import type { KeptLogin } from "../../logins/login-store.ts";
 import type { LoginStores } from "../../logins/login-stores.ts";
-import { endAccess } from "../../models/end-access.ts";
-import type { AccountUser } from "../../users/account-store.ts";
+import type { AccountStore, AccountUser } from "../../users/account-store.ts";
 import type { Authenticatable } from "../../users/authenticatable.ts";
 import type { GuardUsers } from "../users/guard-users.ts";
 
-/** Ends the logins of users. */
+/** The dependencies of {@link AccountAccess}. */
+export interface AccountAccessDependencies {
+  readonly users: GuardUsers;
+  readonly logins: LoginStores;
+  /** Reports whether the application has a database: logins and users may both be elsewhere. */
+  readonly hasDatabase: () => boolean;
+  /** Returns the application's events; `null` if it has none. */
+  readonly events: () => Events | null;
+}
+
+/** The guard of a request whose login continues when access to the account ends. */
+export interface LoginKeeper {
+  readonly name: string;
+  /** The login of the request under a new access epoch, with a new token; `null` for a guest. */
+  keepAlone(changed: Authenticatable): KeptLogin | null;
+}
+
+/** What ends of the access to a guard's user. */
+export interface AccountEnding<User> extends AccessEnding<User> {
+  /** Whose login continues, if `what` is `others`; `null`: none does, and everything ends. */
+  readonly keeper?: LoginKeeper | null;
+  /** The client's address; `null` outside of a request. */
+  readonly address?: string | null;
+}
+
+/** Ends access to the accounts of guards. */
 export class AccountAccess {
-  readonly #users: GuardUsers;
-  readonly #logins: LoginStores;
+  readonly #dependencies: AccountAccessDependencies;
 
-  constructor(users: GuardUsers, logins: LoginStores) {
-    this.#users = users;
-    this.#logins = logins;
+  constructor(dependencies: AccountAccessDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
-   * Deletes the logins of a user on all devices, once access has ended with the user's row. Takes part in the current
-   * transaction.
-   *
-   * @param user with the new epoch
-   * @param keepFor the request whose own login continues; `null` to end all of them
+   * Ends access to the account of a guard's user, with the logins of every guard that has the same rows: access to a row
+   * that has ended must not stay open under another name. See {@link endAccess}.
    */
-  async end(user: AccountUser, keepFor: HttpContext | null = null): Promise<void> {
-    const kept = keepFor?.auth.guardName;
-    await this.endBeside(kept, user);
-    if (this.#guardsWithLogins(user).some((guard) => guard === kept)) await keepFor!.auth.webGuard.continueAlone(user);
+  end<User extends Authenticatable>(guard: string, user: User, ending: AccountEnding<User>): Promise<User | null> {
+    const { users, events, hasDatabase } = this.#dependencies;
+    const { keeper = null, address = null } = ending;
+    // Users who can only log in have a row, or an object, that knows how its own access ends.
+    const store = users.storeOf(guard) as AccountStore<User & AccountUser> | null;
+    const account: StoredAccount<User> = {
+      update:
+        store === null
+          ? async (proof) => ((await rotateAccess(user, proof)) ? user : null)
+          : updateEnding(store, user as User & AccountUser),
+      transaction: (work) => (hasDatabase() ? users.transaction(guard, work) : work()),
+      endLogins: (changed, what) => this.#endLogins(changed, what === "others" ? keeper : null),
+      audience: { events: events(), address, guard },
+    };
+    return endAccess(account, { ...ending, what: keeper === null ? "everything" : ending.what });
   }
 
-  /**
-   * Deletes the logins of a user with every guard that has the same rows, except one: access to a row that has ended
-   * must not stay open under another name.
-   */
-  async endBeside(kept: string | undefined, user: Authenticatable): Promise<void> {
-    for (const guard of this.#guardsWithLogins(user)) {
-      if (guard !== kept) await this.#logins.of(guard).endAll({ guard, userId: user.authId() });
+  async #endLogins(user: Authenticatable, keeper: LoginKeeper | null): Promise<void> {
+    const { users, logins } = this.#dependencies;
+    for (const guard of users.guardsKeeping(user.constructor)) {
+      if (!logins.has(guard)) continue;
+      const kept = guard === keeper?.name ? keeper.keepAlone(user) : null;
+      await logins.of(guard).endAll({ guard, userId: user.authId() }, kept);
     }
-  }
-
-  /** Ends all access to the account of a user, regardless of any proof; see `Accounts.endAccess`. */
-  async endAll(guard: string, user: AccountUser): Promise<boolean> {
-    return this.#users.transaction(guard, async () => {
-      const ended = await endAccess(this.#users.of(guard), user);
-      if (ended !== null) await this.end(ended);
-      return ended !== null;
-    });
-  }
-
-  #guardsWithLogins(user: Authenticatable): readonly string[] {
-    return this.#users.guardsKeeping(user.constructor).filter((guard) => this.#logins.has(guard));
   }
 }

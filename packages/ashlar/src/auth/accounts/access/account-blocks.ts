@@ -1,8 +1,8 @@
 import { type ModelClass, tableHasColumn } from "../../../database/index.ts";
 import type { Events } from "../../../events/index.ts";
 import { AshlarError, currentDate, type RegisteredUser } from "../../../support/index.ts";
+import type { AccessEnding } from "../../access/end-access.ts";
 import { type AuthenticatesStatics, requireEpoch } from "../../models/authenticates.ts";
-import { endAccess } from "../../models/end-access.ts";
 import type { ModelUser } from "../../models/model-accounts.ts";
 import type { AccountUser } from "../../users/account-store.ts";
 import { blockedAtOf, blockedColumnOf, isBlocked } from "../../users/blocked-accounts.ts";
@@ -50,16 +50,16 @@ export class AccountBlocks {
    */
   async block(guard: string, user: AccountUser, details: BlockDetails): Promise<boolean> {
     const store = this.#dependencies.users.of(guard);
-    const block = async (): Promise<AccountUser | null> => {
+    const write: AccessEnding<AccountUser>["write"] = async (update) => {
       // The new epoch locks the row, and ends whatever was valid.
-      const ended = await endAccess(store, user);
+      const ended = await update();
       if (ended === null) return null;
       const stored = await store.findByAuthId(user.authId());
       if (stored === null || !isBlocked(stored)) return store.update(ended, { blockedAt: currentDate() }, {});
       const blockedAt = blockedAtOf(stored);
       return blockedAt === null ? stored : store.update(ended, { blockedAt }, {});
     };
-    return this.#change(guard, user, block, "auth.blocked", details);
+    return this.#change(guard, user, "blocked", { write }, details);
   }
 
   /**
@@ -67,31 +67,27 @@ export class AccountBlocks {
    * gives no access either.
    */
   async unblock(guard: string, user: AccountUser, details: BlockDetails): Promise<boolean> {
-    const store = this.#dependencies.users.of(guard);
-    return this.#change(guard, user, () => endAccess(store, user, { blockedAt: null }), "auth.unblocked", details);
+    return this.#change(guard, user, "unblocked", { changes: { blockedAt: null } }, details);
   }
 
   async #change(
     guard: string,
     user: AccountUser,
-    change: () => Promise<AccountUser | null>,
-    event: "auth.blocked" | "auth.unblocked",
-    { by, reason, address }: BlockDetails,
+    reason: "blocked" | "unblocked",
+    change: Pick<AccessEnding<AccountUser>, "write" | "changes">,
+    { by, reason: given, address }: BlockDetails,
   ): Promise<boolean> {
-    const { users, access, events } = this.#dependencies;
+    const { access, events } = this.#dependencies;
     await requireBlockable(user);
-    const changed = await users.transaction(guard, async () => {
-      const changed = await change();
-      if (changed !== null) await access.end(changed);
-      return changed;
-    });
+    const ending = { what: "everything", reason, proof: "none", address, ...change } as const;
+    const changed = await access.end(guard, user, ending);
     if (changed === null) return false;
-    const [who, why] = [by, reason].map((text) => (text === null ? null : auditText(text))) as [
+    const [who, why] = [by, given].map((text) => (text === null ? null : auditText(text))) as [
       string | null,
       string | null,
     ];
     const told = { time: currentDate(), address, guard, user: changed as RegisteredUser, by: who, reason: why };
-    void events()?.emit(event, told);
+    void events()?.emit(`auth.${reason}`, told);
     return true;
   }
 }

@@ -1,13 +1,14 @@
 import { type Model, type ModelClass, type ModelQuery, tableHasColumn } from "../../../database/index.ts";
 import { AshlarError } from "../../../support/index.ts";
-import { type AccessHolder, endCredentials, makeAccessEpoch } from "../../access/access-epoch.ts";
-import { endsWithRow } from "../../access/ended-access.ts";
+import { type AccessHolder, makeAccessEpoch } from "../../access/access-epoch.ts";
+import { endAccess, endsWithRow, type StoredAccount } from "../../access/end-access.ts";
+import { updateEnding } from "../../access/rotate-access.ts";
 import { writeColumns } from "../../access/write-column.ts";
 import type { AuthenticatesStatics } from "../../models/authenticates.ts";
-import { endAccess } from "../../models/end-access.ts";
 import { NO_PASSWORD } from "../../passwords/stored-hash.ts";
 import { hasPassword } from "../../passwords/verify-credentials.ts";
 import type { AccountStore, AccountUser } from "../../users/account-store.ts";
+import type { Authenticatable } from "../../users/authenticatable.ts";
 import { isModel } from "../../users/users-of.ts";
 
 /** How many accounts one statement covers: few enough that it ends within any deadline, and no login waits for long. */
@@ -15,6 +16,16 @@ const BATCH = 5000;
 const STORE_BATCH = 200;
 
 type EndableModel = ModelClass<Model & AccessHolder> & AuthenticatesStatics;
+const END = { what: "everything", reason: "command", proof: "none" } as const;
+
+/**
+ * One of all accounts. The new epoch makes its logins invalid, so they stay until they are pruned; and the command's own event
+ * says what has ended, since one for each account would bury the audit log.
+ */
+function oneOfAll<User extends Authenticatable>(update: StoredAccount<User>["update"]): StoredAccount<User> {
+  return { update, transaction: (work) => work(), endLogins: async () => {}, audience: null };
+}
+
 type Rows = ModelQuery<Model & AccessHolder>;
 
 /** The accounts whose access is to end. */
@@ -113,8 +124,8 @@ async function endEach(
   changes: Readonly<Record<string, unknown>>,
 ): Promise<number> {
   for (const user of users) {
-    await writeColumns(user, changes);
-    await endCredentials(user);
+    const update = async () => ((await writeColumns(user, changes)) ? user : null);
+    await endAccess(oneOfAll(update), END);
   }
   return users.length;
 }
@@ -126,7 +137,7 @@ async function endOneByOne(store: AccountStore, { voidsPasswords = false }: EndA
     const users = await store.accountsAfter!(last?.authId() ?? null, STORE_BATCH);
     for (const user of users) {
       const changes = voidsPasswords && hasPassword(user) ? { passwordHash: NO_PASSWORD } : {};
-      if ((await endAccess(store, user, changes)) !== null) ended++;
+      if ((await endAccess(oneOfAll(updateEnding(store, user)), { ...END, changes })) !== null) ended++;
     }
     last = users.at(-1);
     if (last === undefined) return ended;

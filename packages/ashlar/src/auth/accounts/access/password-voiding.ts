@@ -1,14 +1,11 @@
 import type { Events } from "../../../events/index.ts";
 import { currentDate, type RegisteredUser } from "../../../support/index.ts";
-import { endAccess } from "../../models/end-access.ts";
 import { NO_PASSWORD } from "../../passwords/stored-hash.ts";
 import type { AccountUser } from "../../users/account-store.ts";
-import type { GuardUsers } from "../users/guard-users.ts";
 import type { AccountAccess } from "./account-access.ts";
 
 /** The dependencies of {@link PasswordVoiding}. */
 export interface PasswordVoidingDependencies {
-  readonly users: GuardUsers;
   readonly access: AccountAccess;
   /** Returns the application's events; `null` if it has none. */
   readonly events: () => Events | null;
@@ -30,12 +27,10 @@ export class PasswordVoiding {
    * @returns whether the account existed
    */
   async make(guard: string, user: AccountUser): Promise<boolean> {
-    const { users, access, events } = this.#dependencies;
-    const changed = await users.transaction(guard, async () => {
-      const changed = await endAccess(users.of(guard), user, { passwordHash: NO_PASSWORD });
-      if (changed !== null) await access.end(changed);
-      return changed;
-    });
+    const { access, events } = this.#dependencies;
+    const changes = { passwordHash: NO_PASSWORD };
+    const ending = { what: "everything", reason: "password_voided", proof: "none", changes } as const;
+    const changed = await access.end(guard, user, ending);
     if (changed === null) return false;
     const told = { time: currentDate(), address: null, guard, user: changed as RegisteredUser };
     void events()?.emit("auth.password_changed", told);

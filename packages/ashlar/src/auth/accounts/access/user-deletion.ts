@@ -6,7 +6,9 @@ import {
   type ModelClass,
   tableHasColumn,
 } from "../../../database/index.ts";
-import { accessEndFor } from "../../access/ended-access.ts";
+import type { Events } from "../../../events/index.ts";
+import { applicationAccessOf } from "../../access/application-access.ts";
+import { announceEnd } from "../../access/end-access.ts";
 import type { AccountUser } from "../../users/account-store.ts";
 import type { Authenticatable, UserId } from "../../users/authenticatable.ts";
 import type { UserDataRegistry } from "../../users/user-data.ts";
@@ -19,6 +21,8 @@ export interface UserDeletionDependencies {
   /** What auth and other features store about users. */
   readonly userData: UserDataRegistry;
   readonly database: () => Database;
+  /** Returns the application's events; `null` if it has none. */
+  readonly events: () => Events | null;
 }
 
 /** Deletes users with everything that features store about them. */
@@ -47,13 +51,13 @@ export class UserDeletion {
     const guards = users.guardsKeeping(model);
     const key = user.getOriginal(model.primaryKey as never) as UserId | null | undefined;
     // A class that neither logs in nor has tokens has users of its own.
-    const isKnown = guards.length > 0 || accessEndFor(user) !== null;
+    const isKnown = guards.length > 0 || (applicationAccessOf(user)?.hasFeatures ?? false);
     if (!isKnown || key === null || key === undefined) return deleteRow();
     const database = this.#dependencies.database();
     const connection = database.connection(model.connection ?? undefined);
     const isOneDatabase = connection === database.connection();
     const options = isOneDatabase ? { retries: CONFLICT_RETRIES } : {};
-    return await database.transaction(async () => {
+    const isDeleted = await database.transaction(async () => {
       const erase = (email: string | null) => {
         return userData.erase({ user: user as Model & Authenticatable, id: key, guards, email });
       };
@@ -66,6 +70,8 @@ export class UserDeletion {
       await erase(email);
       return isDeleted;
     }, options);
+    this.#announce(user, guards, isDeleted);
+    return isDeleted;
   }
 
   /**
@@ -89,14 +95,22 @@ export class UserDeletion {
     const store = users.of(guard);
     // A model deletes the rest itself.
     if (isModel(user.constructor)) return store.delete(user);
-    return this.#dependencies.database().transaction(async () => {
+    const guards = users.guardsKeeping(user.constructor);
+    const isDeleted = await this.#dependencies.database().transaction(async () => {
       const { email, isDeleted } = await store.transaction(async () => {
         const stored = await store.findByAuthId(user.authId());
         return { email: stored?.email ?? user.email, isDeleted: await store.delete(user) };
       });
-      await userData.erase({ user, id: user.authId(), guards: users.guardsKeeping(user.constructor), email });
+      await userData.erase({ user, id: user.authId(), guards, email });
       return isDeleted;
     });
+    this.#announce(user, guards, isDeleted);
+    return isDeleted;
+  }
+
+  #announce(user: object, guards: readonly string[], isDeleted: boolean): void {
+    const audience = { events: this.#dependencies.events(), address: null, guard: guards[0] ?? null };
+    if (isDeleted) announceEnd(audience, user, "everything", "deleted");
   }
 }
 

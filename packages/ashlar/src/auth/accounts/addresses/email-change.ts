@@ -5,10 +5,9 @@ import { isSameEmail } from "../../../security/index.ts";
 import { currentDate, ValidationError } from "../../../support/index.ts";
 import { announce } from "../../events.ts";
 import { message } from "../../messages.ts";
-import { endAccessOnProof } from "../../models/end-access.ts";
 import type { AccountUser } from "../../users/account-store.ts";
 import type { UserId } from "../../users/authenticatable.ts";
-import type { AccountAccess } from "../access/account-access.ts";
+import type { AccountAccess, LoginKeeper } from "../access/account-access.ts";
 import { type AccountLinks, UNDO_EXPIRES_IN_HOURS, type VerificationClaim } from "../links/account-links.ts";
 import type { AccountPages } from "../links/account-pages.ts";
 import type { AccountPromises, PromiseWork } from "../links/account-promises.ts";
@@ -17,7 +16,7 @@ import type { CompleteAccountsSettings } from "../mails/settings.ts";
 import type { PasswordResetTable } from "../passwords/password-reset-table.ts";
 import { requireEmail } from "../users/account-input.ts";
 import { isVerifiable } from "../users/account-user.ts";
-import { requirePassword, requireUser, takeOver } from "../users/current-user.ts";
+import { keeperOf, requirePassword, requireUser, takeOver } from "../users/current-user.ts";
 import type { GuardUsers } from "../users/guard-users.ts";
 import type { AddressOwners } from "./address-owners.ts";
 import type { EmailChangeTable } from "./email-change-table.ts";
@@ -58,8 +57,9 @@ interface Replacement {
   readonly undo: { readonly token: string; readonly previousEmail: string } | null;
   /** Whether no other account can take the old address as long as the change can be undone. */
   readonly isReserved: boolean;
-  /** The request whose own login continues. */
-  readonly keepFor: HttpContext | null;
+  /** The guard whose login of the request continues; `null` if that isn't the user's. */
+  readonly keeper: LoginKeeper | null;
+  readonly address: string | null;
   /** Tells the owner of the old address, in the transaction of the change. */
   readonly tell: (user: AccountUser) => Promise<void>;
 }
@@ -152,7 +152,9 @@ export class EmailChange {
     };
     let user: AccountUser | null;
     try {
-      user = await this.#make(owner, claim, { email, undo, isReserved, keepFor: isOwn ? context : null, tell });
+      const keeper = isOwn ? keeperOf(context) : null;
+      const address = context.request.clientAddress;
+      user = await this.#make(owner, claim, { email, undo, isReserved, keeper, address, tell });
     } catch (error) {
       // Since the link was created, the address became another account's, or was freed by one that can still take it
       // back.
@@ -179,13 +181,13 @@ export class EmailChange {
       if (undo === null) return;
       await emailChanges.record(guard, owner.authId(), undo.previousEmail, undo.token, isReserved);
     };
-    if (users.commitWithAuth(guard)) return users.transaction(guard, () => this.#replace(owner, claim, change, record));
+    if (users.commitWithAuth(guard)) return this.#replace(owner, claim, change, record);
     // Users in another database commit first. If the reservation were committed after that, a thief could register the
     // freed address in between, and the owner's link could not restore it.
     await record();
     let user: AccountUser | null;
     try {
-      user = await users.transaction(guard, () => this.#replace(owner, claim, change));
+      user = await this.#replace(owner, claim, change);
     } catch (error) {
       if (undo !== null) this.#withdrawUnlessMade(claim, undo.token);
       throw error;
@@ -203,27 +205,35 @@ export class EmailChange {
     });
   }
 
-  /** As `#make`, in a transaction. */
-  async #replace(
+  /** @param record stores what undoes the change, in the same transaction */
+  #replace(
     owner: AccountUser,
     { guard }: VerificationClaim,
-    { email, undo, isReserved, keepFor, tell }: Replacement,
+    { email, undo, isReserved, keeper, address, tell }: Replacement,
     record?: () => Promise<void>,
   ): Promise<AccountUser | null> {
     const { users, resets, addresses, access } = this.#dependencies;
-    // Opening the link has proved that the new address is theirs.
-    const proof = isVerifiable(owner) ? { verifiedAt: currentDate() } : {};
-    const user = await endAccessOnProof(users.of(guard), owner, { email, ...proof });
-    if (user === null) return null;
-    await addresses.refuseReserved(guard, email, user);
-    await record?.();
-    // At the time of a deletion, data under an address that is not reserved could no longer be told from another
-    // user's.
-    if (!isReserved && undo !== null) {
-      await resets.delete(users.guardsKeeping(user.constructor), [undo.previousEmail]);
-    }
-    await access.end(user, keepFor);
-    await tell(user);
-    return user;
+    return access.end(guard, owner, {
+      what: "others",
+      reason: "email_changed",
+      proof: "user",
+      keeper,
+      address,
+      // Opening the link has proved that the new address is theirs.
+      changes: { email, ...(isVerifiable(owner) ? { verifiedAt: currentDate() } : {}) },
+      write: async (update) => {
+        const user = await update();
+        if (user === null) return null;
+        await addresses.refuseReserved(guard, email, user);
+        await record?.();
+        // At the time of a deletion, data under an address that is not reserved could no longer be told from another
+        // user's.
+        if (!isReserved && undo !== null) {
+          await resets.delete(users.guardsKeeping(user.constructor), [undo.previousEmail]);
+        }
+        return user;
+      },
+      also: tell,
+    });
   }
 }

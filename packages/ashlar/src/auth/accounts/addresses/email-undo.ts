@@ -2,7 +2,6 @@ import { UniqueViolationError } from "../../../database/index.ts";
 import type { HttpContext } from "../../../http/index.ts";
 import { currentDate, type RegisteredUser } from "../../../support/index.ts";
 import { announce } from "../../events.ts";
-import { endAccess } from "../../models/end-access.ts";
 import { NO_PASSWORD } from "../../passwords/stored-hash.ts";
 import type { AccountUser } from "../../users/account-store.ts";
 import { isBlocked } from "../../users/blocked-accounts.ts";
@@ -75,7 +74,7 @@ export class EmailUndo {
     const { guard, email: restoredEmail } = change;
     const { email: previousEmail } = owner;
     await mails.prepare();
-    const user = await this.#restore(change, owner, (restored) => {
+    const user = await this.#restore(context, change, owner, (restored) => {
       // If someone else has undone the change, this notice is the only one that the owner gets.
       const notice = { guard, language: context.language, user: restored, email: previousEmail, restoredEmail };
       return previousEmail === null
@@ -104,32 +103,38 @@ export class EmailUndo {
 
   /** @param tell tells the owner of the address that is removed, in the same transaction */
   async #restore(
+    { request }: HttpContext,
     change: StoredEmailChange,
     owner: AccountUser,
     tell: (user: AccountUser) => Promise<void>,
   ): Promise<AccountUser | "taken" | "invalid"> {
-    const { users, emailChanges, addresses, access } = this.#dependencies;
+    const { emailChanges, addresses, access } = this.#dependencies;
     const { guard, email, isReserved } = change;
-    const store = users.of(guard);
     try {
-      return await users.transaction(guard, async () => {
-        // No condition: later changes by a thief must not lock the owner out. The update locks the row, so a change of
-        // address in progress is either found below, or fails on the new epoch.
-        const changes = {
+      const user = await access.end(guard, owner, {
+        what: "everything",
+        reason: "email_change_undone",
+        // Later changes by a thief must not lock the owner out. The update locks the row, so a change of address in progress is
+        // either found below, or fails on the new epoch.
+        proof: "none",
+        address: request.clientAddress,
+        changes: {
           email,
           // The thief knows the password, and would be back before the owner has set a new one.
           passwordHash: NO_PASSWORD,
           ...(isVerifiable(owner) ? { verifiedAt: currentDate() } : {}),
-        };
-        const user = await endAccess(store, owner, changes);
-        if (user === null) return "invalid";
-        if (!(await emailChanges.consume(change))) throw new UsedMeanwhile();
-        // In the meantime, another account may have had the address, verified it, and left it.
-        if (!isReserved) await addresses.refuseReserved(guard, email, user);
-        await access.end(user);
-        await tell(user);
-        return user;
+        },
+        write: async (update) => {
+          const changed = await update();
+          if (changed === null) return null;
+          if (!(await emailChanges.consume(change))) throw new UsedMeanwhile();
+          // In the meantime, another account may have had the address, verified it, and left it.
+          if (!isReserved) await addresses.refuseReserved(guard, email, changed);
+          return changed;
+        },
+        also: tell,
       });
+      return user ?? "invalid";
     } catch (error) {
       if (error instanceof UsedMeanwhile) return "invalid";
       if (error instanceof UniqueViolationError || error instanceof ReservedAddress) return "taken";

@@ -1,4 +1,3 @@
-import { endAccessOnProof } from "../../models/end-access.ts";
 import { NO_PASSWORD, storedHash } from "../../passwords/stored-hash.ts";
 import type { AccountUser, NewAccount } from "../../users/account-store.ts";
 import type { AccountAccess } from "../access/account-access.ts";
@@ -25,6 +24,8 @@ export interface UnfinishedRegistrationsDependencies {
   /** How long the link to choose a password can be used, in minutes; `null`: it never expires. */
   readonly expiresInMinutes: number | null;
 }
+
+const REGISTERED_AGAIN = { what: "everything", reason: "registered_again", proof: "user" } as const;
 
 /** Accounts whose address was registered but never verified, so that no user can log in to them. */
 export class UnfinishedRegistrations {
@@ -64,17 +65,31 @@ export class UnfinishedRegistrations {
     isAllowed: boolean,
     attributes: NewAccount["attributes"],
   ): Promise<boolean> {
-    const { users, pages, mails, tokens, expiresInMinutes } = this.#dependencies;
+    const { users, pages, mails, tokens, access, expiresInMinutes } = this.#dependencies;
     const hash = storedHash(user.passwordHash());
     const isOpen = hash !== null;
     if (!isOpen && !isAllowed) return true;
-    return users.transaction(guard, async () => {
-      const changed = await this.#registerAgain(guard, user, hash, attributes);
-      if (changed === null) return false;
-      const email = user.email!;
+    const email = user.email!;
+    const mail = async (changed: AccountUser): Promise<void> => {
       const url = pages.url(guard, FINISH_PAGE, {}, { token: await tokens.issue(guard, changed) });
       await mails.tryQueue("finishRegistration", email, { guard, user, email, url, expiresInMinutes });
-      return true;
+    };
+    const asRead = { email, verifiedAt: null };
+    if (hash !== null) {
+      // One conditional change decides between this, another registration, and a verification in progress.
+      const changed = await access.end(guard, user, {
+        ...REGISTERED_AGAIN,
+        changes: { attributes, passwordHash: NO_PASSWORD },
+        conditions: { ...asRead, passwordHash: hash },
+        also: mail,
+      });
+      return changed !== null;
+    }
+    const hasValues = Object.keys(attributes).length > 0;
+    return users.transaction(guard, async () => {
+      const changed = hasValues ? await users.of(guard).update(user, { attributes }, asRead) : user;
+      if (changed !== null) await mail(changed);
+      return changed !== null;
     });
   }
 
@@ -85,37 +100,11 @@ export class UnfinishedRegistrations {
    * @returns whether it is done; `false` if the account was verified or changed since it was read
    */
   async discard(guard: string, user: AccountUser): Promise<boolean> {
-    const { users, access, deletion } = this.#dependencies;
+    const { access, deletion } = this.#dependencies;
     // One conditional change decides between this and a verification in progress.
     const conditions = { email: user.email!, verifiedAt: null };
-    const changed = await endAccessOnProof(users.of(guard), user, { passwordHash: NO_PASSWORD }, conditions);
-    if (changed === null) return false;
-    await access.end(changed);
-    return deletion.ofGuard(guard, changed);
-  }
-
-  /**
-   * Gives an unfinished account the values of this registration, and invalidates its password and links if it has any.
-   *
-   * @returns the changed user; `null` if the account has changed since it was read
-   */
-  async #registerAgain(
-    guard: string,
-    user: AccountUser,
-    hash: string | null,
-    attributes: NewAccount["attributes"],
-  ): Promise<AccountUser | null> {
-    const store = this.#dependencies.users.of(guard);
-    const asRead = { email: user.email!, verifiedAt: null };
-    if (hash === null) return Object.keys(attributes).length === 0 ? user : store.update(user, { attributes }, asRead);
-    // One conditional change decides between this, another registration, and a verification in progress.
-    const changed = await endAccessOnProof(
-      store,
-      user,
-      { attributes, passwordHash: NO_PASSWORD },
-      { ...asRead, passwordHash: hash },
-    );
-    if (changed !== null) await this.#dependencies.access.end(changed);
-    return changed;
+    const changes = { passwordHash: NO_PASSWORD };
+    const changed = await access.end(guard, user, { ...REGISTERED_AGAIN, changes, conditions });
+    return changed !== null && deletion.ofGuard(guard, changed);
   }
 }

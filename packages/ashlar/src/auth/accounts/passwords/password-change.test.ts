@@ -14,7 +14,7 @@ import { CookieGuard, guardProvider, HeaderGuard } from "../../../../test/suppor
 import { onEachDatabase } from "../../../../test/support/services.ts";
 import type { HttpContext } from "../../../http/index.ts";
 import { Route } from "../../../routing/index.ts";
-import type { CredentialHolder } from "../../access/access-epoch.ts";
+import type { CredentialHolder } from "../../access/end-access.ts";
 import type { LoginGuard } from "../../guards/login-guard.ts";
 
 const CHANGED = "/home";

@@ -5,7 +5,6 @@ import { announce } from "../../events.ts";
 import { countGuess } from "../../guards/guesses.ts";
 import { ACCOUNT_LIMIT } from "../../limits.ts";
 import { message } from "../../messages.ts";
-import { endAccessOnProof } from "../../models/end-access.ts";
 import { hasPassword } from "../../passwords/verify-credentials.ts";
 import { confirmationRequired } from "../../proofs/confirmation.ts";
 import type { AccountUser } from "../../users/account-store.ts";
@@ -152,32 +151,29 @@ export class PasswordReset {
     const hash = (plain: unknown) => users.hashPasswordOf(guard, owner, plain);
     const passwordHash = await hashChosenPassword(hash, password, confirmation);
     const changes = { passwordHash, ...(sent !== null && { accessEpoch: sent.epoch }) };
-    const store = users.of(guard);
     const email = owner.email!;
     // Opening the link has proved the address.
     const isProof = isVerifiable(owner) && !owner.hasVerifiedEmail();
     let isVerified = false;
-    const user = await users.transaction(guard, async () => {
-      if (!(await resets.consume(token))) return null;
+    const user = await access.end(guard, owner, {
+      what: "everything",
+      reason: "password_reset",
       // The user was read before the hash was computed: if access has ended in between, the link is no longer valid.
-      const verified = isProof
-        ? await endAccessOnProof(store, owner, { ...changes, verifiedAt: currentDate() }, { email, verifiedAt: null })
-        : null;
-      isVerified = verified !== null;
-      // A verification link may have been followed since: then it has verified the address.
-      const changed = verified ?? (await endAccessOnProof(store, owner, changes, { email }));
-      if (changed === null) return null;
-      await access.end(changed);
-      const [{ language }, changedAt] = [context, currentDate()];
-      await mails.tryQueue("passwordChanged", email, {
-        guard,
-        language,
-        user: changed,
-        email,
-        changedAt,
-        wasReset: true,
-      });
-      return changed;
+      proof: "user",
+      address: context.request.clientAddress,
+      write: async (update) => {
+        if (!(await resets.consume(token))) return null;
+        const verifiedAt = currentDate();
+        const verified = isProof ? await update({ ...changes, verifiedAt }, { email, verifiedAt: null }) : null;
+        isVerified = verified !== null;
+        // A verification link may have been followed since: then it has verified the address.
+        return verified ?? update(changes, { email });
+      },
+      also: async (changed) => {
+        const [{ language }, changedAt] = [context, currentDate()];
+        const notice = { guard, language, user: changed, email, changedAt, wasReset: true };
+        await mails.tryQueue("passwordChanged", email, notice);
+      },
     });
     if (user === null) return this.#setBefore(context, token, sent);
     // A user who can read the account's mail is not guessing, and earlier guesses were for another password.

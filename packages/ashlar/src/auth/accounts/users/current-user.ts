@@ -31,7 +31,7 @@ export async function requireUser({ auth }: HttpContext): Promise<AccountUser> {
  *
  * @param field the name of the input, for the message
  * @param isChanged whether the password is changed next: the login then gets its token with that change, by
- * `WebGuard.continueAlone`
+ * `WebGuard.keepAlone`
  * @throws `E_INVALID_INPUT` if it is not the user's password, or a login step refuses the user; `E_LOGIN_PENDING` if a
  * step has to be passed first; `E_PASSWORD_NOT_CONFIRMED` if a user without a password has to give another proof first
  */
@@ -78,12 +78,19 @@ async function passesSteps(
   return false;
 }
 
+/** The active guard, if the login of this request can continue when all others end. */
+export function keeperOf({ auth }: HttpContext): WebGuard | null {
+  const guard = auth.guard(auth.guardName);
+  return guard instanceof WebGuard ? guard : null;
+}
+
 /**
  * Makes the rest of a request use the changed user, since a store may have created a new object, and sends the token that the
  * request's login continues with, if its guard keeps logins.
  */
-export function takeOver({ auth }: HttpContext, user: AccountUser): void {
+export function takeOver(context: HttpContext, user: AccountUser): void {
+  const { auth } = context;
   const guard = auth.guard(auth.guardName);
   if ((guard.knownUser as object | null) !== user) guard.once(user);
-  if (guard instanceof WebGuard) guard.sendNextToken();
+  keeperOf(context)?.sendNextToken();
 }

@@ -88,7 +88,7 @@ export class GuardUsers {
   check(pages: AccountPages): void {
     for (const [guard, { model }] of this.#dependencies.guards) {
       const page = ACCOUNT_PAGES.find((name) => pages.isOwn(guard, name));
-      if (page === undefined || this.#storeOf(guard) !== null) continue;
+      if (page === undefined || this.storeOf(guard) !== null) continue;
       const where = `config/auth.ts: GUARDS.${guard}.model`;
       const problem = `its users can log in, but not have accounts, which the route "${pages.nameOf(guard, page)}" requires.`;
       const remedy = `${remedyFor(model ?? {})} Or set an AccountStore, or leave the routes out: Auth.routes(controllers, { register: false, … }).`;
@@ -163,7 +163,7 @@ export class GuardUsers {
     const database = this.#dependencies.database();
     // Of two databases, one may have committed already, so nothing is repeated.
     if (this.commitWithAuth(guard)) return database.transaction(work, { retries: CONFLICT_RETRIES });
-    const store = this.#storeOf(guard);
+    const store = this.storeOf(guard);
     // Users who can only log in don't change.
     if (store === null) return database.transaction(work);
     return database.transaction(() => store.transaction(work));
@@ -233,7 +233,7 @@ export class GuardUsers {
   }
 
   /** The accounts of a guard's users; `null` if they can only log in, or the configuration names no model. */
-  #storeOf(guard: string): AccountStore | null {
+  storeOf(guard: string): AccountStore | null {
     const model = this.modelOf(guard);
     return model === null ? null : accountStoreOf(model);
   }

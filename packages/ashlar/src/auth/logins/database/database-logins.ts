@@ -1,7 +1,7 @@
 import { type BatchTable, columnsOf, type Database } from "../../../database/index.ts";
 import type { Container } from "../../../kernel/index.ts";
 import { ConfigurationError, isThenable, type MaybePromise } from "../../../support/index.ts";
-import type { LoginProof } from "../../access/login-proof.ts";
+import type { LoginProof } from "../../access/access-epoch.ts";
 import { forgetUnused, pruneCredentials } from "../../credentials/prune-credentials.ts";
 import type { AuthenticatableClass } from "../../users/authenticatable.ts";
 import type {

@@ -1,5 +1,5 @@
 import { CONFLICT_RETRIES, type Connection, type Database, type Row } from "../../../database/index.ts";
-import type { LoginProof } from "../../access/login-proof.ts";
+import type { LoginProof } from "../../access/access-epoch.ts";
 import { provesByRow, userAsProved } from "../../credentials/proven-insert.ts";
 import type { UserModelClass } from "../../models/joinable-users.ts";
 import type { AuthenticatableClass } from "../../users/authenticatable.ts";

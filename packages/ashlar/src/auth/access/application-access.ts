@@ -1,0 +1,80 @@
+import { type Database, databaseOf } from "../../database/index.ts";
+import { type Container, currentApplication, runningApplications } from "../../kernel/index.ts";
+import type { MaybePromise } from "../../support/index.ts";
+import type { Authenticatable } from "../users/authenticatable.ts";
+import { isModel } from "../users/users-of.ts";
+
+declare module "../../kernel/container.ts" {
+  interface FrameworkServices {
+    /** What the application's features do when access to an account ends. */
+    access: ApplicationAccess;
+  }
+}
+
+/** What a feature does when access to an account ends. */
+export interface AccessFeature {
+  /**
+   * Whether what it removes is invalid without it, because it carries the account's access epoch. Then it isn't called if
+   * access to all accounts ends at once.
+   */
+  readonly isBoundToEpoch: boolean;
+  /** Called after the user's row was written, in the same transaction. If it throws, access does not end. */
+  end(user: Authenticatable): MaybePromise<void>;
+}
+
+/** What the features of an application do when access to an account ends: each of them is called once. */
+export class ApplicationAccess {
+  readonly container: Container;
+  readonly #features: AccessFeature[] = [];
+  /** A guard whose users are of a class; `null` if there is none. */
+  guardOf: (userClass: object) => string | null = () => null;
+
+  constructor(container: Container) {
+    this.container = container;
+  }
+
+  add(feature: AccessFeature): void {
+    this.#features.push(feature);
+  }
+
+  get hasFeatures(): boolean {
+    return this.#features.length > 0;
+  }
+
+  /** Whether all that features have given users is invalid once the access epoch has changed. */
+  get isBoundToEpoch(): boolean {
+    return this.#features.every(({ isBoundToEpoch }) => isBoundToEpoch);
+  }
+
+  async endFeatures(user: Authenticatable): Promise<void> {
+    for (const feature of this.#features) await feature.end(user);
+  }
+}
+
+/** What the features of an application do when access ends, whether or not it has `AuthProvider`. */
+export function accessOf(container: Container): ApplicationAccess {
+  if (!container.has("access")) container.bind("access", new ApplicationAccess(container));
+  return container.make("access");
+}
+
+/** By the database of the users' models, or by the class of users who are not rows. */
+const known = new WeakMap<object, readonly ApplicationAccess[]>();
+
+function isRunning({ container }: ApplicationAccess): boolean {
+  return runningApplications().some((application) => application.container === container);
+}
+
+/** Connects a user's own methods, which know no application, to the features of theirs. */
+export function endAccessBy(users: Database | object, access: ApplicationAccess): void {
+  const others = known.get(users) ?? [];
+  if (!others.includes(access)) known.set(users, [...others.filter(isRunning), access]);
+}
+
+/** The application that a user belongs to; `null` if there is none. */
+export function applicationAccessOf(user: object): ApplicationAccess | null {
+  const userClass = user.constructor;
+  const all = known.get(isModel(userClass) ? databaseOf(userClass) : userClass) ?? [];
+  const container = currentApplication()?.container;
+  // Several applications of a process can have one class of users who are not rows.
+  return all.find((one) => one.container === container) ?? all.filter(isRunning).at(-1) ?? all.at(-1) ?? null;
+}
