@@ -1,6 +1,6 @@
 import { ConfigurationError, suggestion } from "../../support/index.ts";
-import { LIMITS_WHERE, type Limit } from "../limits/limit.ts";
 import { type AttemptKeys, type ThrottleKeys, throttleKey } from "../limits/keys.ts";
+import { LIMITS_WHERE, type Limit } from "../limits/limit.ts";
 import type { SharedNetworks } from "../limits/shared-networks.ts";
 import type { ThrottleStore } from "../stores/store.ts";
 import { allFinished, type CountedAttempt } from "./counted-attempts.ts";

@@ -110,7 +110,10 @@ const BUCKETS = listOf(
   }),
 );
 /** A limit in `config/throttle.ts`. */
-export const LIMIT: Setting<ReadLimit, LimitSettings> = settings<LimitSettings>()({ account: ACCOUNT, buckets: BUCKETS });
+export const LIMIT: Setting<ReadLimit, LimitSettings> = settings<LimitSettings>()({
+  account: ACCOUNT,
+  buckets: BUCKETS,
+});
 /** The limits that features declare, by name. */
 export const DECLARED_LIMITS: Setting<
   Readonly<Record<string, ReadDeclaration>>,
@@ -162,4 +165,3 @@ export function withNames(limit: string, buckets: readonly BucketSettings[], tak
     return Object.freeze({ ...bucket, name });
   });
 }
-
