@@ -2,13 +2,13 @@ import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { NO_ORIGIN_HEADERS, type OriginHeaders, type TrustedProxies, UNIX_PEER } from "../http/index.ts";
 import { type BusyPages, type Logger, logAbandoned } from "../kernel/index.ts";
-import { type CutConnections, close, closeAfterResponses } from "./closing.ts";
-import { HeldRefusals } from "./held-refusals.ts";
-import { type Listens, listen } from "./listen.ts";
-import { neverRefusedPaths, sheddingListener } from "./load-shedding.ts";
-import { nodeHandler, type RequestHandler } from "./node-handler.ts";
+import { type CutConnections, close, closeAfterResponses } from "./connections/closing.ts";
+import { type Listens, listen } from "./connections/listen.ts";
+import { endStalled } from "./connections/stalled-connections.ts";
+import { nodeHandler, type RequestHandler } from "./handlers/node-handler.ts";
+import { neverRefusedPaths, sheddingListener } from "./load/load-shedding.ts";
+import { HeldRefusals } from "./responses/held-refusals.ts";
 import type { CompleteServerSettings } from "./settings.ts";
-import { endStalled } from "./stalled-connections.ts";
 
 /** A server that accepts requests. */
 export interface RunningServer {

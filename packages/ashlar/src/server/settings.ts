@@ -12,8 +12,8 @@ import {
   settings,
   text,
 } from "../support/index.ts";
+import { inheritedDescriptor } from "./connections/listen.ts";
 import { type CompleteHealthSettings, HEALTH, type HealthSettings } from "./health-settings.ts";
-import { inheritedDescriptor } from "./listen.ts";
 
 /** The shape of `APP.server` in `config/app.ts`: where the server listens, and its time limits. */
 export interface ServerSettings {

@@ -9,7 +9,7 @@ import { createApplication } from "../../boot/application/create-application.ts"
 import { createLogger } from "../../boot/log/create-logger.ts";
 import { TrustedProxies } from "../../http/index.ts";
 import { Route } from "../../routing/index.ts";
-import { nodeHandler } from "../../server/node-handler.ts";
+import { nodeHandler } from "../../server/handlers/node-handler.ts";
 import { afterResponse, fetchTraced } from "./after-response.ts";
 import { requestTraces } from "./request-trace.ts";
 

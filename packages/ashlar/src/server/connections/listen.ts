@@ -5,7 +5,7 @@ import { lstat, rename, unlink } from "node:fs/promises";
 import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { ConfigurationError, type EnvironmentVariables } from "../support/index.ts";
+import { ConfigurationError, type EnvironmentVariables } from "../../support/index.ts";
 
 /** Where a server listens: at `fd` if it is set, else at `socket`, else at `port`. */
 export interface ListenAddress {

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { takenBytes } from "../node/index.ts";
+import { takenBytes } from "../../node/index.ts";
 
 /** How much of the waiting data the client had read, and since when it has read no more. */
 interface Standstill {

@@ -1,5 +1,5 @@
-import { peerAddress, type TrustedProxies } from "../http/index.ts";
-import { type Logger, type ServedExchange, servedExchange } from "../kernel/index.ts";
+import { peerAddress, type TrustedProxies } from "../../http/index.ts";
+import { type Logger, type ServedExchange, servedExchange } from "../../kernel/index.ts";
 
 const FORWARDING = ["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "forwarded"] as const;
 const SETTING = "Set APP.trustedProxies in config/app.ts, or TRUSTED_PROXIES in the environment";

@@ -1,11 +1,11 @@
 import { Readable } from "node:stream";
 import { FastResponse } from "srvx";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { exchange, rawSocket, sorted } from "../../test/support/raw-socket.ts";
-import type { Application } from "../boot/application/application.ts";
-import { createApplication } from "../boot/application/create-application.ts";
-import { createLogger } from "../boot/log/create-logger.ts";
-import { type HttpContext, Route } from "../public/index.ts";
+import { exchange, rawSocket, sorted } from "../../../test/support/raw-socket.ts";
+import type { Application } from "../../boot/application/application.ts";
+import { createApplication } from "../../boot/application/create-application.ts";
+import { createLogger } from "../../boot/log/create-logger.ts";
+import { type HttpContext, Route } from "../../public/index.ts";
 
 const open: Application[] = [];
 const logged: Record<string, unknown>[] = [];

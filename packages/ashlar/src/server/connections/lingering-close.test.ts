@@ -4,10 +4,10 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { FastResponse } from "srvx";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { createLogger } from "../boot/log/create-logger.ts";
-import { TrustedProxies } from "../http/index.ts";
+import { createLogger } from "../../boot/log/create-logger.ts";
+import { TrustedProxies } from "../../http/index.ts";
+import { nodeHandler } from "../handlers/node-handler.ts";
 import { lingerIfUnread } from "./lingering-close.ts";
-import { nodeHandler } from "./node-handler.ts";
 
 const KIBIBYTE = 1024;
 const PATIENCE = { lingerMs: 5000, maxBytes: 100 * KIBIBYTE };

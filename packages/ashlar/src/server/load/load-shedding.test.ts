@@ -6,12 +6,18 @@ import { text } from "node:stream/consumers";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { readBody } from "../../test/support/held-body.ts";
-import { rawSocket } from "../../test/support/raw-socket.ts";
-import { createLogger } from "../boot/log/create-logger.ts";
-import { CorsMiddleware, DEFAULT_BODY_LIMITS, originHeaders, TrustedOrigins, TrustedProxies } from "../http/index.ts";
-import { type ConnectionSource, type RunningServer, startServer } from "./server.ts";
-import { completeServerSettings, serverSettings } from "./settings.ts";
+import { readBody } from "../../../test/support/held-body.ts";
+import { rawSocket } from "../../../test/support/raw-socket.ts";
+import { createLogger } from "../../boot/log/create-logger.ts";
+import {
+  CorsMiddleware,
+  DEFAULT_BODY_LIMITS,
+  originHeaders,
+  TrustedOrigins,
+  TrustedProxies,
+} from "../../http/index.ts";
+import { type ConnectionSource, type RunningServer, startServer } from "../server.ts";
+import { completeServerSettings, serverSettings } from "../settings.ts";
 
 const MAX_MS = 20;
 

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
-import { rawSocket } from "../../test/support/raw-socket.ts";
-import { CorsMiddleware, NO_ORIGIN_HEADERS, originHeaders, originTable, TrustedOrigins } from "../http/index.ts";
+import { rawSocket } from "../../../test/support/raw-socket.ts";
+import { CorsMiddleware, NO_ORIGIN_HEADERS, originHeaders, originTable, TrustedOrigins } from "../../http/index.ts";
 import { ConnectionRefuser, type SheddingFacts } from "./refused-connection.ts";
 
 const APP = "https://app.shop.example";

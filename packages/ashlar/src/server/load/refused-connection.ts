@@ -1,10 +1,10 @@
 import type { Socket } from "node:net";
-import { type OriginTable, originHeadersOf } from "../http/index.ts";
-import type { BusyPages } from "../kernel/index.ts";
-import { stopReading } from "../node/index.ts";
+import { type OriginTable, originHeadersOf } from "../../http/index.ts";
+import type { BusyPages } from "../../kernel/index.ts";
+import { stopReading } from "../../node/index.ts";
+import type { CompleteServerSettings } from "../settings.ts";
 import { neverRefusedPaths, pathOf } from "./load-shedding.ts";
 import { type Refusal, Refusals, type RefusedRequest } from "./refusal.ts";
-import type { CompleteServerSettings } from "./settings.ts";
 
 /** What another process needs to refuse requests in place of the server that they are for. */
 export interface SheddingFacts {

@@ -1,5 +1,5 @@
-import { NO_ORIGIN_HEADERS, type OriginHeaders } from "../http/index.ts";
-import { type BusyPages, busyPageFor } from "../kernel/index.ts";
+import { NO_ORIGIN_HEADERS, type OriginHeaders } from "../../http/index.ts";
+import { type BusyPages, busyPageFor } from "../../kernel/index.ts";
 
 /** What of a request decides how it is refused. */
 export interface RefusedRequest {

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { performance } from "node:perf_hooks";
-import { ControlledDelay } from "../support/index.ts";
-import type { NodeListener } from "./node-handler.ts";
+import { ControlledDelay } from "../../support/index.ts";
+import type { NodeListener } from "../handlers/node-handler.ts";
 
 /** For how long a turn of the event loop handles requests before it looks for what has come meanwhile, in milliseconds. */
 const SLICE_MS = 10;

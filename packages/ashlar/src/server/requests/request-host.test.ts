@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "vitest";
-import { exchange } from "../../test/support/raw-socket.ts";
-import type { Application } from "../boot/application/application.ts";
-import { createApplication } from "../boot/application/create-application.ts";
-import { type HttpContext, Route } from "../public/index.ts";
+import { exchange } from "../../../test/support/raw-socket.ts";
+import type { Application } from "../../boot/application/application.ts";
+import { createApplication } from "../../boot/application/create-application.ts";
+import { type HttpContext, Route } from "../../public/index.ts";
 
 const open: Application[] = [];
 

@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { discard } from "../kernel/index.ts";
-import type { PreparedResponse } from "../node/index.ts";
+import { discard } from "../../kernel/index.ts";
+import type { PreparedResponse } from "../../node/index.ts";
 
 /** How long the headers wait for the first chunk, in milliseconds. */
 const PATIENCE_MS = 250;

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { type RawSocket, rawSocket } from "../../test/support/raw-socket.ts";
-import { createApplication } from "../boot/index.ts";
-import { Route } from "../routing/index.ts";
-import { RefusedError } from "../support/index.ts";
+import { type RawSocket, rawSocket } from "../../../test/support/raw-socket.ts";
+import { createApplication } from "../../boot/index.ts";
+import { Route } from "../../routing/index.ts";
+import { RefusedError } from "../../support/index.ts";
 
 /** So long that a busy machine refuses nothing by itself. */
 const MAX_MS = 60_000;

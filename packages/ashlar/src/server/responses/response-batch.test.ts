@@ -4,9 +4,9 @@ import { type AddressInfo, connect } from "node:net";
 import { performance } from "node:perf_hooks";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { createLogger } from "../boot/log/create-logger.ts";
-import { TrustedProxies } from "../http/index.ts";
-import { nodeHandler } from "./node-handler.ts";
+import { createLogger } from "../../boot/log/create-logger.ts";
+import { TrustedProxies } from "../../http/index.ts";
+import { nodeHandler } from "../handlers/node-handler.ts";
 import { type FinishedResponse, ResponseBatch } from "./response-batch.ts";
 
 /** A batch with its own clock, and what it sent, in order; sending each response takes this long. */

@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { rawSocket } from "../../test/support/raw-socket.ts";
-import { type Application, createApplication } from "../boot/index.ts";
-import { takenBytes } from "../node/index.ts";
-import { Route } from "../routing/index.ts";
+import { rawSocket } from "../../../test/support/raw-socket.ts";
+import { type Application, createApplication } from "../../boot/index.ts";
+import { takenBytes } from "../../node/index.ts";
+import { Route } from "../../routing/index.ts";
 import { endStalled } from "./stalled-connections.ts";
 
 /** More than the system buffers for a client that does not read. */

@@ -2,8 +2,8 @@ import type { Server, ServerResponse } from "node:http";
 import type { Socket, Server as SocketServer } from "node:net";
 import { performance } from "node:perf_hooks";
 import { setImmediate } from "node:timers/promises";
-import { logCutOff } from "../kernel/index.ts";
-import { unfinishedResponse } from "../node/index.ts";
+import { logCutOff } from "../../kernel/index.ts";
+import { unfinishedResponse } from "../../node/index.ts";
 import { isLingering } from "./lingering-close.ts";
 
 /** What a server had to cut off when it closed. */

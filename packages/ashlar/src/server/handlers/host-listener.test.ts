@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { rawSocket } from "../../test/support/raw-socket.ts";
-import { type Application, createApplication, createLogger } from "../boot/index.ts";
-import { type HttpContext, peerAddress } from "../http/index.ts";
-import { Route } from "../routing/index.ts";
-import { sendResponse, withoutItsBody } from "./index.ts";
+import { rawSocket } from "../../../test/support/raw-socket.ts";
+import { type Application, createApplication, createLogger } from "../../boot/index.ts";
+import { type HttpContext, peerAddress } from "../../http/index.ts";
+import { Route } from "../../routing/index.ts";
+import { sendResponse, withoutItsBody } from "../index.ts";
 
 const seen = ({ request }: HttpContext) => ({
   url: request.raw.url,

@@ -12,7 +12,7 @@ import {
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { folderWith } from "../../test/support/temporary-folder.ts";
+import { folderWith } from "../../../test/support/temporary-folder.ts";
 import { listen } from "./listen.ts";
 
 const hasIPv6 = Object.values(networkInterfaces()).some((one) => one?.some(({ address }) => address === "::1"));

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { discard, prepare } from "../kernel/index.ts";
+import { discard, prepare } from "../../kernel/index.ts";
 import { sendStream } from "./send-stream.ts";
 
 /**

@@ -3,9 +3,9 @@ import { connect } from "node:net";
 import { Readable } from "node:stream";
 import { FastResponse } from "srvx";
 import { afterEach, expect, test } from "vitest";
-import { createLogger } from "../boot/log/create-logger.ts";
-import { TrustedProxies } from "../http/index.ts";
-import type { FetchFunction } from "../kernel/dispatch/mounts.ts";
+import { createLogger } from "../../boot/log/create-logger.ts";
+import { TrustedProxies } from "../../http/index.ts";
+import type { FetchFunction } from "../../kernel/dispatch/mounts.ts";
 import { nodeHandler } from "./node-handler.ts";
 
 const servers: Server[] = [];

@@ -6,9 +6,9 @@ import {
   peerAddress,
   sentTarget,
   setPeerAddress,
-} from "../http/index.ts";
-import { parsedUrl } from "../node/index.ts";
-import { AshlarError } from "../support/index.ts";
+} from "../../http/index.ts";
+import { parsedUrl } from "../../node/index.ts";
+import { AshlarError } from "../../support/index.ts";
 import { hasPossibleHost, hostCheck, isRequestTarget } from "./request-host.ts";
 
 /** A request as another framework has it: one of the Fetch API, or one of `node:http`, as in Express and Fastify. */

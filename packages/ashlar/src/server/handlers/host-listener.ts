@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { TrustedProxies } from "../http/index.ts";
-import { type Logger, logAbandoned } from "../kernel/index.ts";
-import { AshlarError } from "../support/index.ts";
-import { requestedUrl } from "./host-request.ts";
+import type { TrustedProxies } from "../../http/index.ts";
+import { type Logger, logAbandoned } from "../../kernel/index.ts";
+import { AshlarError } from "../../support/index.ts";
+import { requestedUrl } from "../requests/host-request.ts";
 import { nodeHandler, type RequestHandler } from "./node-handler.ts";
 
 /** Responds to a request of a `node:http` server that someone else has started. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { NodeRequest } from "srvx/node";
-import { REQUEST_ID_HEADER, type TrustedProxies } from "../http/index.ts";
+import { REQUEST_ID_HEADER, type TrustedProxies } from "../../http/index.ts";
 import {
   abortReason,
   addRequestId,
@@ -18,15 +18,15 @@ import {
   type ServedExchange,
   servedExchange,
   whenEnded,
-} from "../kernel/index.ts";
-import type { PreparedResponse } from "../node/index.ts";
-import { isPromise, type MaybePromise } from "../support/index.ts";
-import { HeldRefusals } from "./held-refusals.ts";
-import { isLingering, lingerIfUnread } from "./lingering-close.ts";
-import { hostCheck, isRequestTarget } from "./request-host.ts";
-import { type FinishedResponse, ResponseBatch } from "./response-batch.ts";
-import { sendStream } from "./send-stream.ts";
-import { isKnownCoding } from "./transfer-coding.ts";
+} from "../../kernel/index.ts";
+import type { PreparedResponse } from "../../node/index.ts";
+import { isPromise, type MaybePromise } from "../../support/index.ts";
+import { isLingering, lingerIfUnread } from "../connections/lingering-close.ts";
+import { hostCheck, isRequestTarget } from "../requests/request-host.ts";
+import { isKnownCoding } from "../requests/transfer-coding.ts";
+import { HeldRefusals } from "../responses/held-refusals.ts";
+import { type FinishedResponse, ResponseBatch } from "../responses/response-batch.ts";
+import { sendStream } from "../responses/send-stream.ts";
 
 /** Handles the requests of a server. */
 export interface RequestHandler {

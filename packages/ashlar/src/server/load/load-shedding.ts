@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { OriginHeaders } from "../http/index.ts";
-import { type BusyPages, type Logger, RefusalLog } from "../kernel/index.ts";
-import type { CompleteHealthSettings } from "./health-settings.ts";
-import type { HeldRefusals } from "./held-refusals.ts";
-import { lingerIfUnread } from "./lingering-close.ts";
-import type { NodeListener } from "./node-handler.ts";
+import type { OriginHeaders } from "../../http/index.ts";
+import { type BusyPages, type Logger, RefusalLog } from "../../kernel/index.ts";
+import { lingerIfUnread } from "../connections/lingering-close.ts";
+import type { NodeListener } from "../handlers/node-handler.ts";
+import type { CompleteHealthSettings } from "../health-settings.ts";
+import type { HeldRefusals } from "../responses/held-refusals.ts";
 import { Refusals } from "./refusal.ts";
 import { RequestQueue } from "./request-queue.ts";
 
