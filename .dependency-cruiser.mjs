@@ -42,6 +42,16 @@ export const floors = {
     ["dispatch"],
     ["index.ts"],
   ],
+  server: [
+    ["connections"],
+    ["requests"],
+    ["responses"],
+    ["handlers"],
+    ["settings.ts", "health-settings.ts"],
+    ["load"],
+    ["files"],
+    ["server.ts", "index.ts"],
+  ],
   boot: [["errors.ts"], ["environment"], ["log"], ["process"], ["application"], ["index.ts"]],
   database: [
     [

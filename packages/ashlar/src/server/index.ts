@@ -9,8 +9,7 @@ export { overloadWords } from "./load/load-shedding.ts";
 export { ConnectionRefuser, type SheddingFacts, sheddingFacts } from "./load/refused-connection.ts";
 export { AddressWarnings } from "./requests/address-warnings.ts";
 export { type HostRequest, isAddress, withoutItsBody } from "./requests/host-request.ts";
-export { hasPossibleHost } from "./requests/request-host.ts";
-export { isKnownCoding } from "./requests/transfer-coding.ts";
+export { hasPossibleHost, isKnownCoding } from "./requests/request-host.ts";
 export { sendResponse } from "./responses/send-response.ts";
 export { type ApplicationServer, type ConnectionSource, type RunningServer, startServer } from "./server.ts";
 export {

@@ -22,11 +22,10 @@ import {
 import type { PreparedResponse } from "../../node/index.ts";
 import { isPromise, type MaybePromise } from "../../support/index.ts";
 import { isLingering, lingerIfUnread } from "../connections/lingering-close.ts";
-import { hostCheck, isRequestTarget } from "../requests/request-host.ts";
-import { isKnownCoding } from "../requests/transfer-coding.ts";
+import { hostCheck, isKnownCoding, isRequestTarget } from "../requests/request-host.ts";
 import { HeldRefusals } from "../responses/held-refusals.ts";
 import { type FinishedResponse, ResponseBatch } from "../responses/response-batch.ts";
-import { sendStream } from "../responses/send-stream.ts";
+import { sendStream } from "../responses/send-response.ts";
 
 /** Handles the requests of a server. */
 export interface RequestHandler {

@@ -111,7 +111,7 @@ describe.each(Object.keys(LISTENERS) as (keyof typeof LISTENERS)[])("with %s", (
     const port = await (name === "application.handler, mounted by Express"
       ? LISTENERS["application.handler"]
       : LISTENERS[name])(application);
-    for (const next of ["/a/../b", "..", "a\\b", "../"]) {
+    for (const next of ["/a/../b", "..", "a\\b", "./"]) {
       const answer = await exchange(port, `GET /search?next=${next}`, "Host: shop.example");
       expect(answer.slice(answer.indexOf("\n\n") + 2)).toBe(next);
     }

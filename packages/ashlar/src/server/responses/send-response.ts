@@ -1,6 +1,8 @@
 import type { ServerResponse } from "node:http";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { discard, prepare } from "../../kernel/index.ts";
-import { sendStream } from "./send-stream.ts";
+import type { PreparedResponse } from "../../node/index.ts";
 
 /**
  * Sends a `Response` of the Fetch API through one of `node:http`, for handlers of Express and of `node:http` itself:
@@ -32,4 +34,96 @@ export async function sendResponse(response: ServerResponse, result: Response): 
   } else {
     await sendStream(response, prepared);
   }
+}
+
+/** How long the headers wait for the first chunk, in milliseconds. */
+const PATIENCE_MS = 250;
+
+/**
+ * Sends a streamed response chunk by chunk, as fast as the client reads. The headers wait for the first chunk: if the
+ * stream fails before it, nothing has been sent yet, and another response still can be. They wait no longer than a
+ * quarter of a second, because a client that subscribes to events needs to know that it is connected.
+ *
+ * @throws the stream's error; `response.headersSent` shows whether sending had started
+ */
+export async function sendStream(response: ServerResponse, prepared: PreparedResponse): Promise<void> {
+  const { body } = prepared;
+  if (response.destroyed) discard(body);
+  else if (body instanceof ReadableStream) await sendOfPlatform(response, prepared, body.getReader());
+  else await sendOfNode(response, prepared, body as Readable);
+}
+
+type Reader = ReadableStreamDefaultReader<unknown>;
+
+async function sendOfPlatform(response: ServerResponse, prepared: PreparedResponse, reader: Reader): Promise<void> {
+  // Only this ends a read that waits for a silent stream.
+  response.once("close", () => reader.cancel().catch(() => {}));
+  let { done, value } = await firstOf(reader.read(), response, prepared);
+  if (response.destroyed) return;
+  if (!done && typeof value !== "string" && !(value instanceof Uint8Array)) {
+    throw new TypeError("A response stream must yield bytes or text, but this one yielded something else.");
+  }
+  writeHead(response, prepared);
+  while (!done && !response.destroyed) {
+    if (!response.write(value as Uint8Array)) await drained(response);
+    ({ done, value } = await reader.read());
+  }
+  response.end();
+}
+
+async function sendOfNode(response: ServerResponse, prepared: PreparedResponse, body: Readable): Promise<void> {
+  const release = () => void body.destroy();
+  response.once("close", release);
+  await firstOf(begun(body), response, prepared);
+  if (response.destroyed) return;
+  writeHead(response, prepared);
+  response.off("close", release);
+  await pipeline(body, response);
+}
+
+/** Waits for the first chunk, and sends the headers without it if it does not come soon. */
+async function firstOf<T>(piece: Promise<T>, response: ServerResponse, prepared: PreparedResponse): Promise<T> {
+  if (!(await isSoon(piece)) && !response.destroyed) {
+    writeHead(response, prepared);
+    response.flushHeaders();
+  }
+  return piece;
+}
+
+function isSoon(piece: Promise<unknown>): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, PATIENCE_MS, false);
+    piece.then(() => resolve(true), reject).finally(() => clearTimeout(timer));
+  });
+}
+
+/** Waits until a stream has its first chunk, or has ended without one. */
+function begun(body: Readable): Promise<void> {
+  if (body.errored) return Promise.reject(body.errored);
+  if (body.readableEnded) return Promise.resolve();
+  if (body.destroyed) return Promise.reject(closedEarly());
+  return new Promise((resolve, reject) => {
+    body.once("readable", resolve).once("error", reject);
+    body.once("close", () => reject(closedEarly()));
+  });
+}
+
+function closedEarly(): Error {
+  return new Error("The stream was closed before its first chunk.");
+}
+
+function writeHead(response: ServerResponse, { status, statusText, headers }: PreparedResponse): void {
+  if (response.headersSent) return;
+  if (statusText) response.writeHead(status, statusText, headers);
+  else response.writeHead(status, headers);
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      response.off("drain", done).off("close", done);
+      resolve();
+    };
+    response.on("drain", done).on("close", done);
+  });
 }
