@@ -1,4 +1,4 @@
-import { ClientError, createSessionClient } from "ashlar/client";
+import { ClientError, SessionClient } from "ashlar/client";
 
 /** Who is logged in, as GET /home responds. */
 export interface User {
@@ -14,7 +14,7 @@ export function onLoggedOut(show: () => void): void {
   whenLoggedOut = show;
 }
 
-export const client = createSessionClient({
+export const client = new SessionClient({
   url: import.meta.env.VITE_API_URL ?? "http://localhost:3000",
   onUnauthenticated: () => whenLoggedOut(),
 });

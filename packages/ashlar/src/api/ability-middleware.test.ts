@@ -3,7 +3,7 @@ import { ADA, BOB, SECRET, type TestApi, testApi } from "../../test/support/api-
 import { manyTokensApi } from "../../test/support/many-tokens.ts";
 import { LoadUserMiddleware } from "../auth/index.ts";
 import { Route } from "../routing/index.ts";
-import { createSigningKey, signJwt } from "../security/jwt/index.ts";
+import { SigningKey, signJwt } from "../security/jwt/index.ts";
 import { AbilityMiddleware, AnyAbilityMiddleware } from "./ability-middleware.ts";
 import { JWTAuthenticationMiddleware } from "./jwt-authentication-middleware.ts";
 import { many, single } from "./token-strategy.ts";
@@ -20,7 +20,7 @@ const ROUTES = [
 /** A token of Ada's, with this scope. */
 function tokenWith(scope?: unknown): string {
   const claims = { sub: String(ADA.id), ...(scope === undefined ? {} : { scope }) };
-  return signJwt(claims, createSigningKey("HS512", SECRET));
+  return signJwt(claims, new SigningKey("HS512", SECRET));
 }
 
 /** The statuses of the three routes for a token. */

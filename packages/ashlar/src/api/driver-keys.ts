@@ -1,7 +1,5 @@
 import { secretProblem, splitSecrets } from "../security/index.ts";
 import {
-  createSigningKey,
-  createVerificationKey,
   hmacSecretBytes,
   type JwtAlgorithm,
   type KeyMaterial,
@@ -9,8 +7,8 @@ import {
   PAIR_ALGORITHMS,
   pemBlocks,
   publicJwk,
-  type SigningKey,
-  type VerificationKey,
+  SigningKey,
+  VerificationKey,
 } from "../security/jwt/index.ts";
 import { AshlarError, ConfigurationError, isLeftOut, listOf, type Setting, setting } from "../support/index.ts";
 
@@ -76,13 +74,13 @@ export function requireSecretOf(where: string, name: string, entry: Readonly<Rec
  */
 export function createKeys(where: string, { algorithm, secret, nextSecret, previousSecrets }: WrittenKeys): DriverKeys {
   const verifying = (key: KeyMaterial): VerificationKey => {
-    const created = createVerificationKey(algorithm, key);
+    const created = new VerificationKey(algorithm, key);
     requireRandom(algorithm, key);
     // As a JWK, a public key has a name, so that it never verifies a token that names another one.
-    return created.isSecret ? created : createVerificationKey(algorithm, publicJwk(created));
+    return created.isSecret ? created : new VerificationKey(algorithm, publicJwk(created));
   };
   return {
-    signingKey: prepared(where, "secret", secret, (key) => createSigningKey(algorithm, key)),
+    signingKey: prepared(where, "secret", secret, (key) => new SigningKey(algorithm, key)),
     verificationKeys: Object.freeze([
       prepared(where, "secret", secret, verifying),
       ...(nextSecret === null ? [] : [prepared(where, "nextSecret", nextSecret, verifying)]),

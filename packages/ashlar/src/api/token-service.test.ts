@@ -6,7 +6,7 @@ import { CompleteLogin } from "../auth/index.ts";
 import { createLogger } from "../boot/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import { digest } from "../security/index.ts";
-import { createSigningKey, type JwtClaims, signJws, signJwt } from "../security/jwt/index.ts";
+import { type JwtClaims, SigningKey, signJws, signJwt } from "../security/jwt/index.ts";
 import { setClock } from "../support/index.ts";
 import { type CompleteJwtSettings, readApiSettings } from "./settings.ts";
 import { TokenEvents } from "./token-events.ts";
@@ -35,7 +35,7 @@ function service(options: object = {}, lines: string[] = []): TokenService {
 
 /** A token that this or another party signed, with these claims. */
 function signed(claims: object, secret = SECRET): string {
-  return signJwt(claims as JwtClaims, createSigningKey("HS512", secret));
+  return signJwt(claims as JwtClaims, new SigningKey("HS512", secret));
 }
 
 /** Has every user admitted, as a guard without steps does. */
@@ -55,7 +55,7 @@ function outcome(verification: TokenVerification): unknown {
 
 test("S9 a token without an expiry and an issue time is expired if tokens have a lifetime", () => {
   const claims = JSON.stringify({ sub: "1" });
-  const token = signJws(claims, createSigningKey("HS512", SECRET), { typ: "JWT" });
+  const token = signJws(claims, new SigningKey("HS512", SECRET), { typ: "JWT" });
   expect(outcome(service({ expires: 60 }).verify(token))).toEqual(["expired", "1"]);
   expect(outcome(service().verify(token))).toBe("1");
 });
@@ -84,7 +84,7 @@ describe("issue()", () => {
   });
 
   test("only the exact type JWT is an API token, no matter who has the secret", () => {
-    const key = createSigningKey("HS512", SECRET);
+    const key = new SigningKey("HS512", SECRET);
     const claims = JSON.stringify({ sub: "1", iat: START });
     const judged = [{ typ: "JWT" }, {}, { typ: "jwt" }, { typ: "application/jwt" }, { typ: "at+jwt" }].map((header) =>
       outcome(service().verify(signJws(claims, key, header))),
@@ -116,7 +116,7 @@ describe("verify()", () => {
     ["two parts", "e30.e30", ["malformed", null]],
     ["more than 8 KiB", "a".repeat(8193), ["too_large", null]],
     ["a foreign secret", signed({ sub: "1" }, OTHER_SECRET), ["signature", null]],
-    ["another algorithm", signJwt({ sub: "1" }, createSigningKey("HS256", SECRET)), ["algorithm", null]],
+    ["another algorithm", signJwt({ sub: "1" }, new SigningKey("HS256", SECRET)), ["algorithm", null]],
     ["no subject", signed({ jti: "x" }), ["subject", null]],
     ["a blank subject", signed({ sub: "" }), ["subject", null]],
     ["issued in the future", signed({ sub: "1", iat: START + 31 }), ["not_yet_valid", null]],
@@ -128,7 +128,7 @@ describe("verify()", () => {
   });
 
   test("another `typ`, or none, is refused", () => {
-    const key = createSigningKey("HS512", SECRET);
+    const key = new SigningKey("HS512", SECRET);
     for (const typ of ["jwt", "at+jwt", "password-reset"]) {
       expect(outcome(service().verify(signJwt({ sub: "1" }, key, { typ })))).toEqual(["type", null]);
     }
@@ -334,7 +334,7 @@ describe("renew()", () => {
 
 test("S9 a token without either can be renewed as if it had expired at the epoch, to the second", async () => {
   const claims = JSON.stringify({ sub: "1" });
-  const token = signJws(claims, createSigningKey("HS512", SECRET), { typ: "JWT" });
+  const token = signJws(claims, new SigningKey("HS512", SECRET), { typ: "JWT" });
   const minutes = 30_000_000;
   const tokens = service({ expires: 1, reauthWithinMinutes: minutes });
   await (await Member.findByAuthId(1))!.activateToken(digest(token));

@@ -66,6 +66,3 @@ interface ServerCodes {
  * ```
  */
 export interface ClientErrorCodes extends OwnCodes, ServerCodes {}
-
-/** The code of a `ClientError`: `E_INVALID_INPUT`. */
-export type ClientErrorCode = keyof ClientErrorCodes;

@@ -1,4 +1,4 @@
-import type { ClientErrorCode } from "./client-error-codes.ts";
+import type { ClientErrorCodes } from "./client-error-codes.ts";
 
 /** What a response says about a failure: a problem document (RFC 9457), as far as it is one. */
 interface Problem {
@@ -20,7 +20,7 @@ interface Facts {
 /** What every method of a client throws when a request fails, except for a request that you abort. */
 export class ClientError extends Error {
   /** The kind of failure. Branch on this, never on the message. */
-  readonly code: ClientErrorCode;
+  readonly code: keyof ClientErrorCodes;
   /** The HTTP status of the response; 0 if there is none. */
   readonly status: number;
   /** What is wrong with the input, as sentences for its user by the name of the input; empty unless the server says so. */
@@ -34,7 +34,7 @@ export class ClientError extends Error {
 
   /** @internal */
   constructor(
-    code: ClientErrorCode,
+    code: keyof ClientErrorCodes,
     message: string,
     { cause, status = 0, retryAfter = null, body = null }: Facts = {},
   ) {
@@ -58,7 +58,7 @@ export function errorOf(response: Response, text: string): ClientError {
   const { status } = response;
   const facts = { status, body, retryAfter: secondsOf(response.headers.get("retry-after")) };
   if (typeof code !== "string") return invalid(response, facts);
-  return new ClientError(code as ClientErrorCode, String(detail ?? title ?? code), facts);
+  return new ClientError(code as keyof ClientErrorCodes, String(detail ?? title ?? code), facts);
 }
 
 /** The error for a response that can't be the application's. */

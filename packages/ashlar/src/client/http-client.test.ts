@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { type ClientError, createSessionClient, createTokenClient } from "./index.ts";
+import { type ClientError, SessionClient, TokenClient } from "./index.ts";
 
 /** What the server does with a request, by path. */
 const HANDLERS: Record<string, (request: IncomingMessage, response: ServerResponse) => void> = {
@@ -53,7 +53,7 @@ afterAll(() => {
   server.closeAllConnections();
 });
 
-const client = (options: object = {}) => createTokenClient({ url, ...options });
+const client = (options: object = {}) => new TokenClient({ url, ...options });
 const failure = (call: Promise<unknown>): Promise<ClientError> =>
   call.then(
     () => Promise.reject(new Error("It succeeded.")),
@@ -88,8 +88,8 @@ test("each method is sent, and what has no content is null", async () => {
 });
 
 test("a slash at the end of the URL counts for nothing, and a path of it is kept", async () => {
-  expect(await createTokenClient({ url: `${url}/` }).get("/empty")).toBeNull();
-  await expect(createTokenClient({ url: `${url}/nowhere` }).get("/../empty")).resolves.toBeNull();
+  expect(await new TokenClient({ url: `${url}/` }).get("/empty")).toBeNull();
+  await expect(new TokenClient({ url: `${url}/nowhere` }).get("/../empty")).resolves.toBeNull();
 });
 
 test("a path that would lead to another host is refused before anything is sent", async () => {
@@ -101,7 +101,7 @@ test("a path that would lead to another host is refused before anything is sent"
   const elsewhere = ["//evil.example", "/\\evil.example", "/\t/evil.example", "/\n/evil.example", "@evil.example"];
   for (const path of [...elsewhere, "https://evil.example", "", "orders"]) {
     for (const base of ["", "https://shop.example"]) {
-      const own = createTokenClient({ url: base, fetch: fetch as typeof globalThis.fetch });
+      const own = new TokenClient({ url: base, fetch: fetch as typeof globalThis.fetch });
       await expect(own.get(path), path).rejects.toThrow(TypeError);
     }
   }
@@ -156,7 +156,7 @@ test("a connection that fails is an error with its cause, before the response an
     const error = await failure(client().get(path));
     expect([path, error]).toMatchObject([path, { code: "E_NETWORK", status: 0, body: null, cause: expect.any(Error) }]);
   }
-  const nowhere = createTokenClient({ url: "http://127.0.0.1:1" });
+  const nowhere = new TokenClient({ url: "http://127.0.0.1:1" });
   expect(await failure(nowhere.get("/"))).toMatchObject({ code: "E_NETWORK" });
 });
 
@@ -200,10 +200,10 @@ test("only a client with sessions sends cookies, with each of its requests, and 
     sent.push([new URL(url).pathname, credentials]);
     return Response.json({ token: "a token", data: "a token" });
   }) as typeof globalThis.fetch;
-  const sessions = createSessionClient({ url: "https://shop.example", fetch });
+  const sessions = new SessionClient({ url: "https://shop.example", fetch });
   await sessions.post("/orders", {});
   await sessions.send("GET", "/orders");
-  const tokens = createTokenClient({ url: "https://shop.example", fetch });
+  const tokens = new TokenClient({ url: "https://shop.example", fetch });
   await tokens.login({ username: "ada@example.com", password: "secret" });
   await tokens.post("/orders", {});
   await tokens.logout();
@@ -327,8 +327,8 @@ describe.each([301, 302, 303, 307, 308])("S134 a redirect with status %d", (stat
       () => tokens.login({ username: "ada@example.com", password: "a password of hers" }),
       () => tokens.get("/orders"),
       () => tokens.post("/orders", { note: "private" }),
-      () => createSessionClient({ url }).login({ email: "ada@example.com", password: "a password of hers" }),
-      () => createSessionClient({ url }).post("/orders", { note: "private" }),
+      () => new SessionClient({ url }).login({ email: "ada@example.com", password: "a password of hers" }),
+      () => new SessionClient({ url }).post("/orders", { note: "private" }),
     ];
     for (const call of calls) expect(await failure(call())).toMatchObject(REDIRECT);
     expect([requests, stored]).toEqual([[], []]);

@@ -1,17 +1,8 @@
 import { ClientError } from "./client-error.ts";
 import { type Authorization, type Call, callBy, HttpClient, type Pass } from "./http-client.ts";
-import type {
-  ConfirmationAnswer,
-  LoginAnswer,
-  LoginList,
-  RegistrationAnswer,
-  StatusAnswer,
-  UndoAnswer,
-  VerificationAnswer,
-} from "./session-answers.ts";
 import { type ClientOptions, type RequestOptions, readJson, Transport } from "./transport.ts";
 
-/** What `createSessionClient` takes. */
+/** What a {@link SessionClient} is created with. */
 interface SessionClientOptions extends ClientOptions {
   /** What the paths of the account routes begin with, if `Auth.routes` has a prefix; default: nothing. */
   readonly accounts?: string | undefined;
@@ -26,29 +17,27 @@ interface NewPassword extends Fields {
   readonly password_confirmation?: string;
 }
 
-/**
- * A client for pages in a browser: the login is in a cookie that scripts can't read, and what changes something is sent
- * with the session's CSRF token, which the client gets from `GET /csrf` and keeps.
- *
- * The routes are those of `Auth.routes` and `Csrf.routes`. The names of inputs are those of the server, and so are the keys
- * of `ClientError.fields`. What else a route takes, such as the inputs of your own registration, is sent along.
- *
- * ```ts
- * const api = createSessionClient({ url: "https://api.shop.example" });
- *
- * async function orderAs(email: string, password: string, note: string): Promise<void> {
- *   const answer = await api.login({ email, password });
- *   if (answer.status === "complete") await api.post("/orders", { note });
- * }
- * ```
- *
- * A request that is refused with `E_CSRF` has done nothing. It is sent once more, with a new token, for whoever is logged in
- * by then: the cookie is the same in all tabs.
- */
-export function createSessionClient(options: SessionClientOptions): SessionClient {
-  const transport = new Transport(options, "include");
-  const tokens = new CsrfTokens(transport);
-  return new SessionClient(callBy(transport, tokens, options), callBy(transport, tokens, {}), tokens, options);
+/** What was done, in a word, and in a sentence for the user, in the language that the browser asks for. */
+export interface StatusAnswer<Status extends string = string> {
+  readonly status: Status;
+  readonly message: string;
+}
+
+/** One login of the user, as `logins` lists it. */
+export interface LoginEntry {
+  /** For `endLogin`. */
+  readonly id: string;
+  /** Its browser and system, as a user would say: `Firefox on Linux`. */
+  readonly device: string;
+  readonly ip: string | null;
+  readonly userAgent: string | null;
+  /** When it was used, and when it began, in ISO 8601. */
+  readonly lastUsedAt: string;
+  readonly createdAt: string;
+  /** The names of the proofs that the user has given in it: `["password"]`. */
+  readonly by: readonly string[];
+  /** Whether it is the login that asks. */
+  readonly isCurrent: boolean;
 }
 
 /** The token of the session, fetched when the first request needs it. */
@@ -93,7 +82,27 @@ class CsrfTokens implements Authorization<Promise<string> | null> {
   }
 }
 
-/** What {@link createSessionClient} returns. */
+/**
+ * A client for pages in a browser: the login is in a cookie that scripts can't read, and what changes something is sent
+ * with the session's CSRF token, which the client gets from `GET /csrf` and keeps.
+ *
+ * The routes are those of `Auth.routes` and `Csrf.routes`. The names of inputs are those of the server, and so are the keys
+ * of `ClientError.fields`. What else a route takes, such as the inputs of your own registration, is sent along.
+ *
+ * ```ts
+ * const api = new SessionClient({ url: "https://api.shop.example" });
+ *
+ * async function orderAs(email: string, password: string, note: string): Promise<void> {
+ *   const answer = await api.login({ email, password });
+ *   if (answer.status === "complete") await api.post("/orders", { note });
+ * }
+ * ```
+ *
+ * A request that is refused with `E_CSRF` has done nothing. It is sent once more, with a new token, for whoever is logged in
+ * by then: the cookie is the same in all tabs.
+ *
+ * Every method throws a {@link ClientError} if the response is not a success, or if there is none.
+ */
 export class SessionClient extends HttpClient {
   readonly #call: Call;
   /** The same, but a guest is an answer. */
@@ -101,29 +110,49 @@ export class SessionClient extends HttpClient {
   readonly #tokens: CsrfTokens;
   readonly #accounts: string;
 
-  /** @internal Use `createSessionClient`. */
-  constructor(call: Call, ask: Call, tokens: CsrfTokens, { accounts = "" }: SessionClientOptions) {
+  /**
+   * @param options `url`: where the application is; `accounts`: what the paths of the account routes begin with, if `Auth.routes` has
+   * a prefix; `fetch`, `timeoutMs` and `onUnauthenticated` as for every client
+   */
+  constructor(options: SessionClientOptions) {
+    const transport = new Transport(options, "include");
+    const tokens = new CsrfTokens(transport);
+    const call = callBy(transport, tokens, options);
     super(call);
     this.#call = call;
-    this.#ask = ask;
+    this.#ask = callBy(transport, tokens, {});
     this.#tokens = tokens;
-    this.#accounts = accounts;
+    this.#accounts = options.accounts ?? "";
   }
 
-  /** Creates an account, and logs its user in. */
-  register(fields: NewPassword & { readonly email: string }, options?: RequestOptions): Promise<RegistrationAnswer> {
+  /**
+   * Creates an account, and logs its user in.
+   *
+   * @returns `complete`: the account exists, and is logged in. `pending`: its login waits for the step that is named. `mailed`: the
+   * application doesn't reveal whether the address was free, and `message` says where to look.
+   */
+  register(
+    fields: NewPassword & { readonly email: string },
+    options?: RequestOptions,
+  ): Promise<
+    | { readonly status: "complete"; readonly verificationSent: boolean }
+    | { readonly status: "pending"; readonly step: string }
+    | StatusAnswer<"mailed">
+  > {
     return this.#entry("/register", confirmed(fields), options);
   }
 
   /**
-   * Logs in. If the answer is `pending`, ask for what the step needs, and send that to the step's own route with `post`.
+   * Logs in.
    *
    * @param fields `remember: true` for a login that outlasts the browser
+   * @returns `pending`: the login waits for the step that is named. Ask for what it needs, and send that to the step's own route with
+   * `post`.
    */
   login(
     fields: Fields & { readonly email: string; readonly password: string; readonly remember?: boolean },
     options?: RequestOptions,
-  ): Promise<LoginAnswer> {
+  ): Promise<{ readonly status: "complete" } | { readonly status: "pending"; readonly step: string }> {
     return this.#entry("/login", fields, options);
   }
 
@@ -148,13 +177,29 @@ export class SessionClient extends HttpClient {
     return this.#account("POST", "/email/resend", {}, options);
   }
 
-  /** Returns what the link with this token is for. If the caller is logged in as its user, it follows the link. */
-  checkVerification(token: string, options?: RequestOptions): Promise<VerificationAnswer> {
+  /**
+   * Returns what the link with this token is for. If the caller is logged in as its user, it follows the link.
+   *
+   * @returns `confirm`: following the link would verify `email`. `already`: it was followed before. `isChange`: whether it changes the
+   * account's address.
+   */
+  checkVerification(
+    token: string,
+    options?: RequestOptions,
+  ): Promise<
+    ({ readonly status: "confirm" } | StatusAnswer<"verified" | "already">) & {
+      readonly email: string;
+      readonly isChange: boolean;
+    }
+  > {
     return this.#account("GET", `/email/verify/${encodeURIComponent(token)}`, undefined, options);
   }
 
   /** Follows the link of a verification mail. */
-  verifyEmail(token: string, options?: RequestOptions): Promise<VerificationAnswer> {
+  verifyEmail(
+    token: string,
+    options?: RequestOptions,
+  ): Promise<StatusAnswer<"verified" | "already"> & { readonly email: string; readonly isChange: boolean }> {
     return this.#account("POST", `/email/verify/${encodeURIComponent(token)}`, {}, options);
   }
 
@@ -176,8 +221,15 @@ export class SessionClient extends HttpClient {
     return this.#account("POST", "/password_reset", confirmed(fields), options);
   }
 
-  /** Confirms the user's password, for routes that require it. */
-  confirmPassword(password: string, options?: RequestOptions): Promise<ConfirmationAnswer> {
+  /**
+   * Confirms the user's password, for routes that require it.
+   *
+   * @returns `pending`: the confirmation waits for the step that is named, as a login does
+   */
+  confirmPassword(
+    password: string,
+    options?: RequestOptions,
+  ): Promise<{ readonly status: "confirmed" } | { readonly status: "pending"; readonly step: string }> {
     return this.#entry("/confirm_password", { password }, options);
   }
 
@@ -202,8 +254,15 @@ export class SessionClient extends HttpClient {
     return this.#account("GET", `/email/undo/${encodeURIComponent(token)}`, undefined, options);
   }
 
-  /** Undoes a change of the address. Then ask for a new password. */
-  undoEmailChange(token: string, options?: RequestOptions): Promise<UndoAnswer> {
+  /**
+   * Undoes a change of the address. Then ask for a new password.
+   *
+   * @returns `resetToken`: the `token` of `resetPassword`
+   */
+  undoEmailChange(
+    token: string,
+    options?: RequestOptions,
+  ): Promise<StatusAnswer<"undone"> & { readonly email: string; readonly resetToken: string }> {
     return this.#account("POST", `/email/undo/${encodeURIComponent(token)}`, {}, options);
   }
 
@@ -229,12 +288,17 @@ export class SessionClient extends HttpClient {
   /**
    * Lists the user's logins.
    *
-   * @param page `before` or `after` of another list
+   * @param page `before` or `after` of another page
+   * @returns a page of them; `before` and `after` name the pages next to it, if there are any
    */
   logins(
     page: { readonly before?: string | null; readonly after?: string | null } = {},
     options?: RequestOptions,
-  ): Promise<LoginList> {
+  ): Promise<{
+    readonly logins: readonly LoginEntry[];
+    readonly before: string | null;
+    readonly after: string | null;
+  }> {
     const query = Object.entries(page).flatMap(([name, at]) => (at ? `${name}=${encodeURIComponent(at)}` : []));
     return this.#account("GET", `/logins?${query.join("&")}`, undefined, options);
   }

@@ -4,7 +4,7 @@ import { type Authorization, callBy, HttpClient, type Pass } from "./http-client
 import { memoryTokens, type StoredTokens, type TokenStore, tokensIn } from "./token-store.ts";
 import { type ClientOptions, type RequestOptions, Transport } from "./transport.ts";
 
-/** What `createTokenClient` takes. */
+/** What a {@link TokenClient} is created with. */
 interface TokenClientOptions extends ClientOptions {
   /** Where the tokens are kept; default: in memory. */
   readonly store?: TokenStore | undefined;
@@ -26,30 +26,6 @@ type Proof = StoredTokens | null;
 /** How long each try of a renewal may take, and when the next one begins, in milliseconds: all within a minute. */
 const TRY = 14_000;
 const PAUSES: readonly number[] = [300, 1000, 3000];
-
-/**
- * A client for programs that keep no cookies, such as mobile apps and command lines: the login is a token, which is sent with
- * each request, and renewed when it is refused.
- *
- * ```ts
- * const api = createTokenClient({ url: "https://api.shop.example" });
- *
- * async function ordersOf(username: string, password: string): Promise<unknown> {
- *   await api.login({ username, password, name: "Ada's phone" });
- *   return await api.get("/api/orders");
- * }
- * ```
- *
- * Any number of requests that are refused at once make one renewal, in one tab or in several. If its response is lost, it is
- * repeated: for a minute, the server responds to the old token with the same new one. The new tokens are stored before any
- * request uses them.
- *
- * Security: pages in a browser use `createSessionClient`: what a script can store, every script on the page can read.
- */
-export function createTokenClient(options: TokenClientOptions): TokenClient {
-  const transport = new Transport(options, "omit");
-  return new TokenClient(transport, new Tokens(transport, options), options);
-}
 
 /** The tokens in the store, which one renewal at a time replaces. */
 class Tokens implements Authorization<Proof> {
@@ -175,13 +151,38 @@ class Tokens implements Authorization<Proof> {
   }
 }
 
-/** What {@link createTokenClient} returns. */
+/**
+ * A client for what keeps no cookies, such as mobile apps and command lines: the login is a token, which is sent with
+ * each request, and renewed when it is refused.
+ *
+ * ```ts
+ * const api = new TokenClient({ url: "https://api.shop.example" });
+ *
+ * async function ordersOf(username: string, password: string): Promise<unknown> {
+ *   await api.login({ username, password, name: "Ada's phone" });
+ *   return await api.get("/api/orders");
+ * }
+ * ```
+ *
+ * Any number of requests that are refused at once make one renewal, in one tab or in several. If its response is lost, it is
+ * repeated: for a minute, the server responds to the old token with the same new one. The new tokens are stored before any
+ * request uses them.
+ *
+ * Every method throws a {@link ClientError} if the response is not a success, or if there is none.
+ *
+ * Security: pages in a browser use `SessionClient`: what a script can store, every script on the page can read.
+ */
 export class TokenClient extends HttpClient {
   readonly #transport: Transport;
   readonly #tokens: Tokens;
 
-  /** @internal Use `createTokenClient`. */
-  constructor(transport: Transport, tokens: Tokens, options: ClientOptions) {
+  /**
+   * @param options `url`: where the application is; `store`: where the tokens are kept; `onStoreError`: called if that fails; `paths`:
+   * those of `Api.routes()`, if they aren't the default; `fetch`, `timeoutMs` and `onUnauthenticated` as for every client
+   */
+  constructor(options: TokenClientOptions) {
+    const transport = new Transport(options, "omit");
+    const tokens = new Tokens(transport, options);
     super(callBy(transport, tokens, options));
     this.#transport = transport;
     this.#tokens = tokens;

@@ -1,7 +1,7 @@
 // What becomes of tokens in a store that is slow, or that fails at times.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { createTokenClient, type TokenStore } from "./index.ts";
+import { TokenClient, type TokenStore } from "./index.ts";
 
 const PERSON = { username: "ada@example.com", password: "secret" };
 
@@ -61,7 +61,7 @@ async function withUnwritten() {
   const errors: unknown[] = [];
   const { fetch, carried } = makeServer();
   const onStoreError = (error: unknown) => void errors.push(error);
-  const client = createTokenClient({ url: "https://shop.example", fetch, store, onStoreError });
+  const client = new TokenClient({ url: "https://shop.example", fetch, store, onStoreError });
   const login = client.login(PERSON);
   await begun(store, 1);
   store.writes[0]!.fail();

@@ -51,14 +51,15 @@ export class AuditLog {
   }
 
   /** How often each event has happened since the start. */
-  get counts(): ReadonlyMap<EventName, number> {
+  get counts(): ReadonlyMap<keyof EventMap, number> {
     return this.#counts;
   }
 
   /**
    * Writes a line whenever an event happens. If the event has been added before, nothing changes.
    *
-   * @param describe returns what is particular to the event; default: nothing
+   * @param describe returns what the line has in addition to the event's name, its user, guard, address and request: text, numbers,
+   *   booleans or `null` by name; default: nothing
    */
   add<Name extends EventName>(name: Name, describe?: (payload: EventMap[Name]) => AuditDetails): void {
     if (this.#counts.has(name)) return;

@@ -1,13 +1,12 @@
 export type { MailSentEvent } from "./events.ts";
 export type { MailAddress } from "./mail-address.ts";
-export type { MailHeader } from "./mail-header.ts";
 export type { MailAttachment, MailMessage } from "./mail-message.ts";
 export { MailProvider } from "./mail-provider.ts";
 export { type Delivery, DeliveryError, type MailTransport, type MailTransportSource } from "./mail-transport.ts";
 export { Mailable, type MailContent } from "./mailable.ts";
 export { mailbox, printMails } from "./mailbox/mailbox.ts";
 export { offerPreviews } from "./mailbox/previews.ts";
-export { Mailer, type QueueOptions } from "./mailer.ts";
+export { Mailer } from "./mailer.ts";
 export { type CapturedMail, type MailMatch, memoryTransport } from "./memory-transport.ts";
 export { countLost, lostKey } from "./outbox/lost-key.ts";
 export { type Outbox, PromiseBroken } from "./outbox/outbox.ts";

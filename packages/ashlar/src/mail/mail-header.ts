@@ -1,11 +1,9 @@
 import { AshlarError } from "../support/index.ts";
+import type { MailMessage } from "./mail-message.ts";
 import "./errors.ts";
 
 /** A header field of a mail that its author has added. */
-export interface MailHeader {
-  readonly name: string;
-  readonly value: string;
-}
+export type MailHeader = NonNullable<MailMessage["headers"]>[number];
 
 /** RFC 5322 §2.2: printable ASCII without the colon; of those, what servers and services accept. */
 const NAME = /^[A-Za-z][A-Za-z0-9-]{0,75}$/;

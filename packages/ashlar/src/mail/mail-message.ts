@@ -1,5 +1,4 @@
 import type { MailAddress } from "./mail-address.ts";
-import type { MailHeader } from "./mail-header.ts";
 
 /** A file attached to a mail. */
 export interface MailAttachment {
@@ -28,7 +27,7 @@ export interface MailMessage {
   readonly html: string | null;
   readonly attachments: readonly MailAttachment[];
   /** The author's own header fields, checked; missing in a mail that an older version has queued. */
-  readonly headers?: readonly MailHeader[];
+  readonly headers?: readonly { readonly name: string; readonly value: string }[];
 }
 
 /** The addresses for display, without names: `jane@shop.example, joe@shop.example`. */

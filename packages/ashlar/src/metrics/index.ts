@@ -1,3 +1,3 @@
-export { type PrimaryMetrics, relayMetrics } from "./cluster.ts";
+export { relayMetrics } from "./cluster.ts";
 export { MetricsProvider } from "./metrics-provider.ts";
 export type { MetricsSettings } from "./settings.ts";

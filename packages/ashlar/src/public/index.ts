@@ -1,6 +1,5 @@
 export {
   type Application,
-  type ApplicationOptions,
   type ApplicationSettings,
   type ApplicationStats,
   type CommandContext,
@@ -10,7 +9,6 @@ export {
   env,
   type FeatureCommand,
   Provider,
-  type ProviderClass,
 } from "../boot/index.ts";
 export {
   CorsMiddleware,
@@ -30,7 +28,6 @@ export {
   HttpKernel,
   type Logger,
   type MiddlewareEntry,
-  type RouteMiddleware,
   type Services,
 } from "../kernel/index.ts";
 export type {
@@ -38,7 +35,6 @@ export type {
   MessageKey,
   Messages,
   Sentence,
-  Sentences,
   Translate,
 } from "../messages/index.ts";
 export {
@@ -50,7 +46,7 @@ export {
   type Router,
   SignedMiddleware,
 } from "../routing/index.ts";
-export { type HostRequest, type RunningServer, sendResponse } from "../server/index.ts";
+export { type RunningServer, sendResponse } from "../server/index.ts";
 export {
   AshlarError,
   ConfigurationError,
@@ -58,12 +54,10 @@ export {
   declareErrors,
   declareSecretNames,
   ERRORS,
-  type ErrorCode,
   type ErrorCodes,
   type FieldErrors,
   type MaybePromise,
   type Message,
-  type MessageParams,
   type MessageValue,
   type Register,
   type RegisteredUser,

@@ -8,13 +8,9 @@ export {
   Mailable,
   type MailContent,
   type Mailer,
-  type MailHeader,
   type MailMessage,
   MailProvider,
   type MailSettings,
   type MailTransport,
-  mailbox,
-  memoryTransport,
-  type QueueOptions,
   smtp,
 } from "../mail/index.ts";

@@ -1,1 +1,1 @@
-export { MetricsProvider, type MetricsSettings, type PrimaryMetrics, relayMetrics } from "../metrics/index.ts";
+export { MetricsProvider, type MetricsSettings, relayMetrics } from "../metrics/index.ts";

@@ -3,7 +3,6 @@ export {
   Csrf,
   cookieSessions,
   createSessionDataTable,
-  csrfToken,
   databaseSessions,
   redisSessions,
   type Session,

@@ -1,9 +1,5 @@
 export {
-  type TraceChannels,
-  type TracedHash,
-  type TracedMail,
-  type TracedQuery,
-  type TracedRequest,
+  type TraceMessages,
   traceChannels,
 } from "../support/index.ts";
 export { TelemetryProvider } from "../telemetry/index.ts";

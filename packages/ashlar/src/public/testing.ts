@@ -1,7 +1,6 @@
 export type { CapturedMail } from "../mail/index.ts";
 export {
   accountStoreSuite,
-  type CapturedEvent,
   captureEvents,
   captureMail,
   createTestApplication,

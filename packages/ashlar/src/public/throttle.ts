@@ -2,7 +2,6 @@ export {
   type AttemptCount,
   type AttemptCounter,
   type Bucket,
-  type BucketResult,
   type CountChange,
   createRateLimitsTable,
   databaseStore,

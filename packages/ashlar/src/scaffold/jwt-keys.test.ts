@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { parseEnv } from "node:util";
 import { describe, expect, test } from "vitest";
 import { folderWith, temporaryFolder } from "../../test/support/temporary-folder.ts";
-import { createSigningKey, KEY_ALGORITHMS, type KeyAlgorithm, pemBlocks } from "../security/jwt/index.ts";
+import { KEY_ALGORITHMS, type KeyAlgorithm, pemBlocks, SigningKey } from "../security/jwt/index.ts";
 import { jwtKeyNames, writtenKeyVariables } from "./jwt-key-names.ts";
 import { changeJwtKeys, type KeyChange } from "./jwt-keys.ts";
 
@@ -35,7 +35,7 @@ describe.each(KEY_ALGORITHMS)("a key for %s", (algorithm) => {
   test("S101 is written in one line of PEM, and signs", async () => {
     const path = await envFile("A=1\n");
     const { JWT_PRIVATE_KEY } = await after(path, algorithm, "fill");
-    expect(createSigningKey(algorithm, JWT_PRIVATE_KEY!).algorithm).toBe(algorithm);
+    expect(new SigningKey(algorithm, JWT_PRIVATE_KEY!).algorithm).toBe(algorithm);
     expect(createPrivateKey(JWT_PRIVATE_KEY!).type).toBe("private");
     const lines = (await readFile(path, "utf8")).trimEnd().split("\n");
     expect(lines).toHaveLength(2);

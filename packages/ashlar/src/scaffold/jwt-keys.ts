@@ -1,12 +1,12 @@
 import { createPublicKey } from "node:crypto";
 import { parseEnv } from "node:util";
 import {
-  createSigningKey,
   generatePrivateKey,
   type JwtAlgorithm,
   type KeyAlgorithm,
   pemBlocks,
   pemText,
+  SigningKey,
 } from "../security/jwt/index.ts";
 import { AshlarError, readEnvFile } from "../support/index.ts";
 import { replaceEnvFile, withEnvFile, withVariables } from "./env-file.ts";
@@ -104,7 +104,7 @@ function publicPem(privateKey: string): string {
 
 function requireFit(pem: string, algorithm: JwtAlgorithm, name: string): void {
   try {
-    createSigningKey(algorithm, pem);
+    new SigningKey(algorithm, pem);
   } catch {
     // The cause is dropped: it is about the key.
     throw refusal(

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { runInThisContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { FRAMEWORK_PURPOSES, KEY_PURPOSES } from "../../test/support/key-purposes.ts";
-import { createSigningKey, createVerificationKey, signJwt, tryVerifyJwt } from "./jwt/index.ts";
+import { SigningKey, signJwt, tryVerifyJwt, VerificationKey } from "./jwt/index.ts";
 import { declareKeyPurpose, deriveKey, deriveKeys, KeyPurpose } from "./keys.ts";
 import { Sealer } from "./sealer.ts";
 import { Signer } from "./signer.ts";
@@ -150,8 +150,8 @@ describe("purposes", () => {
   });
 
   test("S8 with one secret for everything, an API token does not verify as a signed value, nor a signed value as an API token", () => {
-    const token = signJwt({ sub: "1" }, createSigningKey("HS256", SECRET));
-    const keys = createVerificationKey("HS256", SECRET);
+    const token = signJwt({ sub: "1" }, new SigningKey("HS256", SECRET));
+    const keys = new VerificationKey("HS256", SECRET);
     expect(tryVerifyJwt(token, keys, {})).toMatchObject({ claims: { sub: "1" } });
     for (const purpose of KEY_PURPOSES) {
       const signer = new Signer(SECRET, purpose);

@@ -1,8 +1,12 @@
+import type { HttpContext } from "../http/index.ts";
 import { Route, RouteCollection } from "../routing/index.ts";
 import { csrfToken } from "./forms/csrf-field.ts";
 
-/** The endpoint for CSRF tokens, for the web routes list: `ROUTES = [..., ...Csrf.routes()]`. */
-export const Csrf: { readonly routes: () => RouteCollection } = Object.freeze({
+/** CSRF tokens for what Ashlar's views don't print: front ends, and pages that you write yourself. */
+export const Csrf: {
+  readonly routes: () => RouteCollection;
+  readonly token: (context: HttpContext) => string;
+} = Object.freeze({
   /**
    * The route `csrf`: `GET /csrf` responds with `{ "token": … }`, for front ends that don't get their token with a page. They
    * send it as the header `X-CSRF-TOKEN`. It belongs to the session, which starts here if there is none, as with a form: a
@@ -21,4 +25,11 @@ export const Csrf: { readonly routes: () => RouteCollection } = Object.freeze({
     });
     return new RouteCollection([show.name("csrf").respondsWithJson()]);
   },
+  /**
+   * Returns a CSRF token of the request's session, with a new mask on each call, for the input `__token` or the header `X-CSRF-TOKEN`.
+   * From then on, the session is saved.
+   *
+   * @throws `E_SESSION` if the request does not go through `SessionMiddleware`
+   */
+  token: csrfToken,
 });

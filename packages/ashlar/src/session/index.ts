@@ -1,5 +1,5 @@
 export { Csrf } from "./csrf.ts";
-export { CSRF_HEADER, csrfToken } from "./forms/csrf-field.ts";
+export { CSRF_HEADER } from "./forms/csrf-field.ts";
 export { type KeptForm, keepForm } from "./forms/kept-form.ts";
 export { SessionMiddleware } from "./session-middleware.ts";
 export { SessionProvider } from "./session-provider.ts";

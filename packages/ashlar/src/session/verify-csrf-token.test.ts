@@ -4,7 +4,7 @@ import type { Application } from "../boot/index.ts";
 import type { MiddlewareEntry } from "../kernel/index.ts";
 import { Route, type RouteEntry } from "../routing/index.ts";
 import { escapeHtml } from "../support/index.ts";
-import { csrfToken, SessionMiddleware, VerifyCsrfToken } from "./index.ts";
+import { Csrf, SessionMiddleware, VerifyCsrfToken } from "./index.ts";
 
 const EXPIRED =
   "The page has expired. Nothing was changed. Go back, reload the page, and submit the form again. If that doesn't help, allow cookies for this site.";
@@ -228,7 +228,7 @@ describe("the token", () => {
   });
 
   test("a handler can print the token itself, for scripts", async () => {
-    const routes = [...ROUTES, Route.get("/token", (context) => csrfToken(context))];
+    const routes = [...ROUTES, Route.get("/token", (context) => Csrf.token(context))];
     const browser = new Browser(await sessionApplication({ routes }));
     const token = (await browser.send("/token")).text;
     expect((await browser.send("/login", { method: "POST", headers: { "x-csrf-token": token } })).text).toBe("in");

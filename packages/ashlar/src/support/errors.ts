@@ -59,10 +59,8 @@ const places = new Map<string, SourceLocation>();
 const CODE = /^E_[A-Z\d]+(?:_[A-Z\d]+)*$/;
 
 /** Every code that has been declared, with its HTTP status and its sentence. */
-export const ERRORS: Readonly<Record<ErrorCode, readonly [status: number, sentence: string]>> = definitions as Record<
-  ErrorCode,
-  ErrorDefinition
->;
+export const ERRORS: Readonly<Record<keyof ErrorCodes, readonly [status: number, sentence: string]>> =
+  definitions as Record<ErrorCode, ErrorDefinition>;
 
 /**
  * Declares error codes, so that an {@link AshlarError} can carry them. Call it at the top of the module that throws them,
@@ -133,7 +131,7 @@ export interface AshlarErrorOptions {
  */
 export class AshlarError extends Error {
   /** The kind of failure. Branch on this, never on the message. */
-  readonly code: ErrorCode;
+  readonly code: keyof ErrorCodes & string;
   /** The HTTP status of the response. */
   readonly status: number;
   /** Headers of the response. */

@@ -70,12 +70,12 @@ export { placeOf, SourceLocation } from "./source-location.ts";
 export { jsonOf, textOf } from "./text-of.ts";
 export {
   type Channel,
-  type TraceChannels,
   type TracedHash,
   type TracedMail,
   type TracedQuery,
   type TracedRequest,
   type TraceMessage,
+  type TraceMessages,
   traceChannels,
   traced,
 } from "./trace-channels.ts";

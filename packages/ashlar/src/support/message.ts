@@ -10,9 +10,6 @@ export type DataSize = { readonly bytes: number };
  */
 export type MessageValue = string | number | bigint | boolean | null | Date | Duration | DataSize | Message;
 
-/** Values for the placeholders of a sentence, by name. */
-export type MessageParams = Readonly<Record<string, MessageValue>>;
-
 /** A sentence for users that can still be translated. `t.message()` makes one, and `t()` translates it. */
 export interface Message {
   /**
@@ -21,10 +18,13 @@ export interface Message {
    */
   readonly rule: string | null;
   /** The values in the sentence, or those that the rule is about, by name: `{ max: 255 }`. */
-  readonly params: MessageParams;
+  readonly params: Readonly<Record<string, MessageValue>>;
   /** The sentence in English, or in the only language that it exists in. */
   readonly message: string;
 }
+
+/** Values for the placeholders of a sentence, by name. */
+export type MessageParams = Message["params"];
 
 /** Reports whether a value is a message, and not just an object from a column that has such a member. */
 export function isMessage(value: unknown): value is Message {

@@ -67,12 +67,16 @@ export interface TracedMail extends TraceMessage {
 /** A channel on which a certain kind of work is traced. */
 export type Channel<Message extends object> = TracingChannel<object, Message>;
 
-/** The channels of `node:diagnostics_channel` on which the framework traces its work, by their names after `ashlar:`. */
-export interface TraceChannels {
-  readonly request: Channel<TracedRequest>;
-  readonly query: Channel<TracedQuery>;
-  readonly hash: Channel<TracedHash>;
-  readonly mail: Channel<TracedMail>;
+/**
+ * What is published on each channel, by the channel's name after `ashlar:`. Subscribers get it as `unknown`, because anyone can publish
+ * on a channel: `message as TraceMessages["query"]`. Each has `error`, what the work failed with, and `isAsync`, which is set before
+ * `end` if the work goes on after that, until `asyncEnd`.
+ */
+export interface TraceMessages {
+  readonly request: TracedRequest;
+  readonly query: TracedQuery;
+  readonly hash: TracedHash;
+  readonly mail: TracedMail;
 }
 
 /**
@@ -90,7 +94,9 @@ export interface TraceChannels {
  * all of it is, and on `error` if it fails. Work that is completely synchronous, as most statements on SQLite, ends with
  * `end`. A request always has an `asyncEnd`.
  */
-export const traceChannels: TraceChannels = Object.freeze({
+export const traceChannels: {
+  readonly [Name in keyof TraceMessages]: Channel<TraceMessages[Name]>;
+} = Object.freeze({
   request: tracingChannel<object, TracedRequest>("ashlar:request"),
   query: tracingChannel<object, TracedQuery>("ashlar:query"),
   hash: tracingChannel<object, TracedHash>("ashlar:hash"),

@@ -3,12 +3,6 @@ import type { Application } from "../boot/index.ts";
 import type { EventMap, EventName, Events } from "../events/index.ts";
 import { failure, listed } from "./failure.ts";
 
-/** An event that happened, with its payload. */
-export interface CapturedEvent<N extends EventName = EventName> {
-  readonly name: N;
-  readonly payload: EventMap[N];
-}
-
 /** Selects events of a name: those whose payload has these members, or for which the function returns true. */
 export type EventMatch<N extends EventName> = Partial<EventMap[N]> | ((payload: EventMap[N]) => boolean);
 
@@ -18,7 +12,7 @@ const watching = new WeakMap<Events, Set<EventCapture>>();
 /** The events of an application since the capture began. Listeners are still called. */
 export class EventCapture implements Disposable {
   readonly #events: Events;
-  #captured: CapturedEvent[] = [];
+  #captured: EventCapture["all"][number][] = [];
 
   /** @internal Use `captureEvents`. */
   constructor(events: Events) {
@@ -26,8 +20,8 @@ export class EventCapture implements Disposable {
     captures(events).add(this);
   }
 
-  /** Every event so far, oldest first. */
-  get all(): readonly CapturedEvent[] {
+  /** Every event so far, oldest first: its name, and what was emitted with it. */
+  get all(): readonly { readonly name: keyof EventMap; readonly payload: EventMap[keyof EventMap] }[] {
     return [...this.#captured];
   }
 
@@ -90,7 +84,7 @@ export class EventCapture implements Disposable {
   }
 
   /** @internal */
-  add(event: CapturedEvent): void {
+  add(event: EventCapture["all"][number]): void {
     this.#captured.push(event);
   }
 

@@ -1,5 +1,5 @@
 export { CookieJar } from "./cookie-jar.ts";
-export { type CapturedEvent, captureEvents, EventCapture } from "./event-capture.ts";
+export { captureEvents, EventCapture } from "./event-capture.ts";
 export { type Factory, factory } from "./factory.ts";
 export type { HtmlForm } from "./html-forms.ts";
 export { captureMail, linksIn, MailCapture } from "./mail-capture.ts";

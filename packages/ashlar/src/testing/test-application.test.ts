@@ -12,7 +12,7 @@ import { type Application, createApplication, Provider } from "../boot/index.ts"
 import { compose, Database, DatabaseProvider, Model, postgres, sql } from "../database/index.ts";
 import { MailProvider } from "../mail/index.ts";
 import { generateSecret } from "../security/index.ts";
-import { createVerificationKey } from "../security/jwt/index.ts";
+import { VerificationKey } from "../security/jwt/index.ts";
 import { ViewProvider } from "../views/index.ts";
 import { createTestApplication, createTestClient, factory, resetDatabase } from "./index.ts";
 
@@ -77,7 +77,7 @@ describe("a test application", () => {
     const [one, other] = [await made(driversWith("")), await made(driversWith(given))];
     expect(keysOf(one, "issuer")[0]!.isSecret).toBe(false);
     expect(keysOf(one, "admin")[0]!.isSecret).toBe(true);
-    expect(keysOf(other, "admin")[0]!.isSameAs(createVerificationKey("HS512", given))).toBe(true);
+    expect(keysOf(other, "admin")[0]!.isSameAs(new VerificationKey("HS512", given))).toBe(true);
     expect(keysOf(one, "admin")[0]!.isSameAs(keysOf(other, "admin")[0]!)).toBe(false);
     const misspelled = { jwt: { secrett: "", model: Member, tokens: many() } };
     await expect(made(misspelled)).rejects.toThrow(/DRIVERS\.jwt\.secrett: /);

@@ -2,7 +2,7 @@ import { JwtGuard } from "../api/index.ts";
 import { Auth, type Authenticatable, type Guard, LoginGuard } from "../auth/index.ts";
 import type { Application } from "../boot/index.ts";
 import { type HttpContext, withoutBase } from "../http/index.ts";
-import { csrfToken } from "../session/index.ts";
+import { Csrf } from "../session/index.ts";
 import { AshlarError, type RegisteredUser } from "../support/index.ts";
 import { markRequest, prepareApplication } from "./application-hooks.ts";
 import { CookieJar } from "./cookie-jar.ts";
@@ -102,7 +102,7 @@ export class Visitor {
 
   /** A CSRF token like those in the application's pages. */
   csrfToken(): Promise<string> {
-    return this.#inOwnRequest(async (context) => csrfToken(context));
+    return this.#inOwnRequest(async (context) => Csrf.token(context));
   }
 
   /** The visitor's session, read with the current cookies. */

@@ -1,5 +1,5 @@
 export type { AccountIdentity, NamedAccount, ThrottleAccounts } from "./counting/accounts.ts";
-export type { BucketResult, ThrottleResult } from "./counting/results.ts";
+export type { ThrottleResult } from "./counting/results.ts";
 export type { LockoutEvent } from "./events.ts";
 export type { ByLimit, LimitName, Limits } from "./limit-name.ts";
 export { type AttemptKeys, accountDigest, type CountedDevice, type ThrottleKeys } from "./limits/keys.ts";

@@ -35,8 +35,8 @@ inBrowser("ashlar/client, in a browser", () => {
     await page.goto(origin);
     await page.waitForFunction("globalThis.isReady");
     await page.evaluate(`
-      globalThis.session = client.createSessionClient({ url: "${api}" });
-      globalThis.tokens = client.createTokenClient({ url: "${api}", store });
+      globalThis.session = new client.SessionClient({ url: "${api}" });
+      globalThis.tokens = new client.TokenClient({ url: "${api}", store });
       undefined`);
     return page;
   }

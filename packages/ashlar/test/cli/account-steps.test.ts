@@ -14,13 +14,13 @@ async function addCode(root: string): Promise<void> {
     join(root, "app/code.ts"),
     `import { type HttpContext, Route, type RouteEntry } from "ashlar";
 import type { LoginStep } from "ashlar/auth";
-import { csrfToken } from "ashlar/session";
+import { Csrf } from "ashlar/session";
 
 export const code: LoginStep = { name: "code", page: "code", check: () => "pending" };
 
 export const CODE_ROUTES: RouteEntry[] = [
   Route.get("/code", (context: HttpContext) => {
-    const token = csrfToken(context);
+    const token = Csrf.token(context);
     return context.response.html(\`<form method="post" action="/code"><input type="hidden" name="__token" value="\${token}"><input name="code"></form>\`);
   }).name("code"),
   Route.post("/code", async ({ auth, request }: HttpContext) => {

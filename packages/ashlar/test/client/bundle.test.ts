@@ -42,7 +42,7 @@ test("the built module imports nothing, and is smaller than 5 kB when it is mini
 
 test("a front end that uses one kind of client doesn't get the other", async () => {
   const [all, session, tokens] = await Promise.all(
-    ["*", "{ createSessionClient }", "{ createTokenClient }"].map((names) => bundled(names)),
+    ["*", "{ SessionClient }", "{ TokenClient }"].map((names) => bundled(names)),
   );
   expect(session).toContain("/csrf");
   expect(session).not.toContain("/api/reauth");
@@ -76,7 +76,7 @@ const BARE = `
     set: async (text) => void kept.set("tokens", text),
     remove: async () => void kept.delete("tokens"),
   };
-  const tokens = client.namespace.createTokenClient({ url: "https://shop.example", store });
+  const tokens = new client.namespace.TokenClient({ url: "https://shop.example", store });
   await tokens.login({ username: "ada@example.com", password: "secret" });
   const body = await tokens.get("/api/me");
   console.log(JSON.stringify({ sent, body, kept: JSON.parse(kept.get("tokens")).access }));
@@ -98,7 +98,7 @@ test("it needs nothing but fetch, timers and AbortController", async () => {
 
 /** A front end that names what the client has, and branches on codes. */
 const FRONT_END = `
-import { ClientError, createSessionClient, createTokenClient, type TokenStore } from "ashlar/client";
+import { ClientError, SessionClient, TokenClient, type TokenStore } from "ashlar/client";
 
 declare module "ashlar/client" {
   interface ClientErrorCodes {
@@ -106,13 +106,13 @@ declare module "ashlar/client" {
   }
 }
 
-export const client = createSessionClient({ url: "https://api.shop.example", fetch: window.fetch });
+export const client = new SessionClient({ url: "https://api.shop.example", fetch: window.fetch });
 const store: TokenStore = {
   get: () => localStorage.getItem("tokens"),
   set: (text) => localStorage.setItem("tokens", text),
   remove: () => localStorage.removeItem("tokens"),
 };
-export const tokens = createTokenClient({ url: "", store, onUnauthenticated: () => location.assign("/login") });
+export const tokens = new TokenClient({ url: "", store, onUnauthenticated: () => location.assign("/login") });
 
 export function sentence(error: unknown): string {
   if (!(error instanceof ClientError)) throw error;

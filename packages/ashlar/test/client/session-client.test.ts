@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ClientError, createSessionClient, type SessionClient } from "../../src/public/client.ts";
+import { ClientError, SessionClient } from "../../src/public/client.ts";
 import { type ClientApi, startClientApi } from "../support/client-api.ts";
 import { cookieFetch } from "../support/cookie-fetch.ts";
 
@@ -16,7 +16,7 @@ afterAll(() => api?.end());
 /** A visitor with cookies of their own. */
 function visitor(options: object = {}): { client: SessionClient; sent: string[] } {
   const { fetch, sent } = cookieFetch();
-  return { client: createSessionClient({ url: api.url, fetch, ...options }), sent };
+  return { client: new SessionClient({ url: api.url, fetch, ...options }), sent };
 }
 
 async function registered(name = "Ada") {
@@ -188,7 +188,7 @@ test("the routes of a second guard are used by their prefix", async () => {
     sent.push(`${method} ${url}`);
     return Response.json({ token: "a token", data: { user: null } });
   }) as typeof globalThis.fetch;
-  const client = createSessionClient({ url: "https://shop.example/", fetch, accounts: "/admin" });
+  const client = new SessionClient({ url: "https://shop.example/", fetch, accounts: "/admin" });
   await client.login({ email: "ada@example.com", password: PASSWORD });
   await client.user();
   await client.get("/orders");
@@ -225,8 +225,8 @@ describe("CSRF tokens", () => {
 
   test("many requests with a token that is not valid anymore fetch one other token, and are sent once more", async () => {
     const { fetch, sent } = cookieFetch();
-    const client = createSessionClient({ url: api.url, fetch });
-    const tab = createSessionClient({ url: api.url, fetch });
+    const client = new SessionClient({ url: api.url, fetch });
+    const tab = new SessionClient({ url: api.url, fetch });
     const email = `tab-${++count}@example.com`;
     await client.post("/echo");
     // Another tab has the same cookies: its login gives the session another id.
@@ -241,14 +241,14 @@ describe("CSRF tokens", () => {
     const { sent, fetch } = cookieFetch();
     const withoutCookies = ((url: string, init: RequestInit) =>
       fetch(url, { ...init, credentials: "omit" })) as typeof globalThis.fetch;
-    const client = createSessionClient({ url: api.url, fetch: withoutCookies });
+    const client = new SessionClient({ url: api.url, fetch: withoutCookies });
     expect(await code(client.post("/echo"))).toBe("E_CSRF");
     expect(sent).toEqual(["GET /csrf", "POST /echo", "GET /csrf", "POST /echo"]);
   });
 
   test("a stream, which has been read, is not sent a second time", async () => {
     const { fetch, sent } = cookieFetch();
-    const [client, tab] = [createSessionClient({ url: api.url, fetch }), createSessionClient({ url: api.url, fetch })];
+    const [client, tab] = [new SessionClient({ url: api.url, fetch }), new SessionClient({ url: api.url, fetch })];
     await client.post("/echo");
     await tab.register({ name: "Ada", email: `stream-${++count}@example.com`, password: PASSWORD });
     sent.length = 0;
@@ -265,7 +265,7 @@ describe("CSRF tokens", () => {
     let isDown = true;
     const unsteady = ((...request: Parameters<typeof fetch>) =>
       isDown ? Promise.reject(new TypeError("no network")) : fetch(...request)) as typeof fetch;
-    const client = createSessionClient({ url: api.url, fetch: unsteady });
+    const client = new SessionClient({ url: api.url, fetch: unsteady });
     expect(await code(client.post("/echo"))).toBe("E_NETWORK");
     isDown = false;
     expect(await client.post("/echo")).toMatchObject({ method: "POST" });

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { type ClientError, createTokenClient, type TokenStore } from "../../src/public/client.ts";
+import { type ClientError, TokenClient, type TokenStore } from "../../src/public/client.ts";
 import { travel, travelBack } from "../../src/testing/index.ts";
 import { userClass } from "../support/booted-application.ts";
 import { type ClientApi, startClientApi } from "../support/client-api.ts";
@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => api?.end());
 afterEach(() => void travelBack());
 
-type Options = Partial<Parameters<typeof createTokenClient>[0]>;
+type Options = Partial<ConstructorParameters<typeof TokenClient>[0]>;
 
 /** A store that tests can look into, and break. */
 class Store implements TokenStore {
@@ -64,7 +64,7 @@ function open({ store, through = (_, send) => send(), ...options }: Options & { 
     events.push(`${init.method} ${pathname}`);
     return through(pathname, () => globalThis.fetch(url, init), init.signal!);
   }) as typeof globalThis.fetch;
-  const client = createTokenClient({ url: api.url, fetch, store: own, ...options });
+  const client = new TokenClient({ url: api.url, fetch, store: own, ...options });
   return { client, store: own as Store, events };
 }
 
@@ -129,7 +129,7 @@ describe("a login", () => {
 
   test("without a store lasts as long as the client", async () => {
     const username = await person();
-    const client = createTokenClient({ url: api.url });
+    const client = new TokenClient({ url: api.url });
     await client.login({ username, password: PASSWORD });
     expect(await client.get("/api/me")).toMatchObject({ email: username });
   });
@@ -277,7 +277,7 @@ describe("a renewal", () => {
     const refused: string[] = [];
     const { client, store, events } = await loggedIn({ onUnauthenticated: ({ code }) => void refused.push(code) });
     const { refresh } = store.tokens;
-    await createTokenClient({ url: api.url }).post("/api/logout", { token: refresh });
+    await new TokenClient({ url: api.url }).post("/api/logout", { token: refresh });
     travel(LATER);
     const errors = await Promise.all([failure(client.get("/api/me")), failure(client.get("/api/me"))]);
     expect(errors).toMatchObject([
@@ -378,7 +378,7 @@ describe("a logout", () => {
     expect([store.text, await client.isLoggedIn()]).toEqual([null, false]);
     const headers = { authorization: `Bearer ${access}` };
     expect((await fetch(`${api.url}/api/me`, { headers })).status).toBe(401);
-    const renewed = createTokenClient({ url: api.url }).post("/api/reauth", { token: refresh });
+    const renewed = new TokenClient({ url: api.url }).post("/api/reauth", { token: refresh });
     expect((await failure(renewed)).code).toBe("E_INVALID_TOKEN");
     events.length = 0;
     await client.logout();

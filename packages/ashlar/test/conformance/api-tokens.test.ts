@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { Api, JWTAuthenticationMiddleware } from "../../src/api/index.ts";
 import { LoadUserMiddleware } from "../../src/auth/index.ts";
 import { Route } from "../../src/routing/index.ts";
-import { createSigningKey, signJwt } from "../../src/security/jwt/index.ts";
+import { SigningKey, signJwt } from "../../src/security/jwt/index.ts";
 import { setClock } from "../../src/support/index.ts";
 import { ADA, testApi as apiOn, BOB, PASSWORD, SECRET, type TestApiOptions } from "../support/api-application.ts";
 import { onEachDatabase } from "../support/services.ts";
@@ -201,7 +201,7 @@ await onEachDatabase("API tokens", (engine) => {
       const authenticates = mode === "authenticates";
       const api = await testApi({ driver: { authenticates, expires: 60, version: 2 } });
       const sign = (claims: object, secret = SECRET, algorithm: "HS256" | "HS512" = "HS512") =>
-        signJwt({ sub: "1", ver: 2, ...claims }, createSigningKey(algorithm, secret));
+        signJwt({ sub: "1", ver: 2, ...claims }, new SigningKey(algorithm, secret));
       const parts = (await api.token()).split(".");
       const none = Buffer.from('{"alg":"none","typ":"JWT"}').toString("base64url");
       const tokens = {
@@ -212,7 +212,7 @@ await onEachDatabase("API tokens", (engine) => {
         expired: sign({ exp: 1 }),
         "other version": sign({ ver: 1 }),
         "version of another type": sign({ ver: "2" }),
-        "missing version": signJwt({ sub: "1" }, createSigningKey("HS512", SECRET)),
+        "missing version": signJwt({ sub: "1" }, new SigningKey("HS512", SECRET)),
         "missing subject": sign({ sub: "" }),
         ...(authenticates ? { "set on no user": sign({}), "of no user": sign({ sub: "99" }) } : {}),
       };

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { type TracedQuery, traceChannels } from "../../src/public/telemetry.ts";
+import { type TraceMessages, traceChannels } from "../../src/public/telemetry.ts";
 import { onEachDatabase } from "../support/services.ts";
 
 /** The statements that are traced, with how they ended. */
@@ -7,13 +7,13 @@ function listen(): [event: string, sql: string, error: string | null][] {
   const seen: [string, string, string | null][] = [];
   const { query } = traceChannels;
   const note = (event: string) => (message: unknown) => {
-    const { connection, sql, error } = message as TracedQuery;
+    const { connection, sql, error } = message as TraceMessages["query"];
     expect(connection).toBe("main");
     seen.push([event, sql, error === undefined ? null : String(error)]);
   };
   const [start, end, asyncEnd] = [note("start"), note("end"), note("asyncEnd")];
   const ended = (message: unknown) => {
-    if ((message as TracedQuery).isAsync !== true) end(message);
+    if ((message as TraceMessages["query"]).isAsync !== true) end(message);
   };
   query.start.subscribe(start);
   query.end.subscribe(ended);

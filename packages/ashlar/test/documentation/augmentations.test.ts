@@ -49,18 +49,18 @@ const CASES: readonly Case[] = [
   },
   {
     shows: "interface ErrorCodes { E_ORDER_CLOSED: 409 }",
-    before: `import { AshlarError, declareErrors, type ErrorCode } from "ashlar";`,
+    before: `import { AshlarError, declareErrors } from "ashlar";`,
     after: `declareErrors({ E_ORDER_CLOSED: [409, "The order is closed."] });
             // @ts-expect-error its status is different
             declareErrors({ E_ORDER_CLOSED: [500, "The order is closed."] });
             export const closed = new AshlarError("E_ORDER_CLOSED");
             export const isCsrf = (error: AshlarError): boolean => error.code === "E_CSRF";
             // @ts-expect-error there is no such code
-            export const none: ErrorCode = "E_ORDER_CLOSE";`,
+            export const none: AshlarError["code"] = "E_ORDER_CLOSE";`,
   },
   {
     shows: "interface ErrorCodes extends StatusesOf<typeof CODES> {}",
-    before: `import { AshlarError, declareErrors, ERRORS, type ErrorCode, type StatusesOf } from "ashlar";
+    before: `import { AshlarError, declareErrors, ERRORS, type StatusesOf } from "ashlar";
              const CODES = { E_CART_FULL: [409, "The cart is full."], E_NO_CART: [404, "There is no cart."] } as const;`,
     after: `declareErrors(CODES);
             // @ts-expect-error its status is different
@@ -69,14 +69,14 @@ const CASES: readonly Case[] = [
             export const missing: readonly [number, string] = ERRORS.E_NO_CART;
             export const isCsrf = (error: AshlarError): boolean => error.code === "E_CSRF";
             // @ts-expect-error there is no such code
-            export const none: ErrorCode = "E_CART_FUL";`,
+            export const none: AshlarError["code"] = "E_CART_FUL";`,
   },
   {
     shows: "interface ClientErrorCodes { E_ORDER_CLOSED: 409 }",
-    before: `import type { ClientError, ClientErrorCode } from "ashlar/client";`,
+    before: `import type { ClientError } from "ashlar/client";`,
     after: `export const isClosed = ({ code }: ClientError): boolean => code === "E_ORDER_CLOSED" || code === "E_CSRF";
             // @ts-expect-error there is no such code
-            export const none: ClientErrorCode = "E_ORDER_CLOSE";`,
+            export const none: ClientError["code"] = "E_ORDER_CLOSE";`,
   },
   {
     shows: "interface ApplicationStats { readonly carts?: { readonly open: number } }",

@@ -2,16 +2,13 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   type Application,
-  type ApplicationOptions,
   AshlarError,
   createApplication,
   declareErrors,
   HttpKernel,
   type Logger,
   Provider,
-  type ProviderClass,
   Route,
-  type RouteMiddleware,
 } from "ashlar";
 import { type AccountMailables, Authenticates, AuthProvider } from "ashlar/auth";
 import { compose, DatabaseProvider, Model, sqlite } from "ashlar/database";
@@ -35,7 +32,7 @@ import {
 // Nothing here, nor in `invitations/`, is imported from the framework's own folders: this is what a package can add.
 
 class Kernel extends HttpKernel {
-  override routeMiddleware: RouteMiddleware = {
+  override routeMiddleware: HttpKernel["routeMiddleware"] = {
     web: [],
     api: [],
     throttle: [ThrottleMiddleware],
@@ -47,8 +44,8 @@ const APP_KEY = generateSecret();
 const FEATURES = [EventProvider, ViewProvider, MailProvider, ThrottleProvider];
 
 async function create(
-  providers: readonly ProviderClass[] = [...FEATURES, InvitationsProvider],
-  options: ApplicationOptions = {},
+  providers: readonly (new (application: Application) => Provider)[] = [...FEATURES, InvitationsProvider],
+  options: Parameters<typeof createApplication>[0] = {},
 ): Promise<Application> {
   const application = await createApplication({
     kernel: Kernel,

@@ -6,11 +6,10 @@ import {
   type MiddlewareEntry,
   Route,
   type RouteEntry,
-  type RouteMiddleware,
   type RunningServer,
 } from "../../src/public/index.ts";
 import { SignedMiddleware } from "../../src/routing/index.ts";
-import { csrfToken } from "../../src/session/index.ts";
+import { Csrf } from "../../src/session/index.ts";
 import { ThrottleMiddleware, ThrottleProvider } from "../../src/throttle/index.ts";
 import { ADA, NEW_PASSWORD, PASSWORD, testAccounts } from "../support/account-application.ts";
 import { testApi } from "../support/api-application.ts";
@@ -29,7 +28,7 @@ async function listening(application: Application): Promise<RunningServer> {
 async function serve(routes: readonly RouteEntry[], http: readonly MiddlewareEntry[] = []): Promise<RunningServer> {
   class Kernel extends HttpKernel {
     override httpMiddleware = http;
-    override routeMiddleware: RouteMiddleware = {
+    override routeMiddleware: HttpKernel["routeMiddleware"] = {
       web: [],
       api: [],
       throttle: [ThrottleMiddleware],
@@ -183,7 +182,7 @@ test("S26 S61 no handler runs before the token in the body was verified, whateve
   }
   const application = await sessionApplication({
     routes: [
-      Route.get("/form", (context) => csrfToken(context)),
+      Route.get("/form", (context) => Csrf.token(context)),
       Route.post("/form", () => ({ handled: ++handled })).middleware("between"),
       Route.put("/other", () => ({ handled: ++handled })).middleware("between"),
     ],
@@ -233,7 +232,7 @@ test("S61 a signed URL is verified before the body, and a body that overrides it
         .middleware("signed"),
     ],
     kernel: class extends HttpKernel {
-      override routeMiddleware: RouteMiddleware = { web: [], api: [], signed: [SignedMiddleware] };
+      override routeMiddleware: HttpKernel["routeMiddleware"] = { web: [], api: [], signed: [SignedMiddleware] };
     },
     environment: { APP_ENV: "test" },
   });

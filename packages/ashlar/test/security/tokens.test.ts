@@ -3,7 +3,7 @@ import { JWTAuthenticationMiddleware } from "../../src/api/index.ts";
 import { LoadUserMiddleware } from "../../src/auth/index.ts";
 import { Route } from "../../src/routing/index.ts";
 import { deriveKey, digest, Sealer, Signer } from "../../src/security/index.ts";
-import { createSigningKey, signJwt } from "../../src/security/jwt/index.ts";
+import { SigningKey, signJwt } from "../../src/security/jwt/index.ts";
 import { ADA, type Answer, BOB, PASSWORD, SECRET, type TestApi, testApi } from "../support/api-application.ts";
 import { builtModule } from "../support/built-module.ts";
 import { sentencesIn } from "../support/field-errors.ts";
@@ -46,7 +46,7 @@ describe("S8 purposes are separate, even if one secret is used for all", () => {
   test("a JWT that is signed with a key derived from the secret is not an API token", async () => {
     const api = await testApi({ driver: { algorithm: "HS256" } });
     for (const purpose of KEY_PURPOSES) {
-      const key = createSigningKey("HS256", deriveKey(SECRET, purpose));
+      const key = new SigningKey("HS256", deriveKey(SECRET, purpose));
       expect(await api.get("/api/open", { token: signJwt({ sub: "1" }, key) })).toMatchObject(TOKEN_REFUSED);
     }
   });
@@ -54,7 +54,7 @@ describe("S8 purposes are separate, even if one secret is used for all", () => {
   test("a JWT that is signed with the secret itself but has another type is not an API token", async () => {
     const api = await testApi();
     for (const typ of ["password-reset", "at+jwt", "jwt", ""]) {
-      const token = signJwt({ sub: "1" }, createSigningKey("HS512", SECRET), { typ });
+      const token = signJwt({ sub: "1" }, new SigningKey("HS512", SECRET), { typ });
       expect(await api.get("/api/open", { token })).toMatchObject(TOKEN_REFUSED);
     }
   });

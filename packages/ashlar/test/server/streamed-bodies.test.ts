@@ -13,7 +13,7 @@ import type { Application } from "../../src/boot/index.ts";
 import type { HttpContext } from "../../src/http/index.ts";
 import { Route, type RouteEntry, SignedMiddleware } from "../../src/routing/index.ts";
 import type { RunningServer } from "../../src/server/index.ts";
-import { csrfToken } from "../../src/session/index.ts";
+import { Csrf } from "../../src/session/index.ts";
 import { testApi } from "../support/api-application.ts";
 import { type BuildOptions, buildApplication } from "../support/build-application.ts";
 import { applicationOf, ask } from "../support/dispatched.ts";
@@ -334,7 +334,7 @@ describe("S183 what comes before a streamed body", () => {
       return lengthOf(context);
     }).streamsBody();
     const application = await sessionApplication({
-      routes: [Route.get("/form", (context) => csrfToken(context)), route],
+      routes: [Route.get("/form", (context) => Csrf.token(context)), route],
     });
     const page = await ask(application, "/form");
     const cookie = page.headers.getSetCookie()[0]!.split(";")[0]!;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { HttpContext } from "../../src/http/index.ts";
 import { Route } from "../../src/routing/index.ts";
-import { csrfToken } from "../../src/session/index.ts";
+import { Csrf } from "../../src/session/index.ts";
 import { applicationOf, ask, json } from "../support/dispatched.ts";
 import { rawSocket } from "../support/raw-socket.ts";
 import { sessionApplication } from "../support/session-application.ts";
@@ -270,7 +270,7 @@ describe("S197 the CSRF token of a form whose files are streamed", () => {
       .streamsFiles()
       .bodyLimit("10mb");
     const application = await sessionApplication({
-      routes: [Route.get("/form", (context) => csrfToken(context)), route],
+      routes: [Route.get("/form", (context) => Csrf.token(context)), route],
     });
     const server = await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
     const page = await fetch(`${server.url}form`);
@@ -293,7 +293,7 @@ describe("S197 the CSRF token of a form whose files are streamed", () => {
       .streamsFiles()
       .bodyLimit("1gb");
     const application = await sessionApplication({
-      routes: [Route.get("/form", (context) => csrfToken(context)), route],
+      routes: [Route.get("/form", (context) => Csrf.token(context)), route],
     });
     const server = await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
     const page = await fetch(`${server.url}form`);

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { isSecretName } from "../../src/support/index.ts";
-import { type CapturedEvent, captureEvents, linksIn } from "../../src/testing/index.ts";
+import { captureEvents, type EventCapture, linksIn } from "../../src/testing/index.ts";
 import { type AccountShop, EMAIL, NEW_PASSWORD, PASSWORD } from "./account-shop.ts";
 
 const NEW_ADDRESS = "ada@example.org";
@@ -18,7 +18,7 @@ export const ONE_RENEWAL: object = {
  * and stored meanwhile.
  */
 export async function everythingAboutAccounts(shop: AccountShop): Promise<{
-  readonly events: readonly CapturedEvent[];
+  readonly events: EventCapture["all"];
   readonly secrets: readonly string[];
 }> {
   const { application, mail } = shop;

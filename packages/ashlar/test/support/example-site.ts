@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { createSigningKey, signJwt } from "../../src/public/jwt.ts";
+import { SigningKey, signJwt } from "../../src/public/jwt.ts";
 import { nowInSeconds } from "../../src/support/index.ts";
 import type { TestClient, TestResponse } from "../../src/testing/index.ts";
 
@@ -87,7 +87,7 @@ export class ExampleSiteServer {
 
   #sign(claims: object): string {
     const at = nowInSeconds();
-    const key = createSigningKey("EdDSA", this.#keys.privateKey);
+    const key = new SigningKey("EdDSA", this.#keys.privateKey);
     return signJwt({ iss: this.issuer, iat: at, exp: at + 300, ...claims, ...this.forged }, key);
   }
 }

@@ -1,5 +1,5 @@
 import { createHmac, generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
-import { createVerificationKey, tryVerifyJwt, type VerificationKey } from "../../src/security/jwt/index.ts";
+import { tryVerifyJwt, VerificationKey } from "../../src/security/jwt/index.ts";
 
 /** Two keys that belong together. */
 export interface KeyPair {
@@ -8,7 +8,7 @@ export interface KeyPair {
 }
 
 export const SECRET: Buffer = randomBytes(64);
-export const KEY: VerificationKey = createVerificationKey("HS512", SECRET);
+export const KEY: VerificationKey = new VerificationKey("HS512", SECRET);
 export const NOW: number = 1_700_000_000;
 /** Judged as strictly as the framework judges its own tokens. */
 export const AT: { readonly clock: () => number; readonly exactTyp: true } = { clock: () => NOW, exactTyp: true };

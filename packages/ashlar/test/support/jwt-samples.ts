@@ -1,5 +1,5 @@
 import { createHmac, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
-import { createVerificationKey, type JwtAlgorithm, type VerificationKey } from "../../src/security/jwt/index.ts";
+import { type JwtAlgorithm, VerificationKey } from "../../src/security/jwt/index.ts";
 
 /** The second at which the tokens are verified. */
 export const NOW: number = 1_700_000_000;
@@ -32,7 +32,7 @@ function hmacParty(algorithm: JwtAlgorithm, hash: string): Party {
   return {
     algorithm,
     sign: (input) => createHmac(hash, secret).update(input).digest("base64url"),
-    ours: createVerificationKey(algorithm, secret),
+    ours: new VerificationKey(algorithm, secret),
     jose: new Uint8Array(secret),
   };
 }
@@ -46,7 +46,7 @@ function pairParty(
     algorithm,
     sign: (input) =>
       sign(hash, Buffer.from(input), { key: keys.privateKey, dsaEncoding: "ieee-p1363" }).toString("base64url"),
-    ours: createVerificationKey(algorithm, keys.publicKey),
+    ours: new VerificationKey(algorithm, keys.publicKey),
     jose: keys.publicKey,
   };
 }

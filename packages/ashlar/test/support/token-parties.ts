@@ -1,13 +1,11 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
 import {
-  createSigningKey,
-  createVerificationKey,
   type JwtAlgorithm,
   jwks,
-  type SigningKey,
+  SigningKey,
   signJwt,
   tryVerifyJwt,
-  type VerificationKey,
+  VerificationKey,
 } from "../../src/security/jwt/index.ts";
 
 /** An algorithm, and what both sides need of it: ours, and that of another library. */
@@ -48,8 +46,8 @@ export const TOKEN_PARTIES: readonly TokenParty[] = [
     const secret = randomBytes(64).toString("base64url");
     return {
       ...{ algorithm, isSecret: true, privateText: secret, publicText: secret, privateKey: null, publicKey: null },
-      signing: createSigningKey(algorithm, secret),
-      verification: createVerificationKey(algorithm, secret),
+      signing: new SigningKey(algorithm, secret),
+      verification: new VerificationKey(algorithm, secret),
     };
   }),
   ...PAIRS.map(([algorithm, { privateKey }]): TokenParty => {
@@ -58,8 +56,8 @@ export const TOKEN_PARTIES: readonly TokenParty[] = [
       ...{ algorithm, isSecret: false, privateKey, publicKey },
       privateText: privateKey.export({ format: "pem", type: "pkcs8" }).toString(),
       publicText: publicKey.export({ format: "pem", type: "spki" }).toString(),
-      signing: createSigningKey(algorithm, privateKey),
-      verification: createVerificationKey(algorithm, publicKey),
+      signing: new SigningKey(algorithm, privateKey),
+      verification: new VerificationKey(algorithm, publicKey),
     };
   }),
 ];

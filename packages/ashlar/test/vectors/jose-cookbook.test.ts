@@ -2,8 +2,8 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
-  createSigningKey,
-  createVerificationKey,
+  SigningKey,
+  VerificationKey,
   type JsonWebKey,
   type JwtAlgorithm,
   signJws,
@@ -34,7 +34,7 @@ function example(path: string): Example {
 
 function reason(token: string, algorithm: JwtAlgorithm, key: JsonWebKey): unknown {
   try {
-    verifyJws(token, createVerificationKey(algorithm, key));
+    verifyJws(token, new VerificationKey(algorithm, key));
     return "valid";
   } catch (error) {
     return (error as { reason?: string }).reason;
@@ -57,14 +57,14 @@ describe.each([
   const compact = output.compact ?? "";
 
   test("the token verifies and contains the payload", () => {
-    const verified = verifyJws(compact, createVerificationKey(input.alg, input.key));
+    const verified = verifyJws(compact, new VerificationKey(input.alg, input.key));
     expect(verified.header).toEqual(signing.protected);
     expect(Buffer.from(verified.payload).toString()).toBe(input.payload);
   });
 
   test("signing again gives the same token if the algorithm has no random part", () => {
     const { alg, ...members } = signing.protected ?? {};
-    const token = signJws(input.payload, createSigningKey(input.alg, input.key), members);
+    const token = signJws(input.payload, new SigningKey(input.alg, input.key), members);
     expect(alg).toBe(input.alg);
     if (reproducible) expect(token).toBe(compact);
     expect(token.slice(0, token.lastIndexOf("."))).toBe(signing["sig-input"]);
@@ -85,7 +85,7 @@ describe("signatures in other forms than a compact token", () => {
   test("4.6 the protected part of a partly unprotected header verifies alone", () => {
     const { input, signing } = example("jws/4_6.protecting_specific_header_fields.json");
     const token = `${signing["sig-input"]}.${signing.sig}`;
-    expect(verifyJws(token, createVerificationKey(input.alg, input.key)).header).toEqual({ alg: "HS256" });
+    expect(verifyJws(token, new VerificationKey(input.alg, input.key)).header).toEqual({ alg: "HS256" });
   });
 
   test("4.7 a signature over only the payload, without a protected header, is refused", () => {
@@ -137,16 +137,16 @@ describe("the cookbook's keys", () => {
       ["PS512", "3_4.rsa_private_key", "3_3.rsa_public_key"],
     ];
     for (const [algorithm, priv, pub] of pairs) {
-      expect(reason(signJws("x", createSigningKey(algorithm, jwk(priv))), algorithm, jwk(pub))).toBe("valid");
-      expect(() => createSigningKey(algorithm, jwk(pub))).toThrow(expect.objectContaining({ code: "E_JWT_KEY" }));
+      expect(reason(signJws("x", new SigningKey(algorithm, jwk(priv))), algorithm, jwk(pub))).toBe("valid");
+      expect(() => new SigningKey(algorithm, jwk(pub))).toThrow(expect.objectContaining({ code: "E_JWT_KEY" }));
     }
   });
 
   test("the secret for a MAC signs only as HS256, and the one for encryption does not sign", () => {
     const mac = jwk("3_5.symmetric_key_mac_computation");
-    expect(reason(signJws("x", createSigningKey("HS256", mac)), "HS256", mac)).toBe("valid");
-    expect(() => createSigningKey("HS512", mac)).toThrow(expect.objectContaining({ code: "E_JWT_KEY" }));
-    expect(() => createSigningKey("HS256", jwk("3_6.symmetric_key_encryption"))).toThrow(
+    expect(reason(signJws("x", new SigningKey("HS256", mac)), "HS256", mac)).toBe("valid");
+    expect(() => new SigningKey("HS512", mac)).toThrow(expect.objectContaining({ code: "E_JWT_KEY" }));
+    expect(() => new SigningKey("HS256", jwk("3_6.symmetric_key_encryption"))).toThrow(
       expect.objectContaining({ code: "E_JWT_KEY" }),
     );
   });

@@ -1,8 +1,7 @@
 import {
-  createVerificationKey,
+  VerificationKey,
   type JsonWebKey,
   type JwtAlgorithm,
-  type VerificationKey,
   verifyJws,
 } from "../../src/security/jwt/index.ts";
 import { AshlarError } from "../../src/support/index.ts";
@@ -47,7 +46,7 @@ export function outcome(group: JwsGroup, token: unknown): string {
 
 function prepare(key: VectorKey, token: unknown): VerificationKey[] {
   return (key.keys ?? [key]).map((jwk) =>
-    createVerificationKey((jwk.alg ?? headerAlgorithm(token)) as JwtAlgorithm, jwk),
+    new VerificationKey((jwk.alg ?? headerAlgorithm(token)) as JwtAlgorithm, jwk),
   );
 }
 

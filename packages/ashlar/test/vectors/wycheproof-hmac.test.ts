@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { algorithmDetails, type JwtAlgorithm } from "../../src/security/jwt/algorithms.ts";
 import { Hmac } from "../../src/security/jwt/hmac.ts";
-import { createSigningKey, createVerificationKey, signJws, verifyJws } from "../../src/security/jwt/index.ts";
+import { SigningKey, VerificationKey, signJws, verifyJws } from "../../src/security/jwt/index.ts";
 import { readVectors } from "./read-vectors.ts";
 
 interface HmacFile {
@@ -52,13 +52,13 @@ describe.each<[JwtAlgorithm, string, number]>([
   test("S2 keys shorter than the hash are refused, and all others sign and verify", () => {
     const refused = vectors.filter(({ key, msg }) => {
       if (key.length < hashBits / 8) {
-        for (const create of [createSigningKey, createVerificationKey]) {
-          expect(() => create(algorithm, key)).toThrow(expect.objectContaining({ code: "E_WEAK_SECRET" }));
+        for (const Key of [SigningKey, VerificationKey]) {
+          expect(() => new Key(algorithm, key)).toThrow(expect.objectContaining({ code: "E_WEAK_SECRET" }));
         }
         return true;
       }
-      const token = signJws(msg, createSigningKey(algorithm, key));
-      expect(Buffer.from(verifyJws(token, createVerificationKey(algorithm, key)).payload)).toEqual(msg);
+      const token = signJws(msg, new SigningKey(algorithm, key));
+      expect(Buffer.from(verifyJws(token, new VerificationKey(algorithm, key)).payload)).toEqual(msg);
       return false;
     });
     // Three keys of half the hash's length with a complete code, three with half a code; for HS512, 520 bits are long
@@ -70,11 +70,11 @@ describe.each<[JwtAlgorithm, string, number]>([
     const cut = vectors.filter(({ key, tagSize }) => key.length >= hashBits / 8 && tagSize < hashBits);
     expect(cut).toHaveLength(84);
     for (const { key, msg, tagSize } of cut) {
-      const token = signJws(msg, createSigningKey(algorithm, key));
+      const token = signJws(msg, new SigningKey(algorithm, key));
       const dot = token.lastIndexOf(".") + 1;
       const code = Buffer.from(token.slice(dot), "base64url").subarray(0, tagSize / 8);
       expect(() =>
-        verifyJws(token.slice(0, dot) + code.toString("base64url"), createVerificationKey(algorithm, key)),
+        verifyJws(token.slice(0, dot) + code.toString("base64url"), new VerificationKey(algorithm, key)),
       ).toThrow(expect.objectContaining({ reason: "signature" }));
     }
   });

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Application } from "../../boot/index.ts";
 import { type HttpContext, isResponse, toResponse } from "../../http/index.ts";
 import { runApart } from "../../kernel/index.ts";
-import { CSRF_HEADER, csrfToken, type RequestSession, type VerifyCsrfToken } from "../../session/index.ts";
+import { CSRF_HEADER, Csrf, type RequestSession, type VerifyCsrfToken } from "../../session/index.ts";
 import { AshlarError, type MaybePromise, type RegisteredUser } from "../../support/index.ts";
 import type { Guard } from "../guards/guard.ts";
 import type { ListedLogin } from "../logins/login-store.ts";
@@ -130,7 +130,7 @@ export class Authentication<User extends object = RegisteredUser> {
     if (context.isReadOnly && session?.isKnown !== true) {
       throw new AshlarError("E_SESSION", "A session can't begin in a request that is authenticated with readOnly.");
     }
-    return await this.#inSession(() => csrfToken(context));
+    return await this.#inSession(() => Csrf.token(context));
   }
 
   /**

@@ -5,7 +5,7 @@ import { HeaderGuard, PeopleProvider } from "../../../test/support/people.ts";
 import { createApplication, createLogger, Provider } from "../../boot/index.ts";
 import { HttpKernel, type MiddlewareEntry, type RouteMiddleware } from "../../kernel/index.ts";
 import { Route, type RouteEntry } from "../../routing/index.ts";
-import { csrfToken, SessionMiddleware, SessionProvider, VerifyCsrfToken } from "../../session/index.ts";
+import { Csrf, SessionMiddleware, SessionProvider, VerifyCsrfToken } from "../../session/index.ts";
 import { authRoutes } from "../accounts/pages/auth-routes.ts";
 import { AuthProvider } from "../auth-provider.ts";
 import { LoadUserMiddleware } from "./load-user-middleware.ts";
@@ -46,7 +46,7 @@ const ROUTES: readonly RouteEntry[] = [
     const [web, admin] = [session.intended("-"), session.intended("-", "admin")];
     return { web: web === "-" ? null : web, admin: admin === "-" ? null : admin };
   }),
-  Route.get("/token", (context) => csrfToken(context)),
+  Route.get("/token", (context) => Csrf.token(context)),
   form("/anything"),
   form("/orders", "auth"),
   form("/keys", "password.confirm"),

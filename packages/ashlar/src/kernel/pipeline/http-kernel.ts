@@ -23,7 +23,7 @@ export class HttpKernel {
    * Middleware by name, each a list. `web` and `api` are the stacks of the two routes files; routes can name any other,
    * with arguments after a colon: `.middleware("auth:jwt")`.
    */
-  routeMiddleware: RouteMiddleware = {};
+  routeMiddleware: Readonly<Record<string, readonly MiddlewareEntry[]>> = {};
 
   /** Binds the location of the routes files: `routes.location`, `routes.api.location`, `routes.api.prefix`. */
   registerRoutes(): void {}

@@ -89,6 +89,32 @@ const answersJson = () => client.answersJson("yes");
     after: `import { text } from "ashlar/settings";\nimport { whole } from "../numbers.ts";\n`,
   },
   {
+    title: "createSigningKey is a class, also under another name",
+    path: "app/partner.ts",
+    before: `import { createSigningKey, createVerificationKey as keyOf, signJwt } from "ashlar/jwt";
+
+export const key = createSigningKey("HS256", process.env.SECRET!);
+export const keys = [keyOf("HS256", "a"), keyOf("HS256", "b")];
+`,
+    after: `import { SigningKey, VerificationKey, signJwt } from "ashlar/jwt";
+
+export const key = new SigningKey("HS256", process.env.SECRET!);
+export const keys = [new VerificationKey("HS256", "a"), new VerificationKey("HS256", "b")];
+`,
+  },
+  {
+    title: "csrfToken() is Csrf.token()",
+    path: "routes/form.ts",
+    before: `import { csrfToken } from "ashlar/session";\n\nexport const show = (context) => form(csrfToken(context));\n`,
+    after: `import { Csrf } from "ashlar/session";\n\nexport const show = (context) => form(Csrf.token(context));\n`,
+  },
+  {
+    title: "createTokenClient of another package",
+    path: "app/client.ts",
+    before: `import { createTokenClient } from "./own.ts";\n\nexport const api = createTokenClient({ url: "" });\n`,
+    after: `import { createTokenClient } from "./own.ts";\n\nexport const api = createTokenClient({ url: "" });\n`,
+  },
+  {
     title: "reauthWithin and clockSkew of each driver, shorthands included",
     path: "config/api.ts",
     before: `const clockSkew = 5;
@@ -289,6 +315,17 @@ test.each([
     "config/session.ts",
     `const cookieSessions = 1;\nexport const SESSION = { driver: "cookie" };\n`,
   ],
+  [
+    "a key function that is passed on",
+    "app/a.ts",
+    `import { createSigningKey } from "ashlar/jwt";\nkeys.map(createSigningKey);\n`,
+  ],
+  [
+    "a key function beside a type of the class's name",
+    "app/a.ts",
+    `import { createSigningKey, type SigningKey } from "ashlar/jwt";\ncreateSigningKey("HS256", "");\n`,
+  ],
+  ["the mailbox as a function", "config/mail.ts", `import { mailbox } from "ashlar/mail";\n`],
   ["Migrations of the framework", "tests/a.ts", `import { Migrations } from "ashlar/database";\n`],
 ])("%s is left to the author", async (_, path, text) => {
   expect(await changed(path, text)).toBeNull();

@@ -7,6 +7,7 @@ import {
   renamingOption,
   renamingRouteMethod,
   renamingSetting,
+  replacingCalls,
   replacingSetting,
   unlessImported,
 } from "./renaming.ts";
@@ -93,6 +94,17 @@ export const CHANGES: readonly Change[] = [
     sign: "ashlar/settings",
     edit: renamingImport("ashlar/settings", "whole", "integer"),
   },
+  calling("ashlar/jwt", "createSigningKey", "new SigningKey"),
+  calling("ashlar/jwt", "createVerificationKey", "new VerificationKey"),
+  calling("ashlar/client", "createSessionClient", "new SessionClient"),
+  calling("ashlar/client", "createTokenClient", "new TokenClient"),
+  calling("ashlar/session", "csrfToken", "Csrf.token"),
+  {
+    name: 'ashlar/mail has no mailbox() and memoryTransport(): write transport: "mailbox" and "memory"',
+    files: CODE,
+    sign: "ashlar/mail",
+    edit: all(unlessImported("mailbox", "ashlar/mail"), unlessImported("memoryTransport", "ashlar/mail")),
+  },
   {
     name: "ashlar/database has no Migrations: tests call createTestApplication() of ashlar/testing, which migrates",
     files: CODE,
@@ -103,6 +115,15 @@ export const CHANGES: readonly Change[] = [
 
 function moved(from: string, to: string): Change {
   return { name: `What ${from} had is in ${to}`, files: CODE, sign: from, edit: movingImports(from, to) };
+}
+
+function calling(from: string, before: string, after: string): Change {
+  return {
+    name: `${before}() of ${from} is ${after}()`,
+    files: CODE,
+    sign: before,
+    edit: replacingCalls({ name: before, from }, after),
+  };
 }
 
 function setting(files: RegExp, path: readonly [string, ...string[]], before: string, after: string): Change {

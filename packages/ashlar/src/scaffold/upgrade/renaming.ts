@@ -2,7 +2,7 @@ import type { ImportDeclaration, Node, ObjectExpression } from "@babel/types";
 import { bare, type Code, type Insertion, nodesIn } from "../edits/code.ts";
 import { initialValueOf, propertyOf } from "../edits/declarations.ts";
 import type { Edit } from "../edits/edits.ts";
-import { type Imported, importsOf, withImport } from "../edits/imports.ts";
+import { type Imported, importsOf, isUsed, withImport } from "../edits/imports.ts";
 
 /** The code with an import under the name itself; `null` if the file has another use, or another name, for it. */
 function importing(code: Code, name: string, from: string): Code | null {
@@ -170,6 +170,39 @@ export function renamingImport(from: string, before: string, after: string): Edi
       }
     }
     return code;
+  };
+}
+
+/**
+ * Calls something else where a function of a package is called: `new SigningKey(…)`, `Csrf.token(…)`, whose first name the package
+ * exports too. Left to the author if the file has that name already, or does something else with the function.
+ */
+export function replacingCalls({ name, from }: Imported, by: string): Edit {
+  const after = by.replace(/^new /, "").split(".")[0]!;
+  return (code) => {
+    const imports = code.program.body.filter((one): one is ImportDeclaration => one.type === "ImportDeclaration");
+    const specifiers = imports.flatMap((one) => one.specifiers);
+    const old = imports
+      .filter(({ source }) => source.value === from)
+      .flatMap((one) => one.specifiers)
+      .find((one) => one.type === "ImportSpecifier" && (one.imported as { name?: string }).name === name);
+    if (old === undefined) return code;
+    const isTaken = specifiers.some(({ local }) => local.name === after) || isUsed(code, after);
+    const { local } = old;
+    const nodes = [...nodesIn(code.program)];
+    const uses = nodes.filter((node) => node.type === "Identifier" && node.name === local.name).length;
+    const callees = nodes.flatMap((node) => {
+      const isCall = node.type === "CallExpression" && node.callee.type === "Identifier";
+      return isCall && (node.callee as { name?: string }).name === local.name ? [node.callee] : [];
+    });
+    const inImport = nodesIn(old);
+    const others =
+      uses - callees.length - [...inImport].filter((node) => (node as { name?: string }).name === local.name).length;
+    if (isTaken || others > 0) return null;
+    return code.with(
+      { at: old.start!, until: old.end!, text: after },
+      ...callees.map(({ start, end }) => ({ at: start!, until: end!, text: by })),
+    );
   };
 }
 

@@ -13,22 +13,6 @@ declare module "../../support/errors.ts" {
 
 declareErrors(CODES);
 
-/** Why a token was refused. For logs and events, never for the caller. */
-export type JwtFailure =
-  | "too_large"
-  | "malformed"
-  | "critical_header"
-  | "algorithm"
-  | "unknown_key"
-  | "signature"
-  | "type"
-  | "claims"
-  | "subject"
-  | "issuer"
-  | "audience"
-  | "not_yet_valid"
-  | "expired";
-
 /**
  * A token was refused (`E_JWT_INVALID`, 401).
  *
@@ -37,7 +21,20 @@ export type JwtFailure =
  */
 export class JwtError extends AshlarError {
   /** The check that refused the token. Security: belongs in logs and events, not in a response. */
-  readonly reason: JwtFailure;
+  readonly reason:
+    | "too_large"
+    | "malformed"
+    | "critical_header"
+    | "algorithm"
+    | "unknown_key"
+    | "signature"
+    | "type"
+    | "claims"
+    | "subject"
+    | "issuer"
+    | "audience"
+    | "not_yet_valid"
+    | "expired";
 
   /** @param reason the check that refused the token */
   constructor(reason: JwtFailure) {
@@ -45,3 +42,6 @@ export class JwtError extends AshlarError {
     this.reason = reason;
   }
 }
+
+/** Why a token was refused. For logs and events, never for the caller. */
+export type JwtFailure = JwtError["reason"];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { AT, forge, judge, KEY, NOW, SECRET } from "../../../test/support/jwt-forgery.ts";
-import { createSigningKey, type JwtClaims, signJwt, tryVerifyJwt } from "./index.ts";
+import { type JwtClaims, SigningKey, signJwt, tryVerifyJwt } from "./index.ts";
 
 describe("S7 the claims", () => {
   const claims = (json: string, options = {}) => judge(forge(json), KEY, options);
@@ -85,7 +85,7 @@ describe("S9 configuration and signing", () => {
   });
 
   test("S9 a token whose exp, nbf or iat is not a finite number is not signed", () => {
-    const key = createSigningKey("HS512", SECRET);
+    const key = new SigningKey("HS512", SECRET);
     for (const value of [Number.NaN, Number.POSITIVE_INFINITY, "60", null, new Date()]) {
       for (const name of ["exp", "nbf", "iat"]) {
         expect(() => signJwt({ [name]: value } as JwtClaims, key)).toThrow(

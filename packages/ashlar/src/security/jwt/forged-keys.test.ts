@@ -3,22 +3,15 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { AT, EC, forge, judge, KEY, NOW, RSA, SECRET, seal, segment } from "../../../test/support/jwt-forgery.ts";
-import {
-  createSigningKey,
-  createVerificationKey,
-  type JwtAlgorithm,
-  type KeyMaterial,
-  signJwt,
-  tryVerifyJwt,
-} from "./index.ts";
+import { type JwtAlgorithm, type KeyMaterial, SigningKey, signJwt, tryVerifyJwt, VerificationKey } from "./index.ts";
 
 describe("S1 the algorithm", () => {
   const names: JwtAlgorithm[] = ["HS256", "HS384", "HS512"];
 
   test("S1 a token with a valid signature by the same secret but another algorithm is refused", () => {
     for (const configured of names) {
-      const key = createVerificationKey(configured, SECRET);
-      expect(names.map((name) => judge(signJwt({}, createSigningKey(name, SECRET), { now: NOW }), key))).toEqual(
+      const key = new VerificationKey(configured, SECRET);
+      expect(names.map((name) => judge(signJwt({}, new SigningKey(name, SECRET), { now: NOW }), key))).toEqual(
         names.map((name) => (name === configured ? "accepted" : "algorithm")),
       );
     }
@@ -35,8 +28,8 @@ describe("S1 the algorithm", () => {
 
   test("S1 the algorithm none, in any letter case, cannot be configured", () => {
     for (const alg of ["none", "None", "NONE", "nOnE"]) {
-      for (const create of [createSigningKey, createVerificationKey]) {
-        expect(() => create(alg as JwtAlgorithm, SECRET)).toThrow(expect.objectContaining({ code: "E_JWT_ALGORITHM" }));
+      for (const Key of [SigningKey, VerificationKey]) {
+        expect(() => new Key(alg as JwtAlgorithm, SECRET)).toThrow(expect.objectContaining({ code: "E_JWT_ALGORITHM" }));
       }
     }
   });
@@ -70,7 +63,7 @@ describe("S2 a key and its family", () => {
       publicJwk.n ?? "",
     ];
     for (const algorithm of ["RS256", "RS512", "PS256"] as const) {
-      const key = createVerificationKey(algorithm, publicPem);
+      const key = new VerificationKey(algorithm, publicPem);
       for (const form of forms) {
         for (const alg of ["HS256", "HS512", algorithm]) {
           const header = segment(JSON.stringify({ alg, typ: "JWT" }));
@@ -97,8 +90,8 @@ describe("S2 a key and its family", () => {
       ` ${JSON.stringify({ keys: [] }).padEnd(100)}`,
     ];
     for (const form of forms) {
-      for (const create of [createSigningKey, createVerificationKey]) {
-        expect(() => create("HS512", form)).toThrow(expect.objectContaining({ code: "E_JWT_KEY", status: 500 }));
+      for (const Key of [SigningKey, VerificationKey]) {
+        expect(() => new Key("HS512", form)).toThrow(expect.objectContaining({ code: "E_JWT_KEY", status: 500 }));
       }
     }
   });
@@ -107,19 +100,19 @@ describe("S2 a key and its family", () => {
     const least = { HS256: 32, HS384: 48, HS512: 64 } as const;
     for (const [algorithm, bytes] of Object.entries(least) as [JwtAlgorithm, number][]) {
       for (const length of [0, 1, bytes - 1]) {
-        for (const create of [createSigningKey, createVerificationKey]) {
-          expect(() => create(algorithm, "q".repeat(length))).toThrow(
+        for (const Key of [SigningKey, VerificationKey]) {
+          expect(() => new Key(algorithm, "q".repeat(length))).toThrow(
             expect.objectContaining({ code: "E_WEAK_SECRET", message: expect.not.stringContaining("qq") }),
           );
         }
       }
-      expect(createVerificationKey(algorithm, "q".repeat(bytes)).algorithm).toBe(algorithm);
+      expect(new VerificationKey(algorithm, "q".repeat(bytes)).algorithm).toBe(algorithm);
     }
   });
 
   test("S2 a secret and a public key never verify the same tokens", () => {
-    const mixed = [KEY, createVerificationKey("ES256", EC.publicKey)];
-    const token = signJwt({}, createSigningKey("HS512", SECRET), { now: NOW });
+    const mixed = [KEY, new VerificationKey("ES256", EC.publicKey)];
+    const token = signJwt({}, new SigningKey("HS512", SECRET), { now: NOW });
     expect(judge(token)).toBe("accepted");
     for (const keys of [mixed, mixed.toReversed()]) {
       expect(() => tryVerifyJwt(token, keys, AT)).toThrow(expect.objectContaining({ code: "E_JWT_KEY" }));
@@ -127,7 +120,7 @@ describe("S2 a key and its family", () => {
   });
 
   test("S2 an ECDSA signature in DER, or from another curve, is refused", () => {
-    const key = createVerificationKey("ES256", EC.publicKey);
+    const key = new VerificationKey("ES256", EC.publicKey);
     const input = `${segment('{"alg":"ES256","typ":"JWT"}')}.${segment("{}")}`;
     const token = (signature: Buffer) => `${input}.${signature.toString("base64url")}`;
     const raw = sign("sha256", Buffer.from(input), { key: EC.privateKey, dsaEncoding: "ieee-p1363" });
@@ -151,7 +144,7 @@ describe("S4 choice of the key", () => {
   };
 
   test("S4 a token that contains its own key, or a URL of one, is verified with the configured key", () => {
-    const key = createVerificationKey("ES256", EC.publicKey);
+    const key = new VerificationKey("ES256", EC.publicKey);
     for (const [name, value] of Object.entries(members)) {
       const header = segment(JSON.stringify({ alg: "ES256", typ: "JWT", [name]: value }));
       const input = `${header}.${segment("{}")}`;
@@ -164,7 +157,7 @@ describe("S4 choice of the key", () => {
 
   test("S4 kid does not choose the key: a token that names another key is verified with the key that signed it", () => {
     const named = (kid: string, k: Uint8Array) =>
-      createVerificationKey("HS512", { kty: "oct", kid, k: Buffer.from(k).toString("base64url") });
+      new VerificationKey("HS512", { kty: "oct", kid, k: Buffer.from(k).toString("base64url") });
     const keys = [named("new", randomBytes(64)), named("old", SECRET)];
     for (const kid of ["new", "old", "none of them", 5, null]) {
       expect(judge(forge("{}", JSON.stringify({ alg: "HS512", typ: "JWT", kid })), keys)).toBe("accepted");
@@ -173,8 +166,8 @@ describe("S4 choice of the key", () => {
 
   test("S4 all keys listed for rotation verify, and a removed one no longer does", () => {
     const [older, newer] = [randomBytes(64), randomBytes(64)];
-    const keys = [createVerificationKey("HS512", newer), createVerificationKey("HS512", older)];
-    const token = (secret: Uint8Array) => signJwt({}, createSigningKey("HS512", secret), { now: NOW });
+    const keys = [new VerificationKey("HS512", newer), new VerificationKey("HS512", older)];
+    const token = (secret: Uint8Array) => signJwt({}, new SigningKey("HS512", secret), { now: NOW });
     expect([newer, older, SECRET].map((secret) => judge(token(secret), keys))).toEqual([
       "accepted",
       "accepted",

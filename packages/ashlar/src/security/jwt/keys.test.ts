@@ -3,7 +3,7 @@ import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import type { JwtAlgorithm } from "./algorithms.ts";
 import type { KeyMaterial } from "./key-material.ts";
-import { createSigningKey, createVerificationKey, keyList, type VerificationKey } from "./keys.ts";
+import { keyList, SigningKey, VerificationKey } from "./keys.ts";
 import { signJwt } from "./sign-jwt.ts";
 import { tryVerifyJwt, verifyJwt } from "./verify-jwt.ts";
 
@@ -51,9 +51,9 @@ function boundPair(hash: string, saltLength: number, mgf1Hash = hash): { private
 
 /** The code of the error that making the key ends with, the same for signing and verifying; `null` if it is made. */
 function refusal(algorithm: JwtAlgorithm, key: unknown): string | null {
-  const codes = [createSigningKey, createVerificationKey].map((create) => {
+  const codes = [SigningKey, VerificationKey].map((Key) => {
     try {
-      create(algorithm, key as KeyMaterial);
+      new Key(algorithm, key as KeyMaterial);
       return null;
     } catch (error) {
       return (error as { code: string }).code;
@@ -65,8 +65,8 @@ function refusal(algorithm: JwtAlgorithm, key: unknown): string | null {
 
 describe.each(PAIRS)("the key pair of %s", (algorithm, pair) => {
   const verifies = (signing: KeyMaterial, verification: KeyMaterial) =>
-    createVerificationKey(algorithm, verification).verifies(
-      `head.body.${createSigningKey(algorithm, signing).sign("head.body")}`,
+    new VerificationKey(algorithm, verification).verifies(
+      `head.body.${new SigningKey(algorithm, signing).sign("head.body")}`,
       9,
     );
 
@@ -86,8 +86,8 @@ describe.each(PAIRS)("the key pair of %s", (algorithm, pair) => {
   });
 
   test("S6 a signature verifies only in its canonical encoding", () => {
-    const key = createVerificationKey(algorithm, pair.publicKey);
-    const signature = createSigningKey(algorithm, pair.privateKey).sign("head.body");
+    const key = new VerificationKey(algorithm, pair.publicKey);
+    const signature = new SigningKey(algorithm, pair.privateKey).sign("head.body");
     const spellings = [signature, `${signature}=`, `${signature}\n`, ` ${signature}`, "", "!", "é".repeat(86)];
     expect(spellings.map((spelling) => key.verifies(`head.body.${spelling}`, 9))).toEqual([
       true,
@@ -96,8 +96,8 @@ describe.each(PAIRS)("the key pair of %s", (algorithm, pair) => {
   });
 
   test("a public key cannot sign", () => {
-    expect(() => createSigningKey(algorithm, pair.publicKey)).toThrow(expect.objectContaining({ code: "E_JWT_KEY" }));
-    expect(() => createSigningKey(algorithm, pem(pair.publicKey))).toThrow(/needs a private key/);
+    expect(() => new SigningKey(algorithm, pair.publicKey)).toThrow(expect.objectContaining({ code: "E_JWT_KEY" }));
+    expect(() => new SigningKey(algorithm, pem(pair.publicKey))).toThrow(/needs a private key/);
   });
 
   test("S2 a secret is refused as a key pair", () => {
@@ -109,7 +109,7 @@ describe.each(PAIRS)("the key pair of %s", (algorithm, pair) => {
     ]) {
       expect(refusal(algorithm, secret)).toBe("E_JWT_KEY");
     }
-    expect(() => createVerificationKey(algorithm, createSecretKey(randomBytes(64)))).toThrow(/was given a secret/);
+    expect(() => new VerificationKey(algorithm, createSecretKey(randomBytes(64)))).toThrow(/was given a secret/);
   });
 
   test("a key that cannot be parsed, or needs a passphrase, is refused with a message that does not quote it", () => {
@@ -118,7 +118,7 @@ describe.each(PAIRS)("the key pair of %s", (algorithm, pair) => {
       .toString();
     for (const broken of [locked, "-----BEGIN PRIVATE KEY-----\nsecretword\n-----END PRIVATE KEY-----", "-----BEGIN"]) {
       expect(refusal(algorithm, broken)).toBe("E_JWT_KEY");
-      expect(() => createVerificationKey(algorithm, broken)).toThrow(/^((?!secretword).)*$/s);
+      expect(() => new VerificationKey(algorithm, broken)).toThrow(/^((?!secretword).)*$/s);
     }
   });
 });
@@ -158,11 +158,11 @@ describe("matching key pairs and algorithms", () => {
       const privateJwk = await webcrypto.subtle.exportKey("jwk", pair.privateKey);
       const publicJwk = await webcrypto.subtle.exportKey("jwk", pair.publicKey);
       expect(privateJwk.alg).toBe("Ed25519");
-      const token = signJwt({ sub: "1" }, createSigningKey(algorithm, privateJwk));
-      expect(verifyJwt(token, createVerificationKey(algorithm, publicJwk))).toMatchObject({ sub: "1" });
+      const token = signJwt({ sub: "1" }, new SigningKey(algorithm, privateJwk));
+      expect(verifyJwt(token, new VerificationKey(algorithm, publicJwk))).toMatchObject({ sub: "1" });
       // The key still fits one algorithm: a token says the name that the key was prepared for.
       const other = algorithm === "EdDSA" ? "Ed25519" : "EdDSA";
-      expect(tryVerifyJwt(token, createVerificationKey(other, publicJwk))).toEqual({ failure: "algorithm" });
+      expect(tryVerifyJwt(token, new VerificationKey(other, publicJwk))).toEqual({ failure: "algorithm" });
     },
   );
 
@@ -177,9 +177,9 @@ describe("matching key pairs and algorithms", () => {
   test("S2 a JWK of another kind is refused, whatever its other members say", () => {
     const ec = P256.publicKey.export({ format: "jwk" });
     for (const kty of ["OKP", "oct", "", undefined, ["EC"]]) {
-      expect(() => createVerificationKey("ES256", { ...ec, kty } as KeyMaterial)).toThrow(/whose "kty" is "EC"/);
+      expect(() => new VerificationKey("ES256", { ...ec, kty } as KeyMaterial)).toThrow(/whose "kty" is "EC"/);
     }
-    expect(() => createVerificationKey("HS256", { kty: "EC", k: "A".repeat(86) })).toThrow(/whose "kty" is "oct"/);
+    expect(() => new VerificationKey("HS256", { kty: "EC", k: "A".repeat(86) })).toThrow(/whose "kty" is "oct"/);
     // The names that Ed25519 goes by mean nothing on another curve.
     for (const alg of ["EdDSA", "P-256"])
       expect(refusal("ES256", { ...P256.privateKey.export({ format: "jwk" }), alg })).toBe("E_JWT_KEY");
@@ -187,7 +187,7 @@ describe("matching key pairs and algorithms", () => {
 
   test("text that is not a key is refused with a message that lists the accepted forms", () => {
     for (const key of ["MFkwEwYHKoZIzj0CAQ", randomBytes(91)]) {
-      expect(() => createVerificationKey("ES256", key)).toThrow(/needs a key in PEM or JWK form, or a KeyObject/);
+      expect(() => new VerificationKey("ES256", key)).toThrow(/needs a key in PEM or JWK form, or a KeyObject/);
     }
   });
 
@@ -196,7 +196,7 @@ describe("matching key pairs and algorithms", () => {
     const accepted = [1, 2, 3, 4, 5, 65_536, 65_537].filter((exponent) => {
       const e = Buffer.from(exponent.toString(16).padStart(6, "0"), "hex").toString("base64url");
       try {
-        return createVerificationKey("RS256", { ...jwk, e }).algorithm === "RS256";
+        return new VerificationKey("RS256", { ...jwk, e }).algorithm === "RS256";
       } catch (error) {
         expect(error).toMatchObject({ code: "E_JWT_KEY", message: expect.stringContaining("public exponent") });
         return false;
@@ -210,7 +210,7 @@ describe("matching key pairs and algorithms", () => {
     const product = primes.reduce((a, b) => a * b);
     const create = (modulus: bigint) => {
       const n = Buffer.from(modulus.toString(16), "hex").toString("base64url");
-      return createVerificationKey("RS256", { kty: "RSA", n, e: "AQAB" }).algorithm;
+      return new VerificationKey("RS256", { kty: "RSA", n, e: "AQAB" }).algorithm;
     };
     // Of 2048 bits, odd, and congruent to a number modulo another.
     const like = (remainder: bigint, step: bigint) => remainder + (2n ** 2047n / (2n * step) + 1n) * 2n * step;
@@ -231,7 +231,7 @@ describe("matching key pairs and algorithms", () => {
     const small = generateKeyPairSync("rsa", { modulusLength: 2040 });
     for (const algorithm of ["RS256", "PS512"] as const) {
       expect(refusal(algorithm, small.privateKey)).toBe("E_JWT_KEY");
-      expect(() => createVerificationKey(algorithm, pem(small.publicKey))).toThrow(/2040 bits; at least 2048/);
+      expect(() => new VerificationKey(algorithm, pem(small.publicKey))).toThrow(/2040 bits; at least 2048/);
     }
   });
 
@@ -255,13 +255,13 @@ describe("matching key pairs and algorithms", () => {
     expect(refusal("ES256", { ...jwk, use: "enc" })).toBe("E_JWT_KEY");
     expect(refusal("ES256", { ...jwk, alg: "ES384" })).toBe("E_JWT_KEY");
     expect(refusal("ES256", { ...jwk, crv: "P-999" })).toBe("E_JWT_KEY");
-    expect(() => createVerificationKey("ES256", { ...open, key_ops: ["sign"] })).toThrow(/"verify"/);
-    expect(createVerificationKey("ES256", { ...open, key_ops: ["verify"] }).algorithm).toBe("ES256");
+    expect(() => new VerificationKey("ES256", { ...open, key_ops: ["sign"] })).toThrow(/"verify"/);
+    expect(new VerificationKey("ES256", { ...open, key_ops: ["verify"] }).algorithm).toBe("ES256");
   });
 
   test("a point that is not on its curve is refused", () => {
     const { x, ...rest } = P256.publicKey.export({ format: "jwk" });
-    expect(() => createVerificationKey("ES256", { ...rest, x: randomBytes(32).toString("base64url") })).toThrow(
+    expect(() => new VerificationKey("ES256", { ...rest, x: randomBytes(32).toString("base64url") })).toThrow(
       expect.objectContaining({ code: "E_JWT_KEY" }),
     );
     expect(x).toHaveLength(43);
@@ -273,7 +273,7 @@ describe("several keys", () => {
 
   test("an empty list is refused, and so is an entry that is not a prepared key", () => {
     expect(() => keyList([])).toThrow(expect.objectContaining({ code: "E_JWT_KEY" }));
-    for (const wrong of ["secret", { algorithm: "HS256" }, null, [null], [createSigningKey("HS256", secret())]]) {
+    for (const wrong of ["secret", { algorithm: "HS256" }, null, [null], [new SigningKey("HS256", secret())]]) {
       expect(() => keyList(wrong as unknown as VerificationKey)).toThrow(
         expect.objectContaining({ code: "E_JWT_KEY" }),
       );
@@ -281,14 +281,14 @@ describe("several keys", () => {
   });
 
   test("S2 a secret and a public key cannot be listed together", () => {
-    const keys = [createVerificationKey("HS256", secret()), createVerificationKey("RS256", RSA.publicKey)];
+    const keys = [new VerificationKey("HS256", secret()), new VerificationKey("RS256", RSA.publicKey)];
     expect(() => keyList(keys)).toThrow(/Secrets and public keys/);
     expect(() => keyList(keys.toReversed())).toThrow(/Secrets and public keys/);
   });
 
   test("two JWKs with the same name are refused, two without names are not", () => {
     const named = (kid?: string) =>
-      createVerificationKey("HS256", {
+      new VerificationKey("HS256", {
         kty: "oct",
         k: secret().toString("base64url"),
         ...(kid === undefined ? {} : { kid }),
@@ -306,7 +306,7 @@ test("S1 an algorithm that does not exist is refused for signing and for verifyi
 
 test("a prepared key shows its algorithm but not its secret", () => {
   const secret = randomBytes(64).toString("hex");
-  for (const key of [createSigningKey("HS512", secret), createVerificationKey("HS512", secret)]) {
+  for (const key of [new SigningKey("HS512", secret), new VerificationKey("HS512", secret)]) {
     const shown = `${inspect(key, { depth: 9, showHidden: true })}${JSON.stringify(key)}${String(key)}`;
     expect(shown).toContain("HS512");
     expect(shown).not.toContain(secret);

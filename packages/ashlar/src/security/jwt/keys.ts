@@ -6,7 +6,7 @@ import { Hmac } from "./hmac.ts";
 import { isJwk, type JsonWebKey, type KeyMaterial } from "./key-material.ts";
 import { privateKey, publicKey } from "./key-pairs.ts";
 import { pairParameters, signWithPair, verifyWithPair } from "./pair-signatures.ts";
-import { jwkThumbprint, type PublicJwk, publicMembers } from "./public-jwk.ts";
+import { jwkThumbprint, type publicJwk, publicMembers } from "./public-jwk.ts";
 import { hmacSecret } from "./secrets.ts";
 import "./errors.ts";
 
@@ -20,7 +20,11 @@ export interface JwsHeader {
   readonly [name: string]: unknown;
 }
 
-/** A key to sign with, bound to one algorithm; created by {@link createSigningKey}. It never reveals its secret. */
+/**
+ * A key to sign with, bound to one algorithm. It never reveals its secret. Create it once, at boot.
+ *
+ * Security: generate an HMAC secret randomly; anyone who holds one token can guess a human-chosen phrase offline.
+ */
 export class SigningKey {
   /** The algorithm that this key signs with. */
   readonly algorithm: JwtAlgorithm;
@@ -33,12 +37,26 @@ export class SigningKey {
   readonly jwtHeader: string;
   readonly #sign: (input: string) => string;
 
-  /** @internal */
-  constructor(algorithm: JwtAlgorithm, kid: string | null, sign: (input: string) => string) {
+  /**
+   * @param algorithm the algorithm to sign with; it alone determines the token's `alg`
+   * @param key for HMAC, a secret at least as long as the hash (32, 48 or 64 bytes); otherwise a private key: RSA of at
+   *   least 2048 bits, the curve of the ECDSA algorithm, Ed25519 or Ed448
+   * @throws `E_JWT_ALGORITHM`, `E_JWT_KEY`, `E_WEAK_SECRET`
+   */
+  constructor(algorithm: JwtAlgorithm, key: KeyMaterial) {
+    const details = algorithmDetails(algorithm);
     this.algorithm = algorithm;
-    this.kid = kid;
-    this.jwtHeader = encodeBase64url(JSON.stringify(jwtHeader(algorithm, kid)));
-    this.#sign = sign;
+    if (details.family === "hmac") {
+      const hmac = new Hmac(details, hmacSecret(algorithm, details, key, "sign"));
+      this.kid = null;
+      this.#sign = (input) => hmac.compute(input);
+    } else {
+      const secret = privateKey(algorithm, details, key);
+      const parameters = pairParameters(details, secret);
+      this.kid = kidOf(key) ?? jwkThumbprint(publicMembers(createPublicKey(secret)));
+      this.#sign = (input) => signWithPair(parameters, input);
+    }
+    this.jwtHeader = encodeBase64url(JSON.stringify(jwtHeader(algorithm, this.kid)));
   }
 
   /** @internal Returns the signature of a signing input, as base64url. */
@@ -47,7 +65,7 @@ export class SigningKey {
   }
 }
 
-/** A key to verify with, bound to one algorithm; created by {@link createVerificationKey}. It never reveals its secret. */
+/** A key to verify with, bound to one algorithm. It never reveals its secret. Create it once, at boot. */
 export class VerificationKey {
   /** The only algorithm that this key accepts. */
   readonly algorithm: JwtAlgorithm;
@@ -56,7 +74,7 @@ export class VerificationKey {
   /** @internal The `kid` of the JWK it was created from; `null` if it has none. */
   readonly kid: string | null;
   /** @internal The public key with its name; `null` for a secret. */
-  readonly publicJwk: PublicJwk | null;
+  readonly publicJwk: ReturnType<typeof publicJwk> | null;
   /** @internal The encoded and decoded protected header of the tokens that `signJwt` creates. */
   readonly jwtHeader: string;
   /** @internal */
@@ -65,25 +83,34 @@ export class VerificationKey {
   readonly #thumbprint: string | null;
   readonly #verifies: (token: string, dot: number) => boolean;
 
-  /** @internal */
-  constructor(
-    algorithm: JwtAlgorithm,
-    kid: string | null,
-    prepared: KeyObject,
-    verifies: (token: string, dot: number) => boolean,
-  ) {
-    const members = prepared.type === "secret" ? null : publicMembers(prepared);
-    const thumbprint = members === null ? null : jwkThumbprint(members);
+  /**
+   * @param algorithm the only algorithm accepted with this key, whatever a token says (RFC 8725 §3.1)
+   * @param key the HMAC secret, or the public key; given a private key, its public key is used
+   * @throws `E_JWT_ALGORITHM`, `E_JWT_KEY`, `E_WEAK_SECRET`
+   */
+  constructor(algorithm: JwtAlgorithm, key: KeyMaterial) {
+    const details = algorithmDetails(algorithm);
     this.algorithm = algorithm;
-    this.isSecret = members === null;
-    this.kid = kid;
-    this.publicJwk = members === null ? null : published(members, algorithm, kid ?? thumbprint!);
-    this.#key = prepared;
+    this.kid = kidOf(key);
+    if (details.family === "hmac") {
+      const secret = hmacSecret(algorithm, details, key, "verify");
+      const hmac = new Hmac(details, secret);
+      this.#key = createSecretKey(secret);
+      this.#verifies = (token, dot) => hmac.verifies(token, dot);
+      this.#thumbprint = null;
+      this.publicJwk = null;
+    } else {
+      this.#key = publicKey(algorithm, details, key);
+      const parameters = pairParameters(details, this.#key);
+      this.#verifies = (token, dot) => verifyWithPair(parameters, token, dot);
+      const members = publicMembers(this.#key);
+      this.#thumbprint = jwkThumbprint(members);
+      this.publicJwk = published(members, algorithm, this.kid ?? this.#thumbprint);
+    }
+    this.isSecret = this.publicJwk === null;
     const header = jwtHeader(algorithm, this.publicJwk?.kid ?? null);
     this.jwtHeader = encodeBase64url(JSON.stringify(header));
     this.parsedJwtHeader = Object.freeze(header);
-    this.#thumbprint = thumbprint;
-    this.#verifies = verifies;
   }
 
   /** @internal Reports whether a `kid`, of any type, is this key's name or its thumbprint. */
@@ -103,48 +130,6 @@ export class VerificationKey {
 }
 
 /**
- * Prepares a key to sign with, once, at boot.
- *
- * Security: generate an HMAC secret randomly; anyone who holds one token can guess a human-chosen phrase offline.
- *
- * @param algorithm the algorithm to sign with; it alone determines the token's `alg`
- * @param key for HMAC, a secret at least as long as the hash (32, 48 or 64 bytes); otherwise a private key: RSA of at
- *   least 2048 bits, the curve of the ECDSA algorithm, Ed25519 or Ed448
- * @throws `E_JWT_ALGORITHM`, `E_JWT_KEY`, `E_WEAK_SECRET`
- */
-export function createSigningKey(algorithm: JwtAlgorithm, key: KeyMaterial): SigningKey {
-  const details = algorithmDetails(algorithm);
-  if (details.family === "hmac") {
-    const hmac = new Hmac(details, hmacSecret(algorithm, details, key, "sign"));
-    return new SigningKey(algorithm, null, (input) => hmac.compute(input));
-  }
-  const secret = privateKey(algorithm, details, key);
-  const kid = kidOf(key) ?? jwkThumbprint(publicMembers(createPublicKey(secret)));
-  const parameters = pairParameters(details, secret);
-  return new SigningKey(algorithm, kid, (input) => signWithPair(parameters, input));
-}
-
-/**
- * Prepares a key to verify with, once, at boot.
- *
- * @param algorithm the only algorithm accepted with this key, whatever a token says (RFC 8725 §3.1)
- * @param key the HMAC secret, or the public key; given a private key, its public key is used
- * @throws `E_JWT_ALGORITHM`, `E_JWT_KEY`, `E_WEAK_SECRET`
- */
-export function createVerificationKey(algorithm: JwtAlgorithm, key: KeyMaterial): VerificationKey {
-  const details = algorithmDetails(algorithm);
-  if (details.family === "hmac") {
-    const secret = hmacSecret(algorithm, details, key, "verify");
-    const hmac = new Hmac(details, secret);
-    const prepared = createSecretKey(secret);
-    return new VerificationKey(algorithm, kidOf(key), prepared, (token, dot) => hmac.verifies(token, dot));
-  }
-  const prepared = publicKey(algorithm, details, key);
-  const parameters = pairParameters(details, prepared);
-  return new VerificationKey(algorithm, kidOf(key), prepared, (token, dot) => verifyWithPair(parameters, token, dot));
-}
-
-/**
  * Returns the keys to try, in order; at least one.
  *
  * @throws `E_JWT_KEY` if there are none; if a secret stands next to a public key, which is one mistake away from
@@ -158,7 +143,7 @@ export function keyList(
   for (let index = 0; index < list.length; index++) {
     const key = list[index];
     if (!(key instanceof VerificationKey)) {
-      throw new AshlarError("E_JWT_KEY", "Verify tokens with keys from createVerificationKey().");
+      throw new AshlarError("E_JWT_KEY", "Verify tokens with keys from new VerificationKey().");
     }
     if (key.isSecret !== list[0].isSecret) {
       throw new AshlarError("E_JWT_KEY", "Secrets and public keys cannot verify the same tokens.");
@@ -181,8 +166,8 @@ export function narrowed(list: readonly VerificationKey[], kid: unknown): readon
   return named.length > 0 ? named : list.filter((key) => key.kid === null);
 }
 
-function published(members: JsonWebKey, alg: JwtAlgorithm, kid: string): PublicJwk {
-  return Object.freeze({ ...members, use: "sig", alg, kid }) as PublicJwk;
+function published(members: JsonWebKey, alg: JwtAlgorithm, kid: string): ReturnType<typeof publicJwk> {
+  return Object.freeze({ ...members, use: "sig", alg, kid });
 }
 
 function kidOf(key: KeyMaterial): string | null {

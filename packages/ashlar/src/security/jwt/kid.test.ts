@@ -1,16 +1,16 @@
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { EC, judge, NOW, SECRET, segment } from "../../../test/support/jwt-forgery.ts";
-import { createSigningKey, createVerificationKey, jwkThumbprint, signJwt, tryVerifyJwt } from "./index.ts";
+import { jwkThumbprint, SigningKey, signJwt, tryVerifyJwt, VerificationKey } from "./index.ts";
 
 const OTHER = generateKeyPairSync("ec", { namedCurve: "P-256" });
 
 function named(pair: { publicKey: KeyObject }, kid: string) {
-  return createVerificationKey("ES256", { ...pair.publicKey.export({ format: "jwk" }), kid });
+  return new VerificationKey("ES256", { ...pair.publicKey.export({ format: "jwk" }), kid });
 }
 
 function unnamed(pair: { publicKey: KeyObject }) {
-  return createVerificationKey("ES256", pair.publicKey);
+  return new VerificationKey("ES256", pair.publicKey);
 }
 
 /** A token with a header of any shape, signed by a private key. */
@@ -27,9 +27,9 @@ function headerOf(token: string): unknown {
 describe("signing", () => {
   test("the header names the private key: by the name of its JWK, otherwise by its thumbprint", () => {
     const jwk = EC.privateKey.export({ format: "jwk" });
-    const token = signJwt({ sub: "1" }, createSigningKey("ES256", EC.privateKey));
+    const token = signJwt({ sub: "1" }, new SigningKey("ES256", EC.privateKey));
     expect(headerOf(token)).toEqual({ alg: "ES256", typ: "JWT", kid: jwkThumbprint(jwk) });
-    const own = createSigningKey("ES256", { ...jwk, kid: 'the "first"' });
+    const own = new SigningKey("ES256", { ...jwk, kid: 'the "first"' });
     expect(own.kid).toBe('the "first"');
     expect(headerOf(signJwt({}, own))).toEqual({ alg: "ES256", typ: "JWT", kid: 'the "first"' });
     expect(headerOf(signJwt({}, own, { typ: "at+jwt" }))).toEqual({ alg: "ES256", typ: "at+jwt", kid: 'the "first"' });
@@ -38,10 +38,10 @@ describe("signing", () => {
   test("a token that is signed with a secret is the same, byte for byte, as it has always been", () => {
     const input = `${segment('{"alg":"HS512","typ":"JWT"}')}.${segment(`{"sub":"1","iat":${NOW}}`)}`;
     const expected = `${input}.${createHmac("sha512", SECRET).update(input).digest("base64url")}`;
-    expect(signJwt({ sub: "1" }, createSigningKey("HS512", SECRET), { now: NOW })).toBe(expected);
+    expect(signJwt({ sub: "1" }, new SigningKey("HS512", SECRET), { now: NOW })).toBe(expected);
     const jwk = { kty: "oct", kid: "a", k: SECRET.toString("base64url") };
-    expect(createSigningKey("HS512", jwk).kid).toBeNull();
-    expect(signJwt({ sub: "1" }, createSigningKey("HS512", jwk), { now: NOW })).toBe(expected);
+    expect(new SigningKey("HS512", jwk).kid).toBeNull();
+    expect(signJwt({ sub: "1" }, new SigningKey("HS512", jwk), { now: NOW })).toBe(expected);
   });
 });
 
@@ -89,14 +89,14 @@ describe("verifying", () => {
     const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 });
     const both = [
       named(EC, "own"),
-      createVerificationKey("RS256", { ...rsa.publicKey.export({ format: "jwk" }), kid: "rsa" }),
+      new VerificationKey("RS256", { ...rsa.publicKey.export({ format: "jwk" }), kid: "rsa" }),
     ];
     expect(judge(signed({ kid: "rsa" }), both)).toBe("unknown_key");
   });
 
   test("the outcome is the same for the header that signJwt writes and for another spelling of it", () => {
-    const key = createVerificationKey("ES256", { ...EC.publicKey.export({ format: "jwk" }), kid: "own" });
-    const usual = signJwt({}, createSigningKey("ES256", { ...EC.privateKey.export({ format: "jwk" }), kid: "own" }), {
+    const key = new VerificationKey("ES256", { ...EC.publicKey.export({ format: "jwk" }), kid: "own" });
+    const usual = signJwt({}, new SigningKey("ES256", { ...EC.privateKey.export({ format: "jwk" }), kid: "own" }), {
       now: NOW,
     });
     for (const token of [usual, signed({ kid: "own" }), signed({ kid: "own", cty: "x" })]) {

@@ -1,15 +1,15 @@
 import { createPrivateKey } from "node:crypto";
 import { expect, test } from "vitest";
 import { PAIR_ALGORITHMS } from "./algorithms.ts";
-import { createSigningKey, createVerificationKey } from "./keys.ts";
+import { SigningKey, VerificationKey } from "./keys.ts";
 import { generatePrivateKey } from "./private-key.ts";
 
 test.each(PAIR_ALGORITHMS)("a generated private key fits %s, and no two are the same", async (algorithm) => {
   const [one, other] = [await generatePrivateKey(algorithm), await generatePrivateKey(algorithm)];
   expect(one).toMatch(/^-----BEGIN PRIVATE KEY-----\n/);
   expect(other).not.toBe(one);
-  createSigningKey(algorithm, one);
-  createVerificationKey(algorithm, one);
+  new SigningKey(algorithm, one);
+  new VerificationKey(algorithm, one);
   // NIST SP 800-57 part 1: enough beyond 2030.
   const { modulusLength } = createPrivateKey(one).asymmetricKeyDetails!;
   expect(modulusLength).toBe(/^[RP]S/.test(algorithm) ? 3072 : undefined);

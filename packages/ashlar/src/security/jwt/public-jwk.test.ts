@@ -1,15 +1,7 @@
 import { createSecretKey, generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
 import { calculateJwkThumbprint, createLocalJWKSet, type JSONWebKeySet, jwtVerify } from "jose";
 import { describe, expect, test } from "vitest";
-import {
-  createSigningKey,
-  createVerificationKey,
-  type JwtAlgorithm,
-  jwks,
-  jwkThumbprint,
-  publicJwk,
-  signJwt,
-} from "./index.ts";
+import { type JwtAlgorithm, jwks, jwkThumbprint, publicJwk, SigningKey, signJwt, VerificationKey } from "./index.ts";
 
 const RSA = generateKeyPairSync("rsa", { modulusLength: 2048 });
 const P256 = generateKeyPairSync("ec", { namedCurve: "P-256" });
@@ -71,7 +63,7 @@ describe.each(PAIRS)("a key for %s", (algorithm, pair) => {
       JSON.stringify(pem(pair.privateKey)),
       ...(hasJwk ? [pair.privateKey.export({ format: "jwk" }), pair.publicKey.export({ format: "jwk" })] : []),
     ];
-    const [first, ...others] = forms.map((form) => publicJwk(createVerificationKey(algorithm, form)));
+    const [first, ...others] = forms.map((form) => publicJwk(new VerificationKey(algorithm, form)));
     for (const other of others) expect(other).toEqual(first);
     expect(Object.keys(first!).filter((name) => !PUBLIC.includes(name))).toEqual([]);
     expect(first).toMatchObject({ use: "sig", alg: algorithm, kid: await calculateJwkThumbprint(first as never) });
@@ -79,11 +71,11 @@ describe.each(PAIRS)("a key for %s", (algorithm, pair) => {
   });
 
   test("jose verifies its tokens by the JWK Set", async () => {
-    const token = signJwt({ sub: "42" }, createSigningKey(algorithm, pair.privateKey));
+    const token = signJwt({ sub: "42" }, new SigningKey(algorithm, pair.privateKey));
     // WebCrypto, which jose uses, has no Ed448.
     if (algorithm === "Ed448") return;
-    const others = PAIRS.filter(([name]) => name !== "Ed448").map(([name, { publicKey }]) =>
-      createVerificationKey(name, publicKey),
+    const others = PAIRS.filter(([name]) => name !== "Ed448").map(
+      ([name, { publicKey }]) => new VerificationKey(name, publicKey),
     );
     const set = createLocalJWKSet(JSON.parse(JSON.stringify(jwks(others))) as JSONWebKeySet);
     const { payload, protectedHeader } = await jwtVerify(token, set);
@@ -91,7 +83,7 @@ describe.each(PAIRS)("a key for %s", (algorithm, pair) => {
     expect(protectedHeader).toEqual({
       alg: algorithm,
       typ: "JWT",
-      kid: publicJwk(createVerificationKey(algorithm, pair.publicKey)).kid,
+      kid: publicJwk(new VerificationKey(algorithm, pair.publicKey)).kid,
     });
   });
 });
@@ -105,7 +97,7 @@ test("S101 a JWK with further members is published without them, under its own n
     ext: true,
   };
   const { crv, x, y } = P256.publicKey.export({ format: "jwk" });
-  expect(jwks([createVerificationKey("ES256", jwk)])).toEqual({
+  expect(jwks([new VerificationKey("ES256", jwk)])).toEqual({
     keys: [{ kty: "EC", crv, x, y, use: "sig", alg: "ES256", kid: "2026-11" }],
   });
 });
@@ -116,13 +108,13 @@ test("S101 a secret is never published", () => {
     createSecretKey(randomBytes(64)),
     { kty: "oct", kid: "a", k: "A".repeat(86) },
   ]) {
-    const key = createVerificationKey("HS512", secret);
+    const key = new VerificationKey("HS512", secret);
     expect(() => publicJwk(key)).toThrow(expect.objectContaining({ code: "E_JWT_KEY" }));
     expect(() => jwks([key])).toThrow(expect.objectContaining({ code: "E_JWT_KEY" }));
   }
 });
 
 test("a key that is listed twice is published once", () => {
-  const [rs, es] = [createVerificationKey("RS256", RSA.publicKey), createVerificationKey("ES256", P256.publicKey)];
-  expect(jwks([rs, es, createVerificationKey("RS256", RSA.privateKey)]).keys).toEqual([publicJwk(rs), publicJwk(es)]);
+  const [rs, es] = [new VerificationKey("RS256", RSA.publicKey), new VerificationKey("ES256", P256.publicKey)];
+  expect(jwks([rs, es, new VerificationKey("RS256", RSA.privateKey)]).keys).toEqual([publicJwk(rs), publicJwk(es)]);
 });

@@ -1,6 +1,5 @@
-import { createPublicKey, hash, type KeyObject } from "node:crypto";
+import { createPublicKey, hash, type KeyObject, type webcrypto } from "node:crypto";
 import { AshlarError } from "../../support/index.ts";
-import type { JwtAlgorithm } from "./algorithms.ts";
 import type { JsonWebKey } from "./key-material.ts";
 import type { VerificationKey } from "./keys.ts";
 import "./errors.ts";
@@ -10,30 +9,6 @@ const MEMBERS = { EC: ["crv", "kty", "x", "y"], OKP: ["crv", "kty", "x"], RSA: [
 
 type PairType = keyof typeof MEMBERS;
 
-/** A public key as a JWK (RFC 7517), for those who verify. It has these members, and no others. */
-export interface PublicJwk {
-  /** The key's type. */
-  readonly kty: string;
-  readonly use: "sig";
-  /** The only algorithm that the key is for. */
-  readonly alg: JwtAlgorithm;
-  /** The key's name, which tokens that it signs have in their header. */
-  readonly kid: string;
-  /** The curve of an `EC` or `OKP` key. */
-  readonly crv?: string;
-  readonly x?: string;
-  readonly y?: string;
-  /** The modulus of an RSA key. */
-  readonly n?: string;
-  /** The exponent of an RSA key. */
-  readonly e?: string;
-}
-
-/** A JWK Set (RFC 7517 §5): the document that verifiers read an issuer's keys from. */
-export interface Jwks {
-  readonly keys: readonly PublicJwk[];
-}
-
 /**
  * The thumbprint of a key (RFC 7638): the SHA-256 of its public members, 43 characters of base64url. The private key and
  * its public key have the same one.
@@ -41,7 +16,7 @@ export interface Jwks {
  * @param jwk a key of a pair; its other members don't count
  * @throws `E_JWT_KEY` if it is a secret, whose hash would give it away, of an unknown type, or lacks a member
  */
-export function jwkThumbprint(jwk: JsonWebKey | PublicJwk): string {
+export function jwkThumbprint(jwk: JsonWebKey): string {
   const members: Readonly<Record<string, unknown>> = { ...jwk };
   const required = Object.hasOwn(MEMBERS, String(jwk.kty)) ? MEMBERS[jwk.kty as PairType] : [];
   if (required.length === 0 || required.some((name) => typeof members[name] !== "string")) {
@@ -52,12 +27,13 @@ export function jwkThumbprint(jwk: JsonWebKey | PublicJwk): string {
 }
 
 /**
- * The public key of a verification key, as a JWK with its algorithm and its `kid`.
+ * The public key of a verification key, as a JWK (RFC 7517) for those who verify. Of its members, it has those of the public key, and
+ * `use`, `alg` and `kid`.
  *
  * @param key one that was created from a public or private key
  * @throws `E_JWT_KEY` if it is a secret
  */
-export function publicJwk(key: VerificationKey): PublicJwk {
+export function publicJwk(key: VerificationKey): webcrypto.JsonWebKey & { readonly kid: string } {
   if (key.publicJwk !== null) return key.publicJwk;
   throw new AshlarError("E_JWT_KEY", `A key for ${key.algorithm} is a secret, and must not be published.`);
 }
@@ -68,14 +44,16 @@ export function publicJwk(key: VerificationKey): PublicJwk {
  * ```ts
  * import { generateKeyPairSync } from "node:crypto";
  *
- * const signer = createVerificationKey("EdDSA", generateKeyPairSync("ed25519").privateKey);
+ * const signer = new VerificationKey("EdDSA", generateKeyPairSync("ed25519").privateKey);
  * Route.get("/keys", () => jwks([signer]));
  * ```
  *
  * @param keys the keys that still verify, and those that will sign next
  * @throws `E_JWT_KEY` if one of them is a secret
  */
-export function jwks(keys: readonly VerificationKey[]): Jwks {
+export function jwks(keys: readonly VerificationKey[]): {
+  readonly keys: readonly ReturnType<typeof publicJwk>[];
+} {
   const byName = new Map(keys.map((key) => [`${key.algorithm} ${publicJwk(key).kid}`, publicJwk(key)]));
   return Object.freeze({ keys: Object.freeze([...byName.values()]) });
 }

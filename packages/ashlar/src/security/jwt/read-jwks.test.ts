@@ -1,14 +1,6 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import {
-  createSigningKey,
-  createVerificationKey,
-  jwks,
-  PAIR_ALGORITHMS,
-  readJwks,
-  signJwt,
-  tryVerifyJwt,
-} from "./index.ts";
+import { jwks, PAIR_ALGORITHMS, readJwks, SigningKey, signJwt, tryVerifyJwt, VerificationKey } from "./index.ts";
 
 const RSA = generateKeyPairSync("rsa", { modulusLength: 2048 });
 const P256 = generateKeyPairSync("ec", { namedCurve: "P-256" });
@@ -23,10 +15,10 @@ const namesOf = (document: unknown, algorithms = PAIR_ALGORITHMS) => {
 };
 
 test("what jwks() writes is read again, and verifies", () => {
-  const written = JSON.parse(JSON.stringify(jwks([createVerificationKey("ES256", P256.privateKey)])));
+  const written = JSON.parse(JSON.stringify(jwks([new VerificationKey("ES256", P256.privateKey)])));
   const { keys, ignored } = readJwks(written, ["ES256"], 100);
   expect(ignored).toBe(0);
-  expect(tryVerifyJwt(signJwt({}, createSigningKey("ES256", P256.privateKey)), keys)).toHaveProperty("claims");
+  expect(tryVerifyJwt(signJwt({}, new SigningKey("ES256", P256.privateKey)), keys)).toHaveProperty("claims");
 });
 
 test("a key is for its alg, or for each of the algorithms that it fits", () => {
@@ -80,7 +72,7 @@ describe("S103 entries that cannot be used are ignored", () => {
     expect(namesOf(document)).toEqual({ keys: ["ES256 a", "RS256 a"], ignored: 1 });
     const { keys } = readJwks(document, PAIR_ALGORITHMS, 100);
     const header = { ...P256.privateKey.export({ format: "jwk" }), kid: "a" };
-    expect(tryVerifyJwt(signJwt({}, createSigningKey("ES256", header)), keys)).toHaveProperty("claims");
+    expect(tryVerifyJwt(signJwt({}, new SigningKey("ES256", header)), keys)).toHaveProperty("claims");
   });
 });
 

@@ -1,7 +1,7 @@
 import { AshlarError, isPlainObject } from "../../support/index.ts";
 import type { JwtAlgorithm } from "./algorithms.ts";
 import type { JsonWebKey } from "./key-material.ts";
-import { createVerificationKey, type VerificationKey } from "./keys.ts";
+import { VerificationKey } from "./keys.ts";
 import "./errors.ts";
 
 /** What an issuer publishes, as far as it can be used. */
@@ -58,7 +58,7 @@ function isUsable(entry: unknown): entry is JsonWebKey {
 
 function keyOf(algorithm: JwtAlgorithm, jwk: JsonWebKey): VerificationKey[] {
   try {
-    return [createVerificationKey(algorithm, jwk)];
+    return [new VerificationKey(algorithm, jwk)];
   } catch (error) {
     if (error instanceof AshlarError) return [];
     throw error;

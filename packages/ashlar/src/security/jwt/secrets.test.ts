@@ -2,7 +2,7 @@ import { createSecretKey, generateKeyPairSync, type KeyObject, randomBytes } fro
 import { describe, expect, test } from "vitest";
 import type { JwtAlgorithm } from "./algorithms.ts";
 import type { KeyMaterial } from "./key-material.ts";
-import { createSigningKey, createVerificationKey } from "./keys.ts";
+import { SigningKey, VerificationKey } from "./keys.ts";
 
 const RSA = generateKeyPairSync("rsa", { modulusLength: 2048 });
 const P256 = generateKeyPairSync("ec", { namedCurve: "P-256" });
@@ -30,9 +30,9 @@ function pem(key: KeyObject): string {
 
 /** The code of the error that making the key ends with, the same for signing and verifying; `null` if it is made. */
 function refusal(algorithm: JwtAlgorithm, key: unknown): string | null {
-  const codes = [createSigningKey, createVerificationKey].map((create) => {
+  const codes = [SigningKey, VerificationKey].map((Key) => {
     try {
-      create(algorithm, key as KeyMaterial);
+      new Key(algorithm, key as KeyMaterial);
       return null;
     } catch (error) {
       return (error as { code: string }).code;
@@ -66,7 +66,7 @@ describe.each(HMAC)("the secret of %s", (algorithm, bytes) => {
     const remedy = `Generate one of ${bytes} random bytes.`;
     const problem = (key: unknown): string => {
       try {
-        createSigningKey(algorithm, key as KeyMaterial);
+        new SigningKey(algorithm, key as KeyMaterial);
         return "it was accepted";
       } catch (error) {
         return (error as Error).message;
@@ -91,13 +91,13 @@ describe.each(HMAC)("the secret of %s", (algorithm, bytes) => {
       createSecretKey(Buffer.from(secret)),
       { kty: "oct", k: Buffer.from(secret).toString("base64url"), alg: algorithm, use: "sig", key_ops: ["sign"] },
     ];
-    const signatures = forms.map((form) => createSigningKey(algorithm, form).sign("head.body"));
+    const signatures = forms.map((form) => new SigningKey(algorithm, form).sign("head.body"));
     expect(new Set(signatures).size).toBe(1);
   });
 
   test("changing the bytes later does not change the key", () => {
     const secret = randomBytes(bytes);
-    const key = createSigningKey(algorithm, secret);
+    const key = new SigningKey(algorithm, secret);
     const before = key.sign("head.body");
     secret.fill(0);
     expect(key.sign("head.body")).toBe(before);
@@ -196,8 +196,8 @@ describe.each(HMAC)("the secret of %s", (algorithm, bytes) => {
     expect(create({ kty: "oct", k, use: "enc" })).toBe("E_JWT_KEY");
     expect(create({ kty: "oct", k, key_ops: ["encrypt"] })).toBe("E_JWT_KEY");
     expect(create({ kty: "oct", k, key_ops: "sign verify" })).toBe("E_JWT_KEY");
-    expect(() => createVerificationKey(algorithm, { kty: "oct", k, key_ops: ["sign"] })).toThrow(/"verify"/);
-    expect(() => createSigningKey(algorithm, { kty: "oct", k, key_ops: ["verify"] })).toThrow(/"sign"/);
+    expect(() => new VerificationKey(algorithm, { kty: "oct", k, key_ops: ["sign"] })).toThrow(/"verify"/);
+    expect(() => new SigningKey(algorithm, { kty: "oct", k, key_ops: ["verify"] })).toThrow(/"sign"/);
   });
 
   test("a value that is not key material is refused", () => {

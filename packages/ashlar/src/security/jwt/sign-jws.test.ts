@@ -1,12 +1,12 @@
 import { createHmac, generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { JwtAlgorithm } from "./algorithms.ts";
-import { createSigningKey, createVerificationKey } from "./keys.ts";
+import { SigningKey, VerificationKey } from "./keys.ts";
 import { signJws } from "./sign-jws.ts";
 import { verifyJws } from "./verify-jws.ts";
 
 const SECRET = randomBytes(64);
-const KEY = createSigningKey("HS256", SECRET);
+const KEY = new SigningKey("HS256", SECRET);
 
 function segment(text: string): string {
   return Buffer.from(text).toString("base64url");
@@ -66,9 +66,9 @@ describe("signing a JWS", () => {
     ["EdDSA", () => generateKeyPairSync("ed448"), 114],
   ])("%s makes a signature of its own length, which verifies", (algorithm, generate, bytes) => {
     const { privateKey, publicKey } = generate();
-    const token = signJws("payload", createSigningKey(algorithm, privateKey));
+    const token = signJws("payload", new SigningKey(algorithm, privateKey));
     expect(Buffer.from(token.split(".")[2] ?? "", "base64url")).toHaveLength(bytes);
-    const verified = verifyJws(token, createVerificationKey(algorithm, publicKey));
+    const verified = verifyJws(token, new VerificationKey(algorithm, publicKey));
     expect(verified.header).toEqual({ alg: algorithm });
     expect(Buffer.from(verified.payload).toString()).toBe("payload");
   });

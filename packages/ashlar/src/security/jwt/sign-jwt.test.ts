@@ -2,12 +2,12 @@ import { randomBytes } from "node:crypto";
 import { afterEach, describe, expect, test } from "vitest";
 import { setClock } from "../../support/index.ts";
 import type { JwtClaims } from "./claims.ts";
-import { createSigningKey, createVerificationKey } from "./keys.ts";
+import { SigningKey, VerificationKey } from "./keys.ts";
 import { signJwt } from "./sign-jwt.ts";
 import { verifyJws } from "./verify-jws.ts";
 
 const SECRET = randomBytes(64);
-const KEY = createSigningKey("HS512", SECRET);
+const KEY = new SigningKey("HS512", SECRET);
 
 function parts(token: string): unknown[] {
   return token
@@ -42,7 +42,7 @@ describe("signing a JWT", () => {
   test("another type appears in the header", () => {
     const token = signJwt({ iat: 1 }, KEY, { typ: "at+jwt" });
     expect(parts(token)).toEqual([{ alg: "HS512", typ: "at+jwt" }, { iat: 1 }]);
-    expect(verifyJws(token, createVerificationKey("HS512", SECRET)).header.typ).toBe("at+jwt");
+    expect(verifyJws(token, new VerificationKey("HS512", SECRET)).header.typ).toBe("at+jwt");
   });
 
   test("a value that JSON cannot represent is refused, with its location and the reason", () => {

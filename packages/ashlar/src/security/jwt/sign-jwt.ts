@@ -18,7 +18,7 @@ export interface JwtSignOptions {
  * key. Adds `iat` if the claims lack it.
  *
  * ```ts
- * const token = signJwt({ sub: "42", exp: Math.floor(Date.now() / 1000) + 3600 }, createSigningKey("HS512", secret));
+ * const token = signJwt({ sub: "42", exp: Math.floor(Date.now() / 1000) + 3600 }, new SigningKey("HS512", secret));
  * ```
  *
  * Security: the claims are signed, not encrypted; anyone who sees the token can read them.

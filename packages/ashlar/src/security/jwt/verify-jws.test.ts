@@ -1,13 +1,13 @@
 import { createHmac, randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { JwtError, type JwtFailure } from "./errors.ts";
-import { createSigningKey, createVerificationKey } from "./keys.ts";
+import { SigningKey, VerificationKey } from "./keys.ts";
 import { signJws } from "./sign-jws.ts";
 import { verifyJws } from "./verify-jws.ts";
 
 const SECRET = randomBytes(32);
-const SIGNING = createSigningKey("HS256", SECRET);
-const KEY = createVerificationKey("HS256", SECRET);
+const SIGNING = new SigningKey("HS256", SECRET);
+const KEY = new VerificationKey("HS256", SECRET);
 
 /** Signs what is handed in as it stands, however wrong. */
 function forge(header: string, payload: string): string {
@@ -54,10 +54,10 @@ describe("verifying a JWS", () => {
 
   test("any of several keys may have signed, and the one that did is returned", () => {
     const older = randomBytes(64);
-    const keys = [KEY, createVerificationKey("HS512", older), createVerificationKey("HS256", older)];
-    expect(verifyJws(signJws("x", createSigningKey("HS512", older)), keys).key).toBe(keys[1]);
-    expect(verifyJws(signJws("x", createSigningKey("HS256", older)), keys).key).toBe(keys[2]);
-    expect(() => verifyJws(signJws("x", createSigningKey("HS384", older)), keys)).toThrow(
+    const keys = [KEY, new VerificationKey("HS512", older), new VerificationKey("HS256", older)];
+    expect(verifyJws(signJws("x", new SigningKey("HS512", older)), keys).key).toBe(keys[1]);
+    expect(verifyJws(signJws("x", new SigningKey("HS256", older)), keys).key).toBe(keys[2]);
+    expect(() => verifyJws(signJws("x", new SigningKey("HS384", older)), keys)).toThrow(
       expect.objectContaining({ reason: "algorithm" }),
     );
   });
@@ -124,7 +124,7 @@ describe("verifying a JWS", () => {
   });
 
   test("every refusal has the same code, status and message", () => {
-    const seen = ["", "a.b.c", signJws("x", createSigningKey("HS256", randomBytes(32)))].map((token) => {
+    const seen = ["", "a.b.c", signJws("x", new SigningKey("HS256", randomBytes(32)))].map((token) => {
       try {
         return verifyJws(token, KEY);
       } catch (error) {

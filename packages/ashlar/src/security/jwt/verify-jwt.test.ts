@@ -5,14 +5,14 @@ import { afterEach, describe, expect, test } from "vitest";
 import { anyText } from "../../../test/support/any-text.ts";
 import { setClock } from "../../support/index.ts";
 import { JwtError } from "./errors.ts";
-import { createSigningKey, createVerificationKey } from "./keys.ts";
+import { SigningKey, VerificationKey } from "./keys.ts";
 import { signJwt } from "./sign-jwt.ts";
 import { tryVerifyJwt, verifyJwt } from "./verify-jwt.ts";
 import type { JwtVerifyOptions } from "./verify-options.ts";
 
 const SECRET = randomBytes(64);
-const SIGNING = createSigningKey("HS512", SECRET);
-const KEY = createVerificationKey("HS512", SECRET);
+const SIGNING = new SigningKey("HS512", SECRET);
+const KEY = new VerificationKey("HS512", SECRET);
 const NOW = 1_700_000_000;
 const AT = { clock: () => NOW };
 

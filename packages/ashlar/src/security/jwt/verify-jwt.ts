@@ -1,13 +1,10 @@
 import { nowInSeconds } from "../../support/index.ts";
 import { brokenRule, hasClaimTypes, type JwtClaims } from "./claims.ts";
 import { openJws } from "./compact.ts";
-import { JwtError, type JwtFailure } from "./errors.ts";
+import { JwtError } from "./errors.ts";
 import { parseObjectSegment } from "./json.ts";
 import type { VerificationKey } from "./keys.ts";
 import { checkVerifyOptions, hasExpectedTyp, type JwtVerifyOptions, maxBytesOf } from "./verify-options.ts";
-
-/** The claims of a valid token, or why it was refused. */
-export type JwtVerification = { readonly claims: JwtClaims } | { readonly failure: JwtFailure };
 
 const NO_OPTIONS: JwtVerifyOptions = Object.freeze({});
 
@@ -19,13 +16,14 @@ const NO_OPTIONS: JwtVerifyOptions = Object.freeze({});
  *
  * @param token what the caller presented, of any type
  * @param keys one key, or several during a key rotation: any of them may have signed
+ * @returns the claims of a valid token, or why it was refused
  * @throws `E_JWT_KEY`, `E_INVALID_CONFIGURATION` if the keys or options cannot be used; never because of the token
  */
 export function tryVerifyJwt(
   token: string,
   keys: VerificationKey | readonly VerificationKey[],
   options: JwtVerifyOptions = NO_OPTIONS,
-): JwtVerification {
+): { readonly claims: JwtClaims } | { readonly failure: JwtError["reason"] } {
   checkVerifyOptions(options);
   const opened = openJws(token, keys, maxBytesOf(options));
   if (typeof opened === "string") return { failure: opened };
@@ -41,7 +39,7 @@ export function tryVerifyJwt(
  * Verifies a JWT (RFC 7519 §7.2) like {@link tryVerifyJwt}, but throws.
  *
  * ```ts
- * const claims = verifyJwt(token, createVerificationKey("HS512", secret), { issuer: "https://shop.example" });
+ * const claims = verifyJwt(token, new VerificationKey("HS512", secret), { issuer: "https://shop.example" });
  * ```
  *
  * @throws {@link JwtError} (`E_JWT_INVALID`) if the token is not valid; `E_JWT_KEY`, `E_INVALID_CONFIGURATION` if the

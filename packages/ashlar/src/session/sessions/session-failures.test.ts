@@ -6,7 +6,7 @@ import type { Application } from "../../boot/index.ts";
 import "../../redis/index.ts";
 import { Route, type RouteEntry } from "../../routing/index.ts";
 import { AshlarError, now, setClock, ValidationError } from "../../support/index.ts";
-import { csrfToken, SessionMiddleware } from "../index.ts";
+import { Csrf, SessionMiddleware } from "../index.ts";
 
 const TOO_MUCH = "x".repeat(70_000);
 
@@ -226,7 +226,7 @@ test("a form that is proved to come from the site only by its token is shown aga
   const routes = [
     Route.get("/order", (context) => {
       const { session } = context;
-      return { token: csrfToken(context), typed: session.old("article"), errors: session.errors() };
+      return { token: Csrf.token(context), typed: session.old("article"), errors: session.errors() };
     }),
     Route.post("/order", () => {
       throw new AshlarError("E_TOO_MANY_REQUESTS", "Too many.");

@@ -3,20 +3,7 @@ import type { Bucket } from "../limits/limit.ts";
 import type { AttemptCount } from "../stores/store.ts";
 
 /** The result of one bucket for an attempt. */
-export interface BucketResult {
-  readonly bucket: Bucket;
-  readonly allowed: boolean;
-  /** How many attempts are left in the window. */
-  readonly remaining: number;
-  /** How long until the window ends, in whole seconds, rounded up; 0 if none is active. */
-  readonly resetInSeconds: number;
-  /** Whether this is the first attempt in its window that is refused. */
-  readonly isFirstRefusal: boolean;
-  /** Whether only the client's own attempts are counted here, so that the headers may include the count. */
-  readonly isClientsOwn: boolean;
-  /** Whether everyone with the client's address, or in its network, is counted together here. */
-  readonly isOfNetwork: boolean;
-}
+export type BucketResult = ThrottleResult["buckets"][number];
 
 /** Whose attempts a bucket counts. */
 export type CountedTogether = Pick<BucketResult, "isClientsOwn" | "isOfNetwork">;
@@ -32,8 +19,21 @@ export interface ThrottleResult {
   readonly remaining: number;
   /** How long until the window ends, in whole seconds, rounded up; 0 if none is active. */
   readonly resetInSeconds: number;
-  /** The results of the buckets that were checked. */
-  readonly buckets: readonly BucketResult[];
+  /** The same for each bucket that was checked. */
+  readonly buckets: readonly {
+    readonly bucket: Bucket;
+    readonly allowed: boolean;
+    /** How many attempts are left in the window. */
+    readonly remaining: number;
+    /** How long until the window ends, in whole seconds, rounded up; 0 if none is active. */
+    readonly resetInSeconds: number;
+    /** Whether this is the first attempt in its window that is refused. */
+    readonly isFirstRefusal: boolean;
+    /** Whether only the client's own attempts are counted here, so that the headers may include the count. */
+    readonly isClientsOwn: boolean;
+    /** Whether everyone with the client's address, or in its network, is counted together here. */
+    readonly isOfNetwork: boolean;
+  }[];
   /** The value of `RateLimit-Policy`: the buckets that apply to the attempt, and whose counts the client may know. */
   readonly policy: string;
 }

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { deviceName } from "../../../src/auth/index.ts";
 import type { Application } from "../../../src/public/index.ts";
-import { createSigningKey, createVerificationKey, signJwt, verifyJwt } from "../../../src/public/jwt.ts";
+import { SigningKey, signJwt, VerificationKey, verifyJwt } from "../../../src/public/jwt.ts";
 import { generateSecret } from "../../../src/public/security.ts";
 import { createTestClient, type TestClient, travel, travelBack } from "../../../src/public/testing.ts";
 import { bootApplication, userClass } from "../../support/booted-application.ts";
@@ -356,7 +356,7 @@ test("with a private key, the other service verifies with the public one, and th
     await withShop(
       async (shop) => {
         const token = await tokenOf(shop.client);
-        const key = createVerificationKey("Ed25519", publicKey);
+        const key = new VerificationKey("Ed25519", publicKey);
         const claims = verifyJwt(token, key, { issuer: "https://shop.example", audience: "https://stock.example" });
         expect(claims).toMatchObject({ sub: "1", ver: 1 });
         expect(await me(shop, token)).toBe(200);
@@ -383,10 +383,10 @@ test("a token that a listed former secret has signed is accepted, and new ones a
       async ({ application, client }) => {
         const service = application.container.make("api");
         const claims = { sub: "1", exp: Math.floor(Date.now() / 1000) + 60 };
-        const signed = (secret: string) => service.verify(signJwt(claims, createSigningKey("HS512", secret)));
+        const signed = (secret: string) => service.verify(signJwt(claims, new SigningKey("HS512", secret)));
         expect(signed(former)).toMatchObject({ claims });
         expect(signed(generateSecret())).toMatchObject({ failure: "signature" });
-        expect(verifyJwt(await tokenOf(client), createVerificationKey("HS512", current)).sub).toBe("1");
+        expect(verifyJwt(await tokenOf(client), new VerificationKey("HS512", current)).sub).toBe("1");
       },
       root,
       { environment },

@@ -2,7 +2,7 @@
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import { ClientError, createSessionClient, createTokenClient } from "../../../src/public/client.ts";
+import { ClientError, SessionClient, TokenClient } from "../../../src/public/client.ts";
 import { userClass } from "../../support/booted-application.ts";
 import { type ClientApi, startClientApi } from "../../support/client-api.ts";
 import { cookieFetch } from "../../support/cookie-fetch.ts";
@@ -125,15 +125,13 @@ test("the tables list every method, every property and code of an error", async 
   const cells = (column: string): string[] =>
     tables.flatMap(({ columns, rows }) => (columns.includes(column) ? rows.map((row) => row[column]!) : []));
   const methods = cells("method").flatMap((cell) => [...cell.matchAll(/`(\w+)\(/g)].map(([, name]) => name!));
-  const clients = [createSessionClient({ url: "" }), createTokenClient({ url: "" })];
+  const clients = [new SessionClient({ url: "" }), new TokenClient({ url: "" })];
   expect([...new Set(methods)].sort()).toEqual([...new Set(clients.flatMap(methodsOf))].sort());
   const routes = cells("route").map((cell) => cell.replaceAll("`", ""));
   const guide = await readFile(join(REPOSITORY, "docs/guides/single-page-applications.md"), "utf8");
   const table = [...guide.matchAll(/^\| `((?:GET|POST|DELETE) \/[^`]+)` \|/gm)].map(([, route]) => route!);
   expect(routes.toSorted()).toEqual(table.toSorted());
-  const failure = await createSessionClient({ url: api.url })
-    .get("/nowhere")
-    .catch((error: unknown) => error);
+  const failure = await new SessionClient({ url: api.url }).get("/nowhere").catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(ClientError);
   const properties = cells("property").map((cell) => cell.replaceAll("`", ""));
   const own = Object.getOwnPropertyNames(failure).filter((name) => !["stack", "name", "cause"].includes(name));

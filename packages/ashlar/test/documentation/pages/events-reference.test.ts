@@ -36,7 +36,7 @@ import type { HttpContext, HttpRequest, HttpResponse, Translate } from "ashlar";
 import type { PersonalTokens, PresentedToken, PresentedTokens } from "ashlar/api";
 import type { Accounts, AccountMailMap, Auth, RemainingTokens } from "ashlar/auth";
 import type { EventMap, Events } from "ashlar/events";
-import type { JwtFailure } from "ashlar/jwt";
+import type { JwtError } from "ashlar/jwt";
 import type { Mailer } from "ashlar/mail";
 import type { Session } from "ashlar/session";
 import type { Limits, Throttle } from "ashlar/throttle";

@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createSigningKey, createVerificationKey, signJwt, tryVerifyJwt } from "../../../src/public/jwt.ts";
+import { SigningKey, signJwt, tryVerifyJwt, VerificationKey } from "../../../src/public/jwt.ts";
 import { generateSecret } from "../../../src/public/security.ts";
 import { checkTypes, generatedApplication } from "../../support/generated-application.ts";
 import { pageTables } from "../../support/page-tables.ts";
@@ -21,12 +21,12 @@ test("the page has every algorithm, option and reason of the package, and no oth
   await writeFile(
     join(root, "reference.ts"),
     `
-import type { JwtAlgorithm, JwtFailure, verifyJwt } from "ashlar/jwt";
+import type { JwtAlgorithm, JwtError, verifyJwt } from "ashlar/jwt";
 
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 export const algorithms: Same<JwtAlgorithm, ${union(await names("Algorithm"))}> = true;
 export const options: Same<keyof NonNullable<Parameters<typeof verifyJwt>[2]>, ${union(await names("Option"))}> = true;
-export const reasons: Same<JwtFailure, ${union(await names("Reason"))}> = true;
+export const reasons: Same<JwtError["reason"], ${union(await names("Reason"))}> = true;
 `,
   );
   await checkTypes(root);
@@ -34,11 +34,11 @@ export const reasons: Same<JwtFailure, ${union(await names("Reason"))}> = true;
 
 test("tokens are refused for the reasons that the page names", () => {
   const secret = generateSecret();
-  const [key, other] = [createSigningKey("HS512", secret), createSigningKey("HS512", generateSecret())];
+  const [key, other] = [new SigningKey("HS512", secret), new SigningKey("HS512", generateSecret())];
   const now = Math.floor(Date.now() / 1000);
   const base = { sub: "42", iss: "https://shop.example", aud: "stock" };
   const reason = (token: string, options: object = {}): unknown => {
-    const outcome = tryVerifyJwt(token, createVerificationKey("HS512", secret), {
+    const outcome = tryVerifyJwt(token, new VerificationKey("HS512", secret), {
       issuer: "https://shop.example",
       audience: "stock",
       requireSubject: true,
@@ -50,7 +50,7 @@ test("tokens are refused for the reasons that the page names", () => {
     reason(signJwt(base, key)),
     reason(signJwt(base, key), { maxBytes: 10 }),
     reason("not a token"),
-    reason(signJwt(base, createSigningKey("HS256", secret))),
+    reason(signJwt(base, new SigningKey("HS256", secret))),
     reason(signJwt(base, other)),
     reason(signJwt(base, key, { typ: "invitation+jwt" })),
     reason(signJwt({ ...base, sub: "" }, key)),

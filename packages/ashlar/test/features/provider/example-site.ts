@@ -1,5 +1,5 @@
 import type { Configuration } from "ashlar";
-import { createVerificationKey, tryVerifyJwt, type VerificationKey } from "ashlar/jwt";
+import { tryVerifyJwt, VerificationKey } from "ashlar/jwt";
 import { type Complete, settings, text } from "ashlar/settings";
 
 /** The shape of `EXAMPLE_SITE` in `config/example_site.ts`. */
@@ -36,7 +36,7 @@ export class ExampleSite {
     this.#callback = callback;
     const { EXAMPLE_SITE } = config.section("example_site", ["EXAMPLE_SITE"]);
     this.#settings = SCHEMA.read(EXAMPLE_SITE, "config/example_site.ts: EXAMPLE_SITE");
-    this.#key = createVerificationKey("EdDSA", this.#settings.publicKey);
+    this.#key = new VerificationKey("EdDSA", this.#settings.publicKey);
   }
 
   /** Where the visitor goes to log in there. */

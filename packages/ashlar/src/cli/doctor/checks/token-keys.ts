@@ -2,13 +2,13 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type JwtKeyNames, jwtKeyNames } from "../../../scaffold/index.ts";
 import {
-  createSigningKey,
-  createVerificationKey,
   type JwtAlgorithm,
   KEY_ALGORITHMS,
   type KeyMaterial,
   keyCommand,
   PAIR_ALGORITHMS,
+  SigningKey,
+  VerificationKey,
 } from "../../../security/jwt/index.ts";
 import { AshlarError, isLeftOut, isPlainObject, now } from "../../../support/index.ts";
 import { error, type Finding, warning } from "../finding.ts";
@@ -60,8 +60,8 @@ async function findingsOf(subject: Subject, driver: SigningDriver): Promise<Find
 function familyFinding(driver: SigningDriver, name: string, key: unknown): Finding | null {
   const { algorithm } = driver;
   try {
-    createSigningKey(algorithm, key as KeyMaterial);
-    createVerificationKey(algorithm, key as KeyMaterial);
+    new SigningKey(algorithm, key as KeyMaterial);
+    new VerificationKey(algorithm, key as KeyMaterial);
     return null;
   } catch (cause) {
     if (!(cause instanceof AshlarError)) throw cause;
