@@ -12,7 +12,10 @@ import {
 /** Returns the pattern of the route and what it captured. */
 const told = ({ request }: HttpContext) => ({ route: request.route()?.pattern, params: request.params });
 
-async function applicationWith(routes: readonly RouteEntry[], options: Parameters<typeof createApplication>[0] = {}): Promise<Application> {
+async function applicationWith(
+  routes: readonly RouteEntry[],
+  options: Parameters<typeof createApplication>[0] = {},
+): Promise<Application> {
   const application = await createApplication({ routes, environment: { APP_ENV: "test" }, ...options });
   onTestFinished(() => application.shutdown());
   return application;

@@ -81,10 +81,11 @@ async function everyResult(root: string): Promise<string> {
     if (!/^[a-z]\w*$/i.test(member.name) || member.name === "prototype") return;
     const hidden = ts.ModifierFlags.Private | ts.ModifierFlags.Protected;
     if ((ts.getCombinedModifierFlags(declaration) & hidden) !== 0) return;
-    const isCalled = checker.getTypeOfSymbol(member).getCallSignatures().length > 0;
+    const type = checker.getTypeOfSymbol(member);
+    const isCalled = checker.getNonNullableType(type).getCallSignatures().length > 0;
     const value = `${from ?? "of"}.${member.name}`;
     const given = from === null ? `of: ${of}` : "";
-    results.push(`export const ${name}_${member.name} = (${given}) => ${isCalled ? `result(${value})` : value};`);
+    results.push(`export const ${name}_${member.name} = (${given}) => ${isCalled ? `result(${value}!)` : value};`);
   }
 
   for (const { from, file } of paths) {

@@ -29,7 +29,9 @@ describe("S1 the algorithm", () => {
   test("S1 the algorithm none, in any letter case, cannot be configured", () => {
     for (const alg of ["none", "None", "NONE", "nOnE"]) {
       for (const Key of [SigningKey, VerificationKey]) {
-        expect(() => new Key(alg as JwtAlgorithm, SECRET)).toThrow(expect.objectContaining({ code: "E_JWT_ALGORITHM" }));
+        expect(() => new Key(alg as JwtAlgorithm, SECRET)).toThrow(
+          expect.objectContaining({ code: "E_JWT_ALGORITHM" }),
+        );
       }
     }
   });
