@@ -1,17 +1,22 @@
+export { Mailable, type MailContent } from "./composing/mailable.ts";
 export type { MailSentEvent } from "./events.ts";
-export type { MailAddress } from "./mail-address.ts";
-export type { MailAttachment, MailMessage } from "./mail-message.ts";
 export { MailProvider } from "./mail-provider.ts";
-export { type Delivery, DeliveryError, type MailTransport, type MailTransportSource } from "./mail-transport.ts";
-export { Mailable, type MailContent } from "./mailable.ts";
 export { mailbox, printMails } from "./mailbox/mailbox.ts";
 export { offerPreviews } from "./mailbox/previews.ts";
-export { Mailer } from "./mailer.ts";
-export { type CapturedMail, type MailMatch, memoryTransport } from "./memory-transport.ts";
+export type { MailAddress } from "./message/mail-address.ts";
+export type { MailAttachment, MailMessage } from "./message/mail-message.ts";
 export { countLost, lostKey } from "./outbox/lost-key.ts";
 export { type Outbox, PromiseBroken } from "./outbox/outbox.ts";
 export { OutboxSeal } from "./outbox/outbox-seal.ts";
 export type { OutboxOwner } from "./outbox/outbox-search.ts";
 export { addPriorityToMailOutbox, createMailOutboxTable, MAIL_OUTBOX_TABLE } from "./outbox/outbox-table.ts";
+export { Mailer, type QueueOptions } from "./sending/mailer.ts";
 export type { MailSettings } from "./settings.ts";
-export { smtp } from "./smtp-transport.ts";
+export {
+  type Delivery,
+  DeliveryError,
+  type MailTransport,
+  type MailTransportSource,
+} from "./transports/mail-transport.ts";
+export { type CapturedMail, type MailMatch, memoryTransport } from "./transports/memory-transport.ts";
+export { smtp } from "./transports/smtp-transport.ts";

@@ -2,22 +2,22 @@ import { join } from "node:path";
 import { type FeatureCommand, Provider } from "../boot/index.ts";
 import { columnsOf } from "../database/index.ts";
 import { ConfigurationError } from "../support/index.ts";
-import { MailComposer } from "./mail-composer.ts";
-import { MailDelivery } from "./mail-delivery.ts";
-import { MailLinks } from "./mail-links.ts";
-import type { MailTransport } from "./mail-transport.ts";
+import { MailComposer } from "./composing/mail-composer.ts";
+import { MailLinks } from "./composing/mail-links.ts";
 import { MAILBOX_PREFIX, Mailbox, mailbox, useMailbox } from "./mailbox/mailbox.ts";
 import { mailboxJson, mailboxSite } from "./mailbox/mailbox-site.ts";
 import { offeredPreviews } from "./mailbox/previews.ts";
-import { Mailer } from "./mailer.ts";
-import { MemoryTransport, memoryTransport } from "./memory-transport.ts";
 import { Outbox, type PromisedWork } from "./outbox/outbox.ts";
 import { OutboxSeal } from "./outbox/outbox-seal.ts";
 import type { MailSizes } from "./outbox/outbox-sizes.ts";
 import { MAIL_OUTBOX_TABLE } from "./outbox/outbox-table.ts";
 import { isPublicSite } from "./public-site.ts";
+import { MailDelivery } from "./sending/mail-delivery.ts";
+import { Mailer } from "./sending/mailer.ts";
 import { type CompleteMailSettings, isTransport, readMailSettings, requireFittingTransport } from "./settings.ts";
-import { SmtpTransport } from "./smtp-transport.ts";
+import type { MailTransport } from "./transports/mail-transport.ts";
+import { MemoryTransport, memoryTransport } from "./transports/memory-transport.ts";
+import { SmtpTransport } from "./transports/smtp-transport.ts";
 
 declare module "../kernel/container.ts" {
   interface FrameworkServices {

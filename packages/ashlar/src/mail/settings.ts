@@ -17,8 +17,8 @@ import {
   text,
   textLike,
 } from "../support/index.ts";
-import { type MailAddress, mailAddress } from "./mail-address.ts";
-import type { MailTransport, MailTransportSource } from "./mail-transport.ts";
+import { type MailAddress, mailAddress } from "./message/mail-address.ts";
+import type { MailTransport, MailTransportSource } from "./transports/mail-transport.ts";
 
 /** The built-in transports: an SMTP server, the development mailbox, and memory for tests. */
 export type MailTransportName = "smtp" | "mailbox" | "memory";

@@ -1,4 +1,4 @@
-import type { MailMessage } from "../../src/mail/mail-message.ts";
+import type { MailMessage } from "../../src/mail/message/mail-message.ts";
 
 /** A text mail from one address to another, except for the given parts. */
 export function mailMessage(parts: Partial<MailMessage> = {}): MailMessage {

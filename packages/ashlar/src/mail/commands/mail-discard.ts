@@ -1,6 +1,6 @@
 import type { CommandContext } from "../../boot/index.ts";
 import { AshlarError, counted } from "../../support/index.ts";
-import { maskedAddress } from "../masked-addresses.ts";
+import { maskedAddress } from "../message/masked-addresses.ts";
 import { requireOutbox } from "./require-outbox.ts";
 
 const USAGE = "Usage: mail:discard --waiting --yes";

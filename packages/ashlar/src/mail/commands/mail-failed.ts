@@ -1,6 +1,6 @@
 import type { CommandContext } from "../../boot/index.ts";
 import { counted } from "../../support/index.ts";
-import { recipientsOf } from "../mail-message.ts";
+import { recipientsOf } from "../message/mail-message.ts";
 import { lostKey } from "../outbox/lost-key.ts";
 import { requireOutbox } from "./require-outbox.ts";
 

@@ -1,8 +1,8 @@
 import { type FetchFunction, ISOLATION_HEADERS } from "../../kernel/index.ts";
-import { type MailAddress, mailAddress } from "../mail-address.ts";
-import type { MailComposer } from "../mail-composer.ts";
-import { addressLine, type MailMessage } from "../mail-message.ts";
-import { mimeSource } from "../mime.ts";
+import type { MailComposer } from "../composing/mail-composer.ts";
+import { type MailAddress, mailAddress } from "../message/mail-address.ts";
+import { addressLine, type MailMessage } from "../message/mail-message.ts";
+import { mimeSource } from "../message/mime.ts";
 import type { Mailbox } from "./mailbox.ts";
 import { framed, listPage, mailPage, PAGE_POLICY, type Place, previewsPage, problemPage, SANDBOX } from "./pages.ts";
 import { findPreviews } from "./previews.ts";

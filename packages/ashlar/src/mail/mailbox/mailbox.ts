@@ -1,6 +1,6 @@
 import type { Container, Logger } from "../../kernel/index.ts";
-import { addressLine, type MailMessage } from "../mail-message.ts";
-import type { MailTransport } from "../mail-transport.ts";
+import { addressLine, type MailMessage } from "../message/mail-message.ts";
+import type { MailTransport } from "../transports/mail-transport.ts";
 
 /** A mail in the mailbox. */
 export interface KeptMail {

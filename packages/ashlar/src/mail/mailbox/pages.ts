@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { MailAddress } from "../mail-address.ts";
-import type { MailMessage } from "../mail-message.ts";
+import type { MailAddress } from "../message/mail-address.ts";
+import type { MailMessage } from "../message/mail-message.ts";
 import { Html, html, linked } from "./html.ts";
 import type { KeptMail } from "./mailbox.ts";
 import type { PreviewList } from "./previews.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Container } from "../../kernel/index.ts";
-import { Mailable, type MailContent } from "../mailable.ts";
+import { Mailable, type MailContent } from "../composing/mailable.ts";
 import { findPreviews, offeredPreviews, offerPreviews } from "./previews.ts";
 
 class Receipt extends Mailable {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Container } from "../../kernel/index.ts";
 import type { MaybePromise } from "../../support/index.ts";
-import type { Mailable } from "../mailable.ts";
+import type { Mailable } from "../composing/mailable.ts";
 
 /** A mailable with sample data. */
 export interface Preview {

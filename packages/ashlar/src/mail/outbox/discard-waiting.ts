@@ -1,5 +1,5 @@
 import { type Connection, pauseAfterBatch, type Row, sql } from "../../database/index.ts";
-import { type MailMessage, recipientsOf } from "../mail-message.ts";
+import { type MailMessage, recipientsOf } from "../message/mail-message.ts";
 import type { OutboxSeal } from "./outbox-seal.ts";
 import { MAIL_OUTBOX_TABLE } from "./outbox-table.ts";
 

@@ -6,7 +6,7 @@ import {
   type SqlBool,
   sql,
 } from "../../database/index.ts";
-import { withoutAddresses } from "../masked-addresses.ts";
+import { withoutAddresses } from "../message/masked-addresses.ts";
 import type { MailRoom } from "./mail-places.ts";
 import { type MailPriority, storedPriority } from "./mail-priority.ts";
 import { type ClaimedRow, claimedRow, OutboxClaims, type OutboxClaimsOptions } from "./outbox-claims.ts";

@@ -1,7 +1,7 @@
 import { type Connection, type Row, visitInBatches } from "../../database/index.ts";
 import { normalizeKnownEmail } from "../../security/index.ts";
-import type { MailAddress } from "../mail-address.ts";
-import { type MailMessage, recipientsOf } from "../mail-message.ts";
+import type { MailAddress } from "../message/mail-address.ts";
+import { type MailMessage, recipientsOf } from "../message/mail-message.ts";
 import type { OutboxSeal } from "./outbox-seal.ts";
 import { MAIL_OUTBOX_TABLE as TABLE } from "./outbox-table.ts";
 

@@ -15,7 +15,7 @@ import {
   smtp,
 } from "../../mail/index.ts";
 import { Mailbox } from "../../mail/mailbox/mailbox.ts";
-import { MemoryTransport } from "../../mail/memory-transport.ts";
+import { MemoryTransport } from "../../mail/transports/memory-transport.ts";
 import { type ArrivedMail, mailTransportSuite, type TransportUnderTest } from "./mail-transport-suite.ts";
 
 const text = (content: string | Uint8Array): string => Buffer.from(content).toString();

@@ -1,7 +1,7 @@
-import type { QueryParameters, RouteParameters } from "../http/index.ts";
-import type { Router } from "../routing/index.ts";
-import { AshlarError } from "../support/index.ts";
-import "./errors.ts";
+import type { QueryParameters, RouteParameters } from "../../http/index.ts";
+import type { Router } from "../../routing/index.ts";
+import { AshlarError } from "../../support/index.ts";
+import "../errors.ts";
 
 /** What a signed link contains in addition to its route and parameters. */
 export interface SignedLinkOptions {

@@ -1,6 +1,6 @@
-import { normalizeEmail } from "../security/index.ts";
-import { AshlarError } from "../support/index.ts";
-import "./errors.ts";
+import { normalizeEmail } from "../../security/index.ts";
+import { AshlarError } from "../../support/index.ts";
+import "../errors.ts";
 
 /** A normalized email address and its display name. */
 export interface MailAddress {

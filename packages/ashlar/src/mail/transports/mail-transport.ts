@@ -1,7 +1,7 @@
-import type { Container } from "../kernel/index.ts";
-import type { MaybePromise } from "../support/index.ts";
-import type { MailMessage } from "./mail-message.ts";
-import type { Mailable } from "./mailable.ts";
+import type { Container } from "../../kernel/index.ts";
+import type { MaybePromise } from "../../support/index.ts";
+import type { Mailable } from "../composing/mailable.ts";
+import type { MailMessage } from "../message/mail-message.ts";
 
 /** What a transport gets in addition to the mail. */
 export interface Delivery {

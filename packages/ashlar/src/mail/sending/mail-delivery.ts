@@ -1,13 +1,13 @@
-import type { Events } from "../events/index.ts";
-import type { Logger } from "../kernel/index.ts";
-import { currentDate, traceChannels, traced } from "../support/index.ts";
-import { type DeliveryFailure, deliveryFailure } from "./delivery-failure.ts";
-import type {} from "./events.ts";
-import { type MailMessage, recipientsOf } from "./mail-message.ts";
-import type { MailTransport } from "./mail-transport.ts";
-import type { Mailable } from "./mailable.ts";
-import { maskedAddress } from "./masked-addresses.ts";
-import type { MailAttempt, MailSender } from "./outbox/outbox.ts";
+import type { Events } from "../../events/index.ts";
+import type { Logger } from "../../kernel/index.ts";
+import { currentDate, traceChannels, traced } from "../../support/index.ts";
+import type { Mailable } from "../composing/mailable.ts";
+import type {} from "../events.ts";
+import { type MailMessage, recipientsOf } from "../message/mail-message.ts";
+import { maskedAddress } from "../message/masked-addresses.ts";
+import type { MailAttempt, MailSender } from "../outbox/outbox.ts";
+import { type DeliveryFailure, deliveryFailure } from "../transports/delivery-failure.ts";
+import type { MailTransport } from "../transports/mail-transport.ts";
 
 /** How many queued mails are sent at once, unless the transport sets a number. */
 const CONCURRENCY = 5;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { AshlarError } from "../support/index.ts";
+import { AshlarError } from "../../support/index.ts";
 import { headerText, type MailRecipient, mailAddress, mailAddresses } from "./mail-address.ts";
 
 const INVALID = expect.objectContaining({ code: "E_INVALID_MAIL" });

@@ -1,5 +1,5 @@
-import { AshlarError } from "../support/index.ts";
-import { withMaskedAddresses } from "./masked-addresses.ts";
+import { AshlarError } from "../../support/index.ts";
+import { withMaskedAddresses } from "../message/masked-addresses.ts";
 
 /** Why a mail could not be sent. */
 export interface DeliveryFailure {

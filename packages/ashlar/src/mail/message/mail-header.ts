@@ -1,6 +1,6 @@
-import { AshlarError } from "../support/index.ts";
+import { AshlarError } from "../../support/index.ts";
+import "../errors.ts";
 import type { MailMessage } from "./mail-message.ts";
-import "./errors.ts";
 
 /** A header field of a mail that its author has added. */
 export type MailHeader = NonNullable<MailMessage["headers"]>[number];

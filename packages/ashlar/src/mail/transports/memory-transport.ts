@@ -1,7 +1,7 @@
 import { AssertionError } from "node:assert";
-import { addressLine, type MailAttachment, type MailMessage } from "./mail-message.ts";
+import { Mailable, type MailableClass } from "../composing/mailable.ts";
+import { addressLine, type MailAttachment, type MailMessage } from "../message/mail-message.ts";
 import type { Delivery, MailTransport } from "./mail-transport.ts";
-import { Mailable, type MailableClass } from "./mailable.ts";
 
 /** A mail for a test to inspect. Addresses have no names; several are joined as `a@shop.example, b@shop.example`. */
 export interface CapturedMail {

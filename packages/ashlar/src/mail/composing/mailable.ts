@@ -1,11 +1,11 @@
-import type { QueryParameters, RouteParameters } from "../http/index.ts";
-import type { Catalogue, Translate } from "../messages/index.ts";
-import { AshlarError } from "../support/index.ts";
-import { headerText, type MailAddress, mailAddress } from "./mail-address.ts";
-import { type MailHeader, mailHeader } from "./mail-header.ts";
+import type { QueryParameters, RouteParameters } from "../../http/index.ts";
+import type { Catalogue, Translate } from "../../messages/index.ts";
+import { AshlarError } from "../../support/index.ts";
+import { headerText, type MailAddress, mailAddress } from "../message/mail-address.ts";
+import { type MailHeader, mailHeader } from "../message/mail-header.ts";
+import type { MailAttachment } from "../message/mail-message.ts";
 import type { MailLinks, SignedLinkOptions } from "./mail-links.ts";
-import type { MailAttachment } from "./mail-message.ts";
-import "./errors.ts";
+import "../errors.ts";
 
 /** A mail's views and their data, or its text. */
 export interface MailContent {

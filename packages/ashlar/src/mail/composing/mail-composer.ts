@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { domainToASCII } from "node:url";
-import { type Catalogue, textDirection } from "../messages/index.ts";
-import { AshlarError, currentDate } from "../support/index.ts";
-import type { Views } from "../views/index.ts";
-import type { MailAddress } from "./mail-address.ts";
+import { type Catalogue, textDirection } from "../../messages/index.ts";
+import { AshlarError, currentDate } from "../../support/index.ts";
+import type { Views } from "../../views/index.ts";
+import type { MailAddress } from "../message/mail-address.ts";
+import type { MailMessage } from "../message/mail-message.ts";
 import type { MailLinks } from "./mail-links.ts";
-import type { MailMessage } from "./mail-message.ts";
 import type { Mailable } from "./mailable.ts";
-import "./errors.ts";
+import "../errors.ts";
 
 /** The dependencies of a mail composer. */
 export interface MailComposerDependencies {

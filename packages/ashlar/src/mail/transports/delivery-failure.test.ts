@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { AshlarError } from "../support/index.ts";
+import { AshlarError } from "../../support/index.ts";
 import { deliveryFailure } from "./delivery-failure.ts";
 import { DeliveryError } from "./mail-transport.ts";
 

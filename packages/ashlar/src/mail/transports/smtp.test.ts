@@ -6,13 +6,13 @@ import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import fc from "fast-check";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { makeCertificate } from "../../test/support/certificate.ts";
-import { freePort } from "../../test/support/free-port.ts";
-import { type Application, createApplication, createLogger } from "../boot/index.ts";
-import { EventProvider } from "../events/index.ts";
-import { AshlarError } from "../support/index.ts";
-import { ViewProvider } from "../views/index.ts";
-import { Mailable, type MailContent, MailProvider } from "./index.ts";
+import { makeCertificate } from "../../../test/support/certificate.ts";
+import { freePort } from "../../../test/support/free-port.ts";
+import { type Application, createApplication, createLogger } from "../../boot/index.ts";
+import { EventProvider } from "../../events/index.ts";
+import { AshlarError } from "../../support/index.ts";
+import { ViewProvider } from "../../views/index.ts";
+import { Mailable, type MailContent, MailProvider } from "../index.ts";
 
 // Only for this test: a key that protects nothing, and its certificate for localhost and 127.0.0.1 until 2126.
 const KEY = `-----BEGIN PRIVATE KEY-----

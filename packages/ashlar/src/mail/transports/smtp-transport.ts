@@ -5,12 +5,12 @@ import type {
   SMTPTransportOptions,
   Transporter,
 } from "nodemailer";
-import type { Container } from "../kernel/index.ts";
-import { ConfigurationError, certificateRemedy, readPem } from "../support/index.ts";
-import type { MailMessage } from "./mail-message.ts";
+import type { Container } from "../../kernel/index.ts";
+import { ConfigurationError, certificateRemedy, readPem } from "../../support/index.ts";
+import type { MailMessage } from "../message/mail-message.ts";
+import { mimeOptions } from "../message/mime.ts";
+import { type CompleteSmtpSettings, readSmtpSettings, type SmtpSettings } from "../settings.ts";
 import type { Delivery, MailTransport } from "./mail-transport.ts";
-import { mimeOptions } from "./mime.ts";
-import { type CompleteSmtpSettings, readSmtpSettings, type SmtpSettings } from "./settings.ts";
 
 type Pool = Transporter<SMTPPoolSentMessageInfo, SMTPPoolOptions>;
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { mailMessage } from "../../test/support/mail-message.ts";
+import { mailMessage } from "../../../test/support/mail-message.ts";
 import type { MailMessage } from "./mail-message.ts";
 import { mimeOptions, mimeSource } from "./mime.ts";
 

@@ -1,21 +1,21 @@
-import { type Background, underSameOrigin } from "../kernel/index.ts";
-import { AshlarError, afterCommit, type Complete, UnitOfWork } from "../support/index.ts";
-import { type DeliveryFailure, deliveryFailure } from "./delivery-failure.ts";
-import { type MailAddress, type MailRecipient, mailAddresses } from "./mail-address.ts";
-import { type MailComposer, requireRecipient } from "./mail-composer.ts";
+import { type Background, underSameOrigin } from "../../kernel/index.ts";
+import { AshlarError, afterCommit, type Complete, UnitOfWork } from "../../support/index.ts";
+import { type MailComposer, requireRecipient } from "../composing/mail-composer.ts";
+import type { Mailable } from "../composing/mailable.ts";
+import { type MailAddress, type MailRecipient, mailAddresses } from "../message/mail-address.ts";
+import { type MailMessage, recipientsOf } from "../message/mail-message.ts";
+import type { MailPriority } from "../outbox/mail-priority.ts";
+import type { Outbox, PromisedWork } from "../outbox/outbox.ts";
+import { OutboxCounts } from "../outbox/outbox-counts.ts";
+import type { MailSubject } from "../outbox/outbox-search.ts";
+import type { RetrySettings } from "../settings.ts";
+import { type DeliveryFailure, deliveryFailure } from "../transports/delivery-failure.ts";
+import type { MailTransport } from "../transports/mail-transport.ts";
+import { type CapturedMail, failure, type MailMatch, MemoryTransport } from "../transports/memory-transport.ts";
 import type { MailAccount, MailDelivery } from "./mail-delivery.ts";
-import { type MailMessage, recipientsOf } from "./mail-message.ts";
-import type { MailTransport } from "./mail-transport.ts";
-import type { Mailable } from "./mailable.ts";
-import { type CapturedMail, failure, type MailMatch, MemoryTransport } from "./memory-transport.ts";
-import type { MailPriority } from "./outbox/mail-priority.ts";
-import type { Outbox, PromisedWork } from "./outbox/outbox.ts";
-import { OutboxCounts } from "./outbox/outbox-counts.ts";
-import type { MailSubject } from "./outbox/outbox-search.ts";
 import { RetryQueue } from "./retry-queue.ts";
-import type { RetrySettings } from "./settings.ts";
-import "./errors.ts";
-import "../http/index.ts";
+import "../errors.ts";
+import "../../http/index.ts";
 
 /** @internal The dependencies of a mailer. */
 export interface MailerDependencies {

@@ -1,6 +1,6 @@
-import { afterResponse } from "../kernel/index.ts";
-import { MailPlaces, type Placed } from "./outbox/mail-places.ts";
-import type { MailPriority } from "./outbox/mail-priority.ts";
+import { afterResponse } from "../../kernel/index.ts";
+import { MailPlaces, type Placed } from "../outbox/mail-places.ts";
+import type { MailPriority } from "../outbox/mail-priority.ts";
 
 /** Options of a {@link RetryQueue}. */
 export interface RetryQueueOptions<T> {
