@@ -75,6 +75,17 @@ export const floors = {
     ["migrations"],
     ["index.ts"],
   ],
+  mail: [
+    ["errors.ts", "events.ts", "messages.de.ts"],
+    ["message"],
+    ["composing"],
+    ["transports"],
+    ["outbox"],
+    ["sending"],
+    ["mailbox"],
+    ["commands"],
+    ["settings.ts", "mail-provider.ts", "index.ts"],
+  ],
   throttle: [
     ["errors.ts", "events.ts", "messages.ts", "messages.de.ts", "limit-name.ts"],
     ["limits"],

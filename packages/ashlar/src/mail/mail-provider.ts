@@ -1,7 +1,8 @@
+import { isIP } from "node:net";
 import { join } from "node:path";
 import { type FeatureCommand, Provider } from "../boot/index.ts";
 import { columnsOf } from "../database/index.ts";
-import { ConfigurationError } from "../support/index.ts";
+import { ConfigurationError, isLoopbackHost, withoutBrackets } from "../support/index.ts";
 import { MailComposer } from "./composing/mail-composer.ts";
 import { MailLinks } from "./composing/mail-links.ts";
 import { MAILBOX_PREFIX, Mailbox, mailbox, useMailbox } from "./mailbox/mailbox.ts";
@@ -11,7 +12,6 @@ import { Outbox, type PromisedWork } from "./outbox/outbox.ts";
 import { OutboxSeal } from "./outbox/outbox-seal.ts";
 import type { MailSizes } from "./outbox/outbox-sizes.ts";
 import { MAIL_OUTBOX_TABLE } from "./outbox/outbox-table.ts";
-import { isPublicSite } from "./public-site.ts";
 import { MailDelivery } from "./sending/mail-delivery.ts";
 import { Mailer } from "./sending/mailer.ts";
 import { type CompleteMailSettings, isTransport, readMailSettings, requireFittingTransport } from "./settings.ts";
@@ -255,4 +255,18 @@ export class MailProvider extends Provider {
     );
     this.application.mountDevelopmentTool(`${MAILBOX_PREFIX}.json`, mailboxJson(mailbox));
   }
+}
+
+/** Names that no visitor from elsewhere can look up (RFC 6761, RFC 6762, RFC 8375, and the reserved `internal`). */
+const PRIVATE_NAME = /\.(?:test|invalid|local|internal|home\.arpa)$/;
+
+/**
+ * Reports whether an address is that of a site for visitors: https, and a name that anyone may look up.
+ *
+ * @param url a valid URL
+ */
+export function isPublicSite(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  if (protocol !== "https:" || isLoopbackHost(hostname) || isIP(withoutBrackets(hostname)) !== 0) return false;
+  return hostname.includes(".") && !PRIVATE_NAME.test(hostname);
 }

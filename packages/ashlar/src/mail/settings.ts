@@ -5,7 +5,6 @@ import {
   ConfigurationError,
   flag,
   integer,
-  isLoopbackAddress,
   isPlainObject,
   number,
   type Optional,
@@ -15,10 +14,12 @@ import {
   setting,
   settings,
   text,
-  textLike,
 } from "../support/index.ts";
 import { type MailAddress, mailAddress } from "./message/mail-address.ts";
+import type { OutboxSettings } from "./outbox/outbox.ts";
+import type { RetrySettings } from "./sending/retry-queue.ts";
 import type { MailTransport, MailTransportSource } from "./transports/mail-transport.ts";
+import { type CompleteSmtpSettings, completeSmtp, SMTP, type SmtpSettings } from "./transports/smtp-settings.ts";
 
 /** The built-in transports: an SMTP server, the development mailbox, and memory for tests. */
 export type MailTransportName = "smtp" | "mailbox" | "memory";
@@ -29,77 +30,6 @@ export interface SenderSettings {
   readonly address?: Optional<string>;
   /** The name that recipients see; default: the application's name. */
   readonly name?: Optional<string>;
-}
-
-/** Time limits of a connection to the SMTP server. */
-export interface SmtpTimeouts {
-  /** How long to wait for the connection, and then for the server's greeting, 0.1 to 600 seconds; default: 10. */
-  readonly connectSeconds?: number;
-  /** How long the server may be silent while a mail is sent, 0.1 to 600 seconds; default: 60. */
-  readonly idleSeconds?: number;
-}
-
-/** The settings of `smtp()`, and the shape of `MAIL.smtp` in `config/mail.ts`. */
-export interface SmtpSettings {
-  /** The server's host name or address, without scheme and port. */
-  readonly host?: Optional<string>;
-  /** The port; default: 587, or 465 with `secure`. */
-  readonly port?: number | undefined;
-  /** Whether the connection is encrypted from its first byte; default: `true` if the port is 465, else `false`. */
-  readonly secure?: boolean | undefined;
-  /**
-   * Whether to refuse a server without encryption (STARTTLS); default: `true`, except for one on this machine. `false` accepts a
-   * server that doesn't encrypt. One that does must have a valid certificate all the same.
-   */
-  readonly requireTls?: boolean | undefined;
-  /**
-   * The certificates of the authorities that the server's certificate must come from: that of your own authority, or the
-   * server's own certificate if it has signed itself. It is a PEM file, relative to the application's folder, or PEM itself.
-   * Default: the authorities that Node.js knows.
-   */
-  readonly ca?: Optional<string>;
-  /** The name that the server's certificate must have; default: `host`. */
-  readonly servername?: Optional<string>;
-  /** The name to log in with, along with `password`; default: no login. */
-  readonly user?: Optional<string>;
-  readonly password?: Optional<string>;
-  /** The maximum number of connections, and so of mails that are sent at once, 1 to 100; default: 5. */
-  readonly poolSize?: number | undefined;
-  readonly timeouts?: SmtpTimeouts | undefined;
-}
-
-/** {@link SmtpSettings} as read. */
-export interface CompleteSmtpSettings extends Complete<SmtpSettings> {
-  readonly host: string;
-  readonly timeouts: Complete<SmtpTimeouts>;
-}
-
-/** How often and when sending a mail is tried again. */
-export interface RetrySettings {
-  /** How many times sending is tried in total, 1 to 100; default: 8. In an outbox, `outbox.retryHours` counts instead. */
-  readonly attempts?: number;
-  /**
-   * How long to wait before the second attempt, 0.01 to 60 seconds; default: 2. Each further wait is twice as long as the
-   * one before, up to a minute, or ten minutes in an outbox.
-   */
-  readonly delaySeconds?: number;
-}
-
-/** Where mails wait until they are sent. */
-export interface OutboxSettings {
-  /**
-   * Whether mails wait in the table `mail_outbox` of the application's database; default: `true`. Otherwise, and in an
-   * application without a database or without the table, they wait in memory, and are lost with the process.
-   */
-  readonly enabled?: boolean;
-  /** How often a server looks for mails that another process has left, 0.05 to 3600 seconds; default: 5. */
-  readonly pollSeconds?: number;
-  /** After how long another process sends a mail whose process has died, 0.5 to 3600 seconds; default: 60. */
-  readonly claimSeconds?: number;
-  /** For how long sending a mail is tried, 0.0001 to 720 hours; default: 24. */
-  readonly retryHours?: number;
-  /** For how long mails are kept that could not be sent, 0 to 3650 days; default: 30. */
-  readonly keepFailedDays?: number;
 }
 
 /** The shape of `MAIL` in `config/mail.ts`. */
@@ -145,30 +75,6 @@ const TRANSPORT: Setting<MailTransportName | MailTransportSource | null, MailTra
     accept: (value) => (isTransportSource(value) ? value : TRANSPORTS.find((name) => name === value)),
   });
 
-const SMTP = settings<SmtpSettings>()(
-  {
-    host: textLike('the name of a host, without scheme and port: "smtp.shop.example"', /^[\w.:-]+$/, null),
-    port: integer({ from: 1, to: 65_535 }, null),
-    secure: flag(null),
-    requireTls: flag(null),
-    ca: text(null),
-    servername: textLike('the name in the certificate: "smtp.shop.example"', /^[\w.-]+$/, null),
-    user: text(null),
-    password: text(null),
-    poolSize: integer({ from: 1, to: 100 }, 5),
-    timeouts: settings<SmtpTimeouts>()({
-      connectSeconds: seconds({ from: 0.1, to: 600 }, 10),
-      idleSeconds: seconds({ from: 0.1, to: 600 }, 60),
-    }),
-  },
-  {
-    check({ user, password }, refuse) {
-      if ((user === null) === (password === null)) return;
-      throw refuse(user === null ? "user" : "password", "is missing.", "Set both, user and password, or neither.");
-    },
-  },
-);
-
 const SCHEMA = settings<MailSettings>()({
   transport: TRANSPORT,
   from: settings<SenderSettings>()({ address: text(null), name: text(null) }),
@@ -207,21 +113,6 @@ export function readMailSettings(mail: unknown, application: Application): Compl
     retry: read.retry,
     outbox: read.outbox,
   });
-}
-
-/** @internal Reads what `smtp()` is called with; `null` if it does not name a host. */
-export function readSmtpSettings(smtp: unknown, where: string): CompleteSmtpSettings | null {
-  return completeSmtp(SMTP.read(smtp, where));
-}
-
-function completeSmtp(read: Read["smtp"]): CompleteSmtpSettings | null {
-  const { host } = read;
-  if (host === null) return null;
-  const secure = read.secure ?? read.port === 465;
-  const port = read.port ?? (secure ? 465 : 587);
-  // Without it, an attacker in between can hide the server's offer to encrypt, and read along.
-  const requireTls = read.requireTls ?? !isLoopbackAddress(host);
-  return Object.freeze({ ...read, host, port, secure, requireTls });
 }
 
 function isTransportSource(value: unknown): value is MailTransportSource {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { MailPlaces } from "./mail-places.ts";
-import type { MailPriority } from "./mail-priority.ts";
+import type { MailPriority } from "./outbox-table.ts";
 
 /** Adds items that are named after their priorities, and returns in which order they get places, with those that are left. */
 function entered(places: MailPlaces<string>, ...priorities: readonly MailPriority[]): readonly string[] {

@@ -1,4 +1,4 @@
-import { type MailPriority, PRIORITIES } from "./mail-priority.ts";
+import { type MailPriority, PRIORITIES } from "./outbox-table.ts";
 
 /** How many more mails can be sent at once. */
 export interface MailRoom {

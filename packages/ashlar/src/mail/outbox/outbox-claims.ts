@@ -1,8 +1,14 @@
 import { CONFLICT_RETRIES, type Connection, type Row, sql } from "../../database/index.ts";
 import type { MailRoom } from "./mail-places.ts";
-import { type MailPriority, PRIORITIES, priorityOf, storedPriority } from "./mail-priority.ts";
-import { databaseTime, isDue } from "./outbox-clock.ts";
-import { MAIL_OUTBOX_TABLE as TABLE } from "./outbox-table.ts";
+import {
+  databaseTime,
+  isDue,
+  type MailPriority,
+  PRIORITIES,
+  priorityOf,
+  storedPriority,
+  MAIL_OUTBOX_TABLE as TABLE,
+} from "./outbox-table.ts";
 
 /** A row that this process has claimed. */
 export interface ClaimedRow {

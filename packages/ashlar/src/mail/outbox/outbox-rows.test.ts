@@ -2,9 +2,8 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { onEachDatabase, type TestDatabase, type TestEngine } from "../../../test/support/services.ts";
 import type { Connection, Row } from "../../database/index.ts";
 import { AshlarError, setClock } from "../../support/index.ts";
-import type { MailPriority } from "./mail-priority.ts";
 import { OutboxRows } from "./outbox-rows.ts";
-import { addPriorityToMailOutbox, createMailOutboxTable } from "./outbox-table.ts";
+import { addPriorityToMailOutbox, createMailOutboxTable, type MailPriority } from "./outbox-table.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -8,11 +8,10 @@ import {
 } from "../../database/index.ts";
 import { withoutAddresses } from "../message/masked-addresses.ts";
 import type { MailRoom } from "./mail-places.ts";
-import { type MailPriority, storedPriority } from "./mail-priority.ts";
 import { type ClaimedRow, claimedRow, OutboxClaims, type OutboxClaimsOptions } from "./outbox-claims.ts";
-import { databaseTime } from "./outbox-clock.ts";
 import { type MailSizes, outboxSizes } from "./outbox-sizes.ts";
-import { MAIL_OUTBOX_TABLE as TABLE } from "./outbox-table.ts";
+import { databaseTime, type MailPriority, storedPriority, MAIL_OUTBOX_TABLE as TABLE } from "./outbox-table.ts";
+import type { ServerState } from "./server-outage.ts";
 
 /** A row that was given up. */
 export interface FailedRow extends ClaimedRow {
@@ -224,3 +223,18 @@ function inParts(ids: readonly string[]): string[][] {
   const count = Math.ceil(ids.length / MAX_IDS);
   return Array.from({ length: count }, (_, n) => ids.slice(n * MAX_IDS, (n + 1) * MAX_IDS));
 }
+
+/** What became of a row. */
+export interface RowResult {
+  /** After how many milliseconds it is due again; `null` if it is done or given up. */
+  readonly pauseMs: number | null;
+  /** What was learned about the mail server. */
+  readonly server: ServerState;
+}
+
+/**
+ * Works on a claimed row.
+ *
+ * @param signal is aborted when the application shuts down, or when another process has taken the row over
+ */
+export type RowWork = (signal: AbortSignal) => Promise<RowResult>;

@@ -1,7 +1,11 @@
 import { type Connection, type Expression, type Row, sql } from "../../database/index.ts";
-import { type MailPriority, PRIORITIES, storedPriority } from "./mail-priority.ts";
-import { databaseTime } from "./outbox-clock.ts";
-import { MAIL_OUTBOX_TABLE as TABLE } from "./outbox-table.ts";
+import {
+  databaseTime,
+  type MailPriority,
+  PRIORITIES,
+  storedPriority,
+  MAIL_OUTBOX_TABLE as TABLE,
+} from "./outbox-table.ts";
 
 /** What the outbox contains, counted up to a bound. */
 export interface MailSizes {

@@ -1,4 +1,13 @@
-import { type Kysely, longText, primaryKey } from "../../database/index.ts";
+import {
+  type Connection,
+  type Expression,
+  type Kysely,
+  longText,
+  primaryKey,
+  type SqlBool,
+  sql,
+} from "../../database/index.ts";
+import { now, systemTime } from "../../support/index.ts";
 
 /** The table of mails that wait to be sent, and of those that could not be. */
 export const MAIL_OUTBOX_TABLE = "mail_outbox";
@@ -72,4 +81,35 @@ export async function addPriorityToMailOutbox(database: Kysely<any>): Promise<vo
     .columns(["failed_at", "priority", "available_at", "created_at"])
     .execute();
   await schema.dropIndex(`${MAIL_OUTBOX_TABLE}_due`).on(MAIL_OUTBOX_TABLE).execute();
+}
+
+/** The database's time, moved like the framework's in tests that travel in time. */
+export function databaseTime({ dialect }: Connection): Expression<number> {
+  const { serverTime } = dialect.values;
+  if (serverTime === null) return sql<number>`${now()}`;
+  return sql<number>`(${serverTime} + ${sql.lit(now() - systemTime())})`;
+}
+
+/** Whether an attempt at a row is due. */
+export function isDue(connection: Connection): Expression<SqlBool> {
+  return sql<SqlBool>`available_at <= ${databaseTime(connection)}`;
+}
+
+/**
+ * Which mails go first: those about accounts, and promised work that may lead to them; then all others; and last those that
+ * their author queued as bulk.
+ */
+export type MailPriority = "account" | "ordinary" | "bulk";
+
+/** All priorities, in the order in which their mails are sent. A row stores the index. */
+export const PRIORITIES: readonly MailPriority[] = ["account", "ordinary", "bulk"];
+
+/** What the table stores for a priority. */
+export function storedPriority(priority: MailPriority): number {
+  return PRIORITIES.indexOf(priority);
+}
+
+/** The priority of a row; `ordinary` for a row of a table without the column. */
+export function priorityOf(stored: unknown): MailPriority {
+  return PRIORITIES[Number(stored ?? 1)] ?? "ordinary";
 }

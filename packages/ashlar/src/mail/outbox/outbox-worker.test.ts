@@ -3,9 +3,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Logger, type RequestTrace, requestTraces } from "../../kernel/index.ts";
 import type { MailRoom } from "./mail-places.ts";
 import type { ClaimedRow } from "./outbox-claims.ts";
-import type { OutboxRows } from "./outbox-rows.ts";
+import type { OutboxRows, RowResult, RowWork } from "./outbox-rows.ts";
 import { OutboxWorker } from "./outbox-worker.ts";
-import type { RowResult, RowWork } from "./row-work.ts";
 import type { ServerState } from "./server-outage.ts";
 
 const CLAIM_MS = 30_000;

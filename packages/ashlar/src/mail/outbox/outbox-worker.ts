@@ -1,10 +1,9 @@
 import { randomInt } from "node:crypto";
 import { afterResponse, type Logger } from "../../kernel/index.ts";
 import { MailPlaces } from "./mail-places.ts";
-import type { MailPriority } from "./mail-priority.ts";
 import type { ClaimedRow } from "./outbox-claims.ts";
-import type { OutboxRows } from "./outbox-rows.ts";
-import type { RowWork } from "./row-work.ts";
+import type { OutboxRows, RowWork } from "./outbox-rows.ts";
+import type { MailPriority } from "./outbox-table.ts";
 import { ServerOutage, type ServerState } from "./server-outage.ts";
 import { Wakes } from "./wakes.ts";
 

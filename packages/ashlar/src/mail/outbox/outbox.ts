@@ -5,19 +5,34 @@ import { randomToken } from "../../security/index.ts";
 import { AshlarError, afterCommit, type Complete } from "../../support/index.ts";
 import type { Mailable } from "../composing/mailable.ts";
 import type { MailMessage } from "../message/mail-message.ts";
-import type { OutboxSettings } from "../settings.ts";
 import type { DeliveryFailure } from "../transports/delivery-failure.ts";
 import { type DiscardedRow, discardWaiting } from "./discard-waiting.ts";
 import { countLost, lostKey } from "./lost-key.ts";
-import type { MailPriority } from "./mail-priority.ts";
 import type { ClaimedRow } from "./outbox-claims.ts";
-import { type FailedRow, OutboxRows } from "./outbox-rows.ts";
+import { type FailedRow, OutboxRows, type RowResult, type RowWork } from "./outbox-rows.ts";
 import type { OutboxSeal } from "./outbox-seal.ts";
 import { type MailSubject, OutboxSearch, type StoredMail } from "./outbox-search.ts";
 import type { MailSizes } from "./outbox-sizes.ts";
+import type { MailPriority } from "./outbox-table.ts";
 import { OutboxWorker } from "./outbox-worker.ts";
-import type { RowResult, RowWork } from "./row-work.ts";
 import { MAX_OUTAGE_PAUSE_MS } from "./server-outage.ts";
+
+/** Where mails wait until they are sent. */
+export interface OutboxSettings {
+  /**
+   * Whether mails wait in the table `mail_outbox` of the application's database; default: `true`. Otherwise, and in an
+   * application without a database or without the table, they wait in memory, and are lost with the process.
+   */
+  readonly enabled?: boolean;
+  /** How often a server looks for mails that another process has left, 0.05 to 3600 seconds; default: 5. */
+  readonly pollSeconds?: number;
+  /** After how long another process sends a mail whose process has died, 0.5 to 3600 seconds; default: 60. */
+  readonly claimSeconds?: number;
+  /** For how long sending a mail is tried, 0.0001 to 720 hours; default: 24. */
+  readonly retryHours?: number;
+  /** For how long mails are kept that could not be sent, 0 to 3650 days; default: 30. */
+  readonly keepFailedDays?: number;
+}
 
 /** What became of an attempt to send a mail. */
 export type MailAttempt =

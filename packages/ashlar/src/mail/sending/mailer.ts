@@ -4,16 +4,15 @@ import { type MailComposer, requireRecipient } from "../composing/mail-composer.
 import type { Mailable } from "../composing/mailable.ts";
 import { type MailAddress, type MailRecipient, mailAddresses } from "../message/mail-address.ts";
 import { type MailMessage, recipientsOf } from "../message/mail-message.ts";
-import type { MailPriority } from "../outbox/mail-priority.ts";
 import type { Outbox, PromisedWork } from "../outbox/outbox.ts";
 import { OutboxCounts } from "../outbox/outbox-counts.ts";
 import type { MailSubject } from "../outbox/outbox-search.ts";
-import type { RetrySettings } from "../settings.ts";
+import type { MailPriority } from "../outbox/outbox-table.ts";
 import { type DeliveryFailure, deliveryFailure } from "../transports/delivery-failure.ts";
 import type { MailTransport } from "../transports/mail-transport.ts";
 import { type CapturedMail, failure, type MailMatch, MemoryTransport } from "../transports/memory-transport.ts";
 import type { MailAccount, MailDelivery } from "./mail-delivery.ts";
-import { RetryQueue } from "./retry-queue.ts";
+import { RetryQueue, type RetrySettings } from "./retry-queue.ts";
 import "../errors.ts";
 import "../../http/index.ts";
 

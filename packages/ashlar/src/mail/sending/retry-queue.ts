@@ -1,6 +1,17 @@
 import { afterResponse } from "../../kernel/index.ts";
 import { MailPlaces, type Placed } from "../outbox/mail-places.ts";
-import type { MailPriority } from "../outbox/mail-priority.ts";
+import type { MailPriority } from "../outbox/outbox-table.ts";
+
+/** How often and when sending a mail is tried again. */
+export interface RetrySettings {
+  /** How many times sending is tried in total, 1 to 100; default: 8. In an outbox, `outbox.retryHours` counts instead. */
+  readonly attempts?: number;
+  /**
+   * How long to wait before the second attempt, 0.01 to 60 seconds; default: 2. Each further wait is twice as long as the
+   * one before, up to a minute, or ten minutes in an outbox.
+   */
+  readonly delaySeconds?: number;
+}
 
 /** Options of a {@link RetryQueue}. */
 export interface RetryQueueOptions<T> {

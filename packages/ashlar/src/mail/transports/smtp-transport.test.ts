@@ -6,8 +6,8 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { makeCertificate } from "../../../test/support/certificate.ts";
 import { mailMessage } from "../../../test/support/mail-message.ts";
 import { temporaryFolder } from "../../../test/support/temporary-folder.ts";
-import type { CompleteSmtpSettings } from "../settings.ts";
 import { deliveryFailure } from "./delivery-failure.ts";
+import type { CompleteSmtpSettings } from "./smtp-settings.ts";
 import { SmtpTransport } from "./smtp-transport.ts";
 
 const MESSAGE = mailMessage();

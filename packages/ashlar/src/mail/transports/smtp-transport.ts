@@ -9,8 +9,8 @@ import type { Container } from "../../kernel/index.ts";
 import { ConfigurationError, certificateRemedy, readPem } from "../../support/index.ts";
 import type { MailMessage } from "../message/mail-message.ts";
 import { mimeOptions } from "../message/mime.ts";
-import { type CompleteSmtpSettings, readSmtpSettings, type SmtpSettings } from "../settings.ts";
 import type { Delivery, MailTransport } from "./mail-transport.ts";
+import { type CompleteSmtpSettings, readSmtpSettings, type SmtpSettings } from "./smtp-settings.ts";
 
 type Pool = Transporter<SMTPPoolSentMessageInfo, SMTPPoolOptions>;
 
