@@ -10,7 +10,7 @@ export { type Outbox, PromiseBroken } from "./outbox/outbox.ts";
 export { OutboxSeal } from "./outbox/outbox-seal.ts";
 export type { OutboxOwner } from "./outbox/outbox-search.ts";
 export { addPriorityToMailOutbox, createMailOutboxTable, MAIL_OUTBOX_TABLE } from "./outbox/outbox-table.ts";
-export { Mailer, type QueueOptions } from "./sending/mailer.ts";
+export { Mailer } from "./sending/mailer.ts";
 export type { MailSettings } from "./settings.ts";
 export {
   type Delivery,
