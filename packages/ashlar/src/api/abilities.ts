@@ -1,5 +1,4 @@
-import { AshlarError, ConfigurationError, type MaybePromise, suggestion, ValidationError } from "../support/index.ts";
-import "./errors.ts";
+import { ConfigurationError, type MaybePromise, suggestion, ValidationError } from "../support/index.ts";
 import { message } from "./messages.ts";
 
 /** A word that names what a token may be used for, such as `orders.write`. */
@@ -11,35 +10,19 @@ export const ABILITY_FORM = "1 to 64 lower-case letters, digits and . _ : -";
 /** A token names at most as many. */
 export const MAX_ABILITIES = 100;
 
+/** Abilities as one text, for a column: separated by spaces, like the claim `scope` (RFC 8693 §4.2, RFC 9068 §2.2.3). */
+export function joined(abilities: Iterable<string> | null): string | null {
+  return abilities === null ? null : [...abilities].join(" ");
+}
+
+/** Abilities from such a text; `null`: everything. */
+export function split(text: string | null): readonly string[] | null {
+  return text === null ? null : text.split(" ").filter((ability) => ability !== "");
+}
+
 /** Reports whether a value has the form of an ability. */
-export function isAbility(value: unknown): value is string {
+function isAbility(value: unknown): value is string {
   return typeof value === "string" && ABILITY_PATTERN.test(value);
-}
-
-/** Abilities as the claim `scope`: separated by spaces (RFC 8693 §4.2, RFC 9068 §2.2.3). */
-export function scopeOf(abilities: Iterable<string>): string {
-  return [...abilities].join(" ");
-}
-
-/** The abilities in a claim `scope`; `null`, which is everything, only if there is no such claim. */
-export function abilitiesOf(scope: unknown): ReadonlySet<string> | null {
-  if (scope === undefined) return null;
-  return new Set(typeof scope === "string" ? wordsOf(scope) : []);
-}
-
-/** The abilities in a column, which holds them like a scope; `null`: everything. */
-export function abilitiesIn(column: string | null): readonly string[] | null {
-  return column === null ? null : wordsOf(column);
-}
-
-function wordsOf(text: string): readonly string[] {
-  return text.split(" ").filter((word) => word !== "");
-}
-
-/** The response to a token that lacks abilities, with those that are needed (RFC 6750 §3.1). */
-export function insufficientScope(needed: readonly string[]): AshlarError {
-  const challenge = `Bearer error="insufficient_scope", scope="${scopeOf(needed)}"`;
-  return new AshlarError("E_INSUFFICIENT_SCOPE", undefined, { headers: { "WWW-Authenticate": challenge } });
 }
 
 /**
@@ -50,7 +33,7 @@ export function insufficientScope(needed: readonly string[]): AshlarError {
  */
 export function abilitiesFrom(given: unknown): readonly string[] | null {
   if (given === null || given === undefined) return null;
-  const list = typeof given === "string" ? wordsOf(given) : given;
+  const list: unknown = typeof given === "string" ? split(given) : given;
   if (Array.isArray(list) && list.length <= MAX_ABILITIES && list.every(isAbility)) return list;
   throw new ValidationError({ abilities: [message("api.input.abilities")] });
 }

@@ -9,10 +9,10 @@ import { Route } from "../routing/index.ts";
 import { SessionMiddleware, SessionProvider } from "../session/index.ts";
 import { ThrottleProvider } from "../throttle/index.ts";
 import { ViewProvider } from "../views/index.ts";
-import { Api } from "./api.ts";
 import { ApiProvider } from "./api-provider.ts";
 import { AuthenticatesTokens } from "./authenticates-tokens.ts";
-import { JWTAuthenticationMiddleware } from "./jwt-authentication-middleware.ts";
+import { Api } from "./endpoints/api.ts";
+import { JWTAuthenticationMiddleware } from "./requests/jwt-authentication-middleware.ts";
 
 const SECRET = "0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ-one";
 const PASSWORD = "correct horse battery";

@@ -11,13 +11,13 @@ import {
 import { applicationOf, type Model, type ModelClass, tableHasColumn } from "../database/index.ts";
 import { digestEquals } from "../security/index.ts";
 import { AshlarError, type Constructor } from "../support/index.ts";
-import type { TokenBearer } from "./token-model.ts";
-import type { TokenService } from "./token-service.ts";
-import { isRefused } from "./token-verifier.ts";
+import type { Issuer } from "./drivers/issuer.ts";
+import { requireUsersOf } from "./settings/driver-settings.ts";
+import type { TokenHolder } from "./token-holder.ts";
 import "../kernel/index.ts";
 
 /** What {@link AuthenticatesTokens} adds to a model. */
-export interface AuthenticatesTokensInstance extends Pick<TokenBearer, "holdsToken" | "activateToken" | "revokeToken"> {
+export interface AuthenticatesTokensInstance extends Pick<TokenHolder, "holdsToken" | "activateToken" | "revokeToken"> {
   /**
    * Creates the user's new active API token, replacing the previous one. The table holds its digest, never the token.
    *
@@ -69,7 +69,7 @@ export interface AuthenticatesTokensStatics {
 export function AuthenticatesTokens<B extends ModelClass>(
   base: B,
 ): B & Constructor<AuthenticatesTokensInstance> & AuthenticatesTokensStatics {
-  class BearingTokens extends base {
+  class HoldingTokens extends base {
     static tokenColumn = "api_token";
     static override get guarded(): readonly string[] {
       return [this.tokenColumn];
@@ -80,10 +80,10 @@ export function AuthenticatesTokens<B extends ModelClass>(
       token: unknown,
     ): Promise<M | null> {
       if (typeof token !== "string") return null;
-      const service = serviceOf(this);
-      const verification = service.verify(token);
-      if (isRefused(verification)) return null;
-      return service.findActiveUser(token, verification.claims) as Promise<M | null>;
+      const issuer = issuerOf(this);
+      const verified = issuer.verify(token);
+      if ("failure" in verified) return null;
+      return issuer.findActiveUser(token, verified.claims) as Promise<M | null>;
     }
 
     static async replaceToken(id: UserId, replaced: string, digest: string): Promise<boolean> {
@@ -96,7 +96,7 @@ export function AuthenticatesTokens<B extends ModelClass>(
     }
 
     async generateJwt(): Promise<string> {
-      return serviceOf(this.#class).issueUnasked(this as unknown as TokenBearer, null);
+      return issuerOf(this.#class).issueUnasked(this as unknown as TokenHolder, null);
     }
 
     tokenDigest(): string | null {
@@ -146,17 +146,17 @@ export function AuthenticatesTokens<B extends ModelClass>(
       return json;
     }
   }
-  endsWithRowBy(BearingTokens.prototype.endCredentials);
-  return BearingTokens as unknown as B & Constructor<AuthenticatesTokensInstance> & AuthenticatesTokensStatics;
+  endsWithRowBy(HoldingTokens.prototype.endCredentials);
+  return HoldingTokens as unknown as B & Constructor<AuthenticatesTokensInstance> & AuthenticatesTokensStatics;
 }
 
-function serviceOf(modelClass: AuthenticatesTokensStatics & ModelClass): TokenService {
+function issuerOf(modelClass: AuthenticatesTokensStatics & ModelClass): Issuer {
   const { container } = applicationOf(modelClass) ?? {};
   if (container?.has("apiDrivers")) {
-    const service = container.make("apiDrivers").serviceFor(modelClass);
+    const issuer = container.make("apiDrivers").issuerFor(modelClass);
     // A class that extends the model belongs to its application; a class with its own keys may have other users.
-    service.requireUserClass(modelClass);
-    return service;
+    requireUsersOf(issuer.settings, modelClass);
+    return issuer;
   }
   const remedy =
     "List ApiProvider in PROVIDERS, and name the class as the model of a driver in config/api.ts: DRIVERS.";

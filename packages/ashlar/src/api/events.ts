@@ -1,5 +1,8 @@
 import type { SecurityEvent } from "../auth/index.ts";
-import type { TokenFailure } from "./token-verifier.ts";
+import type { AuditLog, EventMap, Events } from "../events/index.ts";
+import type { Logger } from "../kernel/index.ts";
+import { currentDate } from "../support/index.ts";
+import type { RefusedToken, TokenFailure } from "./verifier.ts";
 
 /** A user got an API token. */
 export interface TokenEvent extends SecurityEvent {
@@ -29,14 +32,67 @@ export interface PersonalTokenEvent extends TokenEvent {
   readonly name: string;
 }
 
+/** The events about tokens, by name. */
+interface TokenEventMap {
+  "api.token_issued": TokenEvent;
+  "api.token_renewed": TokenEvent;
+  "api.token_revoked": TokenEvent;
+  "api.token_reused": TokenReusedEvent;
+  "api.personal_token_issued": PersonalTokenEvent;
+  "api.personal_token_revoked": PersonalTokenEvent;
+  "api.token_refused": TokenRefusedEvent;
+}
+
 declare module "../events/event-map.ts" {
-  interface FrameworkEvents {
-    "api.token_issued": TokenEvent;
-    "api.token_renewed": TokenEvent;
-    "api.token_revoked": TokenEvent;
-    "api.token_reused": TokenReusedEvent;
-    "api.personal_token_issued": PersonalTokenEvent;
-    "api.personal_token_revoked": PersonalTokenEvent;
-    "api.token_refused": TokenRefusedEvent;
+  interface FrameworkEvents extends TokenEventMap {}
+}
+
+/** Adds the events about tokens to the audit log. */
+export function auditTokens(audit: AuditLog): void {
+  audit.add("api.token_issued");
+  audit.add("api.token_renewed");
+  audit.add("api.token_revoked");
+  audit.add("api.token_reused", ({ name }) => ({ name }));
+  audit.add("api.personal_token_issued", ({ tokenId }) => ({ tokenId }));
+  audit.add("api.personal_token_revoked", ({ tokenId }) => ({ tokenId }));
+  audit.add("api.token_refused", ({ reason }) => ({ reason }));
+}
+
+/** Reports what happens to the tokens of one driver. */
+export class TokenEvents {
+  readonly #guard: string;
+  readonly #events: Events | null;
+  readonly #logger: Logger;
+
+  /** @param guard the name of the driver, and of its guard */
+  constructor(guard: string, events: Events | null, logger: Logger) {
+    this.#guard = guard;
+    this.#events = events;
+    this.#logger = logger;
+  }
+
+  /**
+   * Emits an event. In an application without events, a token that is reused or refused is logged.
+   *
+   * @param address the client's address; `null` outside of a request
+   */
+  emit<Name extends keyof TokenEventMap>(
+    name: Name,
+    address: string | null,
+    facts: Omit<TokenEventMap[Name], keyof SecurityEvent>,
+  ): void {
+    if (this.#events !== null) {
+      const payload = { time: currentDate(), address, guard: this.#guard, ...facts };
+      void this.#events.emit(name, payload as object as EventMap[Name]);
+    } else if (name === "api.token_reused") {
+      this.#logger.warn({ userId: facts.userId, address }, "A replaced refresh token was used again.");
+    } else if (name === "api.token_refused") {
+      this.#logger.info({ ...facts, address }, "An API token was refused.");
+    }
+  }
+
+  /** Reports that a token was refused, and why. */
+  refused({ failure: reason, userId }: RefusedToken, address: string | null): void {
+    this.emit("api.token_refused", address, { reason, userId });
   }
 }

@@ -1,28 +1,28 @@
-export { AbilityMiddleware, AnyAbilityMiddleware } from "./ability-middleware.ts";
-export { Api, type PersonalTokensController } from "./api.ts";
-export { ApiProvider, isTokenController, isTokenEndpoint, tokenLimitOf } from "./api-provider.ts";
+export { ApiProvider } from "./api-provider.ts";
 export {
   AuthenticatesTokens,
   type AuthenticatesTokensInstance,
   type AuthenticatesTokensStatics,
 } from "./authenticates-tokens.ts";
-export type { ForeignGuard } from "./foreign/foreign-guard.ts";
-export { JWTAuthenticationMiddleware } from "./jwt-authentication-middleware.ts";
-export { JwtGuard } from "./jwt-guard.ts";
-export { TOKEN_TABLE } from "./many/token-table.ts";
-export type {
-  CreatedPersonalToken,
-  PersonalToken,
-  PersonalTokenService,
-} from "./personal/personal-token-service.ts";
-export { PERSONAL_TOKEN_TABLE } from "./personal/personal-token-table.ts";
-export type { PersonalTokenPage, PersonalTokens } from "./personal/personal-tokens.ts";
-export { personal } from "./personal/settings.ts";
-export type { PresentedToken } from "./presented-token.ts";
-export type { PresentedTokens } from "./presented-tokens.ts";
-export type { DriversSettings } from "./settings.ts";
-export type { TokenDriver, TokenDrivers } from "./token-drivers.ts";
-export type { TokenBearer, TokenModel } from "./token-model.ts";
-export { TokenService } from "./token-service.ts";
-export { type IssuedToken, many, single } from "./token-strategy.ts";
-export type { TokenClaims, TokenVerification, TokenVerifier, VerifiedToken } from "./token-verifier.ts";
+export type { Drivers } from "./drivers/drivers.ts";
+export type { Issuer } from "./drivers/issuer.ts";
+export {
+  Api,
+  isTokenController,
+  isTokenEndpoint,
+  type PersonalTokensController,
+  tokenLimitOf,
+} from "./endpoints/api.ts";
+export { AbilityMiddleware, AnyAbilityMiddleware } from "./requests/ability-middleware.ts";
+export type { ForeignGuard } from "./requests/foreign-guard.ts";
+export { JWTAuthenticationMiddleware } from "./requests/jwt-authentication-middleware.ts";
+export { JwtGuard } from "./requests/jwt-guard.ts";
+export type { PersonalTokens } from "./requests/personal-tokens.ts";
+export type { PresentedToken } from "./requests/presented-token.ts";
+export type { DriversSettings } from "./settings/driver-settings.ts";
+export { many, personal, single } from "./settings/token-settings.ts";
+export { TOKEN_TABLE } from "./stores/many-store.ts";
+export { PERSONAL_TOKEN_TABLE, type PersonalToken } from "./stores/personal-store.ts";
+export type { IssuedToken } from "./stores/store.ts";
+export type { TokenHolder } from "./token-holder.ts";
+export type { TokenClaims } from "./verifier.ts";

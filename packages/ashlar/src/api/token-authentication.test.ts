@@ -7,7 +7,7 @@ import type { HttpContext } from "../http/index.ts";
 import { Route } from "../routing/index.ts";
 import { setClock } from "../support/index.ts";
 import { ThrottleProvider } from "../throttle/index.ts";
-import { Api } from "./api.ts";
+import { Api } from "./endpoints/api.ts";
 
 const CREDENTIALS = { username: ADA.email, password: PASSWORD };
 const START = 1_900_000_000_000;

@@ -23,7 +23,6 @@ export type {
   AccountMailMap,
   NewDeviceData,
 } from "./accounts/mails/account-mailables.ts";
-export type { AccountMails } from "./accounts/mails/account-mails.ts";
 export type { RemainingTokens } from "./accounts/mails/remaining-tokens.ts";
 export type { AccountsSettings } from "./accounts/mails/settings.ts";
 export type {

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { cpuTimeUntil } from "../../test/support/cpu-time.ts";
 import { onPostgres } from "../../test/support/services.ts";
 import { type TestShop, type TestShopOptions, testShop } from "../../test/support/test-shop.ts";
-import { ApiProvider, many, type TokenDrivers } from "../api/index.ts";
+import { ApiProvider, type Drivers, many } from "../api/index.ts";
 import { Authenticates, AuthProvider } from "../auth/index.ts";
 import { type Application, createApplication, Provider } from "../boot/index.ts";
 import { compose, Database, DatabaseProvider, Model, postgres, sql } from "../database/index.ts";
@@ -70,7 +70,7 @@ describe("a test application", () => {
       });
       return container.make("apiDrivers");
     };
-    const keysOf = (drivers: TokenDrivers, name: string) => {
+    const keysOf = (drivers: Drivers, name: string) => {
       const { settings } = drivers.of(name);
       return settings.kind === "issuing" ? settings.verificationKeys : [];
     };

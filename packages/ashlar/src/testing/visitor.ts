@@ -73,7 +73,7 @@ export class Visitor {
       const guard: Guard = auth.guard(name);
       // Refuses a user of another class, before anything is stored.
       guard.once(user as RegisteredUser);
-      const tokens = guard instanceof JwtGuard ? guard.service : null;
+      const tokens = guard instanceof JwtGuard ? guard.issuer : null;
       const isToken = tokens !== null;
       if (isToken) this.token = await tokens.issueSilently(user as Authenticatable);
       // Tokens that another issuer signs can't be had.

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { SMTPServer } from "smtp-server";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { readApiSettings } from "../../src/api/settings.ts";
+import { readApiSettings } from "../../src/api/settings/driver-settings.ts";
 import { readAccountsSettings } from "../../src/auth/accounts/mails/settings.ts";
 import { readAuthSettings } from "../../src/auth/settings.ts";
 import { createApplication, loadConfiguration, readEnvironment } from "../../src/boot/index.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ApiProvider, AuthenticatesTokens } from "../../src/api/index.ts";
-import { readApiSettings } from "../../src/api/settings.ts";
+import { readApiSettings } from "../../src/api/settings/driver-settings.ts";
 import { readAccountsSettings } from "../../src/auth/accounts/mails/settings.ts";
 import { Authenticates, AuthProvider } from "../../src/auth/index.ts";
 import { readApplicationSettings } from "../../src/boot/environment/settings.ts";

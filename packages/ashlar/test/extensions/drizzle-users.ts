@@ -1,6 +1,6 @@
 import { and, asc, eq, gt, inArray, isNull, type SQL } from "drizzle-orm";
 import { type AnySQLiteColumn, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import type { TokenBearer, TokenModel } from "../../src/public/api.ts";
+import type { TokenHolder } from "../../src/public/api.ts";
 import type {
   AccountChanges,
   AccountConditions,
@@ -36,7 +36,7 @@ interface Row {
 }
 type Written = { readonly [Column in keyof Row]?: Row[Column] | undefined };
 
-export class User implements AccountUser, TokenBearer {
+export class User implements AccountUser, TokenHolder {
   readonly #row: Row;
   readonly #store: DrizzleUsers;
 
@@ -83,7 +83,7 @@ export class User implements AccountUser, TokenBearer {
 }
 
 /** The users of a guard, kept by Drizzle. */
-export class DrizzleUsers implements AccountStore<User>, TokenModel {
+export class DrizzleUsers implements AccountStore<User> {
   readonly name = "User";
   readonly userClass: typeof User = User;
   readonly identifierColumn = "email";

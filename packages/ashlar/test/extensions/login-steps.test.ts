@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, expectTypeOf, test } from "vitest";
-import type { TokenService } from "../../src/public/api.ts";
+import type { Issuer } from "../../src/public/api.ts";
 import type { CompleteLogin, LoginStep } from "../../src/public/auth.ts";
 import { digest } from "../../src/security/index.ts";
 import {
@@ -212,8 +212,8 @@ test("only the pipeline can create a complete login: a lookalike does not compil
   expectTypeOf<Lookalike>().not.toExtend<CompleteLogin>();
   expectTypeOf<CompleteLogin>().toExtend<Lookalike>();
   // What issues and renews tokens, and what makes a login last, requires one.
-  expectTypeOf<TokenService["issueTo"]>().parameter(0).toEqualTypeOf<CompleteLogin>();
-  expectTypeOf<TokenService["renew"]>().parameter(2).returns.resolves.toEqualTypeOf<CompleteLogin>();
+  expectTypeOf<Issuer["issueTo"]>().parameter(0).toEqualTypeOf<CompleteLogin>();
+  expectTypeOf<Issuer["renew"]>().parameter(2).returns.resolves.toEqualTypeOf<CompleteLogin>();
 });
 
 describe("the renewal of a token", () => {

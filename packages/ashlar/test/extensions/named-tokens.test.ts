@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "v
 import {
   Api,
   ApiProvider,
+  type DriversSettings,
   JWTAuthenticationMiddleware,
-  type TokenBearer,
-  type TokenModel,
+  type TokenHolder,
 } from "../../src/public/api.ts";
 import { Authenticates, AuthProvider, type CredentialHolder } from "../../src/public/auth.ts";
 import { compose, DatabaseProvider, Model, sqlite } from "../../src/public/database.ts";
@@ -41,7 +41,7 @@ class Token extends Model {
 }
 
 /** A user with any number of tokens, each with a name: another class for `DRIVERS.jwt.model`. */
-class User extends compose(Model, Authenticates) implements TokenBearer {
+class User extends compose(Model, Authenticates) implements TokenHolder {
   static override table = "users";
   static override timestamps = false;
   declare id: number;
@@ -88,7 +88,7 @@ let client: TestClient;
 let user: User;
 
 beforeEach(async () => {
-  const model: TokenModel = User;
+  const DRIVERS = { jwt: { secret: generateSecret(), model: User, authenticates: true } } satisfies DriversSettings;
   application = await createTestApplication({
     kernel: Kernel,
     providers: [DatabaseProvider, AuthProvider, ApiProvider],
@@ -102,8 +102,11 @@ beforeEach(async () => {
     ],
     config: {
       database: { DATABASES: { default: "main", main: sqlite({ path: ":memory:" }) } },
-      auth: { GUARDS: { default: "jwt", jwt: { driver: "jwt", model } }, ACCOUNTS: { preventEnumeration: false } },
-      api: { DRIVERS: { jwt: { secret: generateSecret(), model, authenticates: true } } },
+      auth: {
+        GUARDS: { default: "jwt", jwt: { driver: "jwt", model: User } },
+        ACCOUNTS: { preventEnumeration: false },
+      },
+      api: { DRIVERS },
       throttle: {},
     },
   });
@@ -200,7 +203,7 @@ describe("an application's own user class, whose tokens only endCredentials() en
     declare user_id: number;
   }
 
-  class OwnUser extends PlainUser implements TokenBearer, CredentialHolder {
+  class OwnUser extends PlainUser implements TokenHolder, CredentialHolder {
     async holdsToken(digest: string): Promise<boolean> {
       return (await this.#tokens.where("digest", digest).first()) !== null;
     }

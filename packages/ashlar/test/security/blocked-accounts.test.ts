@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { TokenTable } from "../../src/api/many/token-table.ts";
+import { createManyTable } from "../../src/api/stores/many-store.ts";
 import { proofOf } from "../../src/auth/index.ts";
 import type { RegisteredUser } from "../../src/support/index.ts";
 import { captureEvents, travel, travelBack } from "../../src/testing/index.ts";
@@ -204,7 +204,7 @@ describe("tokens of a blocked account", () => {
     await expect(personal.issue()).rejects.toMatchObject({ code: "E_STALE_PROOF" });
     expect(await personal.rows()).toHaveLength(1);
     await (await migrationOfStub("api/create_api_tokens.ts.stub")).up(kysely as never);
-    const rows = new TokenTable(api.database, "jwt", api.User as never);
+    const rows = createManyTable(api.application).of({ name: "jwt", model: api.User } as never);
     const at = new Date();
     const made = {
       name: "x",

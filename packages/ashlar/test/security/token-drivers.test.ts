@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Api, JWTAuthenticationMiddleware, many, personal } from "../../src/api/index.ts";
-import { makeTokenText } from "../../src/api/personal/token-text.ts";
+import { makeTokenText } from "../../src/api/stores/token-text.ts";
 import {
   AuthenticationMiddleware,
   AuthPageMiddleware,

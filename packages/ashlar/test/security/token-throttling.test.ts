@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { many, single } from "../../src/api/index.ts";
-import { makeTokenText } from "../../src/api/personal/token-text.ts";
+import { makeTokenText } from "../../src/api/stores/token-text.ts";
 import { setClock } from "../../src/support/index.ts";
 import { accountDigest, type LockoutEvent, ThrottleProvider } from "../../src/throttle/index.ts";
 import { PASSWORD, type TestApi, testApi } from "../support/api-application.ts";

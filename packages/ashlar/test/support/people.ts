@@ -1,4 +1,4 @@
-import type { TokenBearer } from "../../src/api/token-model.ts";
+import type { TokenHolder } from "../../src/api/token-holder.ts";
 import type { Guard } from "../../src/auth/guards/guard.ts";
 import type { GuardDriver } from "../../src/auth/guards/guard-registry.ts";
 import { LoginGuard } from "../../src/auth/guards/login-guard.ts";
@@ -84,7 +84,7 @@ export class Person implements Authenticatable {
 }
 
 /** A person who can hold an API token. */
-export class Member extends Person implements TokenBearer {
+export class Member extends Person implements TokenHolder {
   static override async findByAuthId(id: UserId): Promise<Member | null> {
     const person = await Person.findByAuthId(id);
     return person === null ? null : new Member(person.row);

@@ -1,10 +1,5 @@
-import {
-  AbilityMiddleware,
-  type CreatedPersonalToken,
-  JWTAuthenticationMiddleware,
-  personal,
-} from "../../src/api/index.ts";
-import type { PersonalTokenRequest, PersonalTokenService } from "../../src/api/personal/personal-token-service.ts";
+import { AbilityMiddleware, JWTAuthenticationMiddleware, personal } from "../../src/api/index.ts";
+import type { CreatedPersonalToken, PersonalStore, PersonalTokenRequest } from "../../src/api/stores/personal-store.ts";
 import type { ProviderClass } from "../../src/boot/index.ts";
 import { Route } from "../../src/routing/index.ts";
 import { generateSecret } from "../../src/security/index.ts";
@@ -32,7 +27,7 @@ export class PersonalTokensApi {
     this.api = api;
   }
 
-  get service(): PersonalTokenService {
+  get service(): PersonalStore {
     return this.api.application.container.make("apiDrivers").personal();
   }
 

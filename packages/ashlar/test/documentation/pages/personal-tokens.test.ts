@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { makeTokenText } from "../../../src/api/personal/token-text.ts";
+import { makeTokenText } from "../../../src/api/stores/token-text.ts";
 import type { Application } from "../../../src/public/index.ts";
 import { createTestClient } from "../../../src/public/testing.ts";
 import { bootApplication, userClass } from "../../support/booted-application.ts";

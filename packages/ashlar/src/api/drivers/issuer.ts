@@ -1,0 +1,131 @@
+import { type Authenticatable, amrOf, type CompleteLogin, type LoginMethod, type UserId } from "../../auth/index.ts";
+import type { JwtClaims } from "../../security/jwt/index.ts";
+import { AshlarError } from "../../support/index.ts";
+import type { TokenEvents } from "../events.ts";
+import { type CompleteJwtSettings, requireUsersOf } from "../settings/driver-settings.ts";
+import type { AdmitRenewal, IssuedToken, Store, TokenRequest } from "../stores/store.ts";
+import type { RefusedToken, TokenAuthentication, TokenClaims, VerifiedJwt } from "../verifier.ts";
+
+/** Issues, verifies, renews and revokes the API tokens of one driver. That of the first is bound to the container as `api`. */
+export class Issuer {
+  readonly settings: CompleteJwtSettings;
+  /** @internal Where the tokens are kept. */
+  readonly store: Store;
+  readonly #events: TokenEvents;
+
+  constructor(store: Store, events: TokenEvents) {
+    this.settings = store.settings;
+    this.store = store;
+    this.#events = events;
+  }
+
+  /** The name of the driver, and of its guard. */
+  get name(): string {
+    return this.settings.name;
+  }
+
+  /**
+   * Signs a token for a user without storing anything; the user's `generateJwt()` does both.
+   *
+   * @param extra further claims, such as `scope`
+   * @param iat when it is issued, in seconds
+   */
+  issue(id: UserId, extra?: JwtClaims, iat?: number): string {
+    return this.store.sign(id, extra, iat);
+  }
+
+  /**
+   * Issues a logged-in user's new token. It replaces the previous one unless the driver's users have several.
+   *
+   * @param login a complete one, with the guard of the driver: no token is issued while one of its steps is pending
+   * @param request who asks for it, and for what
+   * @throws `E_UNSUPPORTED_GUARD_OPERATION` for a login with another guard; as {@link issueUnasked}; `E_INVALID_INPUT` if the user may not give one of the abilities
+   */
+  async issueTo(login: CompleteLogin, request: TokenRequest): Promise<IssuedToken> {
+    if (login.guard !== this.name) throw otherGuard(login.guard, this.name);
+    const authentication = this.settings.authenticationClaims ? authenticationOf(login.methods) : null;
+    return this.#issueTo(login.user as object as Authenticatable, { ...request, authentication });
+  }
+
+  /**
+   * Issues a user's new active token regardless of login steps, because the application itself asks for it:
+   * `generateJwt()`.
+   *
+   * @param address the client's address for the audit trail; `null` outside of a request
+   * @throws `E_STALE_PROOF` if access to the account has ended since the user was read; `E_ROW_NOT_FOUND` if the user
+   * is gone; `E_INVALID_MODEL` for a user of a class other than the driver's `model`
+   */
+  async issueUnasked(user: Authenticatable, address: string | null): Promise<string> {
+    return (await this.#issueTo(user, { address, userAgent: null })).token;
+  }
+
+  /** @internal Issues a token as {@link issueUnasked}, but emits no event. For tests. */
+  async issueSilently(user: Authenticatable): Promise<string> {
+    requireUsersOf(this.settings, user.constructor);
+    return (await this.store.issue(user, { address: null, userAgent: null })).token;
+  }
+
+  /**
+   * Verifies a token without querying the database, in this order: size and shape, algorithm, signature, the claims'
+   * types, version, expiry.
+   */
+  verify(token: string): VerifiedJwt | RefusedToken {
+    return this.store.verify(token);
+  }
+
+  /**
+   * Renews a token: with one token per user, with the token itself, which may have expired; with several, with its
+   * refresh token. For about a minute, the same token is answered with the same successor: its answer may have been lost.
+   *
+   * @param admit asks the steps of a login, and throws what refuses the user; only called if the token can be renewed
+   * @returns the new token, or `null` if the old one is refused
+   */
+  async renew(token: string, request: TokenRequest, admit: AdmitRenewal): Promise<IssuedToken | null> {
+    const renewed = await this.store.renew(token, request, admit);
+    if ("failure" in renewed) {
+      this.#events.refused(renewed, request.address);
+      return null;
+    }
+    const { userId, isRepeated } = renewed;
+    if (!isRepeated) this.#events.emit("api.token_renewed", request.address, { userId });
+    return renewed;
+  }
+
+  /**
+   * Revokes a token: an access token, even if it has expired, or a refresh token, which ends both.
+   *
+   * @param address the client's address for the audit trail; `null` outside of a request
+   * @returns whether it was active
+   */
+  async revoke(token: string, address: string | null): Promise<boolean> {
+    const userId = await this.store.revoke(token);
+    if (userId !== null) this.#events.emit("api.token_revoked", address, { userId });
+    return userId !== null;
+  }
+
+  /** The user whose active token this is, by its verified claims; `null` if there is none. */
+  async findActiveUser(token: string, claims: TokenClaims): Promise<Authenticatable | null> {
+    const verified = this.store.verifyExpired(token);
+    if ("failure" in verified || verified.userId !== claims.sub) return null;
+    return this.store.findActiveUser(token, verified);
+  }
+
+  async #issueTo(user: Authenticatable, request: TokenRequest): Promise<IssuedToken> {
+    requireUsersOf(this.settings, user.constructor);
+    const issued = await this.store.issue(user, request);
+    this.#events.emit("api.token_issued", request.address, { userId: String(user.authId()) });
+    return issued;
+  }
+}
+
+/** What a token says about a login; `null` if nothing was proved, as for `loginAs`. */
+function authenticationOf(methods: readonly LoginMethod[]): TokenAuthentication | null {
+  const [first] = methods;
+  return first === undefined ? null : { auth_time: Math.floor(first.at.getTime() / 1000), amr: amrOf(methods) };
+}
+
+/** Security: another guard may ask fewer steps. */
+function otherGuard(guard: string, driver: string): AshlarError {
+  const problem = `The login was with the guard "${guard}", whose steps may be others than those of "${driver}".`;
+  return new AshlarError("E_UNSUPPORTED_GUARD_OPERATION", `${problem} Log in with auth.guard("${driver}").`);
+}

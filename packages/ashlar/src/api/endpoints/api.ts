@@ -1,0 +1,264 @@
+import { type LoginResult, userClassOf } from "../../auth/index.ts";
+import type { Application } from "../../boot/index.ts";
+import type { HttpContext, HttpResponse } from "../../http/index.ts";
+import {
+  type CompiledRoute,
+  type ControllerClass,
+  Route,
+  RouteCollection,
+  type RouteDefinition,
+} from "../../routing/index.ts";
+import { ConfigurationError, isOrExtends } from "../../support/index.ts";
+import type { LimitName } from "../../throttle/index.ts";
+import { remedyFor } from "../drivers/drivers.ts";
+import { DRIVERS_PLACE, isDriverName } from "../settings/driver-settings.ts";
+import { KeysController } from "./keys-controller.ts";
+import { TokenController } from "./token-controller.ts";
+import { respondToLogin } from "./token-responses.ts";
+
+/** The paths of the token endpoints, and their driver. */
+export interface ApiRouteOptions {
+  /** Where credentials are exchanged for a token; default: `/api/auth`, or `/api/<driver>/auth` if a driver is named. */
+  readonly authRoute?: string;
+  /** Where a token is exchanged for a new one; default: `/api/reauth`, or `/api/<driver>/reauth`. */
+  readonly reauthRoute?: string;
+  /**
+   * Where a token is revoked; default: `/api/logout`, or `/api/<driver>/logout`. A route of your own at this path replaces
+   * it.
+   */
+  readonly logoutRoute?: string;
+  /** The driver whose tokens are issued; default: the first one of `DRIVERS` that issues any. */
+  readonly driver?: string;
+}
+
+/** Where the public keys are, and whose they are. */
+export interface KeyRouteOptions {
+  /** Default: `/.well-known/jwks.json`, or `/.well-known/<driver>/jwks.json` if a driver is named. */
+  readonly path?: string;
+  /** The driver whose keys are published; default: the first one of `DRIVERS` that issues tokens. */
+  readonly driver?: string;
+}
+
+/** The page of personal tokens. */
+export interface PersonalTokensController {
+  /** `GET /account/tokens`, for users: their tokens, and a form with `name`, `abilities`, `days` and `form`. */
+  index(context: HttpContext): unknown;
+  /** `POST /account/tokens`, for users: creates one. The response is the only one that has the token. */
+  store(context: HttpContext): unknown;
+  /** `DELETE /account/tokens/@id`, for users: revokes one. */
+  destroy(context: HttpContext): unknown;
+}
+
+/** Which token `Api.respond` issues. */
+export interface TokenResponseOptions {
+  /** The driver that issues it; default: the first one of `DRIVERS` that issues any. */
+  readonly driver?: string;
+  /** The token's name, for its user; default: that of the device. */
+  readonly name?: string | null;
+  /** The abilities of the token; default: all that the user may give. */
+  readonly abilities?: readonly string[] | null;
+}
+
+/** Whose page of personal tokens it is, and whether it is a page. */
+export interface PersonalTokenRouteOptions {
+  /** The name of the guard whose users have the tokens; default: the default guard. */
+  readonly guard?: string;
+  /** `true` for an application without pages: every route responds with JSON, errors included. */
+  readonly json?: true;
+}
+
+/** The token endpoints, for the web routes list: `ROUTES = [..., ...Api.routes()]`. */
+export const Api: {
+  readonly routes: (options?: ApiRouteOptions) => readonly RouteDefinition[];
+  readonly keys: (options?: KeyRouteOptions) => readonly RouteDefinition[];
+  readonly respond: (context: HttpContext, login: LoginResult, options?: TokenResponseOptions) => Promise<HttpResponse>;
+  readonly personalTokens: (
+    controller: ControllerClass<PersonalTokensController>,
+    options?: PersonalTokenRouteOptions,
+  ) => RouteCollection;
+} = Object.freeze({
+  /**
+   * The routes `api.auth`, `api.reauth` and `api.logout`. They are outside of the `web` stack: no session, no cookie, no CSRF check.
+   *
+   * ```ts
+   * export const ROUTES = [...Api.routes({ authRoute: "/token", reauthRoute: "/token/renew" })];
+   * ```
+   *
+   * Those of another driver have names that begin with it, such as `admin.api.auth` of `Api.routes({ driver: "admin" })`.
+   *
+   * @throws `E_INVALID_CONFIGURATION` if `driver` cannot be the name of a driver
+   */
+  routes({ driver, ...paths }: ApiRouteOptions = {}): readonly RouteDefinition[] {
+    const base = driver === undefined ? "/api" : `/api/${driver}`;
+    const { authRoute = `${base}/auth`, reauthRoute = `${base}/reauth`, logoutRoute = `${base}/logout` } = paths;
+    const controller = ofDriver(TokenController, driver, "Api.routes");
+    const prefix = driver === undefined ? "" : `${driver}.`;
+    const endpoint = (path: string, method: "issue" | "renew" | "revoke", name: string): RouteDefinition => {
+      return Route.post(path, [controller, method])
+        .name(`${prefix}${name}`)
+        .withoutMiddleware("web")
+        .respondsWithJson()
+        .bodyLimit("64kb");
+    };
+    return [
+      endpoint(authRoute, "issue", "api.auth"),
+      endpoint(reauthRoute, "renew", "api.reauth"),
+      endpoint(logoutRoute, "revoke", "api.logout").with({ isReplaceable: true }),
+    ];
+  },
+
+  /**
+   * The route `api.keys`, which publishes the public keys that tokens are verified with (RFC 7517), for other services. It is
+   * outside of the `web` stack, and responds with 404 if the tokens are signed with a secret.
+   *
+   * ```ts
+   * export const ROUTES = [...Api.routes(), ...Api.keys()];
+   * ```
+   *
+   * @throws `E_INVALID_CONFIGURATION` if `driver` cannot be the name of a driver
+   */
+  keys({ driver, ...options }: KeyRouteOptions = {}): readonly RouteDefinition[] {
+    const { path = driver === undefined ? "/.well-known/jwks.json" : `/.well-known/${driver}/jwks.json` } = options;
+    const controller = ofDriver(KeysController, driver, "Api.keys");
+    return [
+      Route.get(path, [controller, "show"])
+        .name(`${driver === undefined ? "" : `${driver}.`}api.keys`)
+        .withoutMiddleware("web")
+        .respondsWithJson(),
+    ];
+  },
+
+  /**
+   * Responds to a login with a token, as `POST /api/auth` does, whatever the login was proved by: for the token endpoint of a
+   * proof of your own.
+   *
+   * ```ts
+   * declare function ownerOf(assertion: unknown): Promise<User | null>; // yours: verifies a passkey
+   *
+   * async function tokenForPasskey(context: HttpContext) {
+   *   const guard = context.auth.guard("jwt");
+   *   const user = await ownerOf(context.request.bodyInput("assertion"));
+   *   const login = user === null ? await guard.fail({ by: "passkey" }) : await guard.enter(user, { by: "passkey" });
+   *   return Api.respond(context, login);
+   * }
+   * ```
+   *
+   * Use the guard of the driver, which logs in for the request alone, and a route that responds with JSON, outside of the stack
+   * `web`.
+   *
+   * @throws `E_LOGIN_PENDING` with the name of the required `step`; `E_LOGIN_REFUSED` with the step's message;
+   * `E_INVALID_CREDENTIALS` if the proof failed, or access to the account has ended since; `E_INVALID_MODEL` for a user of
+   * another class than the driver's; `E_INVALID_INPUT` if the user may not give one of the abilities
+   */
+  respond(context: HttpContext, login: LoginResult, { driver, ...wanted }: TokenResponseOptions = {}) {
+    return respondToLogin(context, login, context.apiTokens.drivers.issuer(driver), wanted);
+  },
+
+  /**
+   * The routes `account.tokens`, `account.tokens.store` and `account.tokens.destroy`: the page on which users create and revoke
+   * personal tokens. They are for users who are logged in with a cookie and have proved their password within three hours
+   * (`password.confirm`).
+   *
+   * ```ts
+   * export const ROUTES = [...Auth.routes(AuthControllers), ...Api.personalTokens(TokensController)];
+   * ```
+   *
+   * To keep users with an unverified address out, add `.middleware("verified")`. Those of another guard have names that begin
+   * with it, such as `admin.account.tokens` of `Api.personalTokens(Controller, { guard: "admin" })`.
+   *
+   * @param controller the application's class
+   * @throws `E_INVALID_CONFIGURATION` if `guard` cannot be the name of a guard
+   */
+  personalTokens(
+    controller: ControllerClass<PersonalTokensController>,
+    { guard, json }: PersonalTokenRouteOptions = {},
+  ): RouteCollection {
+    personalControllers.add(controller);
+    const path = "/account/tokens";
+    const routes = [
+      Route.get(path, [controller, "index"]).name("account.tokens"),
+      Route.post(path, [controller, "store"]).name("account.tokens.store"),
+      Route.delete(`${path}/@id`, [controller, "destroy"]).name("account.tokens.destroy"),
+    ];
+    const own = guard === undefined ? null : checked(guard, "Api.personalTokens", "guard");
+    const middleware = own === null ? ["auth"] : [`guard:${own}`, `auth:${own}`];
+    const all = new RouteCollection(
+      routes.map((route) => {
+        const { name } = route.attributes;
+        const limit = name === "account.tokens.store" ? ["throttle:personal_tokens,user"] : [];
+        return route.bodyLimit("64kb").with({
+          name: own === null ? name : `${own}.${name}`,
+          middleware: ["auth.page", ...middleware, "password.confirm", ...limit],
+        });
+      }),
+    );
+    return json === true ? all.respondsWithJson() : all;
+  },
+});
+
+const GUARD = "guard:";
+
+/** The classes that `Api.personalTokens` was given: its routes are recognized by them, whatever their paths and names. */
+const personalControllers = new WeakSet<object>();
+
+type DriverController = typeof TokenController | typeof KeysController;
+
+const controllersOfDrivers = new WeakMap<DriverController, Map<string, DriverController>>();
+
+/** The controller of a driver: one class for each, since an instance serves all of its class's routes. */
+function ofDriver<C extends DriverController>(controller: C, driver: string | undefined, where: string): C {
+  if (driver === undefined) return controller;
+  const name = checked(driver, where);
+  const ofDrivers = controllersOfDrivers.get(controller) ?? new Map<string, DriverController>();
+  controllersOfDrivers.set(controller, ofDrivers);
+  let own = ofDrivers.get(name);
+  if (own === undefined) {
+    own = class extends (controller as typeof TokenController) {
+      static override readonly driver: string | null = name;
+    };
+    ofDrivers.set(name, own);
+  }
+  return own as C;
+}
+
+/** Reports whether a class is the controller of `Api.routes()`. */
+export function isTokenController(controller: unknown): boolean {
+  return isOrExtends(controller, TokenController);
+}
+
+/** Reports whether a route is one of `Api.routes()`, whatever its path and name. */
+export function isTokenEndpoint({ handler }: CompiledRoute): boolean {
+  return Array.isArray(handler) && isTokenController(handler[0]);
+}
+
+/** The limit that a token endpoint counts under by itself, without middleware; `null` for other routes. */
+export function tokenLimitOf(route: CompiledRoute): LimitName | null {
+  if (!isTokenEndpoint(route)) return null;
+  const [, method] = route.handler as readonly [unknown, keyof typeof TokenController.limits];
+  return TokenController.limits[method];
+}
+
+/**
+ * Makes sure that the users of each route of `Api.personalTokens` can have personal tokens.
+ *
+ * @throws `E_INVALID_CONFIGURATION` if no driver with these users has the setting `personal`
+ */
+export function requirePersonalTokens({ container, router }: Application): void {
+  const [guards, drivers] = [container.make("auth"), container.make("apiDrivers")];
+  for (const { handler, location, middleware } of router.routes) {
+    if (!Array.isArray(handler) || !personalControllers.has(handler[0])) continue;
+    // The innermost one is active.
+    const guard = middleware.findLast((text) => text.startsWith(GUARD))?.slice(GUARD.length) ?? guards.defaultName;
+    const model = guards.modelOf(guard);
+    if (model === null) continue;
+    const users = userClassOf(model);
+    if (drivers.findPersonal(users) !== null) continue;
+    const problem = `no entry has personal tokens for users of the guard "${guard}", which Api.personalTokens() in ${location} needs.`;
+    throw new ConfigurationError(DRIVERS_PLACE, problem, remedyFor((users as { readonly name: string }).name));
+  }
+}
+
+function checked(name: unknown, where: string, option: "driver" | "guard" = "driver"): string {
+  if (typeof name === "string" && isDriverName(name)) return name;
+  throw new ConfigurationError(where, `${option} is not the name of a ${option}.`, `Write { ${option}: "admin" }.`);
+}

@@ -1,0 +1,141 @@
+import { type Authenticatable, type Guard, PASSWORD_LIMIT } from "../../auth/index.ts";
+import type { HttpContext, HttpResponse } from "../../http/index.ts";
+import type { Container } from "../../kernel/index.ts";
+import { digest } from "../../security/index.ts";
+import { type Message, ValidationError } from "../../support/index.ts";
+import type { LimitName, Throttle } from "../../throttle/index.ts";
+import { abilitiesFrom } from "../abilities.ts";
+import { type Driver, type Drivers, driversOf, findIssued } from "../drivers/drivers.ts";
+import type { Issuer } from "../drivers/issuer.ts";
+import { message } from "../messages.ts";
+import type { JwtGuard } from "../requests/jwt-guard.ts";
+import { isTokenName } from "../stores/token-text.ts";
+import { clientOf, refusal, requireComplete, respondToLogin, tokenResponse } from "./token-responses.ts";
+import "../errors.ts";
+
+const INVALID_TOKEN = 'Bearer error="invalid_token"';
+
+/**
+ * Handles the token endpoints, within limits: passwords count under `login`, as everywhere else, and renewals under
+ * `api.reauth`.
+ */
+export class TokenController {
+  /** The limit that each method counts under, if the application has limits. */
+  static readonly limits: Readonly<Record<"issue" | "renew" | "revoke", LimitName>> = {
+    issue: PASSWORD_LIMIT,
+    renew: "api.reauth",
+    revoke: "api.reauth",
+  };
+
+  /** The driver whose tokens the endpoints issue; `null`: the first that issues any. */
+  static readonly driver: string | null = null;
+
+  readonly #issuer: Issuer;
+  readonly #driver: Driver;
+  readonly #drivers: Drivers;
+  readonly #throttle: Throttle | null;
+
+  constructor(container: Container) {
+    this.#drivers = driversOf(container);
+    this.#issuer = this.#drivers.issuer((this.constructor as typeof TokenController).driver);
+    this.#driver = this.#drivers.of(this.#issuer.name);
+    this.#throttle = container.has("throttle") ? container.make("throttle") : null;
+  }
+
+  /**
+   * Responds to `POST /api/auth` with `{"data": "<token>"}`, a new API token, for the inputs `username`, which is the
+   * user's email address, and `password`. The optional input `abilities` restricts it.
+   *
+   * If users have several tokens, the response also has `refresh`, the refresh token, `expires_in`, in seconds, and
+   * `abilities`; and `name` is the token's name.
+   *
+   * @throws `E_LOGIN_PENDING` with the name of the required `step`, whose inputs are sent along with these two;
+   * `E_LOGIN_REFUSED` with the step's message; `E_INVALID_CREDENTIALS`; `E_INVALID_INPUT` if one of the two is missing
+   * or not text; `E_TOO_MANY_REQUESTS`
+   */
+  async issue(context: HttpContext): Promise<HttpResponse> {
+    const { username, password } = texts(context, ["username", "password"]);
+    const wanted = { name: nameIn(context), abilities: abilitiesFrom(context.request.bodyInput("abilities")) };
+    await this.#throttle?.hit(context, TokenController.limits.issue, { account: username, guard: this.#issuer.name });
+    return respondToLogin(context, await this.#guardOf(context).login(username, password), this.#issuer, wanted);
+  }
+
+  /**
+   * Responds to `POST /api/reauth` with `{"data": "<token>"}`, a new API token, for the input `token`: an old one, which
+   * may have expired; if users have several tokens, the refresh token, and the response is that of {@link issue}. The steps
+   * of a login apply here too.
+   *
+   * @throws `E_LOGIN_PENDING`, `E_LOGIN_REFUSED` as {@link issue}, leaving the token active; `E_INVALID_TOKEN`;
+   * `E_INVALID_INPUT` if it is missing or not text; `E_TOO_MANY_REQUESTS`
+   */
+  async renew(context: HttpContext): Promise<HttpResponse> {
+    const { token } = texts(context, ["token"]);
+    await this.#count(context, token, this.#issuer.store.ownerOf(token), TokenController.limits.renew);
+    const guard = this.#guardOf(context);
+    const admit = async (user: Authenticatable) => requireComplete(await guard.admitRenewal(user));
+    const renewed = await this.#issuer.renew(token, clientOf(context), admit);
+    if (renewed === null) throw refusal("E_INVALID_TOKEN", INVALID_TOKEN);
+    return tokenResponse(context, renewed);
+  }
+
+  /**
+   * Responds to `POST /api/logout` with 204: revokes the token in the header `Authorization`, which may have expired, or in
+   * the input `token`, which may also be a refresh token, or a personal one. It responds so too to a token that is no
+   * longer active, and to made-up ones (RFC 7009 §2.2), but not to those of another driver.
+   *
+   * @throws `E_UNAUTHENTICATED` without a token; `E_CONFLICTING_TOKENS`; `E_INVALID_TOKEN` if another driver issued it, or
+   * accepts it from its issuer; `E_ISSUER_UNAVAILABLE` if that can't be told at the moment; `E_TOO_MANY_REQUESTS`
+   */
+  async revoke(context: HttpContext): Promise<HttpResponse> {
+    const presented = context.apiTokens.of(this.#driver);
+    const { value } = presented;
+    if (value === null) throw presented.refusal();
+    const found = await findIssued(this.#driver, value);
+    await this.#count(context, value, found?.owner ?? null, TokenController.limits.revoke);
+    const { clientAddress } = context.request;
+    if (found === null) await this.#refuseOtherDrivers(value, clientAddress);
+    else await found.revoke(clientAddress);
+    return context.response.header("Cache-Control", "no-store").noContent();
+  }
+
+  /** A token that would stay active must not look revoked. */
+  async #refuseOtherDrivers(token: string, address: string | null): Promise<void> {
+    const driver = await this.#drivers.driverOf(token);
+    if (driver === null) return;
+    this.#driver.events.refused({ failure: "audience", userId: null }, address);
+    const rule = driver.issuer === null ? "api.foreignDriver" : "api.otherDriver";
+    throw refusal("E_INVALID_TOKEN", INVALID_TOKEN, message(rule, { driver: driver.name }));
+  }
+
+  /** A token that was issued here is counted on its own. Only made-up tokens are counted by address. */
+  async #count(context: HttpContext, token: string, id: string | null, limit: LimitName): Promise<void> {
+    const counted = id === null ? { account: null } : { user: { authId: () => id }, proof: digest(token) };
+    await this.#throttle?.hit(context, limit, { ...counted, guard: this.#issuer.name });
+  }
+
+  #guardOf(context: HttpContext): JwtGuard {
+    return context.auth.guard(this.#issuer.name) as Guard as JwtGuard;
+  }
+}
+
+/** @throws `E_INVALID_INPUT` if it is not a name */
+function nameIn({ request }: HttpContext): string | null {
+  const name = request.bodyInput("name");
+  if (name === null || name === "") return null;
+  if (typeof name === "string" && isTokenName(name)) return name.trim();
+  throw new ValidationError({ name: [message("api.input.name")] });
+}
+
+/** Inputs that must be in the body, as text; inputs in the query don't count, because URLs get logged elsewhere. */
+function texts<Name extends string>(context: HttpContext, names: readonly Name[]): Record<Name, string> {
+  const found: Record<string, unknown> = {};
+  const errors: Record<string, Message[]> = {};
+  for (const name of names) {
+    const value = context.request.bodyInput(name);
+    found[name] = value;
+    if (value === null || value === "") errors[name] = [message("api.input.required", { name })];
+    else if (typeof value !== "string") errors[name] = [message("api.input.text", { name })];
+  }
+  if (Object.keys(errors).length > 0) throw new ValidationError(errors);
+  return found as Record<Name, string>;
+}

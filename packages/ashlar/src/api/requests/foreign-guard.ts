@@ -1,0 +1,47 @@
+import { type Authenticatable, RequestGuard } from "../../auth/index.ts";
+import type { HttpContext } from "../../http/index.ts";
+import type { AshlarError } from "../../support/index.ts";
+import type { Driver } from "../drivers/drivers.ts";
+import type { PresentedToken } from "./presented-token.ts";
+
+/**
+ * Identifies a request's user by the access token of another issuer. It cannot log users in or out: the issuer does, and a
+ * token is valid until it expires.
+ */
+export class ForeignGuard extends RequestGuard {
+  readonly #driver: Driver;
+
+  constructor(name: string, context: HttpContext, driver: Driver) {
+    super(name, context, driver.settings.model);
+    this.#driver = driver;
+  }
+
+  /** The request's token, as the guard's driver verifies it. */
+  get token(): PresentedToken {
+    return this.context.apiTokens.of(this.#driver);
+  }
+
+  override get challenge(): string {
+    return this.token.challenge;
+  }
+
+  get refusal(): AshlarError | null {
+    return this.token.value === null ? null : this.token.refusal();
+  }
+
+  get claims(): Readonly<Record<string, unknown>> | null {
+    return this.token.claims;
+  }
+
+  /** Whether the request's token may be used for something; without a token, as in a test, its user may do everything. */
+  override tokenCan(ability: string): boolean {
+    const { value, verified } = this.token;
+    // A genuine token of someone whom the application doesn't know is worth nothing.
+    if (this.knownUser === null) return false;
+    return value === null || (verified?.abilities?.has(ability) ?? false);
+  }
+
+  protected override retrieve(): Promise<Authenticatable | null> {
+    return this.token.user();
+  }
+}

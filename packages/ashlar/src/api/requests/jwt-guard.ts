@@ -1,0 +1,88 @@
+import { type Authenticatable, LoginGuard, type LoginResult } from "../../auth/index.ts";
+import type { HttpContext } from "../../http/index.ts";
+import type { AshlarError, RegisteredUser } from "../../support/index.ts";
+import type { Driver } from "../drivers/drivers.ts";
+import type { Issuer } from "../drivers/issuer.ts";
+import type { VerifiedJwt } from "../verifier.ts";
+import type { PresentedToken } from "./presented-token.ts";
+
+declare module "../../auth/web/guards-by-name.ts" {
+  interface FrameworkGuards {
+    jwt: JwtGuard;
+  }
+}
+
+/**
+ * Identifies a request's user by the API token.
+ *
+ * A login with this guard applies to the request only: callers keep it by means of the token that the user's
+ * `generateJwt()` returns. A logout revokes the request's token.
+ *
+ * Security: with `authenticates` off, requests don't query the database, so a revoked token is accepted until it
+ * expires.
+ */
+export class JwtGuard extends LoginGuard {
+  readonly #driver: Driver;
+
+  constructor(name: string, context: HttpContext, driver: Driver) {
+    super(name, context, driver.settings.model);
+    this.#driver = driver;
+  }
+
+  /** @internal Issues the tokens of the guard's driver; `null` if another issuer does. */
+  get issuer(): Issuer | null {
+    return this.#driver.issuer;
+  }
+
+  /** The request's API token, as the guard's driver verifies it. */
+  get token(): PresentedToken {
+    return this.context.apiTokens.of(this.#driver);
+  }
+
+  override get challenge(): string {
+    return this.token.challenge;
+  }
+
+  get refusal(): AshlarError | null {
+    return this.token.value === null ? null : this.token.refusal();
+  }
+
+  get claims(): Readonly<Record<string, unknown>> | null {
+    return this.token.claims;
+  }
+
+  /** @internal Asks the steps of a login whether a user's token may be renewed. */
+  admitRenewal(user: Authenticatable): Promise<LoginResult> {
+    return this.admit(user as object as RegisteredUser, { purpose: "renewal" });
+  }
+
+  protected override retrieve(): Promise<Authenticatable | null> {
+    return this.token.user();
+  }
+
+  protected override persist(): void {}
+
+  protected override async forget(user: Authenticatable | null): Promise<void> {
+    const { personal, issuer } = this.#driver;
+    const { value, verified } = this.token;
+    if (value !== null && personal?.recognizes(value)) {
+      const found = await personal.findIssued(value);
+      await found?.revoke(this.context.request.clientAddress);
+    } else {
+      await issuer?.store.forget(user, value, verified as VerifiedJwt | null);
+    }
+  }
+
+  /**
+   * Whether the request's token may be used for something; without a token, such as after a login in this request, its
+   * user may do everything. With `authenticates`, a token may be used for nothing before its user has been looked up, as the
+   * middleware of tokens and `auth.user()` do.
+   */
+  override tokenCan(ability: string): boolean {
+    const { value, verified, authenticates } = this.token;
+    // What its user may no longer let it do is known once the user is.
+    if (this.knownUser === null && (value === null || authenticates)) return false;
+    if (value === null) return true;
+    return verified !== null && (verified.abilities === null || verified.abilities.has(ability));
+  }
+}

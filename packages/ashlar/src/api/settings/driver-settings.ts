@@ -1,0 +1,304 @@
+import { type AuthenticatableClass, isAuthenticatableClass, isUserClassOf } from "../../auth/index.ts";
+import type { JwtAlgorithm, KeyMaterial } from "../../security/jwt/index.ts";
+import {
+  AshlarError,
+  type Complete,
+  ConfigurationError,
+  flag,
+  integer,
+  isPlainObject,
+  isSpeltAlike,
+  minutes,
+  notBlank,
+  type Optional,
+  recordOf,
+  type Setting,
+  SetupProblems,
+  setting,
+  settings,
+  text,
+  textLike,
+  unknownSetting,
+} from "../../support/index.ts";
+import { ABILITY_FORM, ABILITY_PATTERN, type AbilitiesOf } from "../abilities.ts";
+import { holdTokens, type TokenHolders } from "../token-holder.ts";
+import { createKeys, type DriverKeys, NEXT_SECRET, PREVIOUS_SECRETS, requireSecretOf, SECRET } from "./driver-keys.ts";
+import {
+  type CompleteForeignSettings,
+  type ForeignSettings,
+  isForeign,
+  readForeignDriver,
+} from "./foreign-settings.ts";
+import {
+  type ManyTokensSettings,
+  PERSONAL,
+  type PersonalTokensSettings,
+  type SingleTokensSettings,
+  TOKENS,
+  type TokensSettings,
+} from "./token-settings.ts";
+
+/** The value of a driver's `version`, and of the claim `ver`. */
+export type TokenVersion = string | number;
+
+/** A driver that issues its tokens itself: an entry of `DRIVERS` in `config/api.ts`. */
+export interface JwtSettings {
+  /** The signature algorithm; default: HS512. */
+  readonly algorithm?: JwtAlgorithm;
+  /**
+   * With an HMAC algorithm, random text at least as long as the hash, as `npx ashlar key:generate` writes it; with any
+   * other, the private key in PEM.
+   *
+   * Tokens are signed with the secret itself, so that another service that knows it can verify them. Everything else
+   * that the framework signs or seals uses a key derived for its own purpose; one is never accepted instead of the
+   * other.
+   */
+  readonly secret: KeyMaterial | null | undefined;
+  /**
+   * The next value of {@link secret}: it verifies, and is published with the other public keys, but doesn't sign yet. Once
+   * every process has it, some of them can already sign with it.
+   */
+  readonly nextSecret?: KeyMaterial | null | undefined;
+  /**
+   * Secrets or keys that still verify, but no longer sign: a list; or text with PEM files one after the other, or with secrets
+   * separated by commas.
+   */
+  readonly previousSecrets?: readonly KeyMaterial[] | string | null | undefined;
+  /**
+   * The class of the users that tokens are issued to. With `single()`, which is the default of `tokens`, it has the mixin
+   * `AuthenticatesTokens`, or methods like it: those of `TokenHolder` in its instances, and `replaceToken`.
+   */
+  readonly model: AuthenticatableClass;
+  /** Whether a user has one token, or a token per login: `single()`, which is the default, or `many()`. */
+  readonly tokens?: TokensSettings;
+  /** Tokens that users create for scripts, beside those that they log in for: `personal()`. Default: none. */
+  readonly personal?: PersonalTokensSettings | null;
+  /** How long a token lives, in minutes; default: it never expires. `many()` has `accessMinutes` instead. */
+  readonly expires?: number | null;
+  /**
+   * Returns the abilities that a user may give to tokens; default: all. Called when a token is issued or renewed, and
+   * when a request looks at its user, with `authenticates`:
+   * `abilitiesOf: (user: User) => (user.isAdmin ? ABILITIES : ["orders.read"])`.
+   */
+  readonly abilitiesOf?: AbilitiesOf;
+  /**
+   * Whether each request checks in the database that the token is still an active one of its user; default: `false`.
+   */
+  readonly authenticates?: boolean;
+  /**
+   * Whether tokens say when their user proved who they are, and by what: the claims `auth_time` (OpenID Connect Core 1.0 §2) and
+   * `amr` (RFC 8176), which renewals keep; default: `false`.
+   */
+  readonly authenticationClaims?: boolean;
+  /** The required value of the claim `ver` in every token; default: tokens have no such claim. */
+  readonly version?: TokenVersion | null;
+  /** The claim `iss`; default: none. */
+  readonly issuer?: Optional<string>;
+  /** The claim `aud`; default: none. */
+  readonly audience?: Optional<string>;
+  /** How long after its expiry a token can be renewed, in minutes; default: no limit. */
+  readonly reauthWithinMinutes?: number | null;
+  /** Whether the input `token` may be in the query; default: `true`. */
+  readonly tokenInQuery?: boolean;
+  /** How far in the future `iat` and `nbf` may be, in seconds; default: 30. */
+  readonly clockSkewSeconds?: number;
+}
+
+/** An entry of `DRIVERS` in `config/api.ts`: with `secret`, it issues its tokens; with `jwks`, another issuer does. */
+export type DriverSettings =
+  | (JwtSettings & { readonly model: TokenHolders; readonly tokens?: SingleTokensSettings })
+  | (JwtSettings & { readonly tokens: ManyTokensSettings })
+  | ForeignSettings;
+
+/**
+ * The shape of `DRIVERS` in `config/api.ts`. Each key is the name of a driver, and of its guard; the first is meant where
+ * none is named.
+ */
+export interface DriversSettings {
+  readonly [name: string]: DriverSettings;
+}
+
+/** `JwtSettings`, as they were read, with keys created from the secrets. */
+export interface CompleteJwtSettings
+  extends Omit<
+      Complete<JwtSettings>,
+      "algorithm" | "secret" | "nextSecret" | "previousSecrets" | "expires" | "abilitiesOf"
+    >,
+    DriverKeys {
+  readonly kind: "issuing";
+  /** The name of the driver, and of its guard. */
+  readonly name: string;
+  /** `null`: no limit. */
+  readonly expiresInMinutes: number | null;
+  /** `null`: a user may give all abilities. */
+  readonly abilitiesOf: AbilitiesOf | null;
+}
+
+/** A driver's settings, as they were read. */
+export type CompleteDriverSettings = CompleteJwtSettings | CompleteForeignSettings;
+
+/** Where the drivers are configured, for messages. */
+export const DRIVERS_PLACE = "config/api.ts: DRIVERS";
+/** A name that can be written behind a colon, as in `guard:jwt`, and stored in a column. */
+const DRIVER_NAME = /^[a-z][\w-]{0,63}$/i;
+/** The name of the only driver in most applications. */
+const USUAL_DRIVER = "jwt";
+/** Names that mean something else as the name of a guard. */
+const RESERVED_NAMES: readonly string[] = ["web", "default"];
+const UNLIMITED = Number.POSITIVE_INFINITY;
+
+const INSTALL = "Run npx ashlar api:install, which writes config/api.ts.";
+const ABILITY = textLike(`an ability: ${ABILITY_FORM}`, ABILITY_PATTERN);
+
+const MODEL: Setting<AuthenticatableClass> = setting({
+  what: "the class of your users: User",
+  accept(value, where) {
+    if (!canFindUsers(value)) return undefined;
+    if (isAuthenticatableClass(value)) return value;
+    throw lacking(value, "Authenticates", where);
+  },
+  code: "E_INVALID_MODEL",
+});
+
+/** A class, or an object that finds users of a class. */
+function canFindUsers(value: unknown): value is object & { readonly name: string } {
+  return typeof value === "function" || (typeof value === "object" && value !== null && "userClass" in value);
+}
+
+function lacking({ name }: { readonly name: string }, mixin: string, where: string): ConfigurationError {
+  const problem = `${name} lacks what the mixin ${mixin} adds.`;
+  const remedy = `Declare it as class ${name} extends compose(Model, Authenticates, AuthenticatesTokens).`;
+  return new ConfigurationError(where, problem, remedy, "E_INVALID_MODEL");
+}
+
+const JWT = settings<JwtSettings>()({
+  // Its possible values are reported where keys are created.
+  algorithm: setting<JwtAlgorithm>({
+    what: "the name of an algorithm",
+    accept: (value) => value as JwtAlgorithm,
+    fallback: "HS512",
+  }),
+  secret: SECRET,
+  nextSecret: NEXT_SECRET,
+  previousSecrets: PREVIOUS_SECRETS,
+  model: MODEL,
+  tokens: TOKENS,
+  personal: PERSONAL,
+  abilitiesOf: setting<AbilitiesOf | null, AbilitiesOf>({
+    what: 'a function: (user: User) => ["orders.read"]',
+    accept: (value) => (typeof value === "function" ? (value as AbilitiesOf) : undefined),
+    fallback: null,
+  }),
+  expires: notBlank(minutes(null, UNLIMITED)),
+  authenticates: flag(false),
+  authenticationClaims: flag(false),
+  version: notBlank(
+    setting<TokenVersion | null, TokenVersion>({
+      what: "text or a number",
+      accept: (value) => (typeof value === "string" || Number.isFinite(value) ? (value as TokenVersion) : undefined),
+      fallback: null,
+    }),
+  ),
+  issuer: notBlank(text(null)),
+  audience: notBlank(text(null)),
+  reauthWithinMinutes: notBlank(minutes(null, UNLIMITED)),
+  tokenInQuery: flag(true),
+  clockSkewSeconds: integer({ from: 1, to: UNLIMITED, unit: "seconds" }, 30),
+});
+
+const ABILITIES = setting<readonly string[] | null>({
+  what: 'a list of abilities: ["orders.read", "orders.write"]',
+  accept(value, where) {
+    if (!Array.isArray(value)) return undefined;
+    return Object.freeze(value.map((one, index) => ABILITY.read(one, `${where}[${index}]`)));
+  },
+  fallback: null,
+});
+
+const DRIVER = setting<Readonly<Record<string, unknown>>>({
+  what: JWT.what,
+  remedy: INSTALL,
+  accept: (value) => (isPlainObject(value) ? value : undefined),
+});
+
+const DRIVERS = recordOf(DRIVER, requireDriverName, USUAL_DRIVER);
+
+/**
+ * Reads `DRIVERS`, and prepares the keys of each driver, in the order in which they are written.
+ *
+ * @param drivers what `config/api.ts` exports as `DRIVERS`
+ * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL`, `E_WEAK_SECRET`, `E_JWT_KEY`, `E_JWT_ALGORITHM`
+ */
+export function readApiSettings(drivers: unknown): readonly CompleteDriverSettings[] {
+  const entries = Object.entries(DRIVERS.read(drivers, DRIVERS_PLACE));
+  if (entries.length === 0) throw new ConfigurationError(`${DRIVERS_PLACE}.jwt`, "is missing.", INSTALL);
+  const problems = new SetupProblems();
+  const read = entries.map(([name, entry]) => problems.try(() => readDriver(name, entry)));
+  problems.end();
+  return Object.freeze(read as CompleteDriverSettings[]);
+}
+
+/** Reports whether a driver can have this name. */
+export function isDriverName(name: string): boolean {
+  return DRIVER_NAME.test(name) && !RESERVED_NAMES.includes(name);
+}
+
+function requireDriverName(name: string, where: string): void {
+  if (name !== USUAL_DRIVER && isSpeltAlike(name, USUAL_DRIVER)) throw unknownSetting(where, name, [USUAL_DRIVER]);
+  if (isDriverName(name)) return;
+  const remedy =
+    "It is the name of a guard: letters, digits, _ and -, beginning with a letter, and not web or default.";
+  throw new ConfigurationError(where, "is not a name for a driver.", remedy);
+}
+
+function readDriver(name: string, entry: Readonly<Record<string, unknown>>): CompleteDriverSettings {
+  const where = `${DRIVERS_PLACE}.${name}`;
+  if (isForeign(entry)) return readForeignDriver(name, entry, where);
+  requireSecretOf(where, name, entry);
+  return readIssuingDriver(name, entry, where);
+}
+
+function readIssuingDriver(name: string, entry: unknown, where: string): CompleteJwtSettings {
+  const { algorithm, secret, nextSecret, previousSecrets, expires, ...jwt } = JWT.read(entry, where);
+  const { tokens } = jwt;
+  if (tokens.kind === "many") refuseSettingsOfSingle({ expires, reauthWithinMinutes: jwt.reauthWithinMinutes }, where);
+  else if (!holdTokens(jwt.model)) throw lacking(jwt.model, "AuthenticatesTokens", `${where}.model`);
+  return Object.freeze({
+    ...jwt,
+    kind: "issuing",
+    name,
+    expiresInMinutes: tokens.kind === "many" ? tokens.accessMinutes : expires,
+    ...createKeys(where, { algorithm, secret, nextSecret, previousSecrets }),
+  });
+}
+
+/** @throws `E_INVALID_CONFIGURATION` */
+function refuseSettingsOfSingle(values: Readonly<Record<string, number | null>>, where: string): void {
+  const [name] = Object.entries(values).find(([, value]) => value !== null) ?? [];
+  if (name === undefined) return;
+  const remedy = "Set accessMinutes and refreshDays of many() instead.";
+  throw new ConfigurationError(`${where}.${name}`, "is not a setting of drivers with tokens: many().", remedy);
+}
+
+/**
+ * Makes sure that a class's users are those whose keys the tokens of a driver hold.
+ *
+ * @throws `E_INVALID_MODEL` for any class but the driver's `model`, and classes that extend it and keep its table
+ */
+export function requireUsersOf({ model, name: driver }: CompleteJwtSettings, userClass: object): void {
+  if (isUserClassOf(userClass, model)) return;
+  const { name } = userClass as { readonly name: string };
+  const problem = `API tokens are for users of the class ${model.name}, not ${name}.`;
+  throw new AshlarError("E_INVALID_MODEL", `${problem} The model is DRIVERS.${driver}.model in config/api.ts.`);
+}
+
+/**
+ * Reads `ABILITIES`: what the application's tokens may be used for.
+ *
+ * @param abilities what `config/api.ts` exports as `ABILITIES`
+ * @returns `null` if they are not listed
+ * @throws `E_INVALID_CONFIGURATION`
+ */
+export function readAbilities(abilities: unknown): readonly string[] | null {
+  return ABILITIES.read(abilities, "config/api.ts: ABILITIES");
+}

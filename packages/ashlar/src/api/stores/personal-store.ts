@@ -1,0 +1,314 @@
+import {
+  type ActiveCredential,
+  type Authenticatable,
+  type AuthenticatableClass,
+  type Credential,
+  type CredentialTable,
+  hasExpired,
+  staleProof,
+} from "../../auth/index.ts";
+import type { Application } from "../../boot/index.ts";
+import type { HttpContext } from "../../http/index.ts";
+import { digest } from "../../security/index.ts";
+import { AshlarError, currentDate, type FieldErrors, ValidationError } from "../../support/index.ts";
+import { type GrantedAbilities, joined, MAX_ABILITIES, split } from "../abilities.ts";
+import type { TokenEvents } from "../events.ts";
+import { message } from "../messages.ts";
+import { type CompleteJwtSettings, requireUsersOf } from "../settings/driver-settings.ts";
+import type { PersonalTokensSettings } from "../settings/token-settings.ts";
+import type { FoundToken, RefusedToken, VerifiedToken, Verifier } from "../verifier.ts";
+import { TokenTable } from "./token-table.ts";
+import { isTokenName, isTokenText, makeTokenText } from "./token-text.ts";
+
+/** The table of personal tokens. */
+export const PERSONAL_TOKEN_TABLE = "personal_tokens";
+
+const DAY_MS = 86_400_000;
+/** Listed at most, newest first: all active ones, and some of those that have expired. */
+const MAX_LISTED = 500;
+/** The longest lifetime that can be chosen if there is no maximum. */
+const MAX_CHOSEN_DAYS = 3650;
+
+/** What is stored of a token in addition to what every credential has. */
+interface Columns {
+  readonly name: string;
+  /** Separated by spaces; `null`: everything that its user may let a token do. */
+  readonly abilities: string | null;
+}
+
+interface Hidden {
+  readonly token_hash: string;
+  /** The digest of what tells one sending of a form from another; `null` without a form. */
+  readonly form_hash: string | null;
+}
+
+/** What a user knows of a personal token. */
+export interface PersonalToken {
+  /** What `revoke` takes. */
+  readonly id: string;
+  readonly name: string;
+  /** What it may be used for; `null`: everything. */
+  readonly abilities: readonly string[] | null;
+  readonly createdAt: Date;
+  /** When it was last used, to the minute; `null`: never. */
+  readonly lastUsedAt: Date | null;
+  /** `null`: never. */
+  readonly expiresAt: Date | null;
+  readonly isExpired: boolean;
+}
+
+/** A personal token that was just created. */
+export interface CreatedPersonalToken extends Omit<PersonalToken, "lastUsedAt" | "isExpired"> {
+  /** The token itself. It can't be found out again: the database has its digest only. */
+  readonly token: string;
+}
+
+/** What a personal token is to be. */
+export interface PersonalTokenRequest {
+  /** What its user knows it by: 1 to 100 characters. */
+  readonly name: string;
+  /** What it may be used for; `null`: everything, which only an application without `ABILITIES` allows. */
+  readonly abilities: readonly string[] | null;
+  /** For how many days it is valid; `null`: without an end, which only `maximumDays: null` allows. */
+  readonly days: number | null;
+  /** Tells one sending of a form from another, so that a form that is sent twice makes one token. */
+  readonly form?: string | null;
+  /** The client's address for the audit trail; `null` outside of a request. */
+  readonly address?: string | null;
+}
+
+/** What a personal token proves: it was looked up together with its user. */
+interface VerifiedPersonalToken extends VerifiedToken {
+  readonly found: ActiveCredential<Columns>;
+}
+
+/** The dependencies of {@link PersonalStore}. */
+interface PersonalDependencies {
+  readonly abilities: GrantedAbilities;
+  readonly events: TokenEvents;
+  readonly table: TokenTable<Columns, Hidden>;
+}
+
+/** Creates the table that the drivers of an application with `personal()` share. */
+export function createPersonalTable(application: Application): TokenTable<Columns, Hidden> {
+  return new TokenTable<Columns, Hidden>(application, {
+    table: PERSONAL_TOKEN_TABLE,
+    columns: { name: "text", abilities: "text" },
+    hidden: ["token_hash", "form_hash"],
+    setting: ["personal", "personal()"],
+    words: ["a personal token", "personal tokens"],
+    useIntervalMs: 60_000,
+    // For as long, users see that a token has expired.
+    endedDays: 30,
+  });
+}
+
+/**
+ * The personal tokens of one driver's users: random texts, of which the table has the digest. Each request with one looks it
+ * up, together with its user.
+ */
+export class PersonalStore implements Verifier {
+  readonly authenticates = true;
+  readonly isHeaderOnly = true;
+  readonly options: PersonalTokensSettings;
+  readonly #settings: CompleteJwtSettings;
+  readonly #abilities: GrantedAbilities;
+  readonly #events: TokenEvents;
+  readonly #table: TokenTable<Columns, Hidden>;
+  readonly #tokens: CredentialTable<Columns, Hidden>;
+
+  constructor(settings: CompleteJwtSettings, { abilities, events, table }: PersonalDependencies) {
+    this.options = settings.personal!;
+    this.#settings = settings;
+    this.#abilities = abilities;
+    this.#events = events;
+    this.#table = table;
+    this.#tokens = table.of(settings, settings.version);
+  }
+
+  /** The class of the users whose tokens these are. */
+  get model(): AuthenticatableClass {
+    return this.#settings.model;
+  }
+
+  recognizes(token: string): boolean {
+    return token.startsWith(this.options.prefix);
+  }
+
+  async verify(token: string): Promise<VerifiedToken | RefusedToken> {
+    const found = await this.#find(token);
+    if ("failure" in found) return found;
+    const { credential, user } = found;
+    // What its user may no longer let a token do, this one no longer may, either.
+    const abilities = await this.#abilities.limit(user, split(credential.abilities));
+    const verified: VerifiedPersonalToken = {
+      userId: String(credential.user_id),
+      claims: null,
+      abilities: abilities && new Set(abilities),
+      id: credential.id,
+      found,
+    };
+    return verified;
+  }
+
+  findUser(_token: string, verified: VerifiedToken, { isReadOnly }: HttpContext): Authenticatable {
+    const { credential, user } = (verified as VerifiedPersonalToken).found;
+    if (!isReadOnly) this.#table.noteUse(this.#settings.name, credential);
+    return user;
+  }
+
+  /**
+   * Creates a token for a user. It asks for no proof: where a user asks for one, use `context.personalTokens`.
+   *
+   * @returns the token, which is stored nowhere; `null` if the form has already made one
+   * @throws `E_INVALID_INPUT` if the request is not allowed, or if the user has too many tokens; `E_STALE_PROOF` if access
+   * to the account has ended since the user was read; `E_INVALID_MODEL` for a user of a class other than the driver's
+   * `model`
+   */
+  async issue(user: Authenticatable, request: PersonalTokenRequest): Promise<CreatedPersonalToken | null> {
+    requireUsersOf(this.#settings, user.constructor);
+    const abilities = await this.#checked(user, request);
+    const token = makeTokenText(this.options.prefix);
+    const name = request.name.trim();
+    const createdAt = currentDate();
+    const expiresAt = request.days === null ? null : new Date(createdAt.getTime() + request.days * DAY_MS);
+    const id = await this.#insert(user, {
+      name,
+      abilities: joined(abilities),
+      token_hash: digest(token),
+      form_hash: this.#formHash(user, request.form ?? null),
+      expires_at: expiresAt,
+      created_at: createdAt,
+    });
+    if (id === null) return null;
+    try {
+      await this.#requireRoom(user);
+      await this.#table.mailOwner(this.#settings.name, user, "tokenCreated", { name, createdAt, expiresAt });
+    } catch (error) {
+      await this.#tokens.delete({ id });
+      throw error;
+    }
+    const facts = { userId: String(user.authId()), tokenId: id, name };
+    this.#events.emit("api.personal_token_issued", request.address ?? null, facts);
+    return { id, token, name, abilities, createdAt, expiresAt };
+  }
+
+  /**
+   * A user's tokens, newest first, with those that have expired in the last days.
+   *
+   * @throws `E_INVALID_MODEL` as {@link issue}
+   */
+  async list(user: Authenticatable): Promise<readonly PersonalToken[]> {
+    requireUsersOf(this.#settings, user.constructor);
+    return (await this.#tokens.list(user, { limit: MAX_LISTED, withExpired: true })).map(described);
+  }
+
+  /** The abilities that a user may give to a token; `null` if the application lists none: every token may do everything. */
+  abilitiesOf(user: Authenticatable): Promise<readonly string[] | null> {
+    return this.#abilities.allowed(user);
+  }
+
+  /**
+   * Revokes a token.
+   *
+   * @param id as in {@link list}; it may come from an input
+   * @param owner the user whose token it has to be; `null`: anyone's
+   * @param address the client's address for the audit trail; `null` outside of a request
+   * @returns whether there was such a token
+   * @throws `E_INVALID_MODEL` as {@link issue}
+   */
+  async revoke(id: string, owner: Authenticatable | null, address: string | null): Promise<boolean> {
+    // Another class's user with the same key is another person.
+    if (owner !== null) requireUsersOf(this.#settings, owner.constructor);
+    const credential = await this.#tokens.get("id", id);
+    if (credential === null || (owner !== null && String(credential.user_id) !== String(owner.authId()))) return false;
+    return this.#revoke(credential, address);
+  }
+
+  /** Finds a token, active or not; `null` if no user has had it. */
+  async findIssued(token: string): Promise<FoundToken | null> {
+    const found = await this.#find(token);
+    const isActive = !("failure" in found);
+    const owner = isActive ? String(found.credential.user_id) : found.userId;
+    if (owner === null) return null;
+    return { owner, revoke: async (address) => isActive && this.#revoke(found.credential, address) };
+  }
+
+  async #find(token: string): Promise<ActiveCredential<Columns> | RefusedToken> {
+    if (!isTokenText(token, this.options.prefix)) return { failure: "malformed", userId: null };
+    const found = await this.#tokens.find("token_hash", digest(token));
+    if (found === null) return { failure: "inactive", userId: null };
+    if (this.#tokens.isActive(found)) return found;
+    const failure = this.#tokens.stateOf(found) === "expired" ? "expired" : "inactive";
+    return { failure, userId: String(found.credential.user_id) };
+  }
+
+  async #revoke({ id, user_id, name }: Credential<Columns>, address: string | null): Promise<boolean> {
+    const isRevoked = await this.#tokens.revoke({ id, user_id });
+    const facts = { userId: String(user_id), tokenId: id, name };
+    if (isRevoked) this.#events.emit("api.personal_token_revoked", address, facts);
+    return isRevoked;
+  }
+
+  /** @returns the abilities of the new token */
+  async #checked(
+    user: Authenticatable,
+    { name, abilities, days }: PersonalTokenRequest,
+  ): Promise<readonly string[] | null> {
+    const { maximumDays: maximum } = this.options;
+    const errors: Record<string, FieldErrors[string]> = {};
+    if (!isTokenName(name)) errors.name = [message("api.input.name")];
+    if (!isLifetime(days, maximum)) {
+      errors.days = [maximum === null ? message("api.personal.days") : message("api.personal.daysUpTo", { maximum })];
+    }
+    // Nothing chosen must never mean everything.
+    if ((abilities === null || abilities.length === 0) && (await this.#abilities.allowed(user)) !== null) {
+      errors.abilities = [message("api.personal.noAbilities")];
+    } else if (abilities !== null) {
+      const isTooLong = abilities.length > MAX_ABILITIES;
+      const refusal = isTooLong ? message("api.input.abilities") : await this.#abilities.refusalOf(user, abilities);
+      if (refusal !== null) errors.abilities = [refusal];
+    }
+    if (Object.keys(errors).length > 0) throw new ValidationError(errors);
+    return abilities && [...new Set(abilities)];
+  }
+
+  async #insert(
+    user: Authenticatable,
+    values: Parameters<CredentialTable<Columns, Hidden>["insert"]>[1],
+  ): Promise<string | null> {
+    let id: string | null;
+    try {
+      id = await this.#tokens.insert(user, values);
+    } catch (error) {
+      const isTaken = error instanceof AshlarError && error.code === "E_UNIQUE_VIOLATION";
+      if (isTaken && values.form_hash !== null) return null;
+      throw error;
+    }
+    if (id === null) throw staleProof();
+    return id;
+  }
+
+  /** Counted after the insert: of concurrent requests, none sees fewer tokens than there are. */
+  async #requireRoom(user: Authenticatable): Promise<void> {
+    const { maxPerUser } = this.options;
+    if ((await this.#tokens.count(user)) <= maxPerUser) return;
+    throw new ValidationError({ "": [message("api.personal.tooMany", { count: maxPerUser })] });
+  }
+
+  /** Bound to the user, so that no one else's form can be in the way. */
+  #formHash(user: Authenticatable, form: string | null): string | null {
+    return form === null ? null : digest(JSON.stringify([this.#settings.name, String(user.authId()), form]));
+  }
+}
+
+function described(credential: Credential<Columns>): PersonalToken {
+  const { id, name, created_at: createdAt, last_used_at: lastUsedAt, expires_at: expiresAt } = credential;
+  const isExpired = hasExpired(credential);
+  return { id, name, abilities: split(credential.abilities), createdAt, lastUsedAt, expiresAt, isExpired };
+}
+
+function isLifetime(days: number | null, maximum: number | null): boolean {
+  if (days === null) return maximum === null;
+  return Number.isSafeInteger(days) && days >= 1 && days <= (maximum ?? MAX_CHOSEN_DAYS);
+}

@@ -1,0 +1,56 @@
+import type { Authenticatable, CompleteLogin } from "../../auth/index.ts";
+import type { MaybePromise } from "../../support/index.ts";
+import type { RefusedToken, TokenAuthentication, VerifiedJwt } from "../verifier.ts";
+import type { JwtVerifier } from "../verifiers/jwt-verifier.ts";
+
+/** Who asks for a token, and for which. */
+export interface TokenRequest {
+  /** The client's address; `null` outside of a request. */
+  readonly address: string | null;
+  /** The client's user agent; `null` likewise. */
+  readonly userAgent: string | null;
+  /** The name of the new token, for its user; default: that of the device. */
+  readonly name?: string | null;
+  /** The abilities of the new token; default: all that the user may give. */
+  readonly abilities?: readonly string[] | null;
+  /** What the token says about the login; default: nothing. */
+  readonly authentication?: TokenAuthentication | null;
+}
+
+/** A token as its user gets it. */
+export interface IssuedToken {
+  /** The token that requests carry. */
+  readonly token: string;
+  /** The token that renews it; `null` if it renews itself. */
+  readonly refresh: string | null;
+  /** How long it is valid, in seconds; `null`: forever. */
+  readonly expiresInSeconds: number | null;
+  /** What it may be used for; `null`: everything. */
+  readonly abilities: readonly string[] | null;
+}
+
+/** A token that was renewed. */
+export interface RenewedToken extends IssuedToken {
+  readonly userId: string;
+  /** Whether an earlier request has renewed it, whose answer this repeats. */
+  readonly isRepeated: boolean;
+}
+
+/** Asks the steps of a login whether a user's token may be renewed, and throws what refuses the user. */
+export type AdmitRenewal = (user: Authenticatable) => Promise<CompleteLogin>;
+
+/** Where a driver's JWTs are kept, and which of them are active: one for each user, or many. */
+export interface Store extends JwtVerifier {
+  /** Makes a user's new token, and makes it active. */
+  issue(user: Authenticatable, request: TokenRequest): Promise<IssuedToken>;
+  /** Whose token this is, if it was issued here, no matter how long ago, to be used or to renew; otherwise `null`. */
+  ownerOf(token: string): string | null;
+  /** Renews a token, or says why not. */
+  renew(token: string, request: TokenRequest, admit: AdmitRenewal): Promise<RenewedToken | RefusedToken>;
+  /** The user whose active token this is; `null` if it is not. */
+  findActiveUser(token: string, verified: VerifiedJwt): MaybePromise<Authenticatable | null>;
+  /** Revokes a token, even if it has expired. Returns whose it was, if it was active. */
+  revoke(token: string): Promise<string | null>;
+  /** On logout, revokes the request's token; without one, the user's active one. */
+  forget(user: Authenticatable | null, token: string | null, verified: VerifiedJwt | null): Promise<void>;
+}

@@ -1,0 +1,109 @@
+import type { Authenticatable } from "../auth/index.ts";
+import type { HttpContext } from "../http/index.ts";
+import type { JwtClaims, JwtFailure } from "../security/jwt/index.ts";
+import type { MaybePromise } from "../support/index.ts";
+
+/**
+ * Why an API token was refused. An `inactive` token is valid, but not an active token of any user; a `reused` one was
+ * replaced more than a minute ago, and has ended all that came after it. One that is `not_in_header` is a personal token that
+ * came as an input. One that is `not_a_refresh_token` is an access token where only a refresh token is renewed. With
+ * `keys_unavailable`, it could not be verified: the keys of its issuer could not be fetched.
+ */
+export type TokenFailure =
+  | JwtFailure
+  | "version"
+  | "inactive"
+  | "reused"
+  | "not_in_header"
+  | "not_a_refresh_token"
+  | "keys_unavailable";
+
+/** A token that was refused. */
+export interface RefusedToken {
+  readonly failure: TokenFailure;
+  /** Whose token it is; `null` if the signature, and therefore the content, cannot be trusted. */
+  readonly userId: string | null;
+}
+
+/** The claims of an API token: `sub` is always set. */
+export interface TokenClaims extends JwtClaims {
+  readonly sub: string;
+}
+
+/** What an accepted token proves. */
+export interface VerifiedToken {
+  /** The primary key of its user, as text; `null` if only {@link Verifier.findUser} can tell. */
+  readonly userId: string | null;
+  /** The claims of a JWT; `null` for a token without any. */
+  readonly claims: TokenClaims | null;
+  /** What the token may be used for; `null`: everything. */
+  readonly abilities: ReadonlySet<string> | null;
+  /**
+   * What the token's row is found by; `null` if it has none. With `many()`, it is the claim `sid`, which all access tokens of
+   * a login share; a personal token's is the row's key.
+   */
+  readonly id: string | null;
+}
+
+/** What a JWT of an issuing driver proves. */
+export interface VerifiedJwt extends VerifiedToken {
+  readonly userId: string;
+  readonly claims: TokenClaims;
+}
+
+/** A token that was issued here, active or not. */
+export interface FoundToken {
+  /** The primary key of its user, as text. */
+  readonly owner: string;
+  /**
+   * Revokes it if it is active.
+   *
+   * @param address the client's address for the audit trail; `null` outside of a request
+   */
+  revoke(address: string | null): Promise<unknown>;
+}
+
+/** When a token's user proved who they are, and by what, as claims. */
+export interface TokenAuthentication {
+  /** In seconds since 1970 (OpenID Connect Core 1.0 §2). */
+  readonly auth_time: number;
+  /** The methods, in the values of RFC 8176: `["pwd", "otp", "mfa"]`. */
+  readonly amr: readonly string[];
+}
+
+/**
+ * Verifies tokens of one kind: those that the application signs, those of another issuer, or those that are looked up.
+ * A driver has one or several.
+ */
+export interface Verifier {
+  /** Whether a request is only let through once {@link Verifier.findUser} has found a user. */
+  readonly authenticates: boolean;
+  /** Whether tokens of this kind are refused as the input `token`, because they last too long to be in URLs. */
+  readonly isHeaderOnly?: boolean;
+  /** Reports by its form alone whether a token is of this kind. */
+  recognizes(token: string): boolean;
+  /**
+   * Whether another issuer has signed a token for this application, which therefore can't revoke it; also if it has expired,
+   * or is not valid yet. `"unknown"` if the issuer's keys could not be fetched. Without this method, no other issuer signs
+   * tokens of this kind.
+   */
+  isSignedElsewhere?(token: string): MaybePromise<boolean | "unknown">;
+  /** Verifies a token. It is a promise only if something has to be fetched or looked up. */
+  verify(token: string): MaybePromise<VerifiedToken | RefusedToken>;
+  /**
+   * The user that a verified token proves; `null` if the user does not exist; a refusal if the token is no longer active.
+   *
+   * @param verified what {@link Verifier.verify} returned for this token
+   * @param context that of the request. If its `isReadOnly` is set, nothing may be stored, such as that the token was used
+   */
+  findUser(
+    token: string,
+    verified: VerifiedToken,
+    context: HttpContext,
+  ): MaybePromise<Authenticatable | RefusedToken | null>;
+  /**
+   * What a verified token may be used for once its user has been found; `null`: everything. Without this method, it is what
+   * {@link verify} returned.
+   */
+  abilitiesNow?(user: Authenticatable, verified: VerifiedToken): MaybePromise<ReadonlySet<string> | null>;
+}

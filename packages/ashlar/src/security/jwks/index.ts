@@ -1,0 +1,1 @@
+export { RemoteKeys } from "./remote-keys.ts";
