@@ -60,7 +60,7 @@ test("the page has each event, mail, limit and property that features declare, w
       return `readonly ${name}: ${codeOf(Type) ?? `HttpContext["${name}"]`};`;
     }),
   );
-  expect([limits.length, properties.length]).toEqual([21, 15]);
+  expect([limits.length, properties.length]).toEqual([21, 14]);
   const root = await generatedApplication();
   const internal = '"currentUser" | "visitor" | "services" | "startedResponse" | "isReadOnly" | "isLanguageNegotiated"';
   await writeFile(
