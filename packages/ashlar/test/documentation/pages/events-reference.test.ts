@@ -33,7 +33,7 @@ function recordType(tables: readonly PageTable[], all: readonly PageTable[], com
 
 const HEAD = `
 import type { HttpContext, HttpRequest, HttpResponse, Translate } from "ashlar";
-import type { PersonalTokens, PresentedToken, PresentedTokens } from "ashlar/api";
+import type { PersonalTokens, PresentedToken } from "ashlar/api";
 import type { Accounts, AccountMailMap, Auth, RemainingTokens } from "ashlar/auth";
 import type { EventMap, Events } from "ashlar/events";
 import type { JwtError } from "ashlar/jwt";
