@@ -4,7 +4,7 @@ import { join, relative } from "node:path";
 import { intro } from "@clack/prompts";
 import { commandsOf, type PackageManager } from "../../ashlar/src/scaffold/package-manager.ts";
 import { createProject, requiredNode } from "../../ashlar/src/scaffold/project.ts";
-import { NEWEST_NODE, nodeVersionProblem } from "../../ashlar/src/support/node-version.ts";
+import { NEWEST_NODE, nodeVersionProblem } from "../../ashlar/src/support/platform/node-version.ts";
 import { bringsNode, type Choices, completeChoices, type Flags, requirePlace } from "./choices.ts";
 import { Interrupted, type Interruption } from "./interruption.ts";
 import { removerOfDatabase, removerOfInstallation } from "./leftovers.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { Route } from "./route.ts";
-import type { RouteEntry } from "./route-collection.ts";
+import { Route } from "./definitions/route.ts";
+import type { RouteEntry } from "./definitions/route-collection.ts";
 import { Router } from "./router.ts";
 
 const answer = () => "answer";

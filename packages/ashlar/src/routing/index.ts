@@ -1,15 +1,11 @@
-export type { CompiledMatch, CompiledRoute } from "./compiled-route.ts";
-export type {
-  ControllerClass,
-  RedirectAction,
-  ViewAction,
-} from "./controller-action.ts";
+export type { CompiledMatch, CompiledRoute } from "./compiled/compiled-route.ts";
+export type { ControllerClass, RedirectAction, ViewAction } from "./definitions/controller-action.ts";
+export { Route } from "./definitions/route.ts";
+export { flattenEntries, RouteCollection, type RouteEntry } from "./definitions/route-collection.ts";
+export { RouteDefinition } from "./definitions/route-definition.ts";
+export type { RouteSource } from "./definitions/route-source.ts";
 export { declareRoutingMessages } from "./messages.ts";
 export type { MiddlewareArguments } from "./middleware-name.ts";
-export { ownCompilers } from "./own-compilers.ts";
-export { Route } from "./route.ts";
-export { flattenEntries, RouteCollection, type RouteEntry } from "./route-collection.ts";
-export { RouteDefinition } from "./route-definition.ts";
-export type { RouteSource } from "./route-source.ts";
+export { ownCompilers } from "./patterns/own-compilers.ts";
 export { Router } from "./router.ts";
-export { SignedMiddleware } from "./signed-middleware.ts";
+export { SignedMiddleware } from "./urls/signed-middleware.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { AshlarError } from "../support/index.ts";
-import { ownCompilers } from "./own-compilers.ts";
-import { Route } from "./route.ts";
-import type { RouteEntry } from "./route-collection.ts";
+import { Route } from "./definitions/route.ts";
+import type { RouteEntry } from "./definitions/route-collection.ts";
+import { ownCompilers } from "./patterns/own-compilers.ts";
 import { Router, type RouterOptions } from "./router.ts";
 
 const handler = () => "answer";

@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import { anyText } from "../../test/support/any-text.ts";
 import { generateSecret, Signer } from "../security/index.ts";
 import { AshlarError } from "../support/index.ts";
-import { ownCompilers } from "./own-compilers.ts";
-import { Route } from "./route.ts";
+import { Route } from "./definitions/route.ts";
+import { ownCompilers } from "./patterns/own-compilers.ts";
 import { Router } from "./router.ts";
 
 const signer = new Signer(generateSecret(), "signed-url");

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { generateSecret, Signer } from "../security/index.ts";
 import { AshlarError } from "../support/index.ts";
-import { ownCompilers } from "./own-compilers.ts";
-import { Route } from "./route.ts";
-import type { RouteEntry } from "./route-collection.ts";
-import type { RouteSource } from "./route-source.ts";
+import { Route } from "./definitions/route.ts";
+import type { RouteEntry } from "./definitions/route-collection.ts";
+import type { RouteSource } from "./definitions/route-source.ts";
+import { ownCompilers } from "./patterns/own-compilers.ts";
 import { Router, type RouterOptions } from "./router.ts";
 
 const handler = () => "answer";

@@ -1,19 +1,19 @@
 import { type QueryParameters, type RouteParameters, type UrlGenerator, withBase } from "../http/index.ts";
 import { AshlarError, suggestion } from "../support/index.ts";
-import { compileRoutes, type Report } from "./compile-routes.ts";
-import type { BoundRoute, CompiledMatch, CompiledRoute } from "./compiled-route.ts";
-import { type CompilerSet, compilerSet } from "./compilers.ts";
-import { reportConflicts, reportDuplicateNames } from "./conflicts.ts";
-import { HTTP_METHODS, type HttpMethod } from "./controller-action.ts";
-import { compareDomains, type DomainPattern, hostName, matchDomain } from "./domain-pattern.ts";
-import type { OwnCompilers } from "./own-compilers.ts";
-import { decodeUnreserved, hasDotSegment, isUnusual, normalizeEscapes } from "./path-encoding.ts";
-import type { RouteSource } from "./route-source.ts";
-import { RouteTable, type TableMatch } from "./route-table.ts";
-import { type RouteVariant, variantsOf } from "./route-variant.ts";
-import { hasValidSignature, type SignedUrlOptions, signUrl } from "./signed-url.ts";
-import { type AppUrl, buildQuery, buildUrl } from "./url.ts";
-import type { ValueSigner } from "./value-signer.ts";
+import { compileRoutes, type Report } from "./compiled/compile-routes.ts";
+import type { BoundRoute, CompiledMatch, CompiledRoute } from "./compiled/compiled-route.ts";
+import { reportConflicts, reportDuplicateNames } from "./compiled/conflicts.ts";
+import { RouteTable, type TableMatch } from "./compiled/route-table.ts";
+import { type RouteVariant, variantsOf } from "./compiled/route-variant.ts";
+import { HTTP_METHODS, type HttpMethod } from "./definitions/controller-action.ts";
+import type { RouteSource } from "./definitions/route-source.ts";
+import { type CompilerSet, compilerSet } from "./patterns/compilers.ts";
+import { compareDomains, type DomainPattern, hostName, matchDomain } from "./patterns/domain-pattern.ts";
+import type { OwnCompilers } from "./patterns/own-compilers.ts";
+import { decodeUnreserved, hasDotSegment, isUnusual, normalizeEscapes } from "./patterns/path-encoding.ts";
+import type { ValueSigner } from "./patterns/value-signer.ts";
+import { hasValidSignature, type SignedUrlOptions, signUrl } from "./urls/signed-url.ts";
+import { type AppUrl, buildQuery, buildUrl } from "./urls/url.ts";
 import "./errors.ts";
 
 /** What a router needs beyond its routes. */

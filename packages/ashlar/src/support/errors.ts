@@ -1,6 +1,6 @@
-import { dictionary } from "./dictionary.ts";
-import type { Message } from "./message.ts";
-import { SourceLocation } from "./source-location.ts";
+import { SourceLocation } from "./platform/source-location.ts";
+import { dictionary } from "./values/dictionary.ts";
+import type { Message } from "./values/message.ts";
 
 /** The meaning of an error code: the HTTP status of the response, and one sentence. */
 export type ErrorDefinition<Status extends number = number> = readonly [status: Status, sentence: string];

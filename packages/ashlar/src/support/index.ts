@@ -1,9 +1,3 @@
-export { certificateProblem, certificateRemedy, type PemPlace, readPem } from "./certificates.ts";
-export { correctClock, currentDate, now, nowInSeconds, setClock, systemTime } from "./clock.ts";
-export { ControlledDelay } from "./controlled-delay.ts";
-export { counted } from "./counted.ts";
-export { dictionary, isPlainObject, isPrototypeName } from "./dictionary.ts";
-export { readEnvFile } from "./env-file.ts";
 export {
   AshlarError,
   asMessage,
@@ -19,24 +13,29 @@ export {
   type StatusesOf,
   ValidationError,
 } from "./errors.ts";
-export { escapeHtml } from "./html.ts";
-export { isClass, isOrExtends, isPromise, isThenable } from "./kinds.ts";
-export { isLoopbackAddress, isLoopbackHost, withoutBrackets } from "./loopback.ts";
+export { correctClock, currentDate, now, nowInSeconds, setClock, systemTime } from "./execution/clock.ts";
+export { ControlledDelay } from "./execution/controlled-delay.ts";
+export { REPEAT_PERIOD_SECONDS, REPEAT_SECONDS, repeatPeriodOf } from "./execution/repeat.ts";
 export {
-  type DataSize,
-  type Duration,
-  isMessage,
-  type Message,
-  type MessageParams,
-  type MessageValue,
-} from "./message.ts";
-export { isSpeltAlike, nearest, suggestion } from "./nearest.ts";
-export { NEWEST_NODE, nodeVersionProblem, runtimeProblem } from "./node-version.ts";
-export { PACKAGE_FOLDER, packageVersion } from "./package-folder.ts";
+  type Channel,
+  type TracedHash,
+  type TracedMail,
+  type TracedQuery,
+  type TracedRequest,
+  type TraceMessage,
+  type TraceMessages,
+  traceChannels,
+  traced,
+} from "./execution/trace-channels.ts";
+export { afterCommit, restoreOnRollback, UnitOfWork } from "./execution/unit-of-work.ts";
+export { NEWEST_NODE, nodeVersionProblem, runtimeProblem } from "./platform/node-version.ts";
+export { PACKAGE_FOLDER, packageVersion } from "./platform/package-folder.ts";
+export { RUNTIME } from "./platform/runtime.ts";
+export { placeOf, SourceLocation } from "./platform/source-location.ts";
 export type { GuardUser, Register, RegisteredUser } from "./register.ts";
-export { REPEAT_PERIOD_SECONDS, REPEAT_SECONDS, repeatPeriodOf } from "./repeat.ts";
-export { RUNTIME } from "./runtime.ts";
-export { declareSecretNames, isSecretName } from "./secret-names.ts";
+export { certificateProblem, certificateRemedy, type PemPlace, readPem } from "./settings/certificates.ts";
+export { readEnvFile } from "./settings/env-file.ts";
+export { declareSecretNames, isSecretName } from "./settings/secret-names.ts";
 export {
   alternatives,
   derived,
@@ -57,27 +56,22 @@ export {
   shape,
   text,
   textLike,
-} from "./setting-kinds.ts";
+} from "./settings/setting-kinds.ts";
+export { type Complete, listOf, recordOf, settings, unknownSetting } from "./settings/settings.ts";
+export { SetupProblems, SeveralProblemsError } from "./settings/setup-problems.ts";
+export { counted } from "./values/counted.ts";
+export { dictionary, isPlainObject, isPrototypeName } from "./values/dictionary.ts";
+export { escapeHtml } from "./values/html.ts";
+export { isClass, isOrExtends, isPromise, isThenable } from "./values/kinds.ts";
+export { isLoopbackAddress, isLoopbackHost, withoutBrackets } from "./values/loopback.ts";
 export {
-  type Complete,
-  listOf,
-  recordOf,
-  settings,
-  unknownSetting,
-} from "./settings.ts";
-export { SetupProblems, SeveralProblemsError } from "./setup-problems.ts";
-export { placeOf, SourceLocation } from "./source-location.ts";
-export { jsonOf, textOf } from "./text-of.ts";
-export {
-  type Channel,
-  type TracedHash,
-  type TracedMail,
-  type TracedQuery,
-  type TracedRequest,
-  type TraceMessage,
-  type TraceMessages,
-  traceChannels,
-  traced,
-} from "./trace-channels.ts";
-export type { Constructor, Dictionary, EnvironmentVariables, MaybePromise } from "./types.ts";
-export { afterCommit, restoreOnRollback, UnitOfWork } from "./unit-of-work.ts";
+  type DataSize,
+  type Duration,
+  isMessage,
+  type Message,
+  type MessageParams,
+  type MessageValue,
+} from "./values/message.ts";
+export { isSpeltAlike, nearest, suggestion } from "./values/nearest.ts";
+export { jsonOf, textOf } from "./values/text-of.ts";
+export type { Constructor, Dictionary, EnvironmentVariables, MaybePromise } from "./values/types.ts";

@@ -91,8 +91,8 @@ test("a run-time import from a neighbor is found", async () => {
 test("an import past another folder's index.ts is found, and so is a circular import", async () => {
   expect(
     await broken({
-      "support/clock.ts": "export const now = 1;\n",
-      "http/index.ts": 'import { now } from "../support/clock.ts";\nexport const http: number = now;\n',
+      "support/execution/clock.ts": "export const now = 1;\n",
+      "http/index.ts": 'import { now } from "../support/execution/clock.ts";\nexport const http: number = now;\n',
       "auth/guard.ts": 'import { user } from "./user.ts";\nexport const guard: number = user;\n',
       "auth/user.ts": 'import { guard } from "./guard.ts";\nexport const user: number = guard;\n',
     }),

@@ -13,13 +13,13 @@ type Schema = Readonly<Record<string, Setting<unknown>>>;
 
 /** The schemas of all objects of settings, by the setting that reads them. */
 const schemas = new Map<unknown, Schema>();
-const HELPERS = "../../../src/support/settings.ts";
+const HELPERS = "../../../src/support/settings/settings.ts";
 
 // Other files of this worker may have loaded the framework already, without the helper that notes its calls.
 beforeAll(() => {
   vi.resetModules();
   vi.doMock(HELPERS, async (original) => {
-    const real = await original<typeof import("../../../src/support/settings.ts")>();
+    const real = await original<typeof import("../../../src/support/settings/settings.ts")>();
     const noting = () => (schema: Schema, options: object) => {
       const made = (real.settings<object>() as (schema: Schema, options: object) => Setting<unknown>)(schema, options);
       schemas.set(made, schema);

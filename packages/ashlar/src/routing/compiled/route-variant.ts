@@ -1,0 +1,36 @@
+import { routeNodeKeys } from "rou3";
+import { type PatternParameter, segmentsByLength, toRou3 } from "../patterns/pattern.ts";
+import type { BoundRoute } from "./compiled-route.ts";
+
+/** A route with some of its optional parameters; what rou3 stores. */
+export interface RouteVariant {
+  readonly route: BoundRoute;
+  /** In rou3's syntax. */
+  readonly path: string;
+  readonly captured: readonly PatternParameter[];
+  /** Names of the missing optional parameters. */
+  readonly absent: readonly string[];
+  /** Equal for variants that rou3 considers equally specific: among them, the first one defined wins. */
+  readonly tie: string;
+  /** The position in the order of definition. */
+  readonly order: number;
+}
+
+/** The variants of all routes, in the order of definition. */
+export function variantsOf(routes: readonly BoundRoute[]): RouteVariant[] {
+  return routes.flatMap((route, order) =>
+    segmentsByLength(route.parsed).map((segments) => {
+      const captured = segments.filter((segment) => typeof segment !== "string");
+      const path = toRou3(segments);
+      const restricted = captured.map(({ compiler }) => (compiler.constraint === null ? "-" : "+")).join("");
+      return {
+        route,
+        path,
+        captured,
+        absent: route.parsed.parameters.slice(captured.length).map(({ name }) => name),
+        tie: `${routeNodeKeys(path)[0]} ${restricted}`,
+        order,
+      };
+    }),
+  );
+}

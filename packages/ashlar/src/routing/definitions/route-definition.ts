@@ -1,0 +1,158 @@
+import type { SourceLocation } from "../../support/index.ts";
+import type { MiddlewareName } from "../middleware-name.ts";
+import type { BodyLimit } from "./body-limit.ts";
+import type { RouteAction } from "./controller-action.ts";
+
+/** The resource that a route was created for. */
+export interface ResourceOrigin {
+  readonly builder: "api" | "resource";
+  /** As written in the routes file: `users.orders`. */
+  readonly resource: string;
+  readonly action: string;
+}
+
+/** Everything a routes file declares about one route. */
+export interface RouteAttributes {
+  /** As written; checked when a router is created from it. */
+  readonly methods: readonly string[];
+  readonly path: string;
+  readonly action: RouteAction;
+  readonly name: string | null;
+  /** Outermost first. */
+  readonly middleware: readonly string[];
+  readonly withoutMiddleware: readonly string[];
+  readonly domain: string | null;
+  /** `null` if its routes file decides. */
+  readonly respondsWithJson: boolean | null;
+  /** As written; `null` if the application's limits apply. */
+  readonly bodyLimit: BodyLimit | null;
+  /** Whether the handler streams the body; default: `false`. */
+  readonly streamsBody?: boolean;
+  /** Whether the handler streams the files of a form; default: `false`. */
+  readonly streamsFiles?: boolean;
+  readonly location: SourceLocation;
+  /** `null` if it was defined individually. */
+  readonly origin: ResourceOrigin | null;
+  /**
+   * Whether it is a well-known address (RFC 8615 §3): at the root of the host whatever its group's prefix is, and omitted
+   * if the application has its own route there.
+   */
+  readonly isWellKnown?: boolean;
+  /** Whether it is omitted if the application has its own route at this path for one of its methods. */
+  readonly isReplaceable?: boolean;
+  /** A problem found when the route was defined, to be reported with all others. */
+  readonly problem: string | null;
+}
+
+/**
+ * One route as a routes file defines it: plain data. Each method returns a new definition and leaves this one unchanged,
+ * so a definition can be used in several groups and several applications.
+ */
+export class RouteDefinition {
+  /** The definition's data. */
+  readonly attributes: RouteAttributes;
+
+  constructor(attributes: RouteAttributes) {
+    this.attributes = Object.freeze(attributes);
+  }
+
+  /** Names the route, so that URLs can be made from it: `.name("orders.show")`. */
+  name(name: string): RouteDefinition {
+    return this.with({ name });
+  }
+
+  /**
+   * Adds middleware inside the existing middleware, the first named outermost.
+   *
+   * The stack `api` makes a route respond with JSON wherever it is defined, and removes nothing: in `routes/web.ts` the
+   * route still goes through `web`, which refuses a POST without a page's CSRF token. For a route there that takes bearer
+   * tokens, remove `web`, or move it to `routes/api.ts`:
+   *
+   * ```ts
+   * Route.post("/upload", ({ request }) => ({ size: request.file("upload")?.size })).middleware("api").withoutMiddleware("web")
+   * ```
+   *
+   * @param names names of the kernel's `routeMiddleware`, with arguments after a colon: `guard:jwt`
+   */
+  middleware<Name extends string>(...names: MiddlewareName<Name>[]): RouteDefinition {
+    return this.with({ middleware: [...this.attributes.middleware, ...names] });
+  }
+
+  /**
+   * Removes middleware that a group or the routes file adds, including its stack (`web`, `api`).
+   *
+   * @param names exact texts (`guard:jwt`), or names (`guard` removes `guard:jwt` and every other `guard:…`)
+   */
+  withoutMiddleware(...names: string[]): RouteDefinition {
+    return this.with({ withoutMiddleware: [...this.attributes.withoutMiddleware, ...names] });
+  }
+
+  /**
+   * Limits the route to a host.
+   *
+   * @param pattern a subdomain (`api`, `@account`) or a complete host (`@account.example.com`); `@name` captures one label
+   * as a parameter
+   */
+  domain(pattern: string): RouteDefinition {
+    return this.with({ domain: pattern });
+  }
+
+  /** Makes the route respond with JSON whatever the caller accepts, errors included. */
+  respondsWithJson(): RouteDefinition {
+    return this.with({ respondsWithJson: true });
+  }
+
+  /**
+   * Sets how large the route's body may be, files included, instead of the application's limits (`APP.limits`, 1 MiB). A
+   * body is read completely, after the route's `auth`, and after limits that count by address or user; of a form, files
+   * beyond `APP.limits.maxFormMemoryBytes` are written to the disk:
+   *
+   * ```ts
+   * Route.post("/photos", [PhotosController, "store"]).middleware("auth", "throttle:uploads,user").bodyLimit("10mb")
+   * ```
+   *
+   * A larger body gets 413 (`E_PAYLOAD_TOO_LARGE`). `APP.limits.maxFiles` limits the number of files in a form.
+   *
+   * @param limit bytes, or text with a unit: `"512kb"`, `"10mb"`; up to 2 GiB. With {@link streamsBody} or {@link streamsFiles},
+   *   any size, and `Infinity` for none
+   */
+  bodyLimit(limit: BodyLimit): RouteDefinition {
+    return this.with({ bodyLimit: limit });
+  }
+
+  /**
+   * Leaves the body to the handler, which reads it with `request.bodyStream()` while it arrives. Middleware runs before that,
+   * and the only inputs are those of the query; a CSRF token comes in the header `X-CSRF-TOKEN`. The limit counts while the
+   * body is read.
+   *
+   * ```ts
+   * Route.post("/photos", [PhotosController, "store"]).middleware("auth").streamsBody().bodyLimit("20gb")
+   * ```
+   *
+   * Security: without {@link bodyLimit}, `APP.limits.maxBodyBytes` is the limit, as on any other route.
+   */
+  streamsBody(): RouteDefinition {
+    return this.with({ streamsBody: true });
+  }
+
+  /**
+   * Leaves the files of a form to the handler, which reads them with `request.parts()` while they arrive. The form's fields before
+   * its first file are inputs as usual: put the CSRF token there, or into the header `X-CSRF-TOKEN`, and what the handler
+   * needs to know first. The limit counts while the form is read. Bodies that are not forms with files are read as on any other
+   * route, within `APP.limits.maxBodyBytes`.
+   *
+   * ```ts
+   * Route.post("/photos", [PhotosController, "store"]).middleware("auth").streamsFiles().bodyLimit("20gb")
+   * ```
+   *
+   * Security: without {@link bodyLimit}, `APP.limits.maxMultipartBytes` is the limit.
+   */
+  streamsFiles(): RouteDefinition {
+    return this.with({ streamsFiles: true });
+  }
+
+  /** @internal A definition like this one, with some attributes changed. */
+  with(changes: Partial<RouteAttributes>): RouteDefinition {
+    return new RouteDefinition({ ...this.attributes, ...changes });
+  }
+}

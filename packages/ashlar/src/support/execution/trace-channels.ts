@@ -1,0 +1,145 @@
+import { type TracingChannel, tracingChannel } from "node:diagnostics_channel";
+import { isPromise } from "../values/kinds.ts";
+
+/** What every message has. */
+export interface TraceMessage {
+  /** What the work failed with, if it did. */
+  error?: unknown;
+  /** Set before `end` if the work goes on after that, until `asyncEnd`. */
+  isAsync?: boolean;
+}
+
+/**
+ * A request, on the channel `ashlar:request`. `asyncEnd` is published when its response is out, or its client is gone.
+ * Members without a value are `null` until then.
+ */
+export interface TracedRequest extends TraceMessage {
+  /** The application's name. */
+  readonly application: string;
+  readonly method: string;
+  /** `http` or `https`, as the client asked. */
+  readonly scheme: string;
+  /**
+   * The trace that the request belongs to (W3C Trace Context), if it was sent with one by someone whose request ids count:
+   * a trusted proxy, or anyone if none is trusted.
+   */
+  readonly traceparent: string | null;
+  readonly tracestate: string | null;
+  /** The pattern of the route, `/orders/@id:int`; `null` at the end if there was no route. */
+  route: string | null;
+  /** The path as it may be logged, without what could be a secret. */
+  path: string | null;
+  requestId: string | null;
+  /** The status of the response; `null` at the end if there was none. */
+  status: number | null;
+  /** Why the client did not get the complete response; `null` if it did. */
+  aborted: "client" | "error" | "shutdown" | null;
+  /**
+   * A subscriber of `start` may set it: it is then called with the function that handles the request, and returns what that
+   * returns. For libraries whose context is entered by a call, such as OpenTelemetry.
+   */
+  within: (<T>(handle: () => T) => T) | null;
+}
+
+/** A statement, on the channel `ashlar:query`. The time includes that of waiting for a connection. */
+export interface TracedQuery extends TraceMessage {
+  /** The connection's name in `config/database.ts`. */
+  readonly connection: string;
+  /** The kind of database: `sqlite`, `postgres`. */
+  readonly dialect: string;
+  /** The statement with placeholders. Its values are left out: they may be secrets. */
+  readonly sql: string;
+}
+
+/** The work on a password, on the channel `ashlar:hash`. The time includes that of waiting for a thread. */
+export interface TracedHash extends TraceMessage {
+  readonly operation: "hash" | "verify";
+}
+
+/** The delivery of a mail, on the channel `ashlar:mail`. */
+export interface TracedMail extends TraceMessage {
+  /** The name of the mail's class. */
+  readonly mailable: string;
+  /** How many addresses it goes to. */
+  readonly recipients: number;
+}
+
+/** A channel on which a certain kind of work is traced. */
+export type Channel<Message extends object> = TracingChannel<object, Message>;
+
+/**
+ * What is published on each channel, by the channel's name after `ashlar:`. Subscribers get it as `unknown`, because anyone can publish
+ * on a channel: `message as TraceMessages["query"]`. Each has `error`, what the work failed with, and `isAsync`, which is set before
+ * `end` if the work goes on after that, until `asyncEnd`.
+ */
+export interface TraceMessages {
+  readonly request: TracedRequest;
+  readonly query: TracedQuery;
+  readonly hash: TracedHash;
+  readonly mail: TracedMail;
+}
+
+/**
+ * The channels on which the framework traces its work: `ashlar:request`, `ashlar:query`, `ashlar:hash` and `ashlar:mail`
+ * of `node:diagnostics_channel`, for all applications in the process. Without subscribers, they cost nothing.
+ *
+ * ```ts
+ * import { traceChannels } from "ashlar/telemetry";
+ *
+ * const started = new WeakMap<object, number>();
+ * traceChannels.query.start.subscribe((message) => void started.set(message as object, performance.now()));
+ * ```
+ *
+ * Each work publishes one object as its message on `start`, on `end` when its synchronous part is over, on `asyncEnd` when
+ * all of it is, and on `error` if it fails. Work that is completely synchronous, as most statements on SQLite, ends with
+ * `end`. A request always has an `asyncEnd`.
+ */
+export const traceChannels: {
+  readonly [Name in keyof TraceMessages]: Channel<TraceMessages[Name]>;
+} = Object.freeze({
+  request: tracingChannel<object, TracedRequest>("ashlar:request"),
+  query: tracingChannel<object, TracedQuery>("ashlar:query"),
+  hash: tracingChannel<object, TracedHash>("ashlar:hash"),
+  mail: tracingChannel<object, TracedMail>("ashlar:mail"),
+});
+
+/**
+ * Does work, and publishes its start and end. Node's own `tracePromise` would add the result to the message: rows, or a
+ * hash. Check `hasSubscribers` first, so that no message is created in vain.
+ */
+export function traced<T, Message extends TraceMessage>(channel: Channel<Message>, message: Message, work: () => T): T {
+  return channel.start.runStores(message, () => {
+    try {
+      const result = work();
+      if (!isPromise(result)) return result;
+      message.isAsync = true;
+      return later(channel, message, result) as T;
+    } catch (error) {
+      failed(channel, message, error);
+      throw error;
+    } finally {
+      channel.end.publish(message);
+    }
+  });
+}
+
+async function later<T, Message extends TraceMessage>(
+  channel: Channel<Message>,
+  message: Message,
+  result: Promise<T>,
+): Promise<T> {
+  try {
+    return await result;
+  } catch (error) {
+    failed(channel, message, error);
+    throw error;
+  } finally {
+    channel.asyncStart.publish(message);
+    channel.asyncEnd.publish(message);
+  }
+}
+
+function failed<Message extends TraceMessage>(channel: Channel<Message>, message: Message, error: unknown): void {
+  message.error = error;
+  channel.error.publish(message);
+}

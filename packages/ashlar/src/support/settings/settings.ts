@@ -1,0 +1,168 @@
+import { ConfigurationError } from "../errors.ts";
+import { isPlainObject } from "../values/dictionary.ts";
+import { nearest, suggestion } from "../values/nearest.ts";
+import { isLeftOut, type Setting, setting } from "./setting-kinds.ts";
+import { SetupProblems } from "./setup-problems.ts";
+
+/** Settings as read: with defaults for what an author left out. */
+export type Complete<Written> = {
+  readonly [Name in keyof Written]-?: Exclude<Written[Name], undefined>;
+};
+
+/** A setting for each name that an author may write, and no others. */
+type Schema<Written> = {
+  readonly [Name in keyof Written]-?: Setting<unknown, NonNullable<Written[Name]>>;
+};
+
+type ReadBy<S> = {
+  readonly [Name in keyof S]: S[Name] extends { read(value: unknown, where: string): infer Read } ? Read : never;
+};
+
+/** Creates the error for a refused setting: what is wrong with it, and what to write. */
+export type Refusal = (name: string, problem: string, remedy: string) => ConfigurationError;
+
+/** What applies to an object of settings as a whole. */
+export interface SettingsOptions<Read> {
+  /** Throws if settings contradict each other. */
+  readonly check?: (settings: Read, refuse: Refusal) => void;
+  /** Names in the same object that are read elsewhere, and so may be meant by a misspelt one. */
+  readonly alongside?: readonly string[];
+  /** Names of former settings, with what to do instead. */
+  readonly former?: Readonly<Record<string, string>>;
+}
+
+/**
+ * An object of settings: a setting for each name of the interface that authors see. A feature reads its configuration with
+ * it, when its provider registers or boots:
+ *
+ * ```ts
+ * import { flag, listOf, minutes, settings, text } from "ashlar/settings";
+ *
+ * // The shape of STOCK in config/stock.ts
+ * export interface StockSettings {
+ *   readonly holdMinutes?: number;
+ *   readonly isPublic?: boolean;
+ *   readonly warehouses?: readonly string[];
+ * }
+ *
+ * const SCHEMA = settings<StockSettings>()({
+ *   holdMinutes: minutes(30),
+ *   isPublic: flag(false),
+ *   warehouses: listOf('a list of names: ["Vienna"]', text(), []),
+ * });
+ *
+ * const { STOCK } = application.config.optionalSection("stock", ["STOCK"]);
+ * const { holdMinutes } = SCHEMA.read(STOCK, "config/stock.ts: STOCK");
+ * ```
+ *
+ * What it reads is frozen. An unknown name, a missing setting or one of another type is `E_INVALID_CONFIGURATION` with its
+ * place and what to write, all of them in one error; a text is never quoted, since it may be a secret.
+ *
+ * It is called twice because the first type argument is explicit and the second one inferred. A schema that lacks a
+ * name of `Written`, has one too many, or reads another type does not compile.
+ */
+export function settings<Written extends object>(): <S extends Schema<Written>>(
+  schema: S & Readonly<Record<Exclude<keyof S, keyof Written>, never>>,
+  options?: SettingsOptions<ReadBy<S>>,
+) => Setting<ReadBy<S>, Written> {
+  return (schema, options = {}) => {
+    const entries = Object.entries<Pick<Setting<unknown>, "read">>(schema);
+    const names = entries.map(([name]) => name);
+    return objectSetting(names[0] ?? "name", (values, where) => {
+      const problems = new SetupProblems();
+      const misspelt = refuseUnknownNames(problems, values, where, names, options);
+      const read = entries
+        .filter(([name]) => !misspelt.has(name))
+        .map(([name, entry]) => [name, problems.try(() => entry.read(values[name], `${where}.${name}`))]);
+      problems.end();
+      const complete = Object.freeze(Object.fromEntries(read));
+      options.check?.(complete, (name, ...reason) => new ConfigurationError(`${where}.${name}`, ...reason));
+      return complete;
+    });
+  };
+}
+
+/**
+ * An object whose names the author chooses, such as those of guards; all members are read in the same way.
+ *
+ * @param checkName throws if a name cannot be used
+ * @param example a name, for messages
+ */
+export function recordOf<Read, Written>(
+  entry: Setting<Read, Written>,
+  checkName: (name: string, where: string) => void = () => {},
+  example = "name",
+): Setting<Readonly<Record<string, Read>>, Readonly<Record<string, Written>>> {
+  return objectSetting(example, (values, where) => {
+    const problems = new SetupProblems();
+    const read = Object.entries(values).map(([name, value]) => {
+      problems.try(() => checkName(name, `${where}.${name}`));
+      return [name, problems.try(() => entry.read(value, `${where}.${name}`))] as const;
+    });
+    problems.end();
+    return Object.freeze(Object.fromEntries(read)) as Readonly<Record<string, Read>>;
+  });
+}
+
+/**
+ * A list whose entries are all read in the same way. It is optional, with an empty default, only if `fallback` says so.
+ */
+export function listOf<Read, Written>(
+  what: string,
+  entry: Setting<Read, Written>,
+  fallback?: readonly [],
+): Setting<readonly Read[], readonly Written[]> {
+  return setting<readonly Read[], readonly Written[]>({
+    what,
+    fallback,
+    accept(value, where) {
+      if (!Array.isArray(value) || (value.length === 0 && fallback === undefined)) return undefined;
+      const problems = new SetupProblems();
+      const read = value.map((one, index) => problems.try(() => entry.read(one, `${where}[${index}]`)));
+      problems.end();
+      return Object.freeze(read as Read[]);
+    },
+  });
+}
+
+function objectSetting<Read, Written>(
+  example: string,
+  read: (values: Readonly<Record<string, unknown>>, where: string) => Read,
+): Setting<Read, Written> {
+  const object = setting<Read, Written>({
+    what: `an object: { ${example}: … }`,
+    accept: (value, where) => (isPlainObject(value) ? read(value, where) : undefined),
+  });
+  return Object.freeze({
+    what: object.what,
+    read: (value: unknown, where: string) => object.read(isLeftOut(value) ? {} : value, where),
+  });
+}
+
+/** @returns the settings that are missing, and meant by an unknown name */
+function refuseUnknownNames(
+  problems: SetupProblems,
+  values: Readonly<Record<string, unknown>>,
+  where: string,
+  known: readonly string[],
+  { alongside = [], former = {} }: Pick<SettingsOptions<never>, "alongside" | "former">,
+): ReadonlySet<string> {
+  const missing = known.filter((name) => isLeftOut(values[name]));
+  const misspelt = new Set<string>();
+  for (const name of Object.keys(values).filter((one) => !known.includes(one))) {
+    const place = `${where}.${name}`;
+    const instead = Object.hasOwn(former, name) ? former[name] : undefined;
+    problems.add(
+      instead === undefined
+        ? unknownSetting(place, name, [...alongside, ...known])
+        : new ConfigurationError(place, "is no longer a setting.", instead),
+    );
+    for (const near of nearest(name, missing)) misspelt.add(near);
+  }
+  return misspelt;
+}
+
+/** The error for an unknown setting, with suggestions. */
+export function unknownSetting(where: string, name: string, known: readonly string[]): ConfigurationError {
+  return new ConfigurationError(where, "is not a known setting.", suggestion(name, known));
+}

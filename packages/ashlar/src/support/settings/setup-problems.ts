@@ -1,0 +1,124 @@
+import { AshlarError, ConfigurationError, type ErrorCode } from "../errors.ts";
+
+/**
+ * Collects what is wrong with an application's setup, so that its author learns everything at once, and not one mistake per
+ * start.
+ */
+export class SetupProblems {
+  readonly #errors: AshlarError[] = [];
+  /** The names of what has failed, such as the classes of providers. */
+  readonly #failed: string[] = [];
+
+  /** Whether anything has been collected. */
+  get any(): boolean {
+    return this.#errors.length > 0;
+  }
+
+  /** Whether something that has a name has failed, so that others may miss what it does. */
+  get hasFailed(): boolean {
+    return this.#failed.length > 0;
+  }
+
+  /** The settings, files and variables that the collected errors are about. */
+  get places(): readonly string[] {
+    return this.#errors.flatMap((error) => (error instanceof ConfigurationError ? [error.where] : []));
+  }
+
+  /**
+   * Collects an error.
+   *
+   * @param name what has failed: later errors that name it are its consequences, and left out
+   * @throws the error itself if it isn't about the setup; what was collected instead, if there is something
+   */
+  add(error: unknown, name: string | null = null): void {
+    if (!isAboutSetup(error)) {
+      // A server that is down is worth knowing. An unexpected error may be a consequence of what has failed before.
+      if (error instanceof AshlarError && this.any) this.#errors.push(error);
+      this.end();
+      throw error;
+    }
+    const single = error instanceof SeveralProblemsError ? error.errors : [error];
+    for (const one of single) this.#addNew(one);
+    if (name !== null) this.#failed.push(name);
+  }
+
+  /**
+   * Runs a step, and collects its error.
+   *
+   * @param name what has failed then; see {@link add}
+   * @returns what the step returns; `undefined` if it failed
+   * @throws as {@link add}
+   */
+  try<T>(step: () => T, name: string | null = null): T | undefined {
+    try {
+      return step();
+    } catch (error) {
+      this.add(error, name);
+      return undefined;
+    }
+  }
+
+  /** The same for a step that takes time. */
+  async run<T>(step: () => Promise<T> | T, name: string | null = null): Promise<T | undefined> {
+    try {
+      return await step();
+    } catch (error) {
+      this.add(error, name);
+      return undefined;
+    }
+  }
+
+  /**
+   * What was collected: a single error as it is, several as one, with a line for each, and the code that all share, else
+   * `E_INVALID_CONFIGURATION`. `null` if nothing was.
+   */
+  get error(): AshlarError | null {
+    const [first, ...others] = this.#errors;
+    if (first === undefined) return null;
+    return others.length === 0 ? first : new SeveralProblemsError(this.#errors);
+  }
+
+  /** @throws {@link error}, if there is one */
+  end(): void {
+    const { error } = this;
+    if (error !== null) throw error;
+  }
+
+  /** An error may have several lines, such as one for each route. Those that follow from what is known are left out. */
+  #addNew(error: AshlarError): void {
+    const lines = error.message.split("\n");
+    const fresh = lines.filter((line) => !this.#isKnown(line, error.code));
+    if (fresh.length === 0) return;
+    const { code, cause } = error;
+    const isWhole = fresh.length === lines.length;
+    this.#errors.push(isWhole ? error : new AshlarError(code, fresh.join("\n"), { cause }));
+  }
+
+  /** A service that can't be made is asked for again and again, and says the same each time, perhaps after another place. */
+  #isKnown(line: string, code: ErrorCode): boolean {
+    if (this.#errors.some(({ message }) => line.includes(message))) return true;
+    // What can't be used without something that has failed says that it is missing, whatever that is called there.
+    return this.#failed.some((name) => code === "E_UNKNOWN_SERVICE" || line.includes(name));
+  }
+}
+
+/** Several things are wrong with the setup. */
+export class SeveralProblemsError extends AshlarError {
+  /** The problems, in the order in which they were found. */
+  declare readonly errors: readonly AshlarError[];
+
+  constructor(errors: readonly AshlarError[]) {
+    const [first] = errors;
+    const code = errors.every((error) => error.code === first!.code) ? first!.code : "E_INVALID_CONFIGURATION";
+    // The first one's place is as good as any.
+    super(code, errors.map(({ message }) => message).join("\n"), { cause: first!.cause });
+    // Not enumerable: the message has all of them.
+    Object.defineProperty(this, "errors", { value: Object.freeze([...errors]) });
+  }
+}
+
+/** What an author corrects. Errors of clients have a status below 500, and those of servers that are down 503. */
+function isAboutSetup(error: unknown): error is AshlarError {
+  if (error instanceof ConfigurationError) return true;
+  return error instanceof AshlarError && error.status === 500 && error.code !== "E_INTERNAL";
+}
