@@ -21,6 +21,14 @@ export const layers = [
 // The floors inside of large folders, by the names of their folders and files, lowest first. A file imports only from its own
 // floor and those below it, and not even types from those above it.
 export const floors = {
+  support: [
+    ["platform"],
+    ["values"],
+    ["execution"],
+    ["errors.ts", "register.ts", "semver.d.ts"],
+    ["settings"],
+    ["index.ts"],
+  ],
   http: [
     ["errors.ts", "messages.ts", "messages.de.ts"],
     ["headers"],
@@ -31,6 +39,14 @@ export const floors = {
     ["exchange"],
     ["middleware"],
     ["index.ts"],
+  ],
+  routing: [
+    ["errors.ts", "messages.ts", "messages.de.ts", "middleware-name.ts"],
+    ["patterns"],
+    ["definitions"],
+    ["compiled"],
+    ["urls"],
+    ["router.ts", "index.ts"],
   ],
   kernel: [
     ["container.ts", "logger.ts"],

@@ -1,9 +1,8 @@
 export type { CompiledMatch, CompiledRoute } from "./compiled/compiled-route.ts";
 export type { ControllerClass, RedirectAction, ViewAction } from "./definitions/controller-action.ts";
 export { Route } from "./definitions/route.ts";
-export { flattenEntries, RouteCollection, type RouteEntry } from "./definitions/route-collection.ts";
+export { flattenEntries, RouteCollection, type RouteEntry, type RouteSource } from "./definitions/route-collection.ts";
 export { RouteDefinition } from "./definitions/route-definition.ts";
-export type { RouteSource } from "./definitions/route-source.ts";
 export { declareRoutingMessages } from "./messages.ts";
 export type { MiddlewareArguments } from "./middleware-name.ts";
 export { ownCompilers } from "./patterns/own-compilers.ts";

@@ -2,8 +2,7 @@ import { describe, expect, test } from "vitest";
 import { generateSecret, Signer } from "../security/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { Route } from "./definitions/route.ts";
-import type { RouteEntry } from "./definitions/route-collection.ts";
-import type { RouteSource } from "./definitions/route-source.ts";
+import type { RouteEntry, RouteSource } from "./definitions/route-collection.ts";
 import { ownCompilers } from "./patterns/own-compilers.ts";
 import { Router, type RouterOptions } from "./router.ts";
 

@@ -13,9 +13,18 @@ export {
   type StatusesOf,
   ValidationError,
 } from "./errors.ts";
-export { correctClock, currentDate, now, nowInSeconds, setClock, systemTime } from "./execution/clock.ts";
+export {
+  correctClock,
+  currentDate,
+  now,
+  nowInSeconds,
+  REPEAT_PERIOD_SECONDS,
+  REPEAT_SECONDS,
+  repeatPeriodOf,
+  setClock,
+  systemTime,
+} from "./execution/clock.ts";
 export { ControlledDelay } from "./execution/controlled-delay.ts";
-export { REPEAT_PERIOD_SECONDS, REPEAT_SECONDS, repeatPeriodOf } from "./execution/repeat.ts";
 export {
   type Channel,
   type TracedHash,
@@ -28,9 +37,8 @@ export {
   traced,
 } from "./execution/trace-channels.ts";
 export { afterCommit, restoreOnRollback, UnitOfWork } from "./execution/unit-of-work.ts";
-export { NEWEST_NODE, nodeVersionProblem, runtimeProblem } from "./platform/node-version.ts";
+export { NEWEST_NODE, nodeVersionProblem, RUNTIME, runtimeProblem } from "./platform/node-version.ts";
 export { PACKAGE_FOLDER, packageVersion } from "./platform/package-folder.ts";
-export { RUNTIME } from "./platform/runtime.ts";
 export { placeOf, SourceLocation } from "./platform/source-location.ts";
 export type { GuardUser, Register, RegisteredUser } from "./register.ts";
 export { certificateProblem, certificateRemedy, type PemPlace, readPem } from "./settings/certificates.ts";
@@ -59,10 +67,17 @@ export {
 } from "./settings/setting-kinds.ts";
 export { type Complete, listOf, recordOf, settings, unknownSetting } from "./settings/settings.ts";
 export { SetupProblems, SeveralProblemsError } from "./settings/setup-problems.ts";
-export { counted } from "./values/counted.ts";
 export { dictionary, isPlainObject, isPrototypeName } from "./values/dictionary.ts";
-export { escapeHtml } from "./values/html.ts";
-export { isClass, isOrExtends, isPromise, isThenable } from "./values/kinds.ts";
+export {
+  type Constructor,
+  type Dictionary,
+  type EnvironmentVariables,
+  isClass,
+  isOrExtends,
+  isPromise,
+  isThenable,
+  type MaybePromise,
+} from "./values/kinds.ts";
 export { isLoopbackAddress, isLoopbackHost, withoutBrackets } from "./values/loopback.ts";
 export {
   type DataSize,
@@ -73,5 +88,4 @@ export {
   type MessageValue,
 } from "./values/message.ts";
 export { isSpeltAlike, nearest, suggestion } from "./values/nearest.ts";
-export { jsonOf, textOf } from "./values/text-of.ts";
-export type { Constructor, Dictionary, EnvironmentVariables, MaybePromise } from "./values/types.ts";
+export { counted, escapeHtml, jsonOf, textOf } from "./values/text.ts";

@@ -1,14 +1,12 @@
 import { AshlarError } from "../../support/index.ts";
 import { bodyLimitBytes } from "../definitions/body-limit.ts";
 import { HTTP_METHODS, type HttpMethod, problemOfAction } from "../definitions/controller-action.ts";
-import { flattenEntries, joinPaths } from "../definitions/route-collection.ts";
+import { flattenEntries, joinPaths, type RouteSource } from "../definitions/route-collection.ts";
 import type { RouteDefinition } from "../definitions/route-definition.ts";
-import type { RouteSource } from "../definitions/route-source.ts";
 import type { CompilerSet } from "../patterns/compilers.ts";
 import { type DomainPattern, parseDomain } from "../patterns/domain-pattern.ts";
 import { parsePattern, type RoutePattern } from "../patterns/pattern.ts";
 import { type BoundRoute, notYetBuilt } from "./compiled-route.ts";
-import { activeMiddleware, areMiddlewareNames, usesMiddleware } from "./middleware-list.ts";
 import "../errors.ts";
 
 /** The stack that makes a route respond with JSON, wherever the route is defined. */
@@ -155,4 +153,31 @@ function checkMethods(methods: readonly string[]): readonly HttpMethod[] {
 export function labelOf(methods: readonly string[], pattern: string): string {
   const every = methods.length === HTTP_METHODS.length;
   return `${every ? "ANY" : Array.isArray(methods) ? methods.join("|") : "?"} ${pattern}`;
+}
+
+/**
+ * Returns the middleware that applies to a route, outermost first, each text once.
+ *
+ * @param names the middleware of the routes file, the groups and the route, outermost first
+ * @param without exact texts (`guard:jwt`), or names (`guard`), which remove every text of that name
+ */
+export function activeMiddleware(names: readonly string[], without: readonly string[]): readonly string[] {
+  const removed = new Set(without);
+  return Object.freeze([...new Set(names)].filter((text) => !removed.has(text) && !removed.has(nameOf(text))));
+}
+
+/** Reports whether a list names a middleware, with or without arguments. */
+export function usesMiddleware(texts: readonly string[], name: string): boolean {
+  return texts.some((text) => nameOf(text) === name);
+}
+
+/** Reports whether everything in a list can name middleware. */
+export function areMiddlewareNames(texts: readonly unknown[]): boolean {
+  return texts.every((text) => typeof text === "string" && nameOf(text).trim() !== "");
+}
+
+/** The part before the colon. */
+function nameOf(text: string): string {
+  const colon = text.indexOf(":");
+  return colon === -1 ? text : text.slice(0, colon);
 }

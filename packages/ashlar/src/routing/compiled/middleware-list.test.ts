@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { activeMiddleware, areMiddlewareNames } from "./middleware-list.ts";
+import { activeMiddleware, areMiddlewareNames } from "./compile-routes.ts";
 
 test("the order is kept, and a repeated entry stays only at its first position", () => {
   expect(activeMiddleware(["web", "auth", "guard:jwt", "auth", "guard:web"], [])).toEqual([

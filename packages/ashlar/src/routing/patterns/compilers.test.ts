@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type CompilerProblem, compilerNamed, compilerSet } from "./compilers.ts";
+import { type CompilerProblem, compilerNamed, compilerSet, type ValueSigner } from "./compilers.ts";
 import { ownCompilers } from "./own-compilers.ts";
-import type { ValueSigner } from "./value-signer.ts";
 
 /** Signs by turning the value round, so that a test sees what is signed. */
 const mirror: ValueSigner = {

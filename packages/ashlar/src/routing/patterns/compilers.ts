@@ -1,6 +1,5 @@
 import { AshlarError, suggestion } from "../../support/index.ts";
 import type { OwnCompilers, ValueTest } from "./own-compilers.ts";
-import type { ValueSigner } from "./value-signer.ts";
 import "../errors.ts";
 
 /** What a parameter's values look like, and how they appear in a URL. */
@@ -119,4 +118,12 @@ function problemOfName(name: string, compilers: CompilerSet): string | null {
   if (!/^[A-Za-z_]\w*$/.test(name)) return "its name is not made of letters, digits and underscores";
   if (compilers.has(name) || name === "signed") return "there is a built-in compiler of this name";
   return null;
+}
+
+/** Signs values and verifies them: what signed parameters and signed URLs need. A `Signer` is one. */
+export interface ValueSigner {
+  /** Returns a URL-safe token that contains the value. */
+  sign(value: string): string;
+  /** Returns a token's value; `null` if the token was not made by `sign`, or was altered. */
+  verify(token: string): string | null;
 }

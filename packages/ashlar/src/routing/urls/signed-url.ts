@@ -1,7 +1,7 @@
 import type { QueryParameters } from "../../http/index.ts";
 import { digest, digestEquals } from "../../security/index.ts";
 import { AshlarError, now, nowInSeconds } from "../../support/index.ts";
-import type { ValueSigner } from "../patterns/value-signer.ts";
+import type { ValueSigner } from "../patterns/compilers.ts";
 import { joinPairs, queryPairs } from "./url.ts";
 import "../errors.ts";
 

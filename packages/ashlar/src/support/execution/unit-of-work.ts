@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { MaybePromise } from "../values/types.ts";
+import type { MaybePromise } from "../values/kinds.ts";
 
 const units = new AsyncLocalStorage<UnitOfWork>();
 

@@ -45,3 +45,7 @@ function isAtLeast(version: string, [oldestMajor, oldestMinor]: readonly [major:
   const [major = 0, minor = 0] = version.split(".").map(Number);
   return major > oldestMajor || (major === oldestMajor && minor >= oldestMinor);
 }
+
+/** What this process runs on. Bun and Deno have the version of the Node.js that they imitate beside their own. */
+export const RUNTIME: "node" | "bun" | "deno" =
+  process.versions.bun !== undefined ? "bun" : process.versions.deno !== undefined ? "deno" : "node";

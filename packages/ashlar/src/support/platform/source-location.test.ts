@@ -52,7 +52,7 @@ describe("the location in a stack", () => {
     const inner = (): SourceLocation => new SourceLocation(outer);
     const limit = Error.stackTraceLimit;
     const place = String(outer());
-    expect(place).toMatch(/^packages\/ashlar\/src\/support\/source-location\.test\.ts:\d+$/);
+    expect(place).toMatch(/^packages\/ashlar\/src\/support\/platform\/source-location\.test\.ts:\d+$/);
     expect(Error.stackTraceLimit).toBe(limit);
   });
 });

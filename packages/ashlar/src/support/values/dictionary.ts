@@ -1,4 +1,4 @@
-import type { Dictionary } from "./types.ts";
+import type { Dictionary } from "./kinds.ts";
 
 /** Names through which a plain object's prototype could be reached; never stored and never followed. */
 const PROTOTYPE_NAMES: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { escapeHtml } from "./html.ts";
+import { escapeHtml } from "./text.ts";
 
 test("escaped text never opens a tag or ends an attribute, and is displayed as the original", () => {
   const read = (text: string) =>
