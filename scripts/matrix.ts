@@ -174,7 +174,7 @@ function flagsOf({ pages, json, registration, verification, api, database, langu
   ].join(" ");
 }
 
-/** Creates an empty database, in the place of an earlier one. SQLite's is a file of the application. */
+/** Creates an empty database, in place of an earlier one. SQLite's is a file of the application. */
 async function createDatabase(choices: Choices): Promise<void> {
   if (choices.database === "sqlite") return;
   await databases.get(nameOf(choices))?.remove();

@@ -105,7 +105,7 @@ const [SLOW_SECONDS, QUICK_SECONDS] = [8, 0.4];
 /**
  * The first of the tests that fit into a time; at least one.
  *
- * @param seconds how long they may take, all together
+ * @param seconds the limit they may take, all together
  * @param durations how long they took before, in seconds
  */
 export function fitting(

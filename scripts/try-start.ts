@@ -22,7 +22,7 @@ interface Printed {
   readonly password: string;
 }
 
-/** Waits until the account to try is printed, and goes on reading, so that the server can log its requests. */
+/** Waits until the account to try is printed, and continues reading, so that the server can log its requests. */
 function printed({ stdout }: ChildProcess): Promise<Printed> {
   let output = "";
   return new Promise((resolve, reject) => {

@@ -64,7 +64,7 @@ const site: UserConfig<DefaultTheme.Config> = defineConfig({
     ["meta", { name: "theme-color", content: "#f7f5f2", media: "(prefers-color-scheme: light)" }],
     ["meta", { name: "theme-color", content: "#16191b", media: "(prefers-color-scheme: dark)" }],
   ],
-  // A page with a title of its own says so in the browser's tab; the home page is the product.
+  // A page with its own title shows it in the browser's tab; the home page shows the product's name.
   titleTemplate: ":title · Ashlar",
   themeConfig: {
     logo: { src: "/mark.svg", alt: "" },

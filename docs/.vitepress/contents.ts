@@ -5,7 +5,7 @@ import { join } from "node:path";
 /** The folder of the manual. */
 export const DOCS: string = join(import.meta.dirname, "..");
 
-/** A part of the manual with a sidebar of its own. */
+/** A part of the manual with its own sidebar. */
 export interface Part {
   readonly title: string;
   readonly groups: readonly Group[];

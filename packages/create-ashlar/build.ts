@@ -1,6 +1,6 @@
-// Bundles the command with the part of the framework that generates applications, and adds the files which that part reads:
-// the stubs, and the fields of the framework's package.json that go into an application's. So creating an application
-// doesn't need an installed framework.
+// Bundles the command with the part of the framework that generates applications, and adds the files that this part
+// reads: the stubs, and the fields of the framework's package.json that go into an application's. So creating an
+// application doesn't need an installed framework.
 import { cp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { rolldown } from "rolldown";

@@ -9,7 +9,9 @@ import type { Row } from "./scenario.ts";
 /** People who use the application until they are told to stop, and one who orders something all the time. */
 export interface Crowd {
   readonly ledger: Ledger;
-  /** Does something bad, lets people go on for a time, and keeps how long it took until orders were accepted again. */
+  /**
+   * Does something bad, lets people continue for a time, and keeps how long it took until orders were accepted again.
+   */
   fault(what: () => unknown, thenMs: number): Promise<void>;
   /** Stops, asks for everything that was acknowledged, and returns the figures. */
   finish(): Promise<CrowdResult>;

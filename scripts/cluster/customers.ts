@@ -14,7 +14,7 @@ export interface CustomerCounts {
 export interface CustomerLoad {
   /** What has happened since the last call. */
   take(): CustomerCounts;
-  /** The same, without beginning to count anew. */
+  /** The same, without beginning to count again. */
   look(): CustomerCounts;
   stop(): Promise<void>;
 }

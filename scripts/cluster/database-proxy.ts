@@ -6,7 +6,8 @@ import { startProgram } from "./programs.ts";
 import type { Undo } from "./undoing.ts";
 
 /**
- * Starts an HAProxy in front of database servers: the first one is used, and each other one while those before it are away.
+ * Starts an HAProxy in front of database servers: the first one is used, and each other one while those before it are
+ * down.
  *
  * @param check the option by which it asks a server
  * @returns its port

@@ -7,7 +7,7 @@ import type { Scenario } from "./scenario.ts";
 import { openShop } from "./shop.ts";
 import { undoing } from "./undoing.ts";
 
-/** How long the node is frozen, how long people go on after each fault, and how many there are. */
+/** How long the node is frozen, how long people continue after each fault, and how many there are. */
 export interface GaleraOptions {
   readonly frozenMs: number;
   readonly afterMs: number;
@@ -42,9 +42,9 @@ export const GALERA: Scenario = {
   title: "A Galera cluster losing a node",
   about:
     "Two instances with two workers each, on a Galera cluster of three nodes (`wsrep_sync_wait=1`). `DATABASE_URL` leads to an " +
-    "HAProxy that passes connections to the first node, and to another one while that is away: with one node for all writes, " +
+    "HAProxy that passes connections to the first node, and to another one while that is down: with one node for all writes, " +
     "transactions don't conflict between nodes. The first node is frozen (SIGSTOP) for " +
-    `${BIG.frozenMs / 1000} seconds, and ${BIG.afterMs / 1000} seconds after it may go on, it is killed (kill -9) and stays ` +
+    `${BIG.frozenMs / 1000} seconds, and ${BIG.afterMs / 1000} seconds after it may continue, it is killed (kill -9) and stays ` +
     `away. ${CROWD}`,
   seconds: 240,
   async run() {

@@ -35,7 +35,7 @@ export interface Ledger {
 export const VERIFY = "/email/verify/";
 export const RESET = "/password_reset";
 
-/** How long a person waits for a response, and for a mail before they go on without it. */
+/** How long a person waits for a response, and for a mail before they continue without it. */
 const PATIENCE_MS = 20_000;
 
 /** A visitor with a person's address. */

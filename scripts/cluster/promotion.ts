@@ -10,7 +10,9 @@ import type { Scenario } from "./scenario.ts";
 import { openShop } from "./shop.ts";
 import { undoing } from "./undoing.ts";
 
-/** How long people use the primary, how long it is gone before the replica is promoted, and how long they go on then. */
+/**
+ * How long people use the primary, how long it is gone before the replica is promoted, and how long they continue then.
+ */
 export interface PromotionOptions {
   readonly beforeMs: number;
   readonly awayMs: number;
@@ -61,7 +63,7 @@ export const PROMOTION: Scenario = {
   about:
     "Two instances with two workers each, on a PostgreSQL primary with a streaming replica, which also answers reads " +
     "(`read`, `ReadReplicas`). `DATABASE_URL` leads to an HAProxy that passes connections to the primary, and to the replica " +
-    "while the primary is away. For nothing to be lost, the replica is synchronous (`synchronous_standby_names`, with " +
+    "while the primary is down. For nothing to be lost, the replica is synchronous (`synchronous_standby_names`, with " +
     "`synchronous_commit` on): with an asynchronous one, PostgreSQL itself loses what it hasn't sent. The primary is killed, " +
     `and ${BIG.awayMs / 1000} seconds later, which are part of the recovery, the replica is promoted. The old primary must not ` +
     `come back by itself; a cluster manager such as Patroni sees to that, and to the promotion. ${CROWD}`,

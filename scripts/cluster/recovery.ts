@@ -10,7 +10,7 @@ export interface Probe {
  * before the next fault. If all failed until then, it is the first one after that; if all did, infinity. A request that was
  * on its way when the next fault happened says nothing about this one.
  *
- * @param until when the next fault happened; infinity if there was none
+ * @param until when the next fault happened; infinity if there wasn't one
  */
 export function recovery(probes: readonly Probe[], from: number, until: number): number {
   const after = probes.filter(({ sentAt, endedAt, isOk }) => (isOk ? sentAt >= from : endedAt > from));

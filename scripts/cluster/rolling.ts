@@ -77,7 +77,7 @@ export const ROLLING: Scenario = {
   about:
     "Two instances with two workers each, behind a proxy as [Deployment](guides/deployment.md#several-instances) configures " +
     "it, are updated one after the other, again and again: restarted (SIGTERM, then started again), or reloaded (SIGHUP). " +
-    "Meanwhile, eight visitors ask for a form and send it, with a session and a CSRF token, as fast as they get responses. " +
+    "In the meantime, eight visitors ask for a form and send it, with a session and a CSRF token, as fast as they get responses. " +
     "Each request counts, and none is repeated.",
   seconds: 900,
   async run() {

@@ -11,7 +11,7 @@ import type { Scenario } from "./scenario.ts";
 import { type Edit, openShop } from "./shop.ts";
 import { undoing } from "./undoing.ts";
 
-/** How long people go on after each step, how often all passwords are replaced, and how many people there are. */
+/** How long people continue after each step, how often all passwords are replaced, and how many people there are. */
 export interface RotationOptions {
   readonly afterMs: number;
   readonly rounds: number;

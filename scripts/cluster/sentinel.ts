@@ -11,7 +11,7 @@ import type { Scenario } from "./scenario.ts";
 import { openShop } from "./shop.ts";
 import { undoing } from "./undoing.ts";
 
-/** How long people go on after each fault, and how many there are. */
+/** How long people continue after each fault, and how many there are. */
 export interface SentinelOptions {
   readonly afterMs: number;
   readonly people: number;

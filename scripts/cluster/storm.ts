@@ -14,7 +14,7 @@ import type { Outcome, Row, Scenario } from "./scenario.ts";
 import { openShop } from "./shop.ts";
 import { undoing } from "./undoing.ts";
 
-/** How many guesses come at one account, for how long, and who uses the application meanwhile. */
+/** How many guesses come at one account, for how long, and who uses the application in the meantime. */
 export interface StormOptions {
   readonly guessesPerSecond: number;
   readonly seconds: number;
@@ -205,7 +205,7 @@ export const STORM: Scenario = {
   title: "A storm of guesses at one account",
   about:
     `Two instances with two workers each, behind HAProxy, on PostgreSQL, with the settings of a new application. ` +
-    `${BIG.guessesPerSecond} wrong passwords a second come at one account, each from an address of its own. Meanwhile, ` +
+    `${BIG.guessesPerSecond} wrong passwords a second come at one account, each from an address of its own. In the meantime, ` +
     `${BIG.others} other users log in, two logins a second, ${PROGRAMS} programs send 20 requests a second with tokens, and the ` +
     "owner of the account logs in from a known device.",
   seconds: 180,

@@ -117,8 +117,8 @@ export const VERSIONS: Scenario = {
     "downtime](guides/zero-downtime.md#renaming-a-column) says, with the migrations and models of that page, on PostgreSQL. For " +
     "each version, `ashlar migrate --allow-newer` runs first; then the two instances behind HAProxy, with two workers each, are " +
     "restarted one after the other, so that both versions answer side by side. From each one, the way back to the version " +
-    "before is taken too, and forth again. Meanwhile, eight people create, rename and read customers as fast as they get " +
-    "responses. A response with another name than the one that was written last counts as failed, and none is repeated.",
+    "before is taken too, and forth again. In the meantime, eight people create, rename and read customers as fast as they get " +
+    "responses. A response without the last written name counts as failed, and no request is repeated.",
   seconds: 900,
   async run() {
     const rows = [];

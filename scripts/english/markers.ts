@@ -17,13 +17,13 @@ export const MARKERS: readonly Marker[] = markers({
   "nobody('s)?": "no one, or name the actor: no user, no caller",
   "somebody('s)?": "someone, or name the actor: a user, an attacker",
   whoever: "name the actor: the user, the caller, the client",
-  "(is|are|was|were|be) told": "learns, receives, is notified",
+  "(is|are|was|were|be) told(?! to)": "learns, receives, is notified",
   "(to|for|by|from|with|tells?) who (does|has|is|wants|needs|knows|can)": "name the actor: to users who have",
   "(he|him|his|himself)": "they, them, their, or repeat the noun",
   "of .{1,40} none counts": "name the actor: ignores a field that is sent twice",
 
   // The pronoun is a riddle.
-  "what it": "name the thing: the value that it returns",
+  "what it(?! (is|does|costs?|means?|adds?|throws|decides)\\b)": "name the thing: the value that it returns",
   "the ones? that": "repeat the noun: the connection that",
   "(each|every) one of (these|those|them)": "each of them",
 
@@ -32,10 +32,11 @@ export const MARKERS: readonly Marker[] = markers({
     "is not a …, or: there is no …",
   "(?<!there )(is|are|was|were) no such": "doesn't exist, is not a …",
   "(is|are|was|were) none": "is missing, there isn't one, is not a …",
-  "need not": "doesn't have to",
 
   // A noun of a noun.
-  "of (its|their|one's) own": "its own X, a separate X",
+  // A limit "of its own route" is fine, a route "of its own" isn't.
+  "of (its|their|one's) own(?= (?:and|or|that|in|on|with|for|from|without|since|as|if|to|when|is|are|has)\\b|[^ \\w]|$)":
+    "its own X, a separate X",
   "one's own": "your own",
   "a class of a": "a mail class",
   "the (token|body|header|path|origin) of a request": "the request's token",
@@ -45,7 +46,6 @@ export const MARKERS: readonly Marker[] = markers({
   anew: "again",
   "(is|are|was|were|be|been|database|redis|server|store) away": "is down, is unreachable",
   "(is|are|was|were|be|been) given up": "is abandoned, is canceled",
-  "(gives?|gave|giving) up": "abandon, cancel, time out",
   "mend(s|ed|ing)?": "fix",
   "judge[sd]? (for|by|as)": "check as, check against",
   "(has|have) the last word": "decides",
@@ -61,6 +61,5 @@ export const MARKERS: readonly Marker[] = markers({
   "in vain": "without success",
   "takes? (it|them|this|that) back": "undoes it, reverts it",
   "(every|each) kind of": "every",
-  likewise: "also, too",
   thereby: "so, which",
 });

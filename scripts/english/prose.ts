@@ -47,7 +47,7 @@ function proseOfTypeScript(path: string, source: string): string {
 
 function proseOfMarkdown(source: string): string {
   const text = source
-    .replace(/^---\n[\s\S]*?\n---\n/, blank)
+    .replace(/^---\n[\s\S]*?\n---\n/, (front) => front.replaceAll(/^(?!description:).*$/gm, blank))
     .replaceAll(/^( *)(`{3,}|~{3,})[\s\S]*?^\1\2/gm, blank)
     .replaceAll(/^(?: {4}|\t)\S.*$/gm, (line) => (/^ *(?:[-*]|\d+\.) /.test(line) ? line : blank(line)))
     .replaceAll(/\]\([^)]*\)/g, blank)

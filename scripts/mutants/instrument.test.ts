@@ -11,7 +11,7 @@ export class Ages {
   static readonly limits = ["low", "high"] as const;
 
   younger(a: number, b: number | undefined): number | null {
-    if (a < 18 && b !== undefined) throw new RangeError("Nobody is as young as that.");
+    if (a < 18 && b !== undefined) throw new RangeError("No one is as young as that.");
     return b === undefined ? null : Math.min(a, b);
   }
 
@@ -48,7 +48,7 @@ test("conditions, comparisons, literals and returned values are mutated", () => 
     "Ages.younger: a < 18 → !(a < 18)",
     "Ages.younger: 18 → 19",
     "Ages.younger: b !== undefined → (b) === (undefined)",
-    'Ages.younger: throw new RangeError("Nobody is as young as that."); → ',
+    'Ages.younger: throw new RangeError("No one is as young as that."); → ',
     "Ages.younger: b === undefined ? null : Math.min(a, b) → null",
     "Ages.younger: b === undefined → true",
     "Ages.younger: b === undefined → false",
@@ -142,7 +142,7 @@ test("every mutant is inserted next to its original, and no line moves", () => {
     ages.close({ close: () => called.push("closed") });
     return [...called, ages.open, ages.files, made.limits.length];
   };
-  const original = [20, 18, null, "Nobody is as young as that.", null, "closed", false, 0, 2];
+  const original = [20, 18, null, "No one is as young as that.", null, "closed", false, 0, 2];
   expect(run(-1)).toEqual(original);
   const same = mutants.filter((_, index) => {
     return isDeepStrictEqual(run(100 + index), original);

@@ -8,7 +8,7 @@ import type { ApplicationDatabase } from "../../ashlar/src/scaffold/stub-files.t
 import { Interrupted } from "./interruption.ts";
 import { runningManager } from "./package-managers.ts";
 
-/** The flags of the command line. One that is missing is `undefined`. */
+/** The command line's flags. A missing flag is `undefined`. */
 export interface Flags {
   readonly api?: boolean;
   readonly database?: ApplicationDatabase;
@@ -34,7 +34,7 @@ const DEFAULT_FOLDER = { asked: "shop", unasked: "ashlar-application" };
 /**
  * Completes the flags of the command line.
  *
- * @param folder one that {@link requirePlace} accepts; `undefined`: ask, or take the default
+ * @param folder a folder that {@link requirePlace} accepts; `undefined`: ask, or take the default
  * @param signal cancels a prompt; `null`: take the defaults without asking
  * @throws {@link Interrupted} if the user leaves a prompt; `E_COMMAND` if the default folder isn't empty
  */
@@ -54,7 +54,7 @@ async function withDefaults(folder: string | undefined, flags: Flags): Promise<C
   return { folder: place, pages, json, api, registration, verification, database, language, manager };
 }
 
-/** Asks for what no flag decides, in this order. */
+/** Asks about every choice that no flag makes, in this order. */
 async function withAnswers(folder: string | undefined, flags: Flags, signal: AbortSignal): Promise<Choices> {
   const place = folder ?? (await askFolder(signal));
   const pages = flags.json !== true && (flags.pages ?? (await askForPages(signal)));
@@ -101,9 +101,9 @@ function askForPages(signal: AbortSignal): Promise<boolean> {
   return asked(confirm({ message, initialValue: true, signal }));
 }
 
-/** Asks someone who wants no pages for accounts whether a front end has them. */
+/** Asks a user who doesn't want account pages whether a front end has them. */
 function askForJson(signal: AbortSignal): Promise<boolean> {
-  const message = "Add accounts with JSON instead, for a front end of your own?";
+  const message = "Add accounts with JSON instead, for your own front end?";
   return asked(confirm({ message, initialValue: false, signal }));
 }
 
@@ -138,7 +138,7 @@ const FEATURES = [
   { value: "verification" as const, label: "Verification", hint: "users verify their email address" },
 ];
 
-/** Asks for the features of the accounts that no flag decides. */
+/** Asks about the account features that no flag decides. */
 async function askFeatures(
   flags: Flags,
   signal: AbortSignal,
@@ -153,7 +153,7 @@ async function askFeatures(
 }
 
 /**
- * Decides whether the application brings a Node.js of its own, because this machine's is too old.
+ * Decides whether the application brings its own Node.js, because this machine's is too old.
  *
  * @throws {@link Interrupted} if the user leaves the prompt
  */

@@ -13,7 +13,7 @@ import { LINES, type Progress, TERMINAL } from "./progress.ts";
 import { type Outcome, run } from "./run.ts";
 import { shellWord } from "./shell-word.ts";
 
-/** The application is complete, but not installed and migrated. */
+/** The application is complete, but not yet installed and migrated. */
 export class Unfinished extends Error {}
 
 /** One of the steps after the files are written. */
@@ -29,10 +29,10 @@ interface Step {
 /**
  * Creates an application, installs its packages and migrates its database.
  *
- * Until all files are written, an interruption or a failure leaves nothing. After that it leaves the complete files, and
- * nothing of the step that was not finished.
+ * Until all files are written, an interruption or a failure leaves nothing behind. After that, the complete files stay,
+ * and the unfinished step is undone.
  *
- * @param folder where to; `undefined`: ask, or take the default
+ * @param folder the target; `undefined`: ask, or take the default
  */
 export async function create(folder: string | undefined, flags: Flags, interruption: Interruption): Promise<void> {
   const { asks, signal, progress } = conversation(flags, interruption);
@@ -64,7 +64,7 @@ function conversation(flags: Flags, interruption: Interruption) {
   return { asks, signal: asks ? interruption.signal : null, progress };
 }
 
-/** An application whose files are written, and how the user watches it being finished. */
+/** An application whose files are written, and how the remaining progress is shown. */
 interface Unready {
   readonly root: string;
   /** Its folder, from where the generator was run. */
@@ -88,7 +88,7 @@ class Steps {
     this.left = [install, run("migrate"), run("dev")];
   }
 
-  /** Performs the first of the steps that are left. */
+  /** Performs the next step. */
   async perform({ command, begins, done, invocation, removeLeftovers }: Step): Promise<void> {
     const { root, progress, interruption, isVerbose } = this.application;
     const line = progress.begin(begins);
@@ -108,7 +108,7 @@ class Steps {
   #remark(command: string, problem: string): string {
     return [
       `${command}: ${problem}.`,
-      "The application's files are complete, and what this step had begun was removed. To continue:",
+      "The application's files are complete, and this step's leftovers were removed. To continue:",
       ...listed(this.application.place, this.left),
     ].join("\n");
   }
@@ -149,7 +149,7 @@ async function migrate(steps: Steps, node: string): Promise<void> {
   const databases = outside.filter((name) => /^DATABASE_/i.test(name));
   if (databases.length === 0) return;
   progress.say(
-    `That is the one of .env. From this shell, the application uses another one, since it sets ${databases.join(", ")}.`,
+    `This is the database in .env. Started from this shell, the application uses another one, because the shell sets ${databases.join(", ")}.`,
   );
 }
 
@@ -161,7 +161,7 @@ async function refuseYarn(): Promise<never> {
   );
 }
 
-/** Tells that this Node.js is too old, and ends the command unless the application may bring its own. */
+/** Reports that this Node.js is too old, and ends the command unless the application may bring its own. */
 async function checkNode(flags: Flags, signal: AbortSignal | null, progress: Progress): Promise<void> {
   const required = await requiredNode();
   progress.say(`An application needs Node.js ${required} or newer, and this is ${process.versions.node}.`);
@@ -190,7 +190,7 @@ function listed(place: string, steps: readonly string[]): string[] {
   return [...(place === "." ? [] : [`cd ${shellWord(place)}`]), ...steps].map((step) => `  ${step}`);
 }
 
-/** How to go on, in three lines: where, what to start, what to open. */
+/** How to continue, in three lines: where, what to start, what to open. */
 function nextLines(place: string, steps: readonly string[], choices: Choices): string[] {
   const { pages, json, registration, manager } = choices;
   const path = pages ? (registration ? "register" : "login") : json ? "csrf" : "";

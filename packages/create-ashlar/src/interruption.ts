@@ -1,12 +1,12 @@
 /** The user, or the system, ended the command before it was done. */
 export class Interrupted extends Error {}
 
-/** Receives each signal, and which one of the command it is, starting with 1. */
+/** Receives each signal and its ordinal number in this command, starting with 1. */
 export type SignalListener = (signal: NodeJS.Signals, count: number) => void;
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** The signals that ask this command to end. It stays until it has cleaned up. */
+/** The signals that ask this command to end. It ends after cleaning up. */
 export class Interruption {
   readonly #controller = new AbortController();
   readonly #listeners = new Set<SignalListener>();
@@ -25,7 +25,7 @@ export class Interruption {
     for (const signal of SIGNALS) process.on(signal, this.#receive);
   }
 
-  /** The first signal; `null` if there was none. */
+  /** The first signal; `null` if there wasn't one. */
   get cause(): NodeJS.Signals | null {
     return this.#cause;
   }
@@ -38,7 +38,7 @@ export class Interruption {
   /**
    * Calls a function for each signal.
    *
-   * @returns a function that ends this
+   * @returns a function that stops this
    */
   onSignal(listener: SignalListener): () => void {
     this.#listeners.add(listener);

@@ -13,8 +13,8 @@ const OF_DATABASE = ["app.sqlite", "app.sqlite-migrations"].flatMap((file) =>
 );
 
 /**
- * Notes what is in an application's folder, and returns a function that removes what an unfinished installation has added:
- * the next one would trip over half of a package.
+ * Records the contents of an application's folder, and returns a function that removes whatever an unfinished
+ * installation has added: the next installation would trip over half a package.
  */
 export function removerOfInstallation(root: string): Promise<() => Promise<void>> {
   return remover(root, OF_INSTALLATION);

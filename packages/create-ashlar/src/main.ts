@@ -48,7 +48,7 @@ function program(interruption: Interruption): Command {
     .optionsGroup("What it has:")
     .addOption(yes("pages"))
     .option("--no-pages", "no account pages: login, registration, passwords, mails")
-    .option("--json", "accounts without pages, for a front end of your own: JSON only")
+    .option("--json", "accounts without pages, for your own front end: JSON only")
     .addOption(yes("registration"))
     .option("--no-registration", "visitors can't register: a script adds accounts")
     .addOption(yes("verification"))
@@ -66,9 +66,7 @@ function program(interruption: Interruption): Command {
       new Option("--language <tag>", "the language of pages, mails and errors (default: en)").choices(["en", "de"]),
     )
     .optionsGroup("How it is installed:")
-    .addOption(
-      new Option("--package-manager <name>", "default: the one that runs this command").choices(PACKAGE_MANAGERS),
-    )
+    .addOption(new Option("--package-manager <name>", "default: whichever runs this command").choices(PACKAGE_MANAGERS))
     .addOption(yes("node"))
     .option("--no-node", "don't add Node.js as a package if this one is too old")
     .option("--no-install", "don't install the packages")
@@ -79,7 +77,7 @@ function program(interruption: Interruption): Command {
     .addHelpText(
       "after",
       `
-In a terminal, each choice that no flag makes is asked for. A flag without "no-" also answers its question: --pages,
+In a terminal, it asks about each choice that no flag makes. A flag without "no-" also answers its question: --pages,
 --registration, --verification, --api, --node. Without a terminal, nothing is asked.
 
 Examples:
@@ -91,10 +89,10 @@ Examples:
   return command.action(async (folder: string | undefined, flags: Flags) => {
     const needsPages = (["registration", "verification"] as const).find((name) => flags[name] === true);
     if (flags.pages === true && flags.json === true) {
-      command.error("error: --json is without the pages that --pages adds. Their routes respond with JSON, too.");
+      command.error("error: --json leaves out the pages that --pages adds. The pages' routes respond with JSON, too.");
     }
     if (flags.pages === false && flags.json !== true && needsPages !== undefined) {
-      command.error(`error: --${needsPages} needs accounts: the pages, which --no-pages leaves out, or --json.`);
+      command.error(`error: --${needsPages} needs accounts: either pages, which --no-pages leaves out, or --json.`);
     }
     if (folder === "") command.error("error: the project directory has no name.");
     await create(folder, flags, interruption);

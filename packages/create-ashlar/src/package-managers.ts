@@ -6,13 +6,13 @@ import type { PackageManager } from "../../ashlar/src/scaffold/package-manager.t
 export interface Invocation {
   readonly command: string;
   readonly args: readonly string[];
-  /** Whether only a shell can start it. Its arguments are then words without a meaning to one. */
+  /** Whether only a shell can start it. Its arguments then have no special meaning to a shell. */
   readonly needsShell?: true;
   /** Variables in addition to this process's; those that are `undefined` are left out. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-/** What determines how a package manager is started; `process` has all of it. */
+/** The values that determine how a package manager is started; `process` has all of them. */
 export interface Machine {
   readonly platform: string;
   readonly execPath: string;
@@ -35,7 +35,7 @@ export function npmInvocation(args: readonly string[], machine: Machine = proces
 
 /** Where npm's script may be, the most likely place first. */
 function scripts({ platform, execPath, env }: Machine): string[] {
-  // npm sets this for everything it runs. pnpm and Yarn set it to themselves.
+  // npm sets this for everything it runs. pnpm and Yarn set it to their own path.
   const running = env.npm_execpath ?? "";
   const own = /^np[mx]-cli\.js$/.test(basename(running)) ? [join(dirname(running), "npm-cli.js")] : [];
   if (platform !== "win32") return own;
@@ -44,7 +44,7 @@ function scripts({ platform, execPath, env }: Machine): string[] {
   return [...own, join(dirname(execPath), SCRIPT), ...withNpm.map((folder) => join(folder, SCRIPT))];
 }
 
-/** The package manager that ran this command, by the variable that all of them set; npm if none did. */
+/** The package manager that ran this command, from the variable that all of them set; npm if it is missing. */
 export function runningManager(env: Machine["env"] = process.env): PackageManager {
   const [, name] = /^(npm|pnpm|yarn|bun)\//.exec(env.npm_config_user_agent ?? "") ?? [];
   return (name ?? "npm") as PackageManager;
@@ -71,7 +71,7 @@ export function versionInvocation(manager: PackageManager, machine: Machine = pr
 
 function invocationOf(manager: PackageManager, args: readonly string[], machine: Machine): Invocation {
   if (manager === "npm") return npmInvocation(args, machine);
-  // The one that runs this command may not be the first in PATH, or in it at all.
+  // The package manager that runs this command may not be the first in PATH, or may not be in it.
   const running = runningManager(machine.env) === manager ? (machine.env.npm_execpath ?? "") : "";
   if (/\.[cm]?js$/.test(running) && existsSync(running)) return { command: machine.execPath, args: [running, ...args] };
   // On Windows these are batch files, like npm.

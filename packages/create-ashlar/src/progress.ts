@@ -1,14 +1,14 @@
 import { styleText } from "node:util";
 import { log, S_BAR, unicode } from "@clack/prompts";
 
-/** Shows how a step goes on: a line that moves in a terminal, otherwise one line at its start and one at its end. */
+/** Shows a step's progress: an animated line in a terminal, otherwise one line at its start and one at its end. */
 export interface Progress {
   /** Prints one line. */
   say(text: string): void;
   /**
    * Prints that a step begins.
    *
-   * @returns what to call with the line that replaces it
+   * @returns a function to call with the line that replaces it
    */
   begin(text: string): { done(text: string): void; failed(text: string): void };
 }
@@ -39,7 +39,7 @@ export const TERMINAL: Progress = {
     let frame = 0;
     const draw = (): void => {
       const sign = styleText("magenta", FRAMES[frame++ % FRAMES.length]!);
-      // A line that wraps could not be replaced.
+      // A line that wraps couldn't be replaced.
       stdout.write(`${CLEAR_LINE}${sign}  ${`${text} …`.slice(0, Math.max(0, (stdout.columns || 80) - 4))}`);
     };
     stdout.write(`${styleText("gray", S_BAR)}\n${HIDE_CURSOR}`);
@@ -47,7 +47,7 @@ export const TERMINAL: Progress = {
     const timer = setInterval(draw, FRAME_MS);
     const end = (): void => {
       clearInterval(timer);
-      // The line before it is the bar that the next one draws again.
+      // The line above it is the bar, which the next step draws again.
       stdout.write(`${CLEAR_LINE}\u001b[1A${CLEAR_LINE}${SHOW_CURSOR}`);
     };
     return {

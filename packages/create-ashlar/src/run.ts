@@ -6,7 +6,7 @@ import type { Invocation } from "./package-managers.ts";
 export interface Outcome {
   /** `null` on success, otherwise a short reason. */
   readonly problem: string | null;
-  /** What it printed; empty if that was passed through. */
+  /** Its output; empty if that was passed through. */
   readonly output: string;
 }
 
@@ -32,7 +32,7 @@ export async function run(
     env: { ...process.env, ...env },
     stdio: ["ignore", isShown ? "inherit" : "pipe", isShown ? "inherit" : "pipe"],
     shell: needsShell ?? false,
-    // In a group of its own, so that a signal to this process alone ends what the program started as well.
+    // In a separate group, so that a signal to this process alone also ends whatever the program started.
     detached: HAS_GROUPS,
   });
   let output = "";
@@ -46,7 +46,7 @@ export async function run(
     sendTo(child, count > 1 ? "SIGKILL" : signal);
     timer ??= setTimeout(() => sendTo(child, "SIGKILL"), GRACE_MS);
   });
-  // What it leaves running would go on writing to the folder.
+  // Processes that it leaves running would keep writing to the folder.
   child.on("exit", () => sendTo(child, "SIGKILL"));
   try {
     const problem = await outcomeOf(child, command);

@@ -1,8 +1,9 @@
 /**
  * Writes a path so that a shell takes it literally, as one word that isn't an option.
  *
- * On Windows it may be pasted into `cmd.exe` or PowerShell. Both take a path in double quotes, but no kind of quotes stops
- * both from expanding: a character that one of them might expand becomes `?`, which `cd` takes for any character.
+ * On Windows, the user may paste it into `cmd.exe` or PowerShell. Both take a path in double quotes, but no kind of
+ * quotes stops both from expanding: a character that one of them might expand becomes `?`, which matches any character
+ * in `cd`.
  */
 export function shellWord(path: string, platform: string = process.platform): string {
   const isWindows = platform === "win32";

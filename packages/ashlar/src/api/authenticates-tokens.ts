@@ -29,7 +29,7 @@ export interface AuthenticatesTokensInstance extends Pick<TokenHolder, "holdsTok
    * is gone; `E_UNKNOWN_SERVICE` if the application has no API; `E_INVALID_MODEL` if no driver has the class as its `model`
    */
   generateJwt(): Promise<string>;
-  /** The digest of the user's active API token, as it was read; `null` if there is none. */
+  /** The digest of the user's active API token, as it was read; `null` if there isn't one. */
   tokenDigest(): string | null;
   /**
    * Removes the user's active API token.

@@ -14,19 +14,19 @@ import { Subject } from "./doctor/subject.ts";
 const COMMAND = join(PACKAGE_FOLDER, "bin/ashlar.js");
 /** How long an application may take to load, in milliseconds. */
 const TIMEOUT_MS = 30_000;
-/** What the line with the names begins with. What else the process prints is the application's. */
+/** The beginning of the line with the names. Everything else that the process prints comes from the application. */
 const MARK = "ashlar api names: ";
 
-/** What an application says about the names of its API. */
+/** The names in an application's API, as the application reports them. */
 export interface ReadNames {
   readonly names: ApiNames;
-  /** Why the usual names are taken instead; `null` if they aren't. */
+  /** The reason for using the default names instead; `null` if they aren't used. */
   readonly problem: string | null;
 }
 
 /**
- * Reads what an application calls the parts of its API. It is loaded in another process, because a module that was loaded
- * stays as it was before the command changed it.
+ * Reads the names in an application's API. The application is loaded in another process, because a module that is
+ * already loaded doesn't show the command's changes.
  *
  * @param root the application's folder
  */
@@ -65,18 +65,18 @@ async function readNames(root: string): Promise<ReadNames> {
   }
 }
 
-/** The names as far as the author has chosen any. */
+/** The names that the author has chosen. */
 async function namesIn(subject: Subject): Promise<Partial<ApiNames>> {
   const { bindings } = subject;
   const bound = bindings?.has("routes.api.location") === true;
   const location = bound ? { location: bindings!.make("routes.api.location") } : {};
   const hasPrefix = bindings?.has("routes.api.prefix") === true;
-  // With a location, and no prefix, the routes have none.
+  // With a location but no prefix, the routes don't have one.
   const prefix = hasPrefix ? { prefix: bindings.make("routes.api.prefix") } : bound ? { prefix: "" } : {};
   return { ...location, ...prefix, ...(await pathsIn(subject)), ...(await columnsIn(subject)) };
 }
 
-/** The paths of the first `Api.routes()`. They are known before the application has what they need to boot. */
+/** The paths of the first `Api.routes()`. They are known even before the application can boot. */
 async function pathsIn({ root, bindings }: Subject): Promise<Partial<ApiNames>> {
   if (bindings?.has("routes.location") !== true) return {};
   const file = findModule(root, bindings.make("routes.location"));
@@ -93,7 +93,7 @@ function isEndpoint({ attributes: { action } }: RouteDefinition, method: string)
   return Array.isArray(action) && isTokenController(action[0]) && action[1] === method;
 }
 
-/** The table and the columns of the class that tokens are issued to. */
+/** The table and columns of the class whose users get tokens. */
 async function columnsIn(subject: Subject): Promise<Partial<ApiNames>> {
   const [driver] = issuingDriversOf(subject);
   const users = driver?.model ?? (await userClassIn(subject));

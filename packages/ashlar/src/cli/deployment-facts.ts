@@ -5,17 +5,17 @@ import { completeServerSettings } from "../server/index.ts";
 import { AshlarError } from "../support/index.ts";
 import { loadApplication } from "./load-application.ts";
 
-/** What the author decides about a deployment. */
+/** The author's choices for a deployment. */
 export interface DeploymentChoices {
-  /** The host that visitors use; default: that of `APP_URL`, if it is https. */
+  /** The host that visitors use; default: the host of `APP_URL`, if it is https. */
   readonly domain?: string | undefined;
-  /** How many requests an instance gets at once; `null` for what each proxy can be trusted with. */
+  /** How many requests an instance gets at once; `null` for each proxy's default. */
   readonly maxRequests: number | null;
-  /** Whether a Redis server belongs to it. */
+  /** Whether it includes a Redis server. */
   readonly redis: boolean;
 }
 
-/** Stands for a host that isn't known yet. */
+/** A placeholder for a host that isn't known yet. */
 const EXAMPLE_DOMAIN = "shop.example";
 const DEFAULT_PORT = 3000;
 const LAST_PORT = 65_535;
@@ -23,10 +23,10 @@ const HOST =
   /^(?=.{1,253}$)(?!\d+(?:\.\d+)*$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+$/;
 
 /**
- * Reads what the files of a deployment say about an application, without connecting to its database.
+ * Reads the facts about an application that the files of a deployment contain, without connecting to its database.
  *
  * @param root the application's folder
- * @throws `E_COMMAND` if there is no application, or the domain is not a host name; whatever its boot throws
+ * @throws `E_COMMAND` if there is no application, or the domain is not a host name; and errors of its boot
  */
 export async function deploymentFacts(root: string, choices: DeploymentChoices): Promise<DeploymentFacts> {
   const application = await new Inspection().run(() => loadApplication(root));
@@ -40,7 +40,7 @@ export async function deploymentFacts(root: string, choices: DeploymentChoices):
 
 function factsOf(application: Application): Omit<DeploymentFacts, "domain" | "maxRequests" | "redis"> {
   const { settings, container, router } = application;
-  // Where this runs is development, as a rule, and there the default is another.
+  // This usually runs in development, which has another default.
   const { APP } = application.config.optionalSection("app", ["APP"]) as { readonly APP?: ApplicationSettings };
   const drainSeconds = APP?.server?.drainSeconds ?? null;
   const server = completeServerSettings({ ...settings.server, drainSeconds }, true);
@@ -79,7 +79,7 @@ function factsOf(application: Application): Omit<DeploymentFacts, "domain" | "ma
   };
 }
 
-/** Routes that stream their bodies, or accept larger ones than usual; of those with the same path, what all of them need. */
+/** Routes that stream their bodies, or accept larger ones than usual; routes with the same path are combined. */
 function bodyPathsOf({ settings, router }: Application, usualBytes: number): readonly BodyPath[] {
   const paths = new Map<string, BodyPath>();
   for (const { pattern, bodyLimitBytes, streamsBody, streamsFiles } of router.routes) {

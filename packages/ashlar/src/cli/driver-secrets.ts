@@ -7,7 +7,7 @@ import { limited } from "./doctor/limited.ts";
 /** How long loading the file may take, in seconds. */
 const SECONDS = 20;
 
-/** What the drivers are with another value of one variable. */
+/** The drivers with another value of one variable. */
 interface Reading {
   readonly name: string;
   readonly standIn: string;
@@ -16,11 +16,11 @@ interface Reading {
 
 type Drivers = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** The secret or private key of a driver of `config/api.ts`, and where the driver has it from. */
+/** The secret or private key of a driver of `config/api.ts`, and its source. */
 export interface DriverSecret {
   /** The name of the driver. */
   readonly driver: string;
-  /** Whether it only accepts the tokens of another issuer, and so has no secret. */
+  /** Whether it only accepts another issuer's tokens, and so has no secret. */
   readonly isForeign: boolean;
   /** The algorithm, as the driver writes it. */
   readonly algorithm: unknown;
@@ -43,7 +43,7 @@ export interface DriverSecrets {
  * value is read from the variable, whatever the code between them.
  *
  * @param root the application's folder
- * @throws what the file throws with the variables as they are; `TooSlowError` if it doesn't end
+ * @throws the file's errors with the real variables; `TooSlowError` if it doesn't finish
  */
 export async function driverSecretsOf(root: string, variables: EnvironmentVariables): Promise<DriverSecrets> {
   return await limited(SECONDS, "Loading config/api.ts", () => tracedSecrets(root, variables));
@@ -57,7 +57,7 @@ async function tracedSecrets(root: string, variables: EnvironmentVariables): Pro
   for (const name of read) {
     const standIn = generateSecret();
     const load = () => driversOf(root, trial.variables);
-    // A file that refuses the value, such as for a number, tells nothing about the variable.
+    // If the file refuses the value, for example because it isn't a number, nothing is learned about the variable.
     reading.push({ name, standIn, drivers: await trial.replacing(name, standIn, load).catch(() => ({})) });
   }
   const secrets = Object.entries(drivers).map(([driver, entry]): DriverSecret => {
@@ -85,7 +85,7 @@ export function isHmac(algorithm: unknown): boolean {
   return algorithm === undefined || String(algorithm).startsWith("HS");
 }
 
-/** The variable to write, in `config/api.ts`, for a driver that reads its secret from none. */
+/** The variable to write, in `config/api.ts`, for a driver that doesn't read its secret from one. */
 export function usualVariable(driver: string, algorithm: unknown): string {
   if (!isHmac(algorithm)) return jwtKeyNames(driver).current;
   return driver === "jwt" ? "JWT_SECRET" : `${variablePrefix(driver)}_JWT_SECRET`;
@@ -98,7 +98,9 @@ async function driversOf(root: string, variables: EnvironmentVariables): Promise
   return Object.fromEntries(entries) as Drivers;
 }
 
-/** Of the variables that a setting can be read from, in the order of reading, the one that it is read from. */
+/**
+ * Given the variables that a setting may come from, in the order of reading, returns the one that it does come from.
+ */
 function chosen(value: unknown, candidates: readonly Reading[], variables: EnvironmentVariables): string | null {
   const names = candidates.map(({ name }) => name);
   if (isLeftOut(value)) return names[0] ?? null;
@@ -106,7 +108,7 @@ function chosen(value: unknown, candidates: readonly Reading[], variables: Envir
   return set.find((name) => variables[name] === value) ?? set[0] ?? null;
 }
 
-/** Variables that tell which of them are read, and of which one can have another value for a while. */
+/** Variables that record which of them are read, and one of which can temporarily have another value. */
 class Trial {
   readonly variables: EnvironmentVariables;
   readonly read = new Set<string>();
@@ -114,7 +116,7 @@ class Trial {
   #standIn = "";
 
   constructor(variables: EnvironmentVariables) {
-    // A copy: of a frozen object, a proxy must return the values as they are.
+    // A copy: a proxy of a frozen object must return the real values.
     this.variables = new Proxy<EnvironmentVariables>(Object.assign(Object.create(null), variables), {
       get: (target, name) => {
         this.read.add(String(name));
@@ -123,7 +125,7 @@ class Trial {
     });
   }
 
-  /** Runs a function that reads another value of one variable. Code that runs later reads the variables as they are. */
+  /** Runs a function that reads another value of one variable. Code that runs later sees the real variables. */
   async replacing<T>(name: string, standIn: string, task: () => Promise<T>): Promise<T> {
     [this.#name, this.#standIn] = [name, standIn];
     try {

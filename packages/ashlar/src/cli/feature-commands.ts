@@ -17,11 +17,11 @@ import type { Terminal } from "./terminal.ts";
 const NAME = /^[a-z][a-z\d-]*(?::[a-z][a-z\d-]*)*$/;
 
 /**
- * The commands that the providers in an application's `config/providers.ts` add. Only that file is loaded: the rest of the
- * configuration may need what a command is about to add.
+ * The commands that the providers in an application's `config/providers.ts` add. Only that file is loaded: the rest of
+ * the configuration may depend on files that a command is about to add.
  *
  * @param taken the names of the framework's own commands
- * @throws `E_COMMAND` if a command is malformed, or if two have the same name; what the file throws
+ * @throws `E_COMMAND` if a command is malformed, or if two have the same name; and the file's errors
  */
 export async function featureCommands(terminal: Terminal, taken: readonly string[]): Promise<Command[]> {
   const owners = new Map(taken.map((name) => [name, "ashlar"]));
@@ -99,7 +99,7 @@ interface HelpParts {
   readonly rest: string;
 }
 
-/** The arguments and options that a command's help lists, which are shown as those of the other commands, and the rest. */
+/** A command's help: its arguments and options, which are shown like those of other commands, and the rest. */
 function helpParts(help: string): HelpParts {
   const parameters: { form: string; meaning: string }[] = [];
   const options: Option[] = [];

@@ -8,7 +8,8 @@ import { problemOf, type Terminal } from "./terminal.ts";
 
 /**
  * Writes the missing secrets of an application to its `.env`, with those of the drivers of `config/api.ts`, each in the
- * variable that the driver reads. What can't be written because of that file is said, and the rest is written.
+ * variable that the driver reads. Secrets that can't be written because of that file are reported, and the others are
+ * written.
  *
  * @throws `E_INVALID_CONFIGURATION` if `.env` or `.env.example` cannot be read; `E_COMMAND` if `.env` cannot be filled in
  */
@@ -19,7 +20,7 @@ export async function fillAllSecrets(terminal: Terminal): Promise<FilledSecrets>
     for (const { isForeign, driver, algorithm, secret, variables } of drivers) {
       const { secret: variable } = variables;
       if (variable === null && isLeftOut(secret) && !isForeign) terminal.printError(unread(driver, algorithm));
-      // Security: in a new file, what is set is from .env.example: a value in the repository is not a secret.
+      // Security: in a new file, existing values come from .env.example, and a value in the repository is not a secret.
       if (variable === null || !(environment.isNew || isLeftOut(secret))) continue;
       values[variable] = (await privateKeyFor(algorithm)) ?? generateSecret();
     }
@@ -29,7 +30,7 @@ export async function fillAllSecrets(terminal: Terminal): Promise<FilledSecrets>
 
 async function driversWith(terminal: Terminal, { variables }: NewEnvironment): Promise<DriverSecret[]> {
   try {
-    // As the application reads them: the process's variables override those of the file.
+    // The values as the application reads them: the process's variables override those of the file.
     const { drivers } = await driverSecretsOf(terminal.root, { ...variables, ...readEnvironment(null) });
     return [...drivers.values()];
   } catch (error) {

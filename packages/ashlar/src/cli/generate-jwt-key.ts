@@ -15,11 +15,11 @@ import { fillAllSecrets } from "./fill-all-secrets.ts";
 import { problemOf, type Terminal } from "./terminal.ts";
 
 /**
- * Changes the private key that a driver's API tokens are signed with, and says what to do next.
+ * Changes the private key that signs a driver's API tokens, and prints the next steps.
  *
  * @param driver the driver's name in `DRIVERS`
- * @throws `E_COMMAND` if there can be no driver with such a name, it reads its key from no variable, or the change cannot be
- * made
+ * @throws `E_COMMAND` if a driver can't have this name, the driver doesn't read its key from a variable, or the change
+ * isn't possible
  */
 export async function generateJwtKey(
   terminal: Terminal,
@@ -60,12 +60,12 @@ async function keysOf(
 
 function namesOf(driver: string, { drivers }: DriverSecrets): JwtKeyNames {
   const found = drivers.get(driver);
-  // One that is going to be written, or that is going to change its algorithm: its secret still has to verify.
+  // A driver that is yet to be written, or whose algorithm is about to change: its secret must still verify.
   if (found === undefined || (isHmac(found.algorithm) && !isLeftOut(found.secret))) return jwtKeyNames(driver);
   if (found.isForeign) {
     throw new AshlarError(
       "E_COMMAND",
-      `DRIVERS.${driver} accepts the tokens of another issuer, and has no key of its own.`,
+      `DRIVERS.${driver} accepts the tokens of another issuer, and doesn't have its own key.`,
     );
   }
   if (found.variables.secret === null) {
@@ -78,7 +78,7 @@ function namesOf(driver: string, { drivers }: DriverSecrets): JwtKeyNames {
   return jwtKeyNames(driver, found.variables);
 }
 
-/** The names by the text of a file that can't be loaded. */
+/** The names, from the text of a file that can't be loaded. */
 async function writtenNames(root: string, driver: string, cause: unknown): Promise<JwtKeyNames> {
   const written = await writtenKeyVariables(root, driver);
   if (written !== null && written.secret !== null) return jwtKeyNames(driver, written);
@@ -113,7 +113,7 @@ function done(
   }
 }
 
-/** Where a staged key is: it must be known to those who verify before it signs. */
+/** Where verifiers find a staged key, which they must know before it signs. */
 function published(driver: string): string {
   const [folder, options] = driver === "jwt" ? ["", ""] : [`${driver}/`, `{ driver: "${driver}" }`];
   return `Verifiers find its public key at /.well-known/${folder}jwks.json, if Api.keys(${options}) is in your routes.`;

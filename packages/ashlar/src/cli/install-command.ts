@@ -24,7 +24,7 @@ interface Options {
   readonly printNames?: true;
 }
 
-/** A command that adds a feature to the application, and prints what has to be added by hand. */
+/** A command that adds a feature to the application, and prints what to add by hand. */
 export function installCommand(terminal: Terminal, name: string, feature: Feature, description: string): Command {
   const command = new Command(name)
     .description(description)
@@ -34,7 +34,7 @@ export function installCommand(terminal: Terminal, name: string, feature: Featur
   // The API's own files are never overwritten: existing ones belong to the application's author.
   if (feature === "pages") {
     command
-      .option("--json", "without pages, for a front end of your own: every route responds with JSON")
+      .option("--json", "without pages, for your own front end: every route responds with JSON")
       .option("--force", "overwrite existing files that differ");
   } else {
     command
@@ -69,9 +69,9 @@ export function installCommand(terminal: Terminal, name: string, feature: Featur
   });
 }
 
-/** Prints what would be changed. */
+/** Prints the changes that would be made. */
 export async function printDiff(terminal: Terminal, plan: Installation): Promise<void> {
-  // Its text contains the secrets.
+  // Its text contains secrets.
   if (plan.environment !== null) terminal.print("Variables would be added to .env.");
   else if (plan.files.length === 0) terminal.print(nothingToWrite(plan, "nothing would be changed"));
   for (const { path, before, text } of plan.files) {
@@ -107,7 +107,7 @@ export async function unifiedDiff(path: string, before: string | null, after: st
 const NO_SECRETS: FilledSecrets = { fromExample: false, written: [] };
 
 /**
- * Prints what was written.
+ * Prints the changes that were made.
  *
  * @param migrates whether the command runs the migrations that it has written
  */
@@ -133,7 +133,7 @@ function stopsListening({ path, before, text }: Installation["files"][number]): 
   return path === "app.ts" && before !== null && before.includes(".listen(") && !text.includes(".listen(");
 }
 
-/** Prints what has to be added by hand, by file. */
+/** Prints what to add by hand, by file. */
 export function printRemaining(terminal: Terminal, remaining: readonly RemainingStep[]): void {
   if (remaining.length === 0) return;
   terminal.print();

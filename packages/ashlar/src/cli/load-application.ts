@@ -8,7 +8,7 @@ import { AshlarError } from "../support/index.ts";
  * Loads the booted application of a folder: the default export of its `app.ts`.
  *
  * @param root the application's folder
- * @throws `E_COMMAND` if there is no `app.ts`, or it doesn't export an application; whatever the boot throws
+ * @throws `E_COMMAND` if there is no `app.ts`, or it doesn't export an application; and startup errors
  */
 export async function loadApplication(root: string): Promise<Application> {
   const file = ["app.ts", "app.js"].map((name) => join(root, name)).find(existsSync);

@@ -17,7 +17,10 @@ export interface ShownRisk {
   /** The migration's file, relative to the application's folder. */
   readonly file: string;
   readonly line: number | null;
-  /** The statement, what it locks or breaks, and where the application's own models use it. */
+  /**
+   * The statement, the locks and breaking changes it causes, and the places where the application's own models are
+   * affected.
+   */
   readonly problem: string;
   readonly remedy: string;
   readonly lines: readonly string[];
@@ -28,12 +31,13 @@ export interface ExaminedMigration {
   readonly file: string;
   readonly statements: readonly string[];
   readonly risks: readonly ShownRisk[];
-  /** Why the statements may not be all; `null` if they are. */
+  /** Why there may be more statements; `null` if the list is complete. */
   readonly obstacle: string | null;
 }
 
 /**
- * Examines the pending migrations of an application's database, which they only read the names of those from that have run.
+ * Examines the pending migrations of an application's database, from which it only reads the names of those that have
+ * run.
  *
  * @throws `E_MIGRATION` if one can't be loaded
  */
@@ -42,8 +46,8 @@ export async function examinePending(root: string, database: Database): Promise<
 }
 
 /**
- * The risks of a migration that was just made, on the application's database, which nothing connects to. None if the
- * configuration or the packages of the application aren't complete yet.
+ * The risks of a migration that was just made, on the application's database, without connecting to it. Empty if the
+ * application's configuration or packages aren't complete yet.
  *
  * @param file relative to the application's folder
  */
@@ -77,7 +81,7 @@ export async function examined(root: string, dialect: Dialect, runs: readonly Dr
 
 function obstacleOf(count: number, error: unknown): string {
   const reason = error instanceof Error ? error.message : String(error);
-  return `What it does after ${count === 1 ? "its first statement" : `${count} statements`} can't be told without its rows: ${reason}`;
+  return `What it does after ${count === 1 ? "its first statement" : `${count} statements`} can't be determined without its rows: ${reason}`;
 }
 
 async function shownRisk(root: string, { path, line, statement, change, ...risk }: MigrationRisk): Promise<ShownRisk> {
@@ -92,7 +96,7 @@ async function shownRisk(root: string, { path, line, statement, change, ...risk 
   };
 }
 
-/** What takes away a name that models use. */
+/** Changes that remove a name that models use. */
 const REMOVING: ReadonlySet<string> = new Set(["dropColumn", "renameColumn", "dropTable", "renameTable"]);
 
 const MODELS = "app/models";

@@ -2,7 +2,7 @@ import { counted } from "../support/index.ts";
 import type { ExaminedMigration, ShownRisk } from "./migration-risks.ts";
 import { emphasis, type Terminal } from "./terminal.ts";
 
-/** Prints what migrations would do. */
+/** Prints the effects of migrations. */
 export function printExamined(terminal: Terminal, all: readonly ExaminedMigration[]): void {
   if (all.length === 0) terminal.print("Nothing to migrate.");
   for (const { file, statements, risks, obstacle } of all) {
@@ -15,7 +15,7 @@ export function printExamined(terminal: Terminal, all: readonly ExaminedMigratio
   if (all.length > 0) terminal.print(`Nothing was changed. ${counted(count, "warning")}.`);
 }
 
-/** Prints what a migration locks or breaks, and the way to do without. */
+/** Prints the locks and breaking changes of a migration, and how to avoid them. */
 export function printRisks(terminal: Terminal, risks: readonly ShownRisk[]): void {
   for (const { file, line, problem, remedy, lines } of risks) {
     terminal.print(`  ${emphasis("warning", "yellow")} ${file}${line === null ? "" : `:${line}`}: ${problem}`);

@@ -21,7 +21,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     })
     .exitOverride();
   const commands = [serveCommand(terminal)];
-  // A server is started more often than all other commands together, and needs nothing of theirs.
+  // A server is started more often than all other commands together, and doesn't need their code.
   if (args[0] !== "serve") commands.push(...(await import("./other-commands.ts")).otherCommands(terminal));
   const names = commands.map((command) => command.name());
   if (mayNameOther(args, names)) commands.push(...(await commandsOfProviders(terminal, names)));
@@ -36,7 +36,10 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
   }
 }
 
-/** Reports whether a command line can be about a command that is not the framework's own: by its name, or for a list of all. */
+/**
+ * Reports whether a command line can be about a command that is not the framework's own: by its name, or because it
+ * lists all commands.
+ */
 function mayNameOther([first = "help"]: readonly string[], known: readonly string[]): boolean {
   return first !== "--version" && first !== "-V" && !known.includes(first);
 }

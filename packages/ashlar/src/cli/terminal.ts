@@ -20,7 +20,9 @@ export function processTerminal(): Terminal {
   };
 }
 
-/** What to print of an error. An unexpected one is shown with its stack: its reader is the application's developer. */
+/**
+ * The text to print for an error. An unexpected one is shown with its stack: its reader is the application's developer.
+ */
 export function problemOf(error: unknown): string {
   if (error instanceof AshlarError) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -5,7 +5,7 @@ import { ConfigurationError } from "../support/index.ts";
 
 /**
  * Runs a function with the migrations of an application's database, and closes the database afterwards. The application
- * is not booted, because its boot may need a table that is yet to be migrated.
+ * is not booted, because startup may need a table that hasn't been migrated yet.
  *
  * @param root the application's folder
  * @throws `E_INVALID_CONFIGURATION`, `E_MIGRATION`

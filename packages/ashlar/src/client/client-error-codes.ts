@@ -1,18 +1,20 @@
-/** The codes that the client has itself; the second kind of an error's codes come from the server. */
+/** The codes of the client itself; all other codes of errors come from the server. */
 interface OwnCodes {
-  /** No response: there is no connection, the server is away, or the browser keeps the response from the page (CORS). */
+  /**
+   * No response: there is no connection, the server is down, or the browser keeps the response from the page (CORS).
+   */
   E_NETWORK: 0;
   /** No complete response within `timeoutMs`. */
   E_TIMEOUT: 0;
-  /** The response is not the application's: a proxy's page, for example. `status` is that of the response. */
+  /** The response isn't from the application, but from a proxy, for example. `status` is the response's. */
   E_INVALID_RESPONSE: number;
   /** The token store could not be read. */
   E_STORAGE: 0;
-  /** The request's token is not valid anymore, and the store has those of another login by now. */
+  /** The request's token is no longer valid, and by now the store has another login's tokens. */
   E_LOGIN_CHANGED: 401;
 }
 
-/** The codes that Ashlar responds with. Other errors of status 500 are `E_INTERNAL` to a client. */
+/** The codes that Ashlar responds with. A client sees other errors with status 500 as `E_INTERNAL`. */
 interface ServerCodes {
   E_ADDRESS_TAKEN: 409;
   E_BAD_REQUEST: 400;
@@ -58,8 +60,8 @@ interface ServerCodes {
 }
 
 /**
- * The codes of a `ClientError`, each with its HTTP status; 0 if there is no response. Add the codes that your
- * application declares, and `switch` knows them:
+ * The codes of a `ClientError`, each with its HTTP status; 0 if there is no response. To let `switch` know your
+ * application's codes, and `switch` knows them:
  *
  * ```ts
  * declare module "ashlar/client" { interface ClientErrorCodes { E_ORDER_CLOSED: 409 } }

@@ -1,6 +1,6 @@
 import type { ClientErrorCodes } from "./client-error-codes.ts";
 
-/** What a response says about a failure: a problem document (RFC 9457), as far as it is one. */
+/** A response's account of a failure: a problem document (RFC 9457), as far as the response is one. */
 interface Problem {
   readonly code?: unknown;
   readonly detail?: unknown;
@@ -9,7 +9,7 @@ interface Problem {
   readonly errors?: unknown;
 }
 
-/** What is known about a failure besides its code. */
+/** The details of a failure besides its code. */
 interface Facts {
   readonly cause?: unknown;
   readonly status?: number;
@@ -17,19 +17,24 @@ interface Facts {
   readonly body?: unknown;
 }
 
-/** What every method of a client throws when a request fails, except for a request that you abort. */
+/** Thrown by every method of a client when a request fails, except for a request that you abort. */
 export class ClientError extends Error {
   /** The kind of failure. Branch on this, never on the message. */
   readonly code: keyof ClientErrorCodes;
   /** The HTTP status of the response; 0 if there is none. */
   readonly status: number;
-  /** What is wrong with the input, as sentences for its user by the name of the input; empty unless the server says so. */
+  /**
+   * Sentences for the user that say what is wrong with each input, by its name; empty unless the server reports any.
+   */
   readonly fields: Readonly<Record<string, readonly string[]>>;
-  /** In how many seconds to try again, according to the response; `null` if it doesn't say. */
+  /** The response's `Retry-After`, in seconds; `null` if it has none. */
   readonly retryAfter: number | null;
-  /** The login step that is needed, with `E_LOGIN_PENDING`, or that refused, with `E_LOGIN_REFUSED`; otherwise `null`. */
+  /**
+   * With `E_LOGIN_PENDING`, the login step that is needed; with `E_LOGIN_REFUSED`, the one that refused; otherwise
+   * `null`.
+   */
   readonly step: string | null;
-  /** The response as parsed JSON, with everything else that it says; otherwise its text, or `null` without a response. */
+  /** The whole response as parsed JSON; if it isn't JSON, its text; `null` without a response. */
   readonly body: unknown;
 
   /** @internal */
@@ -51,7 +56,7 @@ export class ClientError extends Error {
   }
 }
 
-/** The error that a response stands for, whose body is this text. */
+/** Returns the error for a response with this text as its body. */
 export function errorOf(response: Response, text: string): ClientError {
   const body = parsed(text) ?? text;
   const { code, detail, title } = problemIn(body);
@@ -61,10 +66,10 @@ export function errorOf(response: Response, text: string): ClientError {
   return new ClientError(code as keyof ClientErrorCodes, String(detail ?? title ?? code), facts);
 }
 
-/** The error for a response that can't be the application's. */
+/** The error for a response that can't have come from the application. */
 export function invalid({ ok, status, headers }: Response, facts: Facts): ClientError {
   const type = headers.get("content-type") ?? "unknown";
-  // For a failure, send() throws, too.
+  // send() throws on failure, too.
   const remedy = ok ? " Use send() for other bodies." : "";
   const message = `The response with status ${status} and type ${type} is not JSON of Ashlar.${remedy}`;
   return new ClientError("E_INVALID_RESPONSE", message, { ...facts, status });
@@ -78,7 +83,7 @@ export function redirected({ status }: Response): ClientError {
   return new ClientError("E_INVALID_RESPONSE", message, { status });
 }
 
-/** A text as JSON; `undefined` if it is none. */
+/** Parses a text as JSON; `undefined` if it isn't JSON. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,14 +1,14 @@
 /** How long to wait for another tab, which may hang, in milliseconds. */
 const PATIENCE = 20_000;
 
-/** What is used of the Web Locks API. */
+/** The part of the Web Locks API that we use. */
 interface Locks {
   request<T>(name: string, options: { readonly signal: AbortSignal }, work: () => Promise<T>): Promise<T>;
 }
 
 /**
- * Works while no other tab of this origin does, where the platform has Web Locks. Where it doesn't, or refuses them, or if
- * another tab takes too long, it works nevertheless.
+ * Runs `work` while no other tab of this origin does, if the platform has Web Locks. If it has none or refuses them, or
+ * if another tab takes too long, it runs the work anyway.
  */
 export async function exclusively<T>(name: string, work: () => Promise<T>): Promise<T> {
   const locks = (globalThis.navigator as { readonly locks?: Locks } | undefined)?.locks;

@@ -1,7 +1,7 @@
 import { ClientError } from "./client-error.ts";
 import { type ClientOptions, isStream, type RequestOptions, readJson, type Transport, within } from "./transport.ts";
 
-/** What authorizes a request: its headers, and what they were made from. */
+/** A request's authorization: its headers, and the token that they were made from. */
 export interface Pass<Proof> {
   readonly headers: Readonly<Record<string, string>>;
   readonly proof: Proof;
@@ -9,13 +9,15 @@ export interface Pass<Proof> {
 
 /** How a kind of client authorizes its requests. */
 export interface Authorization<Proof> {
-  /** What a request is sent with. */
+  /** Returns a request's authorization. */
   pass(method: string): Promise<Pass<Proof>>;
-  /** What to send a request with that was refused before it did anything; `null`: nothing would help. */
+  /**
+   * Returns a new authorization for a request that was refused before it did anything; `null` if nothing would help.
+   */
   renewed(error: ClientError, refused: Pass<Proof>): Promise<Pass<Proof> | null>;
 }
 
-/** Sends a request, and again if it was refused for what authorized it. */
+/** Sends a request, and sends it again if its authorization was refused. */
 export type Call = <T>(
   method: string,
   path: string,
@@ -24,7 +26,7 @@ export type Call = <T>(
   read: (response: Response) => T | Promise<T>,
 ) => Promise<T>;
 
-/** How the requests of a client are sent. */
+/** How a client sends its requests. */
 export function callBy<Proof>(
   transport: Transport,
   { pass, renewed }: Authorization<Proof>,
@@ -53,11 +55,11 @@ export function callBy<Proof>(
 }
 
 /**
- * Requests to an application, with what authorizes them. Paths begin with a slash. `body` is sent as JSON, or as it is if it
- * is a `FormData`, `URLSearchParams`, `Blob`, `ArrayBuffer` or a stream. The result is the JSON of the response, of the type
+ * Sends authorized requests to an application. Paths begin with a slash. `body` is sent as JSON, unless it is a
+ * `FormData`, `URLSearchParams`, `Blob`, `ArrayBuffer` or a stream. The result is the JSON of the response, of the type
  * that you name, or `null` if it has no content.
  *
- * Every method throws a {@link ClientError} if the response is not a success, or if there is none.
+ * Every method throws a {@link ClientError} if the response is not a success, or if there isn't one.
  */
 export class HttpClient {
   readonly #call: Call;
@@ -93,8 +95,8 @@ export class HttpClient {
   }
 
   /**
-   * Sends a request, and returns the response itself: for a download, or for its headers. `timeoutMs` and `signal` count
-   * until its headers are there; to stop its body, cancel that.
+   * Sends a request, and returns the response itself: for a download, or for its headers. `timeoutMs` and `signal`
+   * apply until its headers have arrived; to stop its body, cancel the body.
    */
   send(method: string, path: string, body?: unknown, options: RequestOptions = {}): Promise<Response> {
     return this.#call(method.toUpperCase(), path, body, options, (response) => response);

@@ -4,14 +4,14 @@ import { type ClientOptions, type RequestOptions, readJson, Transport } from "./
 
 /** What a {@link SessionClient} is created with. */
 interface SessionClientOptions extends ClientOptions {
-  /** What the paths of the account routes begin with, if `Auth.routes` has a prefix; default: nothing. */
+  /** The prefix of the account routes, if `Auth.routes` has one; default: nothing. */
   readonly accounts?: string | undefined;
 }
 
 /** Inputs of a form, by name. */
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Inputs with a new password. `password_confirmation` is the same unless it is given. */
+/** Inputs with a new password. `password_confirmation` defaults to the same value. */
 interface NewPassword extends Fields {
   readonly password: string;
   readonly password_confirmation?: string;
@@ -61,7 +61,7 @@ class CsrfTokens implements Authorization<Promise<string> | null> {
     { proof }: Pass<Promise<string> | null>,
   ): Promise<Pass<Promise<string> | null> | null> => {
     if (code !== "E_CSRF" || proof === null) return null;
-    // Of several requests that were refused, only the first drops the token.
+    // If several requests are refused, only the first drops the token.
     if (this.#token === proof) this.forget();
     return await this.pass("POST");
   };
@@ -83,11 +83,11 @@ class CsrfTokens implements Authorization<Promise<string> | null> {
 }
 
 /**
- * A client for pages in a browser: the login is in a cookie that scripts can't read, and what changes something is sent
- * with the session's CSRF token, which the client gets from `GET /csrf` and keeps.
+ * A client for pages in a browser: the login is in a cookie that scripts can't read, and requests that change something
+ * carry the session's CSRF token, which the client gets from `GET /csrf` and keeps.
  *
  * The routes are those of `Auth.routes` and `Csrf.routes`. The names of inputs are those of the server, and so are the keys
- * of `ClientError.fields`. What else a route takes, such as the inputs of your own registration, is sent along.
+ * of `ClientError.fields`. Further inputs of a route, such as those of your own registration form, are sent along.
  *
  * ```ts
  * const api = new SessionClient({ url: "https://api.shop.example" });
@@ -98,14 +98,14 @@ class CsrfTokens implements Authorization<Promise<string> | null> {
  * }
  * ```
  *
- * A request that is refused with `E_CSRF` has done nothing. It is sent once more, with a new token, for whoever is logged in
- * by then: the cookie is the same in all tabs.
+ * A request that is refused with `E_CSRF` has done nothing. It is sent once more, with a new token, as the user who is
+ * logged in by then: all tabs share the cookie.
  *
  * Every method throws a {@link ClientError} if the response is not a success, or if there is none.
  */
 export class SessionClient extends HttpClient {
   readonly #call: Call;
-  /** The same, but a guest is an answer. */
+  /** The same, but a guest isn't an error. */
   readonly #ask: Call;
   readonly #tokens: CsrfTokens;
   readonly #accounts: string;
@@ -161,7 +161,7 @@ export class SessionClient extends HttpClient {
     return this.#entry("/logout", {}, options);
   }
 
-  /** Returns who is logged in, as `GET /home` responds; `null` for a guest. */
+  /** Returns the logged-in user, as `GET /home` responds; `null` for a guest. */
   async user<User = Readonly<Record<string, unknown>>>(options: RequestOptions = {}): Promise<User | null> {
     try {
       const read = readJson<{ readonly data: { readonly user: User } }>;
@@ -178,7 +178,7 @@ export class SessionClient extends HttpClient {
   }
 
   /**
-   * Returns what the link with this token is for. If the caller is logged in as its user, it follows the link.
+   * Returns the purpose of the link with this token. If the caller is logged in as its user, it follows the link.
    *
    * @returns `confirm`: following the link would verify `email`. `already`: it was followed before. `isChange`: whether it changes the
    * account's address.
@@ -213,7 +213,7 @@ export class SessionClient extends HttpClient {
     return this.#account("GET", `/password_reset?token=${encodeURIComponent(token)}`, undefined, options);
   }
 
-  /** Replaces a forgotten password. It logs no one in. */
+  /** Replaces a forgotten password. It doesn't log anyone in. */
   resetPassword(
     fields: NewPassword & { readonly token: string },
     options?: RequestOptions,
@@ -308,7 +308,7 @@ export class SessionClient extends HttpClient {
     return this.#entry(`/logins/${encodeURIComponent(id)}`, {}, options, "DELETE");
   }
 
-  /** Ends all of the user's logins except the one that asks. */
+  /** Ends all of the user's logins except the current one. */
   endOtherLogins(options?: RequestOptions): Promise<StatusAnswer<"ended">> {
     return this.#entry("/logins", {}, options, "DELETE");
   }
@@ -318,7 +318,7 @@ export class SessionClient extends HttpClient {
     return (await this.#call(method, this.#accounts + path, body, options, read)).data;
   }
 
-  /** What may give the session another id, which the token is bound to. */
+  /** Requests that may change the session's id, to which the token is bound. */
   async #entry<T>(path: string, body: unknown, options?: RequestOptions, method: string = "POST"): Promise<T> {
     try {
       return await this.#account<T>(method, path, body, options);

@@ -14,7 +14,7 @@ interface TokenClientOptions extends ClientOptions {
   readonly onStoreError?: ((error: unknown) => void) | undefined;
 }
 
-/** What the token endpoints respond with. */
+/** The token endpoints' response. */
 interface Issued {
   readonly data: string;
   readonly refresh?: string;
@@ -23,7 +23,7 @@ interface Issued {
 
 type Proof = StoredTokens | null;
 
-/** How long each try of a renewal may take, and when the next one begins, in milliseconds: all within a minute. */
+/** The timeout of each attempt to renew, and the pause before the next, in milliseconds: all within a minute. */
 const TRY = 14_000;
 const PAUSES: readonly number[] = [300, 1000, 3000];
 
@@ -34,7 +34,7 @@ class Tokens implements Authorization<Proof> {
   readonly #store: TokenStore;
   readonly #onStoreError: TokenClientOptions["onStoreError"];
   readonly #lock: string;
-  /** What the store failed to write; `undefined`: nothing. */
+  /** The tokens that the store failed to write; `undefined` if it failed to write none. */
   #unwritten: Proof | undefined;
   #renewal: { readonly access: string; readonly tokens: Promise<StoredTokens> } | null = null;
   #last: Promise<unknown> = Promise.resolve();
@@ -53,9 +53,9 @@ class Tokens implements Authorization<Proof> {
   renewed = async ({ status, code }: ClientError, { proof }: Pass<Proof>): Promise<Pass<Proof> | null> => {
     if (status !== 401 || code !== "E_INVALID_TOKEN" || proof === null) return null;
     const tokens = await this.renew(proof);
-    // What one user began must not be done for another.
+    // A request that one user began must not be sent as another.
     if (tokens.login !== proof.login) {
-      throw new ClientError("E_LOGIN_CHANGED", "Another login has replaced that of this request.", { status });
+      throw new ClientError("E_LOGIN_CHANGED", "Another login has replaced the login of this request.", { status });
     }
     return passOf(tokens);
   };
@@ -74,12 +74,12 @@ class Tokens implements Authorization<Proof> {
     }
   }
 
-  /** Stores tokens, or removes them. What can't be written stays in memory, where it counts. */
+  /** Stores tokens, or removes them. Tokens that can't be written stay in memory, which takes precedence. */
   async write(tokens: Proof): Promise<void> {
     this.#unwritten = tokens;
-    // One write after another: a slow one of earlier tokens must not be the last.
+    // Writes run one after another, so that a slow write of earlier tokens can't be the last.
     const turn = this.#writing.then(async () => {
-      // They have been written since, or others count.
+      // They have been written since, or have been replaced.
       if (this.#unwritten !== tokens) return;
       await (tokens === null ? this.#store.remove() : this.#store.set(JSON.stringify(tokens)));
       if (this.#unwritten === tokens) this.#unwritten = undefined;
@@ -92,7 +92,7 @@ class Tokens implements Authorization<Proof> {
     }
   }
 
-  /** Works while nothing else changes the tokens, here or in another tab. */
+  /** Runs `work` while nothing else changes the tokens, here or in another tab. */
   alone<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#last.then(() => exclusively(this.#lock, work));
     this.#last = turn.catch(() => {});
@@ -100,7 +100,7 @@ class Tokens implements Authorization<Proof> {
   }
 
   /**
-   * Renews tokens, unless that has been done: then it returns those that replaced them.
+   * Renews tokens. If that has been done already, returns the tokens that replaced them.
    *
    * @param inputs of a login step, if the server asks for them
    */
@@ -164,9 +164,9 @@ class Tokens implements Authorization<Proof> {
  * }
  * ```
  *
- * Any number of requests that are refused at once make one renewal, in one tab or in several. If its response is lost, it is
- * repeated: for a minute, the server responds to the old token with the same new one. The new tokens are stored before any
- * request uses them.
+ * However many requests are refused at once, in one tab or several, there is one renewal. If its response is lost, it
+ * is repeated: for a minute, the server responds to the old token with the same new one. The new tokens are stored
+ * before any request uses them.
  *
  * Every method throws a {@link ClientError} if the response is not a success, or if there is none.
  *
@@ -191,9 +191,9 @@ export class TokenClient extends HttpClient {
   /**
    * Logs in, and stores the tokens.
    *
-   * @param fields `name`, which the user knows this login by, and `abilities`, if the token shall not be used for everything;
-   * if the error is `E_LOGIN_PENDING`, also the inputs of the step that `step` names
-   * @returns what the token may be used for; `null`: everything
+   * @param fields `name`, which identifies this login to the user, and `abilities`, if the token is limited; after the
+   * error `E_LOGIN_PENDING`, also the inputs of the step named by `step`
+   * @returns the token's abilities; `null` if it has all
    */
   async login(
     fields: Readonly<Record<string, unknown>> & {
@@ -211,8 +211,8 @@ export class TokenClient extends HttpClient {
   }
 
   /**
-   * Revokes the tokens, and removes them from the store: also if the server can't be reached, which the error then says.
-   * Without a login it does nothing.
+   * Revokes the tokens, and removes them from the store. If the server can't be reached, they are removed all the same,
+   * and the error says so. Without a login it does nothing.
    */
   logout(options: RequestOptions = {}): Promise<void> {
     return this.#tokens.alone(async () => {
@@ -226,14 +226,14 @@ export class TokenClient extends HttpClient {
     });
   }
 
-  /** Whether there is a token. It may have ended: only a request tells. */
+  /** Whether there is a token. It may have expired or been revoked: only a request can tell. */
   async isLoggedIn(): Promise<boolean> {
     return (await this.#tokens.read()) !== null;
   }
 
   /**
-   * Renews the tokens now: after what the user may do has changed, or with the inputs of a login step, if a request failed
-   * with `E_LOGIN_PENDING`.
+   * Renews the tokens now: after the user's permissions have changed, or with the inputs of a login step, if a request
+   * failed with `E_LOGIN_PENDING`.
    */
   async renew(inputs: Readonly<Record<string, unknown>> = {}): Promise<void> {
     const held = await this.#tokens.read();
@@ -241,7 +241,7 @@ export class TokenClient extends HttpClient {
     await this.#tokens.renew(held, inputs);
   }
 
-  /** A request of the endpoints for tokens, which no token authorizes. */
+  /** A request to the token endpoints, which needs no token. */
   #post<T>(path: string, body: object, { headers = {}, signal, timeoutMs }: RequestOptions): Promise<T> {
     return this.#transport.json({ method: "POST", path, body, headers }, timeoutMs, signal);
   }

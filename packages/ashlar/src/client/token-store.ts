@@ -1,10 +1,10 @@
 /**
  * Where a token client keeps its tokens: the key store of a phone, a file, a row. It holds one text.
  *
- * Security: whoever reads it can use the account. Prefer a store that belongs to the system (Keychain, Keystore).
+ * Security: anyone who reads it can use the account. Prefer a store that belongs to the system (Keychain, Keystore).
  */
 export interface TokenStore {
-  /** Returns the stored text; `null` if there is none. */
+  /** Returns the stored text; `null` if there isn't one. */
   get(): string | null | Promise<string | null>;
   /** Stores a text instead of the one before. */
   set(text: string): void | Promise<void>;
@@ -17,7 +17,7 @@ export interface StoredTokens {
   readonly access: string;
   /** `null` if the access token renews itself. */
   readonly refresh: string | null;
-  /** Tells this login from the others in the same store. */
+  /** Distinguishes this login from others in the same store. */
   readonly login: string;
 }
 

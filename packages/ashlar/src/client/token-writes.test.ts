@@ -74,7 +74,7 @@ async function begun(store: HeldStore, count: number): Promise<void> {
   await expect.poll(() => store.writes.length).toBe(count);
 }
 
-/** Lets everything go on that waits for nothing. */
+/** Lets everything continue that waits for nothing. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await nextTurn();
 }
@@ -114,7 +114,7 @@ test.each([
   const request = client.get("/orders");
   await begun(store, 2);
   const change = what === "a login" ? client.login(PERSON) : client.logout();
-  // All that begins meanwhile is faster.
+  // All that begins in the meantime is faster.
   await endWrites(store, 2);
   await endWrites(store, 1);
   await Promise.all([request, change]);

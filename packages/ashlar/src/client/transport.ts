@@ -1,17 +1,19 @@
 import { ClientError, errorOf, invalid, parsed, redirected } from "./client-error.ts";
 
-/** What every client is created with. */
+/** Options of every client. */
 export interface ClientOptions {
   /**
    * Where the application is: `https://api.shop.example`, or with a path that all of its routes begin with; `""` for the
    * origin of the page.
    */
   readonly url: string;
-  /** What sends requests; default: the platform's `fetch`. */
+  /** The function that sends requests; default: the platform's `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
   /** How long a call may take in all, in milliseconds; default: 30 000. `Infinity`: as long as it takes. */
   readonly timeoutMs?: number | undefined;
-  /** Called with the error of each request that fails because no one is logged in (anymore): show the login. */
+  /**
+   * Called with the error of each request that fails because no one is logged in, or no longer: show the login page.
+   */
   readonly onUnauthenticated?: ((error: ClientError) => void) | undefined;
 }
 
@@ -21,11 +23,11 @@ export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Aborts the request. The call then rejects with the signal's `reason`, not with a {@link ClientError}. */
   readonly signal?: AbortSignal | undefined;
-  /** How long the call may take in all, in milliseconds; default: that of the client. */
+  /** How long the call may take in all, in milliseconds; default: the client's. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** One request as it is sent. */
+/** A request to send. */
 export interface Sent {
   readonly method: string;
   readonly path: string;
@@ -33,10 +35,10 @@ export interface Sent {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What other types of bodies are called. The platform may not have all of them. */
+/** The names of the other types of bodies. The platform may not have all of them. */
 const AS_THEY_ARE = ["Blob", "FormData", "URLSearchParams", "ArrayBuffer", "ReadableStream"] as const;
 
-/** The statuses that lead elsewhere (RFC 9110 §15.4). */
+/** The statuses of redirects (RFC 9110 §15.4). */
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /** Sends requests to an application, and reads its responses. */
@@ -48,7 +50,7 @@ export class Transport {
 
   constructor({ url, fetch, timeoutMs = 30_000 }: ClientOptions, credentials: "include" | "omit") {
     this.#url = url.replace(/\/+$/, "");
-    // Called without an object, as browsers require, and looked up late, as those who replace it in tests expect.
+    // Called without an object, as browsers require, and looked up at each call, so that tests can replace it.
     this.#fetch = fetch ?? ((...request) => globalThis.fetch(...request));
     this.#credentials = credentials;
     this.timeoutMs = timeoutMs;
@@ -61,18 +63,18 @@ export class Transport {
    * @throws ClientError for any other
    */
   async send({ method, path, body, headers }: Sent, signal: AbortSignal): Promise<Response> {
-    // "//evil.example", "/\evil.example" and "@evil.example" would send the request, and what authorizes it, elsewhere.
+    // "//evil.example", "/\evil.example" and "@evil.example" would send the request and its credentials elsewhere.
     if (!/^\/(?![/\\\t\r\n])/.test(path)) throw new TypeError(`The path ${path} must begin with one slash.`);
     const isJson = body !== undefined && !isSentAsIs(body);
     const type: Record<string, string> = isJson ? { "content-type": "application/json" } : {};
-    // Or another type that `fetch` takes: not every platform's types have a name for these.
+    // Or another type that `fetch` accepts: not every platform's types name them.
     const content = isJson ? JSON.stringify(body) : (body as string | undefined);
     const response = await connected(() =>
       this.#fetch(this.#url + path, {
         method,
         headers: { accept: "application/json", ...type, ...headers },
         ...(content !== undefined && { body: content }),
-        // Node requires it of a stream.
+        // Node requires this option for a stream.
         ...(isStream(body) && { duplex: "half" }),
         credentials: this.#credentials,
         // Status 307 and 308 would send passwords and tokens on, and the tokens of the other origin would be stored.
@@ -80,7 +82,7 @@ export class Transport {
         signal,
       }),
     );
-    // React Native follows redirects all the same: what it found there is not used.
+    // React Native follows redirects anyway: we ignore the result.
     if (response.type === "opaqueredirect" || response.redirected || REDIRECTS.has(response.status)) {
       throw redirected(response);
     }
@@ -116,7 +118,7 @@ function isA(name: string, value: unknown): boolean {
   return type !== undefined && value instanceof type;
 }
 
-/** Does what needs a connection. `fetch` throws a `TypeError` for everything that can go wrong there. */
+/** Runs work that needs a connection. `fetch` throws a `TypeError` for everything that can go wrong there. */
 async function connected<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -126,8 +128,8 @@ async function connected<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Works within a time, and until a signal is aborted. Then it rejects at once, no matter what the work waits for: a call
- * may wait for what another one has begun, which goes on.
+ * Runs work within a time limit, and until a signal is aborted. Then it rejects at once, whatever the work is waiting
+ * for: a call may wait for work that another call has begun, and that continues.
  *
  * @throws `E_TIMEOUT`; the reason of the signal
  */
@@ -142,12 +144,12 @@ export function within<T>(
       reject(reason);
       controller.abort(reason);
     };
-    // React Native's signals have no reason.
+    // React Native's signals don't have a reason.
     const abort = (): void => stop(outer?.reason ?? Object.assign(new Error("Aborted"), { name: "AbortError" }));
     if (outer?.aborted) return abort();
     outer?.addEventListener("abort", abort);
     const late = new ClientError("E_TIMEOUT", `There was no response within ${timeoutMs} ms.`);
-    // Timers of more than 24 days end at once.
+    // A timer of more than 24 days would fire at once.
     const timer = timeoutMs < 2 ** 31 ? setTimeout(stop, timeoutMs, late) : undefined;
     const end = (): void => {
       clearTimeout(timer);

@@ -14,7 +14,7 @@ export class BoundedCache<T> {
     return this.#values.size;
   }
 
-  /** Returns the value of a key, which is created if it is not kept yet. If that throws, nothing is kept. */
+  /** Returns the value of a key, which is created if it is not kept yet. If creating it throws, nothing is kept. */
   get(key: string, make: () => T): T {
     if (this.#latest?.[0] === key) return this.#latest[1];
     let value = this.#values.get(key);

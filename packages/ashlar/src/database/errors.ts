@@ -23,11 +23,11 @@ declare module "../support/errors.ts" {
 
 declareErrors(CODES);
 
-/** What a violated constraint is about, as far as the database reports it. Only `columns` is required. */
+/** The details of a violated constraint, as far as the database reports them. Only `columns` is required. */
 export interface ConstraintDetails {
   /** The table, if the database reports it. */
   readonly table?: string | null;
-  /** The columns, in the constraint's order; none if the constraint is on an expression or they are not reported. */
+  /** The columns, in the constraint's order; empty if the constraint is on an expression or they are not reported. */
   readonly columns: readonly string[];
   /** The name of the constraint or index, if the database reports it. */
   readonly constraint?: string | null;
@@ -86,7 +86,7 @@ export abstract class ConstraintViolationError extends AshlarError {
  * user.save())`, and catch the error around that: PostgreSQL refuses everything after a failed statement in the same
  * transaction.
  *
- * An `AccountStore` of your own throws one if its database reports that a value is taken:
+ * Your own `AccountStore` throws one if its database reports that a value is taken:
  *
  * ```ts
  * function refuse(error: Error & { errcode?: number }): never {
@@ -136,8 +136,8 @@ export type DatabaseErrorCode =
   | "E_OVERLOADED";
 
 /**
- * Any other error that the database reports. Its code is `E_DATABASE`, or says why the database cannot do anything like
- * this at the moment (503 with `Retry-After`):
+ * Any other error that the database reports. Its code is `E_DATABASE`, or says why the database cannot run such
+ * statements at the moment (503 with `Retry-After`):
  *
  * - `E_DATABASE_UNAVAILABLE`: it cannot be reached, its disk fails, or it canceled the statement because that took too long;
  * - `E_DATABASE_BUSY`: another connection or process held a lock for too long;
@@ -148,7 +148,7 @@ export type DatabaseErrorCode =
  * - `E_OVERLOADED`: it accepts no more connections.
  */
 export class DatabaseError extends AshlarError {
-  /** The database's own code: `SQLITE_BUSY`'s number or a SQLSTATE such as `42P01`; `null` if there is none. */
+  /** The database's own code: `SQLITE_BUSY`'s number or a SQLSTATE such as `42P01`; `null` if there isn't one. */
   readonly databaseCode: string | null;
 
   /**
@@ -163,12 +163,12 @@ export class DatabaseError extends AshlarError {
 
 /** A statement contains a column that does not exist (`E_DATABASE`). */
 export class UnknownColumnError extends DatabaseError {
-  /** The names that the database's message quotes: the column's, and perhaps the table's. */
+  /** The names that the database's message quotes: the column's, and possibly the table's. */
   readonly names: readonly string[];
 
   /**
    * @param reason what happened, without a value of a row or a statement's parameters
-   * @param names the column's name, and any other that the database's message does not tell apart from it
+   * @param names the column's name, and any other name in the database's message that can't be distinguished from it
    * @param databaseCode the database's own code
    */
   constructor(reason: string, names: readonly string[], databaseCode: string | null, cause?: unknown) {

@@ -1,6 +1,6 @@
 import { type MessageMaker, messagesOf } from "../messages/index.ts";
 
-/** What is said of values that can't be stored. */
+/** Messages about values that can't be stored. */
 export const DATABASE_MESSAGES = {
   "database.value": "This value can't be used here.",
   "database.unique": "A record with the same {columns} already exists.",

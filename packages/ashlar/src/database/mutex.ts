@@ -24,7 +24,7 @@ export class Mutex {
     this.#maxWaiting = maxWaiting;
   }
 
-  /** How long the task whose turn it is has waited for it, in milliseconds. */
+  /** How long the current task has waited for its turn, in milliseconds. */
   get waitedMs(): number {
     return this.#waitedMs;
   }
@@ -76,7 +76,7 @@ export class Mutex {
       this.#waiting.delete(waiter);
       clearTimeout(waiter.timer);
       this.#waitedMs = performance.now() - waiter.since;
-      // It stays held: the turn is handed over, so that no other caller gets in between.
+      // It stays locked: the turn is handed over, so that no other caller gets in between.
       waiter.proceed();
       return;
     }

@@ -4,7 +4,7 @@ import { AshlarError } from "../support/index.ts";
  * Loads a package that applications install only if they need it.
  *
  * @param name the package's name on npm
- * @param purpose what needs it, for the message
+ * @param purpose the feature that needs it, for the message
  * @param load imports it
  * @throws `E_MISSING_PACKAGE` with the command that installs it
  */

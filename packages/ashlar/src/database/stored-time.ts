@@ -1,9 +1,9 @@
 /**
- * Returns the milliseconds since 1970 of a time as rows hold it as text: `2026-01-31T12:00:00.000Z`, which the framework
- * writes, or `2026-01-31 12:00:00`, which is in UTC without saying so, as SQLite's CURRENT_TIMESTAMP writes it. Anything
- * else is read as `Date` reads it; `NaN` if it is not a time.
+ * Returns the milliseconds since 1970 of a time as rows hold it as text: `2026-01-31T12:00:00.000Z`, which the
+ * framework writes, or `2026-01-31 12:00:00`, as SQLite's CURRENT_TIMESTAMP writes it, which is in UTC. Anything else
+ * is parsed by `Date`; `NaN` if it is not a time.
  *
- * Every row has some, and `Date` takes several times as long for the same text.
+ * Every row has times, and `Date` takes several times as long for the same text.
  */
 export function parseTime(text: string): number {
   return parseUsual(text) ?? Date.parse(withZone(text));
@@ -21,13 +21,13 @@ function parseUsual(text: string): number | null {
   const minute = digits(text, 14, 16);
   const second = digits(text, 17, 19);
   const millisecond = isIso ? digits(text, 20, 23) : 0;
-  // Date.UTC carries what is out of range over, and takes the years before 100 for those of the 20th century.
+  // Date.UTC normalizes numbers that are out of range, and takes years before 100 as the 20th century.
   const isDate = year >= 100 && month >= 1 && month <= 12 && day >= 1 && day <= 31;
   const isTime = hour <= 23 && minute <= 59 && second <= 59 && millisecond <= 999;
   return isDate && isTime ? Date.UTC(year, month - 1, day, hour, minute, second, millisecond) : null;
 }
 
-/** The number that a part of a text is; `NaN` if not all of it is digits. */
+/** Parses part of a text as a number; `NaN` if it isn't all digits. */
 function digits(text: string, start: number, end: number): number {
   let value = 0;
   for (let at = start; at < end; at++) {

@@ -2,20 +2,20 @@ import { currentRequestId, type Logger, loggedAddress, userKey } from "../kernel
 import type { EventMap, EventName } from "./event-map.ts";
 import type { Events } from "./events.ts";
 
-/** What an audit line has in addition to the event's name, its user, guard, address and request. */
+/** The fields of an audit line in addition to the event's name, its user, guard, address and request. */
 export type AuditDetails = Readonly<Record<string, string | number | boolean | null>>;
 
-/** What is written about events; see `APP.log`. */
+/** How events are logged; see `APP.log`. */
 export interface AuditSettings {
   /** Whether a line is written for each event. */
   readonly audit: boolean;
-  /** How much of a client's address is in it. */
+  /** How much of a client's address is logged. */
   readonly addresses: "full" | "truncated" | "none";
-  /** Whether identifiers that someone typed are in it. */
+  /** Whether identifiers that visitors typed are logged. */
   readonly identifiers: boolean;
 }
 
-/** The members of a payload that every audit line has, if the payload does. */
+/** The members of a payload that are in every audit line, if the payload has them. */
 interface Common {
   readonly user?: object | null;
   readonly userId?: string | null;
@@ -34,8 +34,8 @@ interface Common {
  * A line has the name of the event as `event`, and the id of the request as `requestId`. If the payload has a `user` or a
  * `userId`, a `guard` or an `address`, the line has the user's primary key, the guard and the address too.
  *
- * Security: nothing else of a payload is written but what the function returns. Leave out secrets, and what people type:
- * it may be a password in the wrong field.
+ * Security: only the function's result is written of the payload. Leave out secrets and anything that people type,
+ * which may be a password in the wrong field.
  */
 export class AuditLog {
   readonly #events: Events;
@@ -70,12 +70,12 @@ export class AuditLog {
     });
   }
 
-  /** @internal What someone typed, if the configuration says that it is written; else nothing. */
+  /** @internal Text that a visitor typed, if the configuration allows logging it; otherwise nothing. */
   typed(identifier: string | null): AuditDetails {
     return this.#settings.identifiers && identifier !== null ? { identifier } : {};
   }
 
-  /** @internal A further client's address, as the configuration says that addresses are written; nothing for `null`. */
+  /** @internal Another client's address, in the configured form; nothing for `null`. */
   addressed(name: string, address: string | null): AuditDetails {
     const logged = loggedAddress(address, this.#settings.addresses);
     return logged === null ? {} : { [name]: logged };

@@ -1,9 +1,9 @@
-/** What the framework's features add to {@link EventMap}. An application augments `EventMap` itself. */
+/** The events that the framework's features add to {@link EventMap}. An application augments `EventMap` itself. */
 // biome-ignore lint/suspicious/noEmptyInterface: it is empty so that features can augment it.
 export interface FrameworkEvents {}
 
 /**
- * The events by name, with what each one carries. An application adds its own by declaration merging:
+ * The events by name, with their payloads. An application adds its own by declaration merging:
  *
  * ```ts
  * declare module "ashlar/events" { interface EventMap { "order.placed": { order: Order } } }

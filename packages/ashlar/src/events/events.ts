@@ -1,10 +1,10 @@
 import { UnitOfWork } from "../support/index.ts";
 import type { EventMap, EventName } from "./event-map.ts";
 
-/** Called when an event happens. What it returns is awaited and then ignored. */
+/** Called when an event happens. Its result is awaited and ignored. */
 export type EventListener<N extends EventName> = (payload: EventMap[N]) => unknown;
 
-/** Where failed listeners are logged. */
+/** The log for failed listeners. */
 export interface EventLogger {
   error(details: object, message: string): void;
 }
@@ -15,7 +15,7 @@ interface Subscription {
   readonly once: boolean;
 }
 
-/** Calls listeners when something happens. A failing listener is logged and affects nothing else. */
+/** Calls listeners when something happens. A listener that fails is logged, and nothing else changes. */
 export class Events {
   readonly #logger: EventLogger;
   readonly #subscriptions = new Map<EventName, Set<Subscription>>();
@@ -54,8 +54,8 @@ export class Events {
    * Calls all listeners of an event in parallel. Await it if the listeners' work is part of the current work; otherwise let
    * it run: a shutting down application waits for it.
    *
-   * In a database transaction, the event waits for the commit, and never happens if there is a rollback. Awaiting it there
-   * does not wait for the listeners, which would wait for the transaction in turn.
+   * In a database transaction, the event waits for the commit, and never happens if there is a rollback. Awaiting it
+   * there doesn't wait for the listeners, because they would in turn wait for the transaction.
    *
    * @returns resolves when all listeners are done, in a transaction at once; never rejects
    */

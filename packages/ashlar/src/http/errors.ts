@@ -16,7 +16,7 @@ const CODES = {
   E_INVALID_COOKIE: [500, "A cookie's name, value or attributes are not valid."],
   E_INVALID_REDIRECT: [500, "The address to redirect to is not allowed."],
   E_UNSERIALIZABLE_RESULT: [500, "What the handler returned cannot be turned into a response."],
-  E_FILE_EXISTS: [500, "A file is there already."],
+  E_FILE_EXISTS: [500, "A file already exists there."],
   E_DISK_FULL: [503, "There is no room for what you sent; try again later."],
 } as const;
 

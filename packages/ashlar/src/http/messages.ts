@@ -1,6 +1,6 @@
 import { type Catalogue, type MessageMaker, messagesOf } from "../messages/index.ts";
 
-/** What is said of inputs that are read as another type than they have, and of requests that cannot be read. */
+/** Messages about inputs of the wrong type, and about requests that cannot be read. */
 export const HTTP_MESSAGES = {
   "input.text": 'The field "{name}" must be text.',
   "input.integer": 'The field "{name}" must be a whole number.',
@@ -23,7 +23,7 @@ export const HTTP_MESSAGES = {
   "body.json.syntax": "The body is not valid JSON.",
   "body.json.top": "The top level of a JSON body must be an object or a list.",
   "body.json.values": "The JSON body has more than {max} values.",
-  "body.json.depth": "The JSON body nests too deep.",
+  "body.json.depth": "The JSON body is nested too deeply.",
   "body.multipart.boundary": "The Content-Type has no valid boundary.",
   "body.multipart.malformed": "The multipart body is malformed or cut off.",
   "body.multipart.parts": "There are more than {max} parts.",

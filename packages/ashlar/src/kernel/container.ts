@@ -33,7 +33,7 @@ export interface Services extends FrameworkServices {
   /**
    * The application's own compilers for route parameters, `{ year: /\d{4}/ }` for `@year:year`. Each must match a complete
    * decoded segment of at most 256 characters. RE2 matches it in linear time; assertions such as `(?=…)` and references
-   * such as `\1` end the boot.
+   * such as `\1` fail startup.
    */
   "routes.compilers": Readonly<Record<string, RegExp>>;
   /** Renders the pages of `Route.view`; bound by the feature that provides views. */
@@ -103,7 +103,7 @@ export class Container {
 
   /**
    * Replaces a service with your own, which is created once, on first use. Call it in `register()` of a provider that
-   * `PROVIDERS` lists after the one that binds the service: a service that was already created stays where it is used.
+   * `PROVIDERS` lists after the provider that binds the service. Code that already uses the service keeps the old one.
    *
    * ```ts
    * export class PlainPagesProvider extends Provider {

@@ -39,9 +39,10 @@ declare module "../boot/application/application-stats.ts" {
       /** How many attempts have failed, whether or not they are repeated. */
       readonly failedAttempts: number;
       /**
-       * What the outbox contains, for all processes together: how many mails wait to be sent, how many were given up and are
-       * still kept, up to 10,000 of each priority, and how long ago the oldest one that waits was queued. It is as of the last time that someone asked, at most five minutes ago; `null` if it is not known, as
-       * the first time, without an outbox, or while the database can't be read.
+       * What the outbox contains, for all processes together: how many mails wait to be sent, how many were abandoned
+       * and are still kept, up to 10,000 of each priority, and how long ago the oldest one that waits was queued. It is
+       * as of the last time that someone asked, at most five minutes ago; `null` if it is not known, as the first time,
+       * without an outbox, or while the database can't be read.
        */
       readonly outbox: MailSizes | null;
     };
@@ -88,7 +89,7 @@ export class MailProvider extends Provider {
     },
     {
       name: "mail:work",
-      description: "Sends the mails that wait in the outbox, in a process of its own, until it is stopped.",
+      description: "Sends the mails that wait in the outbox, in a separate process, until it is stopped.",
       load: () => import("./commands/mail-work.ts"),
     },
   ];
@@ -101,7 +102,7 @@ export class MailProvider extends Provider {
     this.application.container.singleton("mail", () => this.#start());
   }
 
-  /** Invalid settings end the boot, even if no mail is ever sent. */
+  /** Invalid settings fail startup, even if no mail is ever sent. */
   override boot(): void {
     const mailer = this.application.container.make("mail");
     this.application.contextProperty("mail", () => mailer);

@@ -148,7 +148,7 @@ test.each([
   ["SMTP without a host", smtp({ host: undefined }), "development", "config/mail.ts: smtp(): has no host."],
   ["an invalid port", smtp({ host: "a", port: 0 }), "development", "config/mail.ts: smtp().port: is "],
   ["a function that returns nothing", () => undefined, "development", "is a function that did not return a transport."],
-])("%s ends the boot", async (_, transport, environment, message) => {
+])("%s fails startup", async (_, transport, environment, message) => {
   await expect(create(transport, environment)).rejects.toMatchObject({
     code: "E_INVALID_CONFIGURATION",
     message: expect.stringContaining(message),

@@ -48,7 +48,7 @@ export interface Translate {
   /** @param message such as one of the `errors` of a `ValidationError` */
   (message: Message): string;
   /**
-   * Makes a message of a sentence, to be translated for the one who reads it: for a `ValidationError`, an
+   * Makes a message from a sentence, which is translated later for its reader: for a `ValidationError`, an
    * {@link AshlarError}, or a login step that refuses a login.
    *
    * ```ts
@@ -63,7 +63,7 @@ export interface Translate {
 }
 
 /**
- * Imports the sentences of other languages than English, by the language's tag: `{ de: () => import("./messages.de.ts") }`.
+ * Imports sentences in languages other than English, by the language's tag: `{ de: () => import("./messages.de.ts") }`.
  * The module exports them as `MESSAGES`, like a file of `lang/`.
  */
 export type Translations = Readonly<Record<string, () => Promise<{ readonly MESSAGES: Sentences }>>>;
@@ -91,9 +91,9 @@ interface Language {
 /**
  * The sentences of an application in all languages that it offers: the container's `messages`.
  *
- * Features declare theirs in English when they register, and say how those of other languages are loaded. Only
- * languages that the application offers are loaded, at boot. A sentence that a language lacks comes from a wider one
- * (`de` for `de-AT`), from the default language if it is the application's own, and finally from English.
+ * Features declare theirs in English when they register, and say how to load other languages. Only
+ * languages that the application offers are loaded, at boot. A sentence that is missing in a language comes from a
+ * broader one (`de` for `de-AT`), from the default language if it is the application's own, and finally from English.
  */
 export class Catalogue {
   /** The language of visitors whose preference is unknown or not offered. */
@@ -105,8 +105,8 @@ export class Catalogue {
   readonly #orders = new Map<string, readonly string[]>();
 
   /**
-   * What every translator inherits. If `message` were a property of each, V8 would free neither it nor its request before
-   * the next full garbage collection.
+   * The prototype of every translator. If `message` were a property of each, V8 would free neither it nor its request
+   * before the next full garbage collection.
    */
   readonly #translatorMembers: object = Object.create(Function.prototype, {
     message: { value: (key: string, params: MessageParams = {}): Message => this.#makeMessage(key, params) },
@@ -176,7 +176,8 @@ export class Catalogue {
   }
 
   /**
-   * The language that a user has chosen, in the property `language`; `null` if there is none, or if it is not offered.
+   * The language that a user has chosen, in the property `language`; `null` if there isn't one, or if it is not
+   * offered.
    */
   ofUser(user: object | null): string | null {
     const { language } = (user ?? {}) as { readonly language?: unknown };
@@ -189,7 +190,7 @@ export class Catalogue {
   }
 
   /**
-   * Returns a function that translates into a language. It does not use `this`.
+   * Returns a function that translates into a language. The function doesn't use `this`.
    *
    * @param language its tag, or a function that returns it when a sentence is needed
    */
@@ -202,13 +203,13 @@ export class Catalogue {
     return Object.setPrototypeOf(translate, this.#translatorMembers) as Translate;
   }
 
-  /** Its sentence is in English, as in logs, or else in the application's own language. */
+  /** The sentence in English, as in logs, or else in the application's own language. */
   #makeMessage(key: string, params: MessageParams): Message {
     const message = this.#sentence(this.#order(ENGLISH), key, params) ?? this.#unknown(key);
     return Object.freeze({ rule: key, params, message });
   }
 
-  /** Where a sentence is looked up: in the language, in wider ones, in the default language, in English. */
+  /** Where a sentence is looked up: in the language, in broader ones, in the default language, in English. */
   #order(language: string): readonly string[] {
     let order = this.#orders.get(language);
     if (order === undefined) {
@@ -236,7 +237,7 @@ export class Catalogue {
     const near = suggestion(key, this.#keys());
     throw new AshlarError(
       "E_INTERNAL",
-      `There is no sentence "${key}". ${near} Those of the application are in lang/.`,
+      `There is no sentence "${key}". ${near} The application's own sentences are in lang/.`,
     );
   }
 
@@ -285,7 +286,7 @@ export class Catalogue {
     return sentences as Sentences;
   }
 
-  /** The sentence with the same key that one replaces or translates. */
+  /** The sentence with the same key that a sentence replaces or translates. */
   #original(key: string): Sentence | undefined {
     return this.#all.get(ENGLISH)?.sentences.get(key) ?? this.#all.get(this.defaultLanguage)?.sentences.get(key);
   }
@@ -301,7 +302,7 @@ export class Catalogue {
   }
 }
 
-/** A tag, followed by the wider ones: `de-AT`, `de`. */
+/** A tag, followed by the broader ones: `de-AT`, `de`. */
 function withWiderTags(tag: string): string[] {
   const parts = tag.split("-");
   return parts.map((_, index) => parts.slice(0, parts.length - index).join("-"));

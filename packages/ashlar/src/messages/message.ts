@@ -16,9 +16,9 @@ const english = new Wording(ENGLISH);
 export const inEnglish = ({ message }: Message): string => message;
 
 /**
- * Returns a message in another language. So are the messages among its parameters.
+ * Returns a message in another language. The messages among its parameters are translated, too.
  *
- * @param t translates one
+ * @param t translates a message
  */
 export function translated(message: Message, t: (message: Message) => string): Message {
   const params = Object.entries(message.params).map(([name, value]) => {

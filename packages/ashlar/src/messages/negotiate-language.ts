@@ -1,10 +1,10 @@
 /** One entry of the header: a language range (RFC 4647 §2.1) in lower case, and its weight. */
 type WeightedRange = readonly [range: string, weight: number];
 
-/** How many entries of a header count. Browsers send a handful; a client chooses how long its header is. */
+/** How many entries of a header are read. Browsers send a handful, but a client can send any number. */
 const MAX_RANGES = 32;
 
-/** The longest language tag that a program has to accept (RFC 5646 §4.4.1). */
+/** The longest language tag that an implementation has to accept (RFC 5646 §4.4.1). */
 const MAX_RANGE_LENGTH = 35;
 
 const ENTRY = /^\s*(\*|[a-z]{1,8}(?:-[a-z0-9]{1,8})*)\s*(?:;\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?$/i;
@@ -51,7 +51,7 @@ function shortened(tag: string): string {
   return tag.slice(0, Math.max(0, isIntroduced ? end - 2 : end));
 }
 
-/** Basic Filtering (RFC 4647 §3.3.1). `*` matches what no other range names, and excludes nothing here. */
+/** Basic Filtering (RFC 4647 §3.3.1). `*` matches every language that no other range names. Here it excludes none. */
 function covers(range: string, language: string): boolean {
   const tag = language.toLowerCase();
   return tag === range || tag.startsWith(`${range}-`);

@@ -1,9 +1,9 @@
 import { canonicalLanguage } from "./canonical-language.ts";
 
-/** The direction that text of a language runs in, as the attribute `dir` of HTML has it. */
+/** The direction of a language's text, as in HTML's attribute `dir`. */
 export type TextDirection = "ltr" | "rtl";
 
-/** What the platform knows of a locale's text (ECMA-402); the types lack it. */
+/** The platform's data about a locale's text (ECMA-402), which the types lack. */
 interface TextInfoLocale {
   getTextInfo?(): { readonly direction?: string };
 }
@@ -11,8 +11,8 @@ interface TextInfoLocale {
 const known = new Map<string, TextDirection>();
 
 /**
- * Returns the direction that text of a language runs in: `rtl` for Arabic, Hebrew, Persian and the others that the platform
- * knows as such, by their usual script or the one that the tag names.
+ * Returns the direction of a language's text: `rtl` for Arabic, Hebrew, Persian and others that the platform knows, by
+ * the tag's script or else the language's usual one.
  *
  * @param language a tag (BCP 47), such as `ar-EG`; any other text runs from left to right
  */
@@ -22,7 +22,7 @@ export function textDirection(language: string): TextDirection {
     const tag = canonicalLanguage(language);
     const locale = tag === null ? null : (new Intl.Locale(tag) as TextInfoLocale);
     direction = locale?.getTextInfo?.().direction === "rtl" ? "rtl" : "ltr";
-    // Languages are those that the application offers: as many as it has files.
+    // Bounded: the application offers as many languages as it has files.
     known.set(language, direction);
   }
   return direction;

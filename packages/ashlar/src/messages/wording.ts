@@ -44,7 +44,7 @@ export class Wording {
     });
   }
 
-  /** The text of a value. Values come from columns and inputs, so each kind has one, and none is an error. */
+  /** The text of a value. Values come from columns and inputs, so every kind has a text, and none throws. */
   #value(value: unknown, nested: (message: Message) => string): string {
     if (typeof value === "string") return value;
     if (typeof value === "number" || typeof value === "bigint") return this.#number(value);
@@ -97,7 +97,7 @@ function numberOf(value: unknown): number {
   return typeof value === "object" ? Number.NaN : Number(value);
 }
 
-/** Reports whether a value has the one member of a duration, unlike an interval of a column. */
+/** Reports whether a value has exactly the one member of a duration, unlike an interval from a column. */
 function isDuration(value: object): value is Duration {
   return isQuantity(value, "minutes") || isQuantity(value, "seconds");
 }
@@ -112,7 +112,7 @@ function isQuantity(value: object, unit: string): boolean {
 }
 
 /**
- * A day is 24 hours, which is how long a link that was just mailed is valid; from two days on, they are called days.
+ * A day is shown as 24 hours, like the lifetime of a link that was just mailed; from two days on, days are used.
  */
 function inLargestUnit(minutes: number): [number, "day" | "hour" | "minute"] {
   if (minutes > DAY && minutes % DAY === 0) return [minutes / DAY, "day"];

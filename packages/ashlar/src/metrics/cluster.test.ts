@@ -88,7 +88,7 @@ test("two workers that ask at once get an answer each", () => {
   expect(two.got.at(-1)).toEqual({ type: "ashlar:metrics:collected", id: "b", workers: [of(1, 1), of(2, 4)] });
 });
 
-test("a worker that ends meanwhile is not waited for", () => {
+test("a worker that ends in the meantime is not waited for", () => {
   const { worker } = primary();
   const [one, two] = [worker(1), worker(2)];
   one.tell("collect", { id: "a" });

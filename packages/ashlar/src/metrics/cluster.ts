@@ -18,7 +18,7 @@ type Message =
   | { readonly type: "ashlar:metrics:families"; readonly id: string; readonly families: readonly Family[] }
   | { readonly type: "ashlar:metrics:collected"; readonly id: string; readonly workers: readonly WorkerFamilies[] };
 
-/** What the primary of a cluster knows of its workers, if it accepts the connections itself and hands them over. */
+/** The primary's data about a worker, if the primary accepts the connections itself and hands them over. */
 export interface PrimaryMetrics {
   /** How many connections it has accepted that wait until this worker takes them. */
   readonly waiting: (worker: Worker) => number;
@@ -33,17 +33,17 @@ const ALL_MS = 5000;
 
 interface Collection {
   readonly workers: WorkerFamilies[];
-  /** The workers that have not sent theirs. */
+  /** The workers that have not sent their metrics yet. */
   readonly missing: Set<number>;
   readonly done: () => void;
 }
 
 /**
- * Makes the primary of a `node:cluster` pass metrics between its workers, so that any of them can show those of all. Call it
- * in the primary, before workers are forked.
+ * Makes the primary of a `node:cluster` pass metrics between its workers, so that any of them can show the metrics of
+ * all. Call it in the primary, before workers are forked.
  *
- * @param primary what the primary itself knows; default: it hands each connection over at once
- * @returns a function that ends this
+ * @param primary the primary's own data; default: it hands each connection over at once
+ * @returns a function that stops this
  */
 export function relayMetrics(primary: PrimaryMetrics | null = null): () => void {
   const ready = new Set<Worker>();
@@ -87,7 +87,7 @@ function settle({ missing, done }: Collection, worker: number): void {
   if (missing.delete(worker) && missing.size === 0) done();
 }
 
-/** A worker's side: tells the primary its metrics when asked, and asks it for those of all. */
+/** The worker's side: sends its metrics to the primary on request, and requests the metrics of all workers. */
 export class ClusterMetrics {
   readonly #read: () => Promise<readonly Family[]>;
   readonly #waiting = new Map<string, (workers: readonly WorkerFamilies[]) => void>();
@@ -107,7 +107,7 @@ export class ClusterMetrics {
     try {
       process.send?.({ type: "ashlar:metrics:families", id, families: await this.#read() });
     } catch {
-      // The primary goes on without this worker's metrics.
+      // The primary continues without this worker's metrics.
     }
   }
 
@@ -137,7 +137,7 @@ export class ClusterMetrics {
   }
 }
 
-/** Puts the metrics of several workers together: each value gets the label `worker`. */
+/** Combines the metrics of several workers: each value gets the label `worker`. */
 export function byWorker(workers: readonly WorkerFamilies[]): Family[] {
   const merged = new Map<string, Family>();
   for (const { worker, families } of workers) {

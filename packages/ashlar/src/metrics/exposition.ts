@@ -22,7 +22,7 @@ export async function exposeMetrics(
   read: () => Promise<Exposition>,
 ): Promise<Response> {
   if (new URL(request.url).pathname !== path) return refused(404, "Not found");
-  // Without it, strangers would not even learn that something is here only for GET.
+  // Checked after the token, so that strangers don't even learn that this path exists and takes GET only.
   if (token !== null && !hasToken(request, token))
     return refused(401, "Unauthorized", { "www-authenticate": "Bearer" });
   if (request.method !== "GET" && request.method !== "HEAD")

@@ -1,7 +1,7 @@
 import type { ApplicationStats } from "../boot/index.ts";
 import { ERRORS } from "../support/index.ts";
 
-/** The labels of a value. Their values are bounded: routes, connections and events that the application has. */
+/** The labels of a value. Their values are bounded: the application's routes, connections and events. */
 export type Labels = Readonly<Record<string, string>>;
 
 /** A value of a metric. */
@@ -25,7 +25,7 @@ interface Metric extends Omit<Family, "values"> {
   readonly read: (stats: ApplicationStats) => readonly Sample[];
 }
 
-/** What the primary process of workers knows about one of them. */
+/** The primary process's data about one worker. */
 export function waitingConnections(count: number): Family {
   return {
     name: "ashlar_worker_waiting_connections",
@@ -35,7 +35,7 @@ export function waitingConnections(count: number): Family {
   };
 }
 
-/** What it has refused in place of a worker. */
+/** Connections that the primary has refused in place of a worker. */
 export function refusedConnections(count: number): Family {
   return {
     name: "ashlar_worker_refused_connections_total",
@@ -69,7 +69,7 @@ const METRICS: readonly Metric[] = [
     name: "ashlar_errors_total",
     help: "Errors that requests ended with, by code and the status of that code.",
     type: "counter",
-    // A series begins at 0, or else the first error of its kind would be no increase.
+    // A series begins at 0. Otherwise, the first error of its kind would not be an increase.
     read: ({ errors }) =>
       Object.entries(ERRORS).map(([code, [status]]) => {
         return { labels: { code, status: String(status) }, value: errors[code] ?? 0 };
@@ -128,7 +128,7 @@ const METRICS: readonly Metric[] = [
   },
   {
     name: "ashlar_redis_command_duration_seconds",
-    help: "The time that commands took which did not fail.",
+    help: "The time that successful commands took.",
     type: "histogram",
     read: ({ redis = {} }) =>
       Object.entries(redis).flatMap(([connection, { latency }]) =>
@@ -137,7 +137,7 @@ const METRICS: readonly Metric[] = [
   },
   {
     name: "ashlar_password_hashing_jobs",
-    help: "Passwords that are being hashed, and that wait for it.",
+    help: "Passwords that are being hashed, and passwords that wait to be.",
     type: "gauge",
     read: ({ hashing }) => byLabel("state", hashing),
   },
@@ -149,7 +149,7 @@ const METRICS: readonly Metric[] = [
   },
   {
     name: "ashlar_prune_last_success_timestamp_seconds",
-    help: "When this process last deleted what had expired, without a failure.",
+    help: "When this process last deleted expired rows without a failure.",
     type: "gauge",
     read: ({ prunedAt }) => (prunedAt === null ? [] : single(prunedAt / 1000)),
   },
@@ -161,13 +161,13 @@ const METRICS: readonly Metric[] = [
   },
   {
     name: "ashlar_mails_total",
-    help: "Mails that a mail server has accepted, and that will never be sent.",
+    help: "Mails that a mail server has accepted, and mails that will never be sent.",
     type: "counter",
     read: ({ mail }) => (mail === undefined ? [] : byLabel("result", { sent: mail.sent, failed: mail.failed })),
   },
   {
     name: "ashlar_mail_outbox",
-    help: "Mails in the outbox of all processes: how many wait to be sent, and how many were given up; at most 10,000 of each.",
+    help: "Mails in the outbox of all processes: how many wait to be sent, and how many were abandoned; at most 10,000 of each.",
     type: "gauge",
     read: ({ mail }) => {
       if (mail === undefined || mail.outbox === null) return [];
@@ -184,7 +184,7 @@ const METRICS: readonly Metric[] = [
   },
   {
     name: "ashlar_mail_failed_attempts_total",
-    help: "Attempts to send a mail that failed, those included that are repeated.",
+    help: "Failed attempts to send a mail, including those that are repeated.",
     type: "counter",
     read: ({ mail }) => (mail === undefined ? [] : single(mail.failedAttempts)),
   },
@@ -220,7 +220,7 @@ const METRICS: readonly Metric[] = [
   },
   {
     name: "process_cpu_seconds_total",
-    help: "The time of the processors that the process has used.",
+    help: "The CPU time that the process has used.",
     type: "counter",
     read: ({ process }) => single(process.cpuSeconds),
   },
@@ -247,7 +247,7 @@ function labelsOf({ route, methods }: RouteOf): Labels {
   return { method: methods.length === 0 ? NO_ROUTE : methods.join("|"), route: route ?? NO_ROUTE };
 }
 
-/** In the form of Prometheus: each class counts everything up to its bound, in seconds. */
+/** In Prometheus's form: each bucket counts everything up to its bound, in seconds. */
 function histogram(name: string, labels: Labels, { boundsMs, counts, count, sumMs }: RouteOf["latency"]): Sample[] {
   let total = 0;
   const buckets = boundsMs.map((bound, index) => {

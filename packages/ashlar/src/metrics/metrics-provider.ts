@@ -15,13 +15,13 @@ declare module "../kernel/container.ts" {
   }
 }
 
-/** The path on a port of its own. */
+/** The path on a separate port. */
 const PATH = "/metrics";
 
 /**
- * Shows what `application.stats()` returns in Prometheus's format, as configured by `METRICS` in `config/metrics.ts`: on a
- * port of its own that only this machine reaches, or at a path of the application behind a token. It needs the package
- * `prom-client`: `npm install prom-client`.
+ * Shows what `application.stats()` returns in Prometheus's format, as configured by `METRICS` in `config/metrics.ts`:
+ * on a separate port that only this machine can reach, or at a path of the application behind a token. It needs the
+ * package `prom-client`: `npm install prom-client`.
  *
  * Metrics of your own are shown too, if they are registered with the container's `metrics`.
  */

@@ -5,7 +5,7 @@ import { isAmbiguousTarget } from "../http/index.ts";
 import type { Logger } from "../kernel/index.ts";
 import { ConfigurationError } from "../support/index.ts";
 
-/** A port for metrics alone. */
+/** A separate port for metrics. */
 export interface MetricsServer {
   readonly port: number;
   close(): Promise<void>;
@@ -41,7 +41,7 @@ export async function startMetricsServer(
     const remedy = "Choose another port, one for each instance on this machine, or set path and token.";
     throw new ConfigurationError("config/metrics.ts: METRICS.port", problem, remedy);
   }
-  // The application decides how long the process lives.
+  // This server doesn't keep the process alive; the application does.
   server.unref();
   return { port: (server.address() as AddressInfo).port, close: () => close(server) };
 }

@@ -79,7 +79,7 @@ const lines = (waiting: number, failed: number) => [
 ];
 
 await onEachDatabase("the metrics of the outbox", (engine) => {
-  test("mails that wait and that were given up are counted, at most every five seconds", async () => {
+  test("mails that wait and that were abandoned are counted, at most every five seconds", async () => {
     const { application, pass, queue, scrape, settled } = await shop(engine);
     for (const mailable of [new Bad(), new Later(), new Later()]) await queue(mailable);
     await settled();

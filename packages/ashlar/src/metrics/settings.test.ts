@@ -27,7 +27,7 @@ test.each<[object, string, RegExp]>([
   [{ path: "/metrics" }, "E_INVALID_CONFIGURATION", /METRICS\.token: is not set, so anyone/],
   [{ path: "/metrics", token: "short" }, "E_WEAK_SECRET", /METRICS\.token: the secret is shorter than 32 bytes/],
   [{ token: "x".repeat(40) }, "E_WEAK_SECRET", /METRICS\.token: the secret is not random/],
-  [{ hostname: "0.0.0.0" }, "E_INVALID_CONFIGURATION", /METRICS\.hostname: is not an address of this machine alone/],
+  [{ hostname: "0.0.0.0" }, "E_INVALID_CONFIGURATION", /METRICS\.hostname: is reachable from other machines/],
   [{ hostname: "127.evil.example" }, "E_INVALID_CONFIGURATION", /METRICS\.hostname/],
   [{ path: "/metrics", token: TOKEN, port: 1 }, "E_INVALID_CONFIGURATION", /METRICS\.port: is set together with path/],
   [

@@ -12,18 +12,18 @@ import {
 } from "../support/index.ts";
 
 const WHERE = "config/metrics.ts: METRICS";
-/** What the port of the metrics is above the application's: each instance on a machine has its own. */
+/** How far the metrics' port is above the application's, so that each instance on a machine has its own. */
 const PORTS_APART = 10_000;
 const MAX_PORT = 65_535;
 
 /** The shape of `METRICS` in `config/metrics.ts`: where the metrics can be read. */
 export interface MetricsSettings {
   /**
-   * The port of the metrics alone, at `/metrics`; `0` takes any free one. Default: the application's port + 10,000, such as 13000 for
-   * 3000, or any free one above 65,535; none if {@link path} is set.
+   * The separate port for metrics, at `/metrics`; `0` takes any free one. Default: the application's port + 10,000,
+   * such as 13000 for 3000, or any free one if that is above 65,535; none if {@link path} is set.
    */
   readonly port?: Optional<number | string>;
-  /** The address of that port; default: 127.0.0.1. Any other than loopback needs a {@link token}. */
+  /** The address of that port; default: 127.0.0.1. An address other than loopback needs a {@link token}. */
   readonly hostname?: Optional<string>;
   /** The path of the application that the metrics are at, such as `/metrics`, instead of a port. It needs a {@link token}. */
   readonly path?: Optional<string>;
@@ -34,7 +34,7 @@ export interface MetricsSettings {
 /** {@link MetricsSettings}, checked: metrics are at a port or at a path. */
 export type CompleteMetricsSettings = {
   readonly token: string | null;
-} /** `null`: the one that {@link metricsPort} returns. */ & (
+} /** `null`: the port that {@link metricsPort} returns. */ & (
   | { readonly port: number | null; readonly hostname: string; readonly path: null }
   | { readonly port: null; readonly path: string }
 );
@@ -86,7 +86,7 @@ function atPort({ port, hostname }: Read, token: string | null): CompleteMetrics
   if (token === null && !isLoopbackAddress(address)) {
     throw new ConfigurationError(
       `${WHERE}.hostname`,
-      "is not an address of this machine alone, and there is no token.",
+      "is reachable from other machines, and there is no token.",
       'Set token, or leave hostname out, or write "127.0.0.1".',
     );
   }

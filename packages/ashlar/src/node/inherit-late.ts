@@ -1,7 +1,7 @@
-/** A class of the platform that srvx has a faster one for. */
+/** A class of the platform that srvx has a faster version of. */
 export type PlatformClass = "Headers" | "Request" | "Response";
 
-/** What objects of srvx have by inheritance only. */
+/** Members that srvx's objects have only by inheritance. */
 export const INHERITED: Readonly<Record<PlatformClass, readonly string[]>> = {
   Headers: ["append", "delete", "set", "keys", "values", "forEach"],
   Request: [
@@ -18,9 +18,8 @@ export const INHERITED: Readonly<Record<PlatformClass, readonly string[]>> = {
 const INSPECT = Symbol.for("nodejs.util.inspect.custom");
 
 /**
- * Makes a class inherit from one of the platform as soon as that shows: when an object of it is asked for a member that it
- * has by inheritance only, or for its prototypes, as `instanceof` does. Before, it passes for that class by its
- * `Symbol.toStringTag`.
+ * Makes a class inherit from one of the platform as soon as that matters: when code reads an inherited member of an
+ * object, or its prototypes, as `instanceof` does. Before, it passes for that class by its `Symbol.toStringTag`.
  *
  * Node.js loads its `fetch` with the first mention of `Response`, `Request` or `Headers`: in 40 ms, for 17 MB. The build
  * makes srvx use this function, since most servers never need it.
@@ -42,7 +41,7 @@ export function inheritLate(name: PlatformClass, late: { readonly prototype: obj
         },
       },
     ),
-    // Promises look for `then` in what they are resolved with: finding it here spares them the proxy.
+    // Resolving a promise looks for `then` in the value: finding it here spares the proxy.
     // biome-ignore lint/suspicious/noThenProperty: it has no value, so nothing takes the object for a promise.
     { [Symbol.toStringTag]: { value: name }, then: { value: undefined } },
   );

@@ -1,10 +1,10 @@
-// What the framework uses of srvx and Node objects beyond what they document. Only this file touches it: srvx is pinned to
-// one version because of it, and for each of these members a test fails when it is gone.
+// The members of srvx and Node objects that the framework uses, although they are undocumented. Only this file touches
+// it: srvx is pinned to one version because of it, and for each of these members a test fails when it is gone.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** What a `node:http` server keeps with a request. Other hosts than the framework's own server have less of it. */
+/** Data that a `node:http` server keeps with a request. Hosts other than the framework's own server have less of it. */
 export interface NodeExchange {
   readonly req: IncomingMessage;
   readonly res?: ServerResponse;
@@ -47,7 +47,10 @@ interface BlockingStream extends NodeJS.WriteStream {
   readonly _handle?: { setBlocking?(isBlocking: boolean): void } | null;
 }
 
-/** What a `node:http` server keeps with a request; `undefined` for a request that came to `fetch` in another way. */
+/**
+ * The data that a `node:http` server keeps with a request; `undefined` for a request that came to `fetch` in another
+ * way.
+ */
 export function nodeExchange(raw: Request): NodeExchange | undefined {
   return (raw as NodeRequest).runtime?.node;
 }
@@ -58,14 +61,14 @@ export function parsedUrl(raw: Request): { readonly pathname: string; readonly s
 }
 
 /**
- * What the URL Standard may change in a path or a query, and where a segment `.` or `..` can begin. Escapes are left to a parser,
- * as are apostrophes, which it escapes in queries only.
+ * Characters that the URL Standard may change in a path or a query, and places where a segment `.` or `..` can begin.
+ * Escapes are left to a parser, as are apostrophes, which it escapes in queries only.
  */
 const NOT_PLAIN = /[^!$&(-;=?-Z_a-z~]|\/\./;
 
 /**
  * The target of a request that srvx made, if it is a path and perhaps a query which no URL parser would change; `null` for
- * others. Most are, and then no URL is made.
+ * others. Most targets are, which saves making a URL.
  */
 export function plainTarget(raw: Request): string | null {
   const target = nodeExchange(raw)?.req?.url;
@@ -73,8 +76,8 @@ export function plainTarget(raw: Request): string | null {
 }
 
 /**
- * Returns what srvx needs of a request to serve a file: method, headers, and the file's path instead of the URL's. srvx decodes
- * it as a URL, which would leave escapes of `#`, `?`, `&` and others as they are.
+ * Returns the members of a request that srvx needs to serve a file: method, headers, and the file's path instead of the
+ * URL's. srvx decodes the path as a URL, which would leave escapes of `#`, `?`, `&` and others as they are.
  *
  * @param path within the folder, with a leading slash, not encoded
  */
@@ -103,8 +106,8 @@ export function takenBytes(socket: Socket): number | null {
 }
 
 /**
- * Reads nothing more from a socket, ever: `pause()` alone would go on until its buffer is full, and what is read then is
- * missing for the process that the socket is handed to.
+ * Reads nothing more from a socket, ever: `pause()` alone would continue until its buffer is full, and the process that
+ * the socket is handed to would miss that data.
  */
 export function stopReading(socket: Socket): void {
   socket.pause();
@@ -118,7 +121,7 @@ export function unfinishedResponse(socket: Socket): ServerResponse | null {
 
 /**
  * Makes writing to standard output or standard error fail with `EAGAIN` instead of waiting if it is a pipe or a socket
- * whose reader is slow. Node promises only that its own streams do not lose what they write there.
+ * whose reader is slow. Node promises this only for its own streams, which lose nothing that they write there.
  */
 export function unblockStandardStream(stream: NodeJS.WriteStream): void {
   const { isTTY, _handle } = stream as BlockingStream;

@@ -46,7 +46,7 @@ test("Redis is back when it has worked for a second since the last failure", () 
   fail();
   pass(999);
   outage.succeeded();
-  // One node of a cluster may be away alone.
+  // One node of a cluster may be down alone.
   fail();
   pass(999);
   outage.succeeded();

@@ -1,18 +1,20 @@
 import type { Logger } from "../kernel/index.ts";
 import type { AshlarError } from "../support/index.ts";
 
-/** How long Redis has to work before it counts as back, in milliseconds: one node of a cluster may be away alone. */
+/** How long Redis has to work before it counts as back, in milliseconds: one node of a cluster may be down alone. */
 const STEADY_MS = 1000;
 
-/** What the log says of a store whose Redis can't be used. */
+/** The log's wording for a store whose Redis can't be used. */
 export interface OutageSentences {
-  /** What happens meanwhile. It follows the reason. */
+  /** What happens in the meantime. It follows the reason. */
   readonly away: string;
   /** What happens again. */
   readonly back: string;
 }
 
-/** Tells once that a store can't use Redis, and once that it can again, however many requests there are meanwhile. */
+/**
+ * Logs once that a store can't use Redis, and once that it can again, however many requests come in between.
+ */
 export class Outage {
   readonly #logger: Logger;
   readonly #sentences: OutageSentences;
@@ -37,7 +39,7 @@ export class Outage {
     this.#logger.warn(`${message} ${this.#sentences.away}`);
   }
 
-  /** Something was stored. Reading isn't enough: a replica and a server without memory can be read too. */
+  /** A write has succeeded. A read isn't enough: a replica, or a server that is out of memory, can be read too. */
   succeeded(): void {
     if (!this.#isAway || performance.now() - this.#failedAt < STEADY_MS) return;
     this.#isAway = false;

@@ -4,7 +4,7 @@ export interface HostAndPort {
   readonly port: number;
 }
 
-/** What a URL says of one Redis server, of the Sentinels that watch it, or of a cluster. */
+/** The contents of a URL of one Redis server, of the Sentinels that watch it, or of a cluster. */
 export interface RedisAddress {
   readonly kind: "server" | "sentinel" | "cluster";
   /** The server, the Sentinels, or some nodes of the cluster. */
@@ -18,7 +18,7 @@ export interface RedisAddress {
   readonly isEncrypted: boolean;
 }
 
-/** What can be written as a URL, for messages. */
+/** The accepted forms of a URL, for messages. */
 export const REDIS_URLS: string =
   "redis://user:password@host:6379/0, redis+sentinel://host:26379,host:26379/name or redis-cluster://host:6379,host:6379, with " +
   "rediss for TLS";

@@ -5,12 +5,12 @@ import type { CompleteRedisSettings } from "./redis-settings.ts";
 const CONNECT_TIMEOUT_MS = 5000;
 /** The longest pause between two attempts to connect, in milliseconds. */
 const MAX_PAUSE_MS = 1000;
-/** A server that says it is read-only is left for another at most this often: its address may lead to the same one. */
+/** How often, at most, we leave a server that says it is read-only: its address may lead to the same server again. */
 const RECONNECT_EVERY_MS = 1000;
 
 /**
- * What is used of the client, for one server as for a cluster. Not ioredis's own type: an application without Redis doesn't have
- * that package, and its compiler may read these declarations.
+ * The part of the client that we use, for one server or a cluster. Not ioredis's own type: an application without Redis
+ * doesn't have that package, and its compiler may read these declarations.
  */
 export interface RedisClient {
   readonly status: string;
@@ -24,14 +24,14 @@ export interface RedisClient {
   on(event: "error", listener: (error: unknown) => void): unknown;
 }
 
-/** Creates a client. It doesn't connect yet, and keeps trying to, once told to. */
+/** Creates a client. It doesn't connect yet. Once it is asked to, it keeps trying. */
 export async function createRedisClient(settings: CompleteRedisSettings): Promise<RedisClient> {
   const { Cluster, Redis } = await import("ioredis");
   const { kind, hosts, name, database, sentinelUsername, sentinelPassword } = settings;
   const tls = settings.tls === null ? null : tlsOptions(settings.tls);
   const common = {
     lazyConnect: true,
-    // What can't be sent now fails now. Who may wait for a connection is decided by RedisConnection.
+    // A command that can't be sent now fails now. RedisConnection decides which commands may wait for a connection.
     enableOfflineQueue: false,
     // A command whose answer was lost may have been carried out: it fails with its connection, and isn't sent twice.
     maxRetriesPerRequest: 0,
@@ -47,7 +47,7 @@ export async function createRedisClient(settings: CompleteRedisSettings): Promis
   if (kind === "cluster") {
     return new Cluster([...hosts], {
       lazyConnect: true,
-      // Commands wait for a node whose connection is just being made.
+      // Commands wait for a node that is being connected to.
       enableOfflineQueue: true,
       clusterRetryStrategy: pauseBefore,
       slotsRefreshTimeout: settings.commandTimeoutMs,
@@ -70,7 +70,7 @@ export async function createRedisClient(settings: CompleteRedisSettings): Promis
     name: name!,
     sentinelCommandTimeout: settings.commandTimeoutMs,
     sentinelRetryStrategy: pauseBefore,
-    // Sentinels tell when another server takes over, although the old one may still answer.
+    // Sentinels report when another server takes over, even if the old one still answers.
     failoverDetector: true,
     ...(sentinelUsername !== null && { sentinelUsername }),
     ...(sentinelPassword !== null && { sentinelPassword }),
@@ -93,7 +93,7 @@ function leavesReadOnlyServers(): (error: Error) => boolean {
   };
 }
 
-/** Security: `NODE_TLS_REJECT_UNAUTHORIZED=0`, which someone may have set for another server, doesn't count. */
+/** Security: `NODE_TLS_REJECT_UNAUTHORIZED=0`, which someone may have set for another server, is ignored. */
 function tlsOptions(tls: NonNullable<CompleteRedisSettings["tls"]>): ConnectionOptions {
   return { ...Object.fromEntries(Object.entries(tls).filter(([, value]) => value !== null)), rejectUnauthorized: true };
 }

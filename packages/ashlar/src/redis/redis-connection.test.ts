@@ -221,7 +221,7 @@ withProgram("redis-server", () => {
       two!.release();
     });
 
-    test("end the boot without the client's package, with the command that installs it", async () => {
+    test("fail startup without the client's package, with the command that installs it", async () => {
       const { container } = await emptyApplication();
       const missing = (name: string) => {
         throw new Error(`Cannot find module '${name}'`);

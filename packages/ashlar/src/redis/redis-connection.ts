@@ -7,16 +7,16 @@ import { RedisCounts, type RedisUsage } from "./redis-usage.ts";
 /** How long the first connection may take, in milliseconds: a process that starts has much else to do. */
 const FIRST_CONNECTION_MS = 5000;
 
-/** How many commands wait for a new connection at most. Further ones fail at once. */
+/** How many commands wait for a new connection at most. Any more fail at once. */
 const MAX_WAITING = 1000;
 
-/** How many commands are under way at most. Further ones fail at once: what is that late is of no use to anyone. */
+/** How many commands are under way at most. Any more fail at once: so late an answer is of no use. */
 const MAX_UNDER_WAY = 10_000;
 
-/** How long after the client has given up it is told to begin again, in milliseconds. */
+/** How long after the client has given up we make it connect again, in milliseconds. */
 const PAUSE_AFTER_END_MS = 100;
 
-/** Lua that the server runs as one step. */
+/** A Lua script that the server runs atomically. */
 export interface RedisScript {
   /** The name of the command that runs it. */
   readonly name: string;
@@ -31,26 +31,27 @@ export function redisScript(keys: number, lua: string): RedisScript {
 }
 
 /**
- * A connection to Redis, opened by {@link connect}, or else by the first command. It keeps trying to connect; meanwhile,
- * commands fail at once, except those that come while the first connection, or the one after a loss, is being made.
+ * A connection to Redis, opened by {@link connect}, or else by the first command. It keeps trying to connect; in the
+ * meantime, commands fail at once, except those that come while the first connection, or the one after a loss, is being
+ * made.
  *
  * Every command ends within `commandTimeoutMs`, except those that wait for the first connection: that may take five seconds,
- * and the client's code is loaded before. What fails is `E_REDIS_UNAVAILABLE`, with nothing that was sent.
+ * and the client's code is loaded before. Failures are `E_REDIS_UNAVAILABLE`, and contain nothing that was sent.
  */
 export class RedisConnection {
   readonly #settings: CompleteRedisSettings;
   readonly #create: typeof createRedisClient;
   #client: Promise<RedisClient> | null = null;
-  /** The same, once its code is loaded. */
+  /** The client, once its code is loaded. */
   #loaded: RedisClient | null = null;
   readonly #counts = new RedisCounts();
   /** Why there is no connection; `null` while there is one, or while it is not known yet. */
   #failure: string | null = null;
-  /** Whether it is not known yet how the first attempt to connect ends. */
+  /** Whether the first attempt to connect is still under way. */
   #isNew = true;
   #isClosed = false;
   #underWay = 0;
-  /** Those that wait for a connection. */
+  /** Commands that wait for a connection. */
   readonly #waiting = new Set<PromiseWithResolvers<void>>();
 
   /** @param create creates the client, which doesn't connect yet */
@@ -59,7 +60,7 @@ export class RedisConnection {
     this.#create = create;
   }
 
-  /** What the keys of the application begin with. */
+  /** The prefix of the application's keys. */
   get prefix(): string {
     return this.#settings.prefix;
   }
@@ -73,7 +74,7 @@ export class RedisConnection {
    * Connects, and waits for an answer of the server: an application calls it before it serves, so that no request waits
    * for the client's code and the connection.
    *
-   * @throws `E_REDIS_UNAVAILABLE` if the first attempt fails. It goes on trying.
+   * @throws `E_REDIS_UNAVAILABLE` if the first attempt fails. It keeps trying.
    */
   async connect(): Promise<void> {
     await this.command("PING");
@@ -103,7 +104,7 @@ export class RedisConnection {
   }
 
   /**
-   * Deletes all keys that begin with a text, on all servers of a cluster. Keys that are stored meanwhile may stay.
+   * Deletes all keys that begin with a text, on all servers of a cluster. Keys that are stored while it runs may stay.
    *
    * @param start letters, digits, ".", "_", "-" and ":"
    * @throws `E_REDIS_UNAVAILABLE`
@@ -118,7 +119,7 @@ export class RedisConnection {
       do {
         const found = await this.#run(() => server.call("SCAN", cursor, "MATCH", `${start}*`, "COUNT", 1000));
         const [next, keys] = found as [string, string[]];
-        // One by one: those of a cluster's server may be in different slots.
+        // One by one: keys of one server of a cluster may be in different slots.
         for (const key of keys) deleted += Number(await this.#run(() => server.call("DEL", key)));
         cursor = next;
       } while (cursor !== "0");
@@ -135,15 +136,15 @@ export class RedisConnection {
     await this.command("PING");
     if (this.isCluster) return;
     const role = await this.#asked("ROLE");
-    // A user who may not ask is no problem.
+    // It's fine if the user isn't allowed to ask.
     if (Array.isArray(role) && role[0] === "slave") {
       throw redisUnavailable(Object.assign(new Error("READONLY"), { name: "ReplyError" }));
     }
   }
 
   /**
-   * What the server deletes once its memory is full, such as `allkeys-lru`; `null` if that can't happen, or if the user may
-   * not ask.
+   * The server's eviction policy for a full memory, such as `allkeys-lru`; `null` if it evicts nothing, or if the user
+   * isn't allowed to ask.
    *
    * @throws `E_REDIS_UNAVAILABLE` if the server can't be reached
    */
@@ -156,23 +157,23 @@ export class RedisConnection {
     return bound === undefined || bound === "0" || policy === "noeviction" ? null : (policy ?? null);
   }
 
-  /** How it is, and what has become of its commands. */
+  /** Its state, and counts of its commands' outcomes. */
   usage(): RedisUsage {
     return this.#counts.read(this.#loaded?.status === "ready");
   }
 
-  /** Closes the connection. What is under way fails. */
+  /** Closes the connection. Commands under way fail. */
   close(): void {
     this.#isClosed = true;
     this.#client?.then(
       (client) => client.disconnect(),
-      // There is none.
+      // There is no connection.
       () => {},
     );
     this.#settle("the connection was closed");
   }
 
-  /** Counts what becomes of a command. */
+  /** Counts a command's outcome. */
   async #run(send: (client: RedisClient) => Promise<unknown>): Promise<unknown> {
     const startedAt = performance.now();
     try {
@@ -204,12 +205,15 @@ export class RedisConnection {
     }
   }
 
-  /** Asks what the server may refuse to tell: that is no failure. */
+  /** Asks for information that the server may refuse. A refusal isn't a failure. */
   #asked(name: string, ...args: readonly string[]): Promise<unknown> {
     return this.#uncounted((client) => client.call(name, ...args)).catch(() => null);
   }
 
-  /** Waits no longer than that. From then on, commands fail at once, until there is a connection to a server that answers. */
+  /**
+   * Waits no longer than the timeout. From then on, commands fail at once, until there is a connection to a server that
+   * answers.
+   */
   async #inTime<T>(ms: number, work: Promise<T>): Promise<T> {
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(() => {
@@ -258,15 +262,15 @@ export class RedisConnection {
   }
 
   #begin(client: RedisClient): void {
-    // The first attempt has failed; the client goes on trying. The reason is the one that it has reported before.
+    // The first attempt has failed; the client keeps trying. The reason was reported before.
     client.connect().catch((error: unknown) => {
       if (client.status !== "ready") this.#settle(this.#failure ?? this.#reasonOf(error));
     });
   }
 
   /**
-   * Begins again if the client has given up. It does if a Sentinel tells of another server while it is just asking which one
-   * to connect to: what should only end its former connection ends its attempts too.
+   * Begins again if the client has given up. It gives up if a Sentinel reports another server while the client is
+   * asking which one to connect to: a call that should only end its former connection ends its attempts too.
    */
   #goOn(client: RedisClient): void {
     if (this.#isClosed) return;
@@ -284,7 +288,7 @@ export class RedisConnection {
       : reason;
   }
 
-  /** Tells those that wait for a connection that there is one, or why there is none. */
+  /** Tells the waiting commands that there is a connection, or why there isn't one. */
   #settle(failure: string | null): void {
     this.#failure = failure;
     this.#isNew = false;

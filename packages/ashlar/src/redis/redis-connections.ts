@@ -23,10 +23,10 @@ interface Shared {
 /** The connections of each application, by their settings. */
 const connections = new WeakMap<Container, Map<string, Shared>>();
 
-/** What a store holds of a connection. */
+/** A store's hold on a connection. */
 export interface RedisLease {
   readonly connection: RedisConnection;
-  /** Returns it. The connection closes when no store of the application uses it anymore. */
+  /** Returns it. The connection closes when no store of the application uses it any longer. */
   release(): void;
 }
 
@@ -72,7 +72,9 @@ export function leaseRedis(
   };
 }
 
-/** Names are unique, even if two connections are used for the same, such as for limits and while their Redis is away. */
+/**
+ * Names are unique, even if one use has two connections, such as limits and their fallback.
+ */
 function usageOf(connections: ReadonlyMap<string, Shared>): Record<string, RedisUsage> {
   const usage: Record<string, RedisUsage> = {};
   for (const { connection, users } of connections.values()) {

@@ -1,7 +1,7 @@
 import { AshlarError, certificateProblem } from "../support/index.ts";
 import "./errors.ts";
 
-/** What the codes of Redis's replies mean. Their text may repeat what was sent. */
+/** The meanings of Redis's error codes. Their text may repeat what was sent. */
 const REPLIES: Readonly<Record<string, string>> = {
   CLUSTERDOWN: "the cluster doesn't serve this key right now",
   LOADING: "the server is still loading its data",
@@ -17,16 +17,19 @@ const REPLIES: Readonly<Record<string, string>> = {
   MOVED: "the key is on another node; for a cluster, the url begins with redis-cluster",
 };
 
-/** Why there is no server, if there are Sentinels. */
+/** The reason for a missing server, behind Sentinels. */
 export const NO_SENTINEL = "no Sentinel could name a server that can be reached";
 
 const LOST = "the connection was lost";
 const NO_NODE_OF = "no node of the cluster can be reached";
 
-/** The same for a cluster whose nodes all end the connection, or refuse it for a reason that the client doesn't report. */
+/**
+ * The reason for a cluster whose nodes all end the connection, or refuse it for a reason that the client doesn't
+ * report.
+ */
 export const NO_NODE: string = `${NO_NODE_OF}: ${LOST}`;
 
-/** A reason in words that may be told, such as that no answer came in time. */
+/** A reason in words that are safe to log, such as that no answer came in time. */
 export class RedisReason extends Error {}
 
 /**
@@ -54,7 +57,7 @@ export function reasonOf(error: unknown): string {
   return LOST;
 }
 
-/** What to set if a server's certificate was refused; "" for another error. */
+/** The setting to change if a server's certificate was refused; "" for another error. */
 function certificateHint(error: unknown): string {
   const problem = certificateProblem(error);
   if (problem === null) return "";
@@ -63,7 +66,7 @@ function certificateHint(error: unknown): string {
     : "; next to the url, set tls.servername to a name in the server's certificate";
 }
 
-/** What is known of an error by Node, by the client, or by the server. */
+/** The fields of an error from Node, from the client, or from the server. */
 interface Failure {
   readonly name?: string;
   readonly message?: string;
@@ -73,12 +76,12 @@ interface Failure {
   readonly lastNodeError?: unknown;
 }
 
-/** The error of a command that was not carried out, or whose answer is missing. It contains nothing that was sent. */
+/** The error for a command that was not carried out, or whose answer is missing. It contains nothing that was sent. */
 export function redisUnavailable(error: unknown): AshlarError {
   return new AshlarError("E_REDIS_UNAVAILABLE", `Redis can't be used: ${reasonOf(error)}.`);
 }
 
-/** Whether an error is that of a command that was not carried out, or whose answer is missing. */
+/** Whether an error is from a command that was not carried out, or whose answer is missing. */
 export function isRedisUnavailable(error: unknown): error is AshlarError {
   return error instanceof AshlarError && error.code === "E_REDIS_UNAVAILABLE";
 }

@@ -86,7 +86,7 @@ test.each<[object, string, string]>([
   ],
   [{ url: "redis://one", commandTimeoutMs: 60_001 }, "commandTimeoutMs", "is 60001."],
   [{ url: "redis://one", urll: "x" }, "urll", ""],
-])("%j ends the boot", (options, name, problem) => {
+])("%j fails startup", (options, name, problem) => {
   expect(() => read(options)).toThrow(
     expect.objectContaining({
       code: "E_INVALID_CONFIGURATION",

@@ -28,29 +28,32 @@ export interface RedisTlsSettings {
   readonly servername?: Optional<string>;
 }
 
-/** Where Redis is, and how long it may take: what stores in Redis have in common. */
+/** Where Redis is, and how long it may take: the settings that all stores in Redis share. */
 export interface RedisSettings {
   /**
    * One server, `redis://user:password@host:6379/0`; Sentinels and the name of what they watch,
    * `redis+sentinel://user:password@host:26379,host:26379/name`; or nodes of a cluster, `redis-cluster://host:6379,host:6379`.
    * With `rediss` instead of `redis`, connections are encrypted, and the server's certificate is verified. A user and a
-   * password are those of the servers, not of the Sentinels, and percent-encoded.
+   * password belong to the servers, not to the Sentinels, and are percent-encoded.
    */
   readonly url: Optional<string>;
   /** The user, if it is not in the URL. */
   readonly username?: Optional<string>;
   /** The password, if it is not in the URL. */
   readonly password?: Optional<string>;
-  /** The user that Sentinels ask for. */
+  /** The user for the Sentinels. */
   readonly sentinelUsername?: Optional<string>;
-  /** The password that Sentinels ask for; default: they ask for none. */
+  /** The password for the Sentinels; default: none. */
   readonly sentinelPassword?: Optional<string>;
   /**
-   * What all keys begin with, up to 64 letters, digits, `.`, `_`, `-` and `:`; default: the application's name, as in
+   * The prefix of all keys, up to 64 letters, digits, `.`, `_`, `-` and `:`; default: the application's name, as in
    * `my-shop:`. Applications that share a server need different ones.
    */
   readonly prefix?: Optional<string>;
-  /** How long a command may take, including a new connection if there is none, in milliseconds, 10 to 60,000; default: 1000. */
+  /**
+   * How long a command may take, including a new connection if there isn't one, in milliseconds, 10 to 60,000; default:
+   * 1000.
+   */
   readonly commandTimeoutMs?: Optional<number | string>;
   /** The certificates of an encrypted connection. */
   readonly tls?: RedisTlsSettings;
@@ -115,7 +118,7 @@ const SCHEMA = settings<RedisSettings>()(
  * Checks the settings, and fills in defaults.
  *
  * @param place the place of the store, for messages, and the folder that files are relative to
- * @param applicationName what the prefix is derived from if there is none
+ * @param applicationName the default prefix is derived from it
  * @throws `E_INVALID_CONFIGURATION`
  */
 export function readRedisSettings(
@@ -135,7 +138,7 @@ export function readRedisSettings(
   });
 }
 
-/** @throws `E_INVALID_CONFIGURATION` if a file can't be read, or has nothing of its kind in it */
+/** @throws `E_INVALID_CONFIGURATION` if a file can't be read, or doesn't contain what the setting needs */
 function withContents(tls: Complete<RedisTlsSettings>, { where, root }: PemPlace): Complete<RedisTlsSettings> {
   const read = (name: "ca" | "cert" | "key", kind: "certificate" | "private key") =>
     tls[name] === null ? null : readPem(tls[name], kind, { root, where: `${where}.tls.${name}` });

@@ -1,21 +1,21 @@
 import { LatencyCounts, type LatencyHistogram } from "../kernel/index.ts";
 
-/** The upper bounds of the classes of durations, in milliseconds: a server that is well answers in a fraction of one. */
+/** The histogram's upper bounds, in milliseconds: a healthy server answers in a fraction of one. */
 const BOUNDS_MS: readonly number[] = Object.freeze([0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500]);
 
-/** How a connection to Redis is, and what has become of its commands since the start. */
+/** The state of a connection to Redis, and the outcomes of its commands since the start. */
 export interface RedisUsage {
   /** Whether commands can be sent right now. */
   readonly isUp: boolean;
-  /** How often it was made again, after it was lost or its server had become read-only. */
+  /** How often it was reconnected, after it was lost or its server had become read-only. */
   readonly reconnects: number;
   /** How many commands have failed, including those that were not sent because there was no connection. */
   readonly failures: number;
-  /** How long the commands took that did not fail. */
+  /** How long the successful commands took. */
   readonly latency: LatencyHistogram;
 }
 
-/** Counts what becomes of the commands of one connection. */
+/** Counts the outcomes of one connection's commands. */
 export class RedisCounts {
   readonly #latency = new LatencyCounts(BOUNDS_MS);
   #failures = 0;

@@ -11,7 +11,7 @@ import { readRedisSettings } from "./redis-settings.ts";
 const bulk = (text: string): string => `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
 const list = (...texts: readonly string[]): string => `*${texts.length}\r\n${texts.map(bulk).join("")}`;
 
-/** A Sentinel whose answers a test may hold back, while its messages go on. */
+/** A Sentinel whose answers a test may hold back, while its messages continue. */
 class HeldSentinel {
   port = 0;
   /** How often it was asked where the server is. */

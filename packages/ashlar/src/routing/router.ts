@@ -82,7 +82,7 @@ export class Router implements UrlGenerator {
    * @param method in capitals; `HEAD` finds the route of `GET`
    * @param pathname the path as it was sent, still encoded
    * @param host the host the request was sent to, with or without port; `null` if it is not known
-   * @returns `null` if there is none
+   * @returns `null` if there isn't one
    * @throws `E_BAD_REQUEST` if the path contains an escape that is malformed, not UTF-8 or that of NUL
    */
   match(method: string, pathname: string, host: string | null): CompiledMatch | null {

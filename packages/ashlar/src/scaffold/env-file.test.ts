@@ -177,7 +177,7 @@ test("a lock held by another user's process is waited for, like that of any runn
   expect(looked.mock.calls[0]).toEqual([4242, 0]);
 });
 
-test("S12 a value that another process has written meanwhile is kept", async () => {
+test("S12 a value that another process has written in the meantime is kept", async () => {
   const path = await envFile("KEY=\n");
   const looked = vi.spyOn(process, "kill");
   onTestFinished(() => looked.mockRestore());

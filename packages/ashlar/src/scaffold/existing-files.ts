@@ -19,7 +19,7 @@ export async function codeOf(root: string, file: string): Promise<string> {
 
 /**
  * Returns the JavaScript file that replaces a TypeScript file in `config/` or `routes/`, where only one of the two may exist;
- * `null` if there is none.
+ * `null` if there isn't one.
  */
 export async function javaScriptOf(root: string, file: string): Promise<string | null> {
   if (!/^(?:config|routes)\/.+\.ts$/.test(file)) return null;

@@ -197,7 +197,7 @@ function isCutOff(entries: readonly string[]): boolean {
   return entries.includes("package.json") && !entries.includes(".env");
 }
 
-/** The symbolic link in a path that leads nowhere; `null` if there is none. */
+/** The symbolic link in a path that leads nowhere; `null` if there isn't one. */
 async function danglingLink(path: string): Promise<string | null> {
   const ifPresent = (error: NodeJS.ErrnoException): null => {
     // A file on the way is reported for what it is.

@@ -28,7 +28,7 @@ interface Keys {
  * Changes the private keys that a driver signs tokens with, in a `.env` file, which is created if it is missing. All other
  * lines stay unchanged, and the file is replaced in one step.
  *
- * - `fill` writes a key if there is none.
+ * - `fill` writes a key if there isn't one.
  * - `rotate` replaces the key. The public key of the old one still verifies.
  * - `stage` writes the next key, which verifies and is published, but doesn't sign.
  * - `promote` makes it the key that signs, and keeps the public key of the old one.

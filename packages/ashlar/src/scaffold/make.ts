@@ -163,7 +163,7 @@ async function codesIn(root: string, folder: string): Promise<string[]> {
   return await Promise.all(files.map((file) => codeOf(root, `${folder}/${file}`)));
 }
 
-/** The time in a migration's name, in milliseconds since the epoch; `null` if there is none. */
+/** The time in a migration's name, in milliseconds since the epoch; `null` if there isn't one. */
 function timeOf(file: string): number | null {
   const parts = /^(\d{4})_(\d\d)_(\d\d)_(\d\d)(\d\d)(\d\d)_/.exec(file)?.slice(1).map(Number);
   if (parts === undefined) return null;

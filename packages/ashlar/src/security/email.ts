@@ -13,17 +13,17 @@ const MAX_INPUT_LENGTH = 1024;
 const LOCAL_PART_REFUSED = /[\p{C}\p{Z}()<>[\]{}:;\\,"@]/u;
 
 /**
- * What some mail software reads as something else than a mailbox: an encoded word (RFC 2047 §2), which hides another
- * address; routes through other hosts, `a%b@relay` and `b!a@relay`; an option of a program, `-f`; a file or a program,
- * `/etc/x` and `|x` (Exim's default ACL refuses all of these, too); dots that RFC 5322 §3.2.3 doesn't allow there; and
- * characters that are not shown.
+ * Text that some mail software reads as something other than a mailbox: an encoded word (RFC 2047 §2), which hides
+ * another address; routes through other hosts, `a%b@relay` and `b!a@relay`; an option of a program, `-f`; a file or a
+ * program, `/etc/x` and `|x` (Exim's default ACL refuses all of these, too); dots that RFC 5322 §3.2.3 doesn't allow
+ * there; and characters that are not shown.
  */
 const LOCAL_PART_AMBIGUOUS = /=\?|[%!]|^[-./|]|\.$|\.\.|\p{Default_Ignorable_Code_Point}/u;
 
 /**
  * Normalizes an email address to the form in which it is stored, compared and used for sending. Before the `@`: NFKC and
  * lower case. After it: the domain in ASCII, by UTS 46, non-transitional, so that `u@bücher.example` and
- * `u@xn--bcher-kva.example`, which browsers make of it, are one address. Spaces around it are removed.
+ * `u@xn--bcher-kva.example`, its form in browsers, are one address. Spaces around it are removed.
  *
  * Internationalized addresses (RFC 6531) are accepted; quoted local parts and IP addresses are not, nor are local parts
  * that mail software can read as something else: with `%`, `!`, an encoded word (`=?…?=`), an invisible character, two
@@ -38,8 +38,8 @@ export function normalizeEmail(input: string): string | null {
 }
 
 /**
- * The same for looking up an account that exists already: also for local parts that are no longer accepted for new ones,
- * so that their owners can log in.
+ * The same for looking up an account that exists already: including local parts that are no longer accepted for new
+ * accounts, so that their owners can still log in.
  *
  * Security: such an address must neither be stored nor get a mail.
  */
@@ -68,10 +68,10 @@ export function isSameEmail(one: string | null, other: string | null): boolean {
 }
 
 /**
- * How an address may be stored: in its normal form, and, if its domain is an international one, in Unicode, as earlier
- * versions stored what was typed so.
+ * The forms in which an address may be stored: its normal form, and Unicode if its domain is international, because
+ * earlier versions stored the domain as typed.
  *
- * @param address in its normal form
+ * @param address the address in its normal form
  */
 export function spellingsOfEmail(address: string): readonly string[] {
   const at = address.lastIndexOf("@");

@@ -2,11 +2,11 @@ import { createSecretKey, hkdfSync, type KeyObject } from "node:crypto";
 import { AshlarError, ConfigurationError, SourceLocation } from "../support/index.ts";
 import { requireSecret } from "./secrets.ts";
 
-/** What a feature derives a key for. No string can stand for it: see `deriveKey`. */
+/** A feature's purpose for a derived key. It can't be replaced by a string: see `deriveKey`. */
 export class KeyPurpose {
   readonly #name: string;
 
-  /** @internal A feature's comes from {@link declareKeyPurpose}. @param name unique, lower-case words with hyphens */
+  /** @internal Features get theirs from {@link declareKeyPurpose}. @param name unique, lower-case words with hyphens */
   constructor(name: string) {
     this.#name = name;
   }
@@ -20,7 +20,7 @@ export class KeyPurpose {
 const places = new Map<string, SourceLocation>();
 
 /**
- * Declares what a feature makes signed or sealed values for. Neither another feature nor an application can derive the
+ * Declares a feature's purpose for signed or sealed values. Neither another feature nor an application can derive the
  * same key, whatever strings it uses. Call it when the module loads, and pass the purpose on:
  *
  * ```ts
@@ -32,7 +32,7 @@ const places = new Map<string, SourceLocation>();
  * A purpose belongs to the process. The same file may declare it again, since a module can be loaded twice.
  *
  * @param name well-formed text of 1 to 256 bytes, which no other feature uses: start it with your package's name
- * @throws `E_INVALID_CONFIGURATION` if another file declares the name, with both places, or if it is not a name
+ * @throws `E_INVALID_CONFIGURATION` with both places if another file declares the name, or if it is not a valid name
  */
 export function declareKeyPurpose(name: string): KeyPurpose {
   const place = new SourceLocation(declareKeyPurpose);
@@ -56,13 +56,13 @@ const KEY_BYTES = 32;
  * values, and their labels are in other namespaces.
  *
  * @param secret at least 32 bytes of randomness, as text
- * @param purpose what the key is for: a feature's, or a string chosen by the application
+ * @param purpose the key's purpose: a feature's, or a string chosen by the application
  * @returns a key of 32 bytes
  * @throws `E_WEAK_SECRET`; `E_INVALID_CONFIGURATION` if the string cannot name a purpose
  */
 export function deriveKey(secret: string, purpose: KeyPurpose | string): KeyObject {
   requireSecret(secret, `the key for "${purpose}"`);
-  // The label begins with a name and a version, so that another program with the same secret derives different keys, and
+  // The label begins with a name and a version, so that other software with the same secret derives different keys, and
   // a later scheme can differ from this one.
   const bytes = hkdfSync("sha256", secret, "", `ashlar/1/${labelOf(purpose)}`, KEY_BYTES);
   return createSecretKey(new Uint8Array(bytes));
@@ -87,7 +87,7 @@ function requireName(name: string): string {
 }
 
 /**
- * Derives the purpose's key from each secret: the current one first, then those it replaced.
+ * Derives the purpose's key from each secret: the current one first, then its predecessors.
  *
  * @throws as {@link deriveKey}
  */

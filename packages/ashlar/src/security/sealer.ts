@@ -31,7 +31,7 @@ export class Sealer {
 
   /**
    * @param secret at least 32 bytes of randomness, as text
-   * @param purpose what the values are for, as for a `Signer`; values sealed for another purpose do not open
+   * @param purpose the values' purpose, as for a `Signer`; values sealed for another purpose do not open
    * @throws `E_WEAK_SECRET`; `E_INVALID_CONFIGURATION` unless the purpose is well-formed text of 1 to 256 bytes
    */
   constructor(secret: string, purpose: KeyPurpose | string, options: RotationOptions = {}) {
@@ -57,7 +57,9 @@ export class Sealer {
     return this.sealBytes(name, Buffer.from(value));
   }
 
-  /** @internal Seals bytes of any length, for {@link openBytes}. Cookies have no room for them, but a table has. */
+  /**
+   * @internal Seals bytes of any length, for {@link openBytes}. They don't fit into cookies, but they do into tables.
+   */
   sealBytes(name: string, value: Uint8Array): string {
     const salt = takeRandomBytes(SALT_BYTES);
     const iv = takeRandomBytes(IV_BYTES);

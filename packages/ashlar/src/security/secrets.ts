@@ -34,7 +34,7 @@ export function secretProblem(secret: string | null | undefined): string | null 
  * Returns a secret if it is fit to derive keys from.
  *
  * @param secret the configured value
- * @param name where it comes from, such as `APP_KEY`
+ * @param name the name of its variable, such as `APP_KEY`
  * @param remedy the command or line that fixes it
  * @throws `E_WEAK_SECRET` if it is missing, shorter than 32 bytes, a PEM key, or visibly not random
  */
@@ -51,7 +51,7 @@ export function requireSecret(
 /**
  * Splits a variable's comma-separated list of secrets, trimming each.
  *
- * @returns the entries in order; an empty entry becomes empty text and is to be ignored
+ * @returns the entries in order; an empty entry becomes empty text, which the caller must ignore
  */
 export function splitSecrets(list: string): string[] {
   return list.split(",").map((entry) => entry.trim());

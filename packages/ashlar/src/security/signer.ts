@@ -10,7 +10,7 @@ const MAX_VALUE_BYTES = 4096;
 const MAX_TOKEN_LENGTH = 5600;
 const EXPIRY = /^[1-9]\d{0,15}$/;
 
-/** How a {@link Signer} or a sealer accepts older values. */
+/** Options for accepting older values in a {@link Signer} or a sealer. */
 export interface RotationOptions {
   /** Secrets used before: values made with them are still accepted, but none are made with them. */
   readonly previousSecrets?: readonly string[];
@@ -53,8 +53,8 @@ export class Signer {
 
   /**
    * @param secret at least 32 bytes of randomness, as text
-   * @param purpose what the values are for, such as `"invitation"`; values signed for another purpose, including the
-   *   framework's, do not verify. A feature in a package declares its own: `declareKeyPurpose("shop-invitation")`.
+   * @param purpose the values' purpose, such as `"invitation"`; values signed for another purpose, including the
+   * framework's, do not verify. A feature in a package declares its own: `declareKeyPurpose("shop-invitation")`.
    * @throws `E_WEAK_SECRET`; `E_INVALID_CONFIGURATION` unless the purpose is well-formed text of 1 to 256 bytes
    */
   constructor(secret: string, purpose: KeyPurpose | string, options: RotationOptions = {}) {

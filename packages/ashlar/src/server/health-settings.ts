@@ -17,7 +17,7 @@ export interface HealthSettings {
   readonly details?: string | readonly string[];
 }
 
-/** {@link HealthSettings} as read; a path is `null` if there is none. */
+/** {@link HealthSettings} as read; a path is `null` if there isn't one. */
 export interface CompleteHealthSettings {
   readonly up: string | null;
   readonly ready: string | null;

@@ -349,7 +349,7 @@ describe("S50 slow clients do not block others", () => {
   });
 });
 
-test("S50 a connection that the system cannot accept is logged, and the server goes on", async () => {
+test("S50 a connection that the system cannot accept is logged, and the server continues", async () => {
   const lines: string[] = [];
   const settings = { name: "Shop", environment: "test", log: { level: "error", requests: false } } as const;
   const application = await createApplication({

@@ -133,7 +133,8 @@ export async function startServer(
   const { port, socket, listening } =
     source === null ? await listen(node, { ...settings, isLocal }) : receive(node, sockets, source);
   const stallCheck = endStalled(sockets, settings.stallTimeoutSeconds);
-  // From here on, an error means that a connection could not be accepted (no file descriptor left); the server goes on.
+  // From here on, an error means that a connection could not be accepted (no file descriptor left); the server
+  // continues.
   for (const one of listening) {
     one.on("error", (error) => logger.error({ err: error }, "A connection could not be accepted."));
   }

@@ -54,9 +54,9 @@ export interface ServerSettings {
    */
   readonly maxQueueMs?: number;
   /**
-   * How long the server goes on serving after it was told to end, 0 to 3600 seconds; default: 5 in production, else 0. In
-   * that time, `/ready` responds with 503, and connections close after their next response. A load balancer must notice
-   * within it, and a proxy must close the idle connections that it keeps.
+   * How long the server continues serving after it was told to end, 0 to 3600 seconds; default: 5 in production, else
+   * 0. In that time, `/ready` responds with 503, and connections close after their next response. A load balancer must
+   * notice within it, and a proxy must close the idle connections that it keeps.
    */
   readonly drainSeconds?: number;
   /**

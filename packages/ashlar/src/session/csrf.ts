@@ -9,14 +9,14 @@ export const Csrf: {
 } = Object.freeze({
   /**
    * The route `csrf`: `GET /csrf` responds with `{ "token": … }`, for front ends that don't get their token with a page. They
-   * send it as the header `X-CSRF-TOKEN`. It belongs to the session, which starts here if there is none, as with a form: a
-   * login, a logout and an expired session require a new one.
+   * send it as the header `X-CSRF-TOKEN`. It belongs to the session, which starts here if there isn't one, as with a
+   * form: a login, a logout and an expired session require a new one.
    *
    * ```ts
    * export const ROUTES = [...Auth.routes(AuthControllers), ...Csrf.routes()];
    * ```
    *
-   * Security: pages of other sites can't read the response, unless `CorsMiddleware` lets their origin.
+   * Security: pages of other sites can't read the response, unless `CorsMiddleware` allows their origin.
    */
   routes(): RouteCollection {
     const show = Route.get("/csrf", (context) => {

@@ -1,11 +1,11 @@
 import { type MessageMaker, messagesOf } from "../messages/index.ts";
 
-/** What is said of forms whose page has expired. */
+/** Messages about forms whose page has expired. */
 export const SESSION_MESSAGES = {
   "session.expired":
     "The page has expired. Nothing was changed. Go back, reload the page, and submit the form again. If that doesn't help, allow cookies for this site.",
   "session.expiredToken":
-    "The CSRF token is missing, or is not the one of this session. Nothing was changed. Get a new token, and send the request again with the session's cookie and the token in the header X-CSRF-TOKEN.",
+    "The CSRF token is missing or doesn't belong to this session. Nothing was changed. Get a new token, and send the request again with the session's cookie and the token in the header X-CSRF-TOKEN.",
   "session.expiredForm":
     "The page had expired, and nothing was changed. Submit the form again. If that doesn't help, allow cookies for this site.",
   "session.expiredThere": "The page had expired, and nothing was changed. Go back to it, and submit the form again.",

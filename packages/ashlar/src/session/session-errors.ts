@@ -13,12 +13,14 @@ import {
   type MessageValue,
 } from "../support/index.ts";
 
-/** A message as a session keeps it: text if it has no rule. A date in its parameters is `{ date }`, as JSON has none. */
+/**
+ * A message as a session stores it: text if it has no rule. A date in its parameters is `{ date }`, as JSON has none.
+ */
 type StoredMessage = string | { readonly rule: string; readonly params: Dictionary; readonly message: string };
 
 /**
- * Returns errors by field as a session keeps them: not translated, since the page that shows them may be in another
- * language than the request that caused them.
+ * Returns errors by field as a session stores them: untranslated, because the page that shows them may be in a
+ * different language than the request that caused them.
  */
 export function toStoredErrors(errors: FieldSentences): Dictionary {
   const stored: Record<string, StoredMessage[]> = {};
@@ -36,7 +38,7 @@ function toStored(said: string | Message): StoredMessage {
 }
 
 function toStoredValue(value: MessageValue): unknown {
-  // An invalid date has no text, and is blank in a sentence.
+  // An invalid date has no text, and leaves a gap in a sentence.
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : { date: value.toISOString() };
   if (typeof value === "bigint") return String(value);
   return isMessage(value) ? toStored(value) : value;

@@ -400,7 +400,7 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
     expect([answer.status, answer.cookies]).toEqual([500, []]);
     const remedy = {
       cookie: "or keep sessions in the database: store: databaseSessions() in SESSION of config/session.ts.",
-      database: "Keep large values in a table of their own, and only their ids in the session.",
+      database: "Keep large values in a separate table, and only their ids in the session.",
     }[store];
     expect(messages).toEqual([
       expect.stringMatching(/^The session holds \d+ bytes, but there is only room for \d+\. /),

@@ -9,16 +9,17 @@ import { heldSession, RequestSession } from "./sessions/request-session.ts";
 import { type SessionManager, sessionManagerOf } from "./sessions/session-manager.ts";
 
 /**
- * Provides the request's session, and saves what changed in it, also if the handler throws. Put it first in the stack
+ * Provides the request's session, and saves what changed in it, even if the handler throws. Put it first in the stack
  * `web`.
  *
  * The session is opened on first use; a visitor who doesn't need one gets no cookie. A session that is kept in a store
  * is read here, if the request has its cookie.
  *
- * An `E_INVALID_INPUT` that a form's handler throws becomes a redirect back to the form, with the messages and what was
- * typed flashed, or the form itself (422) if that is more than the session can hold. If a form's page has expired (419), or the form was sent too often (429), the response is the form
- * itself, filled in. If the server has failed, or the form is too large, the page of the error leads back to the form, which is
- * filled in then. Callers that want JSON get the problem document.
+ * An `E_INVALID_INPUT` that a form's handler throws becomes a redirect back to the form, with the messages and the
+ * input flashed, or the form itself (422) if that is more than the session can hold. If a form's page has expired
+ * (419), or the form was sent too often (429), the response is the form itself, filled in. If the server has failed, or
+ * the form is too large, the error page leads back to the form, which is then filled in. Callers that want JSON get the
+ * problem document.
  */
 export class SessionMiddleware implements Middleware {
   readonly #manager: SessionManager;
@@ -63,7 +64,7 @@ export class SessionMiddleware implements Middleware {
     return result;
   }
 
-  /** Nothing is known of a visitor whose session could not be read, and no user will be looked up. */
+  /** If a visitor's session couldn't be read, nothing is known about them, and no user is looked up. */
   async #unread(context: HttpContext, held: RequestSession, error: unknown): Promise<never> {
     markUserUnknown(context);
     await this.#again(context, held, error);

@@ -276,7 +276,7 @@ describe("cookies that browsers don't send from a trusted origin", () => {
       "Pages of https://shop-app.example, one of APP.trustedOrigins, can't use sessions and logins: it is another site than " +
         "https://api.shop.example, so browsers don't send the cookies. Serve both under one domain. Or set sameSite: " +
         '"none" in config/session.ts, which needs https, and which browsers that block third-party cookies ignore. If those ' +
-        'pages only use API tokens, set sameSite: "lax", and this warning ends.',
+        'pages only use API tokens, set sameSite: "lax", and this warning goes away.',
     ]);
     for (const sameSite of ["none", "lax", "strict"]) expect(await logged(other, { sameSite })).toEqual([]);
     expect(await logged({ ...URL, TRUSTED_ORIGINS: "https://app.shop.example" })).toEqual([]);
@@ -291,5 +291,5 @@ test("S20 sameSite: none is the session cookie's only over https", async () => {
     return (await new Browser(await sessionApplication(options), url).send("/put/a/1")).headers.getSetCookie()[0];
   };
   expect(await set("https://shop.example")).toMatch(/^__Host-session=.*; Secure; SameSite=None$/);
-  await expect(set("http://shop.example")).rejects.toThrow("which browsers accept over https only");
+  await expect(set("http://shop.example")).rejects.toThrow("which browsers accept only over https");
 });

@@ -20,14 +20,14 @@ const SESSION = new KeyPurpose("session");
 
 declare module "../kernel/container.ts" {
   interface FrameworkServices {
-    /** What the sessions of all visitors share. One visitor's session is `context.session`. */
+    /** Shared by the sessions of all visitors. One visitor's session is `context.session`. */
     session: SessionManager;
   }
 }
 
 declare module "../http/exchange/context.ts" {
   interface FrameworkContext {
-    /** What is remembered of this visitor between requests; opened on first use. */
+    /** This visitor's data, which is kept between requests; opened on first use. */
     readonly session: Session;
     /** The hidden input with the CSRF token; `csrf_field` in views. */
     readonly csrfField: CsrfField;
@@ -38,10 +38,10 @@ declare module "../http/exchange/context.ts" {
  * Adds session data to the application: `context.session`, forms that come back filled in, and CSRF tokens. Its
  * settings are `SESSION` of `config/session.ts`; with `databaseSessions()` it comes after `DatabaseProvider`.
  *
- * Who is logged in is not kept here, but by the guards.
+ * The guards, not sessions, keep track of who is logged in.
  */
 export class SessionProvider extends Provider {
-  /** Pages without a session and API requests work without the store, and every instance has the same one. */
+  /** Pages without a session and API requests work without the store, and all instances share it. */
   override readonly failsReadiness: boolean = false;
   #manager: SessionManager | null = null;
 
@@ -53,7 +53,7 @@ export class SessionProvider extends Provider {
     if (session.domain !== null && settings.environment === "production") {
       logger.warn(sharedCookieWarning("config/session.ts: SESSION.domain", session.domain));
     }
-    // An author who has written the setting has decided.
+    // If the author set it, that is their decision.
     const isDecided = Object(SESSION).sameSite !== undefined;
     const lost = isDecided ? null : lostCookies(session, settings.trustedOrigins.list, this.application.url);
     if (lost !== null) logger.warn(lost);
@@ -119,8 +119,8 @@ function createKeeper(
 }
 
 /**
- * Returns what to say of trusted origins from whose pages browsers send no cookies, because they belong to another site
- * (RFC 6265bis §5.2, §5.7); `null` if there are none.
+ * Returns a warning about trusted origins whose pages' requests carry no cookies, because they belong to another site
+ * (RFC 6265bis §5.2, §5.7); `null` if there aren't any.
  *
  * @param url the application's own origin
  */
@@ -136,6 +136,6 @@ function lostCookies(
     `Pages of ${other}, one of APP.trustedOrigins, can't use sessions and logins: it is another site than ${url}, so ` +
     'browsers don\'t send the cookies. Serve both under one domain. Or set sameSite: "none" in config/session.ts, which ' +
     "needs https, and which browsers that block third-party cookies ignore. If those pages only use API tokens, set " +
-    'sameSite: "lax", and this warning ends.'
+    'sameSite: "lax", and this warning goes away.'
   );
 }

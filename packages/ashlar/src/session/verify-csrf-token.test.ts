@@ -9,7 +9,7 @@ import { Csrf, SessionMiddleware, VerifyCsrfToken } from "./index.ts";
 const EXPIRED =
   "The page has expired. Nothing was changed. Go back, reload the page, and submit the form again. If that doesn't help, allow cookies for this site.";
 const NO_TOKEN =
-  "The CSRF token is missing, or is not the one of this session. Nothing was changed. Get a new token, and send the request again with the session's cookie and the token in the header X-CSRF-TOKEN.";
+  "The CSRF token is missing or doesn't belong to this session. Nothing was changed. Get a new token, and send the request again with the session's cookie and the token in the header X-CSRF-TOKEN.";
 const ELSEWHERE =
   "The request came from another site. Nothing was changed. Open the page on this site, and submit the form from there.";
 

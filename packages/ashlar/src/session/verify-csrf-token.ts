@@ -16,7 +16,7 @@ import { message } from "./messages.ts";
  * `APP.trustedOrigins`, made it: it must carry the token that the page got for this session, in the input `__token` or the
  * header `X-CSRF-TOKEN`. Put it after `SessionMiddleware`.
  *
- * Exempt routes that other programs call, such as webhooks, by the route's name, or by its pattern as written:
+ * Exempt routes that are called by other systems, such as webhooks, by the route's name, or by its pattern as written:
  *
  * ```ts
  * class VerifyToken extends VerifyCsrfToken {
@@ -24,7 +24,7 @@ import { message } from "./messages.ts";
  * }
  * ```
  *
- * Security: an exempt route has to identify its caller by something that browsers do not send by themselves.
+ * Security: an exempt route must identify its caller by something that browsers don't send automatically.
  */
 export class VerifyCsrfToken implements Middleware {
   /** The routes that need no token, by their names or their patterns, prefixes included. */

@@ -10,13 +10,13 @@ import {
   traceChannels,
 } from "../support/index.ts";
 
-/** What is subscribed to a channel. */
+/** The handlers that are subscribed to a channel. */
 interface Subscription {
   start(): void;
   stop(): void;
 }
 
-/** The methods that are a span's `http.request.method`; others could be made up (semantic conventions for HTTP). */
+/** The values of a span's `http.request.method`; a client could make up others (semantic conventions for HTTP). */
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE", "QUERY"]);
 /** The names of databases in the semantic conventions, by dialect. */
 const SYSTEMS: Readonly<Record<string, string>> = { postgres: "postgresql" };
@@ -103,7 +103,7 @@ export class Spans {
     return [`mail ${mailable}`, { kind: this.#api.SpanKind.CLIENT, attributes }];
   }
 
-  /** Work that has no spans of its own inside. */
+  /** Work without spans inside. */
   #leaf<Message extends TraceMessage>(
     channel: Channel<Message>,
     describe: (message: Message) => readonly [name: string, options: SpanOptions],
@@ -132,7 +132,7 @@ export class Spans {
   }
 }
 
-/** What to do at the events of a channel. */
+/** The handlers for a channel's events. */
 interface Handlers<Message> {
   readonly start: (message: Message) => void;
   readonly end?: (message: Message) => void;

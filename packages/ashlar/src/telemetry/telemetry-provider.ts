@@ -15,7 +15,7 @@ let users = 0;
  * With several applications in one process, it traces them all as soon as one of them has it.
  *
  * A request continues the trace of its `traceparent`, by the same rule as its id: with `APP.trustedProxies`, only a trusted
- * proxy's counts. Its span is active in the handler, so spans of other libraries become its children.
+ * proxy's counts. The request's span is active in the handler, so spans of other libraries become its children.
  */
 export class TelemetryProvider extends Provider {
   #isCounted = false;
@@ -28,7 +28,7 @@ export class TelemetryProvider extends Provider {
       () => import("@opentelemetry/api"),
     );
     if (this.application.isInspected) return;
-    // The channels, like the SDK, are those of the process: two applications must not make two spans of one request.
+    // The channels belong to the process, like the SDK: two applications must not make two spans of one request.
     if (users === 0) {
       spans = new Spans(api);
       spans.start();

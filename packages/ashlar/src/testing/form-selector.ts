@@ -12,7 +12,7 @@ type Test = (attributes: ReadonlyMap<string, string>) => boolean;
  * @param selector `#login`, `.search`, `[action="/orders"]`, `[action^="/orders"]`, or several combined; `null` for none
  * @param fields the fields that will be filled in
  * @param page the page's name in messages
- * @throws `AssertionError` if there is none, or more than one
+ * @throws `AssertionError` if there isn't one, or more than one
  */
 export function chooseForm(
   forms: readonly HtmlForm[],

@@ -2,7 +2,7 @@ import type { Application } from "../boot/index.ts";
 
 /**
  * Waits until no background job and no event listener of an application is at work, including those that others have
- * started meanwhile.
+ * started in the meantime.
  *
  * @param also something else to wait for that may start some, such as the sending of mails
  */

@@ -81,7 +81,9 @@ export class TestResponse {
     return this.#parse(this.#parse);
   }
 
-  /** The target of a redirect: path and query, or the absolute URL if it is on another site; `null` if there is none. */
+  /**
+   * The target of a redirect: path and query, or the absolute URL if it is on another site; `null` if there isn't one.
+   */
   get redirectsTo(): string | null {
     const location = REDIRECTS.has(this.status) ? this.headers.get("location") : null;
     return location === null ? null : this.#within(location);
@@ -96,7 +98,7 @@ export class TestResponse {
    * Returns a form of the page: `page.form("#profile").value("email")`.
    *
    * @param selector `#id`, `.class`, `[action="/orders"]`; optional if the page has one form
-   * @throws `AssertionError` if there is none, or more than one
+   * @throws `AssertionError` if there isn't one, or more than one
    */
   form(selector: string | null = null): HtmlForm {
     return chooseForm(this.forms, based(selector, this.#details.basePath), [], String(this), this.form);

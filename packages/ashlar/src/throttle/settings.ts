@@ -25,7 +25,7 @@ import { databaseStore } from "./stores/database-store.ts";
 import { memoryStore } from "./stores/memory-store.ts";
 import type { ThrottleStore, ThrottleStoreSource } from "./stores/store.ts";
 
-/** The stores that the framework brings, by name. */
+/** The framework's own stores, by name. */
 export type ThrottleStoreName = "memory" | "database";
 
 /**
@@ -152,7 +152,7 @@ function checkLimitName(name: string, where: string, known: readonly string[]): 
 }
 
 /**
- * The store itself, or the one that a function creates.
+ * The store itself, or the store that a function creates.
  *
  * @throws `E_INVALID_CONFIGURATION` if the result is not a store
  */

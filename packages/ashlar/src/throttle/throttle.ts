@@ -85,7 +85,7 @@ export class Throttle {
   /**
    * Returns a limit by name.
    *
-   * @throws `E_INVALID_CONFIGURATION` if there is none, with suggestions
+   * @throws `E_INVALID_CONFIGURATION` if there isn't one, with suggestions
    */
   limit(name: string): Limit {
     return this.counts.limit(name);

@@ -25,6 +25,6 @@ export function assetUrls(folder: string, cache: boolean, basePath = ""): (path:
 function urlOf(folder: string, path: string, versionOf: FileVersions): string {
   const url = `/${path.split("/").map(encodeURIComponent).join("/")}`;
   const version = versionOf(join(folder, path));
-  // The page matters more than the file: it is shown, and the browser reports what is missing.
+  // The page matters more than the file: it is shown, and the browser reports the missing file.
   return version === null ? url : `${url}?v=${version}`;
 }

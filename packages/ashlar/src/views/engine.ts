@@ -23,7 +23,7 @@ class StatefulTemplate extends Template {
   readonly #makeState: MakeState;
 
   constructor(compiler: Compiler, makeState: MakeState, processor: Processor) {
-    // Edge would copy everything shared into a new object, twice for each rendering.
+    // Edge would copy all shared values into a new object, twice for each rendering.
     super(compiler, {}, {}, processor);
     this.#makeState = makeState;
   }
@@ -63,7 +63,7 @@ export interface Engine {
   mount(name: string, directory: string): void;
   /** Makes templates print instances of a class as the markup in their property `value`. */
   printUnescaped(markup: MarkupClass): void;
-  /** What every template knows: the engine's own helpers, and what it may use of the language. */
+  /** Values that every template can use: the engine's own helpers, and parts of the language. */
   readonly globals: Readonly<Record<string, unknown>>;
   /**
    * Renders a template.

@@ -9,7 +9,7 @@ import type { Views } from "./views.ts";
  */
 export class ErrorViews implements ErrorTemplates {
   readonly #views: Views;
-  /** By status; `null` if templates may be added and removed. */
+  /** The templates by status; `null` if templates may be added and removed. */
   readonly #found: Map<number, string | null> | null;
 
   /** @param cache whether results are remembered */

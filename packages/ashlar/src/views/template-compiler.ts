@@ -11,7 +11,7 @@ const AsyncFunction = (async () => {}).constructor as MakeFunction;
 /** The parameters of a compiled template, before those for the variables that are in scope where it is included. */
 const PARAMETERS = ["template", "state", "$context"];
 
-/** A template that has states. */
+/** A template with states. */
 interface Stateful {
   stateFor(given: object): object;
 }
@@ -41,12 +41,12 @@ export class TemplateCompiler {
     this.#components = null;
   }
 
-  /** Before each rendering: without a cache, components are looked for again. */
+  /** Called before each rendering: without a cache, it looks for components again. */
   begin(): void {
     if (!this.#cache) this.#components = null;
   }
 
-  /** @param variables what is in scope where a partial is included */
+  /** @param variables the variables in scope where a partial is included */
   compile(name: string, variables: readonly string[] = []): Compiled {
     // A partial is compiled for the variables that are in scope where it is included.
     const key = variables.length === 0 ? name : [name, ...variables].join("\0");

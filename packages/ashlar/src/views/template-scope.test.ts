@@ -119,7 +119,7 @@ describe("S154 a template sees its data, its own variables and what is registere
   });
 
   const FUNCTIONS =
-    "A template may hold arrow functions with one expression, and no statements. Write others as helpers";
+    "A template may contain arrow functions with one expression, but no statements. Write others as helpers";
   const TAG = "{{ String.raw`" + "x` }}";
 
   test("what is no expression at all is refused with its place, too", async () => {

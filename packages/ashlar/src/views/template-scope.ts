@@ -1,7 +1,7 @@
 import { EdgeError } from "edge.js";
 import { Parser, Stack } from "edge-parser";
 
-/** What the parser gives: a node of ESTree, of which only these members matter here. */
+/** A node of the parser's tree (ESTree); only these members matter here. */
 interface Node {
   readonly type: string;
   readonly loc?: { readonly start: { readonly line: number; readonly column: number } };
@@ -19,8 +19,8 @@ interface Node {
 }
 
 /**
- * The members that hold the parts of an expression. A node that is missing here can't be used in a template: functions with
- * bodies of their own, classes, `import()` and `this`, which would be the global object.
+ * The members that hold the parts of an expression. A node that is missing here can't be used in a template: functions
+ * with block bodies, classes, `import()` and `this`, which would be the global object.
  */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   ArrayExpression: ["elements"],
@@ -43,7 +43,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   UpdateExpression: ["argument"],
 };
 
-/** What else a template can't hold, as its author calls it. */
+/** The other things that a template can't contain, in its author's words. */
 const REFUSED: Readonly<Record<string, string>> = {
   ClassDeclaration: "A class",
   ClassExpression: "A class",
@@ -62,8 +62,9 @@ const READABLE: ReadonlySet<string> = new Set(["$context", "$filename"]);
 const TAKEN = /^(?:template|state|Object|Error|\$(?:context|filename|lineNumber|out)|(?:slot|stack)_.*)$/;
 
 /**
- * What a template knows of the language without any data: values and functions that only compute. Data and shared values with
- * such a name take precedence. Everything else of the process, such as `process`, `fetch` or Deno's `name`, is unknown.
+ * The parts of the language that a template can use: values and functions that only compute. Data and shared values
+ * with such a name take precedence. Everything else of the process, such as `process`, `fetch` or Deno's `name`, is
+ * unknown.
  */
 const LANGUAGE = {
   Array,
@@ -93,8 +94,9 @@ const LANGUAGE = {
 };
 
 /**
- * Creates the object that the states of all templates inherit from: what they know of the language, the engine's helpers, and
- * `state` for the state itself, to look a value up by its name. Data named `state` takes precedence there, too.
+ * Creates the object that the states of all templates inherit from: the usable parts of the language, the engine's
+ * helpers, and `state`, the state itself, to look a value up by its name. Data named `state` takes precedence there,
+ * too.
  */
 export function commonState(helpers: object): Readonly<Record<string, unknown>> {
   const common = Object.assign(Object.create(null) as Record<string, unknown>, LANGUAGE, helpers);
@@ -123,7 +125,7 @@ export class TemplateVariables extends Stack {
   }
 }
 
-/** An error of a template's text, at its place. */
+/** An error in a template's text, with its location. */
 function textError(message: string, filename: string, line: number, col: number): EdgeError {
   return new EdgeError(message, "E_UNALLOWED_EXPRESSION", { filename, line, col });
 }
@@ -132,10 +134,10 @@ function isNode(value: unknown): value is Node {
   return typeof value === "object" && value !== null && typeof (value as Node).type === "string";
 }
 
-/** Why a template can't hold a node, in its author's words, and what to do instead. */
+/** Why a template can't contain a node, in its author's words, and what to do instead. */
 function refusalOf({ type }: Node): string {
   if (/^Function|(?:Statement|VariableDeclaration)$/.test(type)) {
-    return "A template may hold arrow functions with one expression, and no statements. Write others as helpers: views.share(name, helper).";
+    return "A template may contain arrow functions with one expression, but no statements. Write others as helpers: views.share(name, helper).";
   }
   const what = REFUSED[type] ?? "This expression";
   return `${what} can't be used in a template. Use it in a helper: views.share(name, helper).`;
@@ -235,8 +237,8 @@ type Mustache = Exclude<Extract<Token, { readonly properties: object }>, { reado
 type Buffer = Parameters<Parser["processToken"]>[1];
 
 /**
- * Edge's parser, but templates are closed: a name is the template's own variable, its data, or a registered value. Edge itself
- * takes every name that the process knows as a global for that global, and so hides data of that name: in Deno, where
+ * Edge's parser, but templates are closed: a name is the template's own variable, its data, or a registered value. Edge
+ * itself reads a name from the process's globals if there is one, which hides data of that name: in Deno, where
  * `globalThis.name` exists, every `{{ name }}`.
  */
 export class TemplateParser extends Parser {

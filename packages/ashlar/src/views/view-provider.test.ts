@@ -117,8 +117,8 @@ describe("context.view", () => {
   });
 
   test("S24 templates and components see the request's user at the time of rendering", async () => {
-    write("page", "{{ user?.name ?? 'nobody' }}\n@!component('components/name')");
-    write("components/name", "/{{ user?.name ?? 'nobody' }}");
+    write("page", "{{ user?.name ?? 'no one' }}\n@!component('components/name')");
+    write("components/name", "/{{ user?.name ?? 'no one' }}");
     const application = await create([
       Route.get("/@name", async (context) => {
         const before = await context.view.render("page");
@@ -127,7 +127,7 @@ describe("context.view", () => {
       }),
     ]);
     const pages = await Promise.all(["Ada", "Bob"].map((name) => get(application, `/${name}`)));
-    expect(pages.map(([, , body]) => body)).toEqual(["nobody/nobody Ada/Ada", "nobody/nobody Bob/Bob"]);
+    expect(pages.map(([, , body]) => body)).toEqual(["no one/no one Ada/Ada", "no one/no one Bob/Bob"]);
   });
 
   test("templates create the URLs of files in public/", async () => {

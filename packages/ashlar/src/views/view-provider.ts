@@ -23,8 +23,8 @@ declare module "../http/exchange/context.ts" {
 }
 
 /**
- * Adds views to the application: its templates are in `views/`. They are compiled once; in development, each time they
- * are rendered.
+ * Adds views to the application: its templates are in `views/`. They are compiled once; in development, at each
+ * rendering.
  *
  * If an error is shown as a page, the template is `views/errors/404.edge`, named for the status, or else
  * `views/error.edge`, if there is one. Its values are `status`, `title`, `message`, `problems`, `reference` and `formPage`.
@@ -67,7 +67,7 @@ export class ViewProvider extends Provider {
         views.requireTemplate(handler.template);
         return [];
       } catch (error) {
-        // Only now, because a location is read from a stack.
+        // Only now, because reading a location from a stack is slow.
         return [`${route.location}: GET ${route.pattern}: ${(error as Error).message}`];
       }
     });

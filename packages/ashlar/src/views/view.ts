@@ -9,7 +9,7 @@ import { RequestValues, type Views } from "./views.ts";
  */
 export class View {
   readonly #views: Views;
-  /** What this request's templates know. */
+  /** The values that this request's templates see. */
   readonly #values: RequestValues;
 
   /**
@@ -34,7 +34,7 @@ export class View {
    *
    * @param template its name, such as `users/show`
    * @param data values for the template, by name
-   * @throws `E_VIEW` if there is no such template, or if it fails
+   * @throws `E_VIEW` if the template doesn't exist, or fails
    */
   render(template: string, data: object = {}): Promise<string> {
     return this.#views.render(template, data, this.#values);

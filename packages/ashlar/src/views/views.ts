@@ -31,7 +31,7 @@ const TEMPLATE = /^(?:([\w-]+)::)?([\w-][\w.-]*(?:\/[\w-][\w.-]*)*)$/;
 
 const VALUES = Symbol("values");
 
-/** What the templates of one request know in addition to global values. */
+/** The values that one request's templates see in addition to global ones. */
 export class RequestValues {
   readonly context: HttpContext;
   #shared: Record<string, unknown> | null = null;
@@ -42,7 +42,7 @@ export class RequestValues {
     this.context = context;
   }
 
-  /** What was shared for this request, by name; `null` if nothing was. */
+  /** The values shared for this request, by name; `null` if nothing was. */
   get shared(): Readonly<Record<string, unknown>> | null {
     return this.#shared;
   }
@@ -74,7 +74,7 @@ interface StateClasses {
 }
 
 /**
- * Classes of states for one application: what all its templates know is on their prototypes, and is never copied. A
+ * Classes of states for one application: shared values are on their prototypes, and are never copied. A
  * separate prototype for each request would cost more than copies: the engine (V8) keeps a hidden class for each object
  * that was a prototype, and with it the whole request until the next full garbage collection.
  */
@@ -94,7 +94,7 @@ function stateClasses(shared: object): StateClasses {
 }
 
 /**
- * Makes the states of requests know a name. A template's own assignment or data with the same name takes precedence.
+ * Adds a name to the states of requests. A template's own assignment or data with the same name takes precedence.
  */
 function defineName(prototype: object, name: string, read: (values: RequestValues) => unknown): void {
   Object.defineProperty(prototype, name, {
@@ -121,7 +121,7 @@ export class Views {
   readonly #markup: MarkupClass[] = [];
   readonly #shared: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   readonly #classes = stateClasses(this.#shared);
-  /** The names that were rendered: as many as there are templates. */
+  /** The names that were rendered; bounded by the number of templates. */
   readonly #rendered = new Set<string>();
   #loading: Promise<Engine> | null = null;
   #engine: Engine | null = null;
@@ -180,12 +180,12 @@ export class Views {
    *
    * @param template its name, without extension
    * @param data values for the template and its partials, by name; they take precedence over shared ones
-   * @param local values for this rendering that reach components too, or those of a request; they take precedence over
+   * @param local values for this rendering, or for a request, that reach components too; they take precedence over
    * those of {@link share}
-   * @throws `E_VIEW` if there is no such template, or if it fails: with its name, file and line
+   * @throws `E_VIEW`, with name, file and line, if the template doesn't exist or fails
    */
   async render(template: string, data: object = {}, local: object | RequestValues = {}): Promise<string> {
-    // A name that was rendered before is valid; what it means is only checked again to explain a failure.
+    // A name that was rendered before is valid; it is checked again only to explain a failure.
     if (!this.#rendered.has(template)) this.#fileOf(template);
     this.#loading ??= this.#load();
     const engine = this.#engine ?? (await this.#loading);
@@ -202,14 +202,14 @@ export class Views {
     }
   }
 
-  /** Creates the states of one rendering: that of the template, and one for each component in it. */
+  /** Creates the states of one rendering: one for the template, and one for each component in it. */
   #statesOf(local: object | RequestValues): (own: object) => object {
     const { State, RequestState } = this.#classes;
     if (!(local instanceof RequestValues)) return (own) => Object.assign(new State(), local, own);
     return (own) => Object.assign(new RequestState(local), local.shared, own);
   }
 
-  /** An application that renders nothing does not wait for the engine at startup. */
+  /** This way, an application that renders nothing doesn't wait for the engine at startup. */
   async #load(): Promise<Engine> {
     const { createEngine } = await import("./engine.ts");
     const engine = createEngine(this.#cache);

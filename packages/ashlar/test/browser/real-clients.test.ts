@@ -172,7 +172,7 @@ inBrowser("pages on plain http, in a browser", () => {
     ["over plain http", HOST],
     ["where browsers say what a request is for", "localhost"],
   ])(
-    "S161 a login leads back to the page that was opened, whatever other pages load meanwhile, %s",
+    "S161 a login leads back to the page that was opened, whatever other pages load in the meantime, %s",
     async (_, host) => {
       const email = `grace@${host}.example`;
       await register(await (await visitor()).newPage(), email);

@@ -42,7 +42,7 @@ describe.each(Object.entries(PLACES))("S130 by %s, a login leads back to where t
 
   const credentials = (email: string) => ({ "Email address": email, Password: PASSWORD });
 
-  test.for(BROWSER_NAMES)("%s, whatever its page loads meanwhile", async (browser) => {
+  test.for(BROWSER_NAMES)("%s, whatever its page loads in the meantime", async (browser) => {
     const email = shop.newAddress();
     await shop.registered(browser, email);
     const visitor = await shop.visitor(browser).type("/account/email");

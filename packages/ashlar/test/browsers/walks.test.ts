@@ -122,7 +122,7 @@ inEachBrowser((name, start) => {
       await page.getByRole("heading", { name: "Hello, Ada" }).waitFor();
     });
 
-    test("S130 a login leads back to where the user went, whatever an open page loads meanwhile", async () => {
+    test("S130 a login leads back to where the user went, whatever an open page loads in the meantime", async () => {
       await open("/");
       const email = shop.newAddress();
       await register(email);

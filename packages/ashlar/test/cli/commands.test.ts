@@ -120,7 +120,7 @@ describe("key:generate", () => {
     expect(await ashlar(root, "key:generate")).toEqual({
       code: 0,
       output:
-        ".env already has an APP_KEY, which was not changed. To replace it and still accept what was made with it: " +
+        ".env already has an APP_KEY, which was not changed. To replace it and still accept everything made with it: " +
         "npx ashlar key:generate --rotate",
       errors: "",
     });

@@ -140,14 +140,17 @@ test.for([
     ["--package-manager", "cargo"],
     "error: option '--package-manager <name>' argument 'cargo' is invalid. Allowed choices are npm, pnpm, yarn, bun.",
   ],
-  [["--json", "--pages"], "error: --json is without the pages that --pages adds. Their routes respond with JSON, too."],
+  [
+    ["--json", "--pages"],
+    "error: --json leaves out the pages that --pages adds. The pages' routes respond with JSON, too.",
+  ],
   [
     ["--no-pages", "--registration"],
-    "error: --registration needs accounts: the pages, which --no-pages leaves out, or --json.",
+    "error: --registration needs accounts: either pages, which --no-pages leaves out, or --json.",
   ],
   [
     ["--no-pages", "--verification"],
-    "error: --verification needs accounts: the pages, which --no-pages leaves out, or --json.",
+    "error: --verification needs accounts: either pages, which --no-pages leaves out, or --json.",
   ],
   [["more"], "error: too many arguments. Expected 1 argument but got 2: shop, more."],
 ] as const)("%j is refused in one line, and nothing is created", async ([flags, message]) => {
@@ -247,7 +250,7 @@ test("the migration uses the new application's settings, not those of the shell"
   expect([code, output]).toEqual([
     0,
     expect.stringContaining(
-      "Migrated the database.\nThat is the one of .env. From this shell, the application uses another one, since it sets " +
+      "Migrated the database.\nThis is the database in .env. Started from this shell, the application uses another one, because the shell sets " +
         "DATABASE_CONNECTION, DATABASE_PATH, DATABASE_URL.\n",
     ),
   ]);
@@ -314,7 +317,7 @@ test("an installation that fails leaves the complete application and nothing els
   const code = await new Promise((resolve) => child.on("close", resolve));
   expect(code).toBe(1);
   expect(errors).toBe(
-    "the reason\nnpm install: exit code 7.\nThe application's files are complete, and what this step had begun was removed. " +
+    "the reason\nnpm install: exit code 7.\nThe application's files are complete, and this step's leftovers were removed. " +
       "To continue:\n  cd 'my shop'\n  npm install\n  npm run migrate\n  npm run dev\n",
   );
   expect((await stat(join(parent, "my shop/.env"))).mode & 0o777).toBe(0o600);
@@ -359,7 +362,7 @@ describe.for([
     generator.child.kill(signal);
     expect((await generator.ended).code).toBe(exit);
     expect(generator.output()).toContain(
-      "npm install: was interrupted.\nThe application's files are complete, and what this step had begun was removed. " +
+      "npm install: was interrupted.\nThe application's files are complete, and this step's leftovers were removed. " +
         "To continue:\n  cd shop\n  npm install\n  npm run migrate\n  npm run dev\n",
     );
     await completeNames(join(parent, "shop"));

@@ -146,7 +146,7 @@ withProgram("nginx", () => {
       expect(asked).toEqual([HOST]);
     });
 
-    test(`it goes on with ${CONNECTIONS} open connections`, async () => {
+    test(`it continues with ${CONNECTIONS} open connections`, async () => {
       const { plain, secure } = await startDebianNginx(
         await startInstance((_, response) => void response.end("the shop")),
       );

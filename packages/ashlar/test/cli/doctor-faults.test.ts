@@ -18,7 +18,7 @@ import { canInstall, packageRegistry } from "../support/package-registry.ts";
 import { OLDEST_RUNTIME } from "../support/runtimes.ts";
 import { folderWith } from "../support/temporary-folder.ts";
 
-/** The ids that a test has planted, found, mended as told, and no longer found. */
+/** The ids that a test has planted, found, fixed as told, and no longer found. */
 const shown = new Set<FindingId>();
 let remove: () => Promise<void>;
 /** A migrated application without findings, in development. It is only copied. */
@@ -43,7 +43,7 @@ async function sh(root: string, command: string): Promise<void> {
 }
 
 /**
- * Expects exactly these findings, mends each as it says, and expects them to be gone.
+ * Expects exactly these findings, fixes each as it says, and expects them to be gone.
  *
  * @param isCode whether modules were changed, which have to be loaded again
  */
@@ -655,7 +655,7 @@ export class Admin extends compose(Model, Authenticates, AuthenticatesTokens) {}
     shown.add("database.connection");
   });
 
-  test("that doesn't respond is given up after seconds, and the other checks go on", async () => {
+  test("that doesn't respond is abandoned after seconds, and the other checks continue", async () => {
     const root = await copyOf(original);
     // It accepts connections and says nothing.
     const silent = createServer(() => {});
@@ -1168,8 +1168,9 @@ async function npmSettings(): Promise<string> {
 const INSTALLED: readonly FindingId[] = ["node.version", "package.copies"];
 
 /**
- * Found and mended in `test/redis/doctor.test.ts`, which has a Redis server of its own, in `doctor.test.ts` on PostgreSQL and
- * MariaDB, and in `cli/doctor/checks/`, where `uploads.test.ts` and `database-folder.test.ts` have a disk of their own.
+ * Found and fixed in `test/redis/doctor.test.ts`, which has a Redis server of its own, in `doctor.test.ts` on
+ * PostgreSQL and MariaDB, and in `cli/doctor/checks/`, where `uploads.test.ts` and `database-folder.test.ts` have a
+ * disk of their own.
  */
 const ELSEWHERE: readonly FindingId[] = [
   "limits.evicted",
@@ -1183,7 +1184,7 @@ const ELSEWHERE: readonly FindingId[] = [
   "uploads.room",
 ];
 
-test("every finding was planted, found, mended as told, and gone", () => {
+test("every finding was planted, found, fixed as told, and gone", () => {
   const left = (Object.keys(FINDINGS) as FindingId[]).filter((id) => !shown.has(id));
   expect(left.filter((id) => canInstall || !INSTALLED.includes(id))).toEqual(ELSEWHERE);
 });

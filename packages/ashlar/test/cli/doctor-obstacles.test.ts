@@ -102,7 +102,7 @@ describe("a file of SQLite", () => {
     onTestFinished(() => connected.mockRestore());
     const found = (await doctor(root, "--production")).findings.find(({ id }) => id === "database.connection")!;
     expect(found.problem).toBe(
-      "The database database/app.sqlite can't be read: another program has locked it for itself, for all of 500 ms.",
+      "The database database/app.sqlite can't be read: another program has locked it exclusively, for all of 500 ms.",
     );
     expect(found.remedy.note).toContain("End the program that has it open");
     expect(connected).toHaveBeenCalledTimes(1);
@@ -183,7 +183,7 @@ describe("the repository", () => {
     expect((await doctor(root)).skipped).toEqual(skipped("git can't read the repository"));
   });
 
-  test("is no subject if there is none", async () => {
+  test("is no subject if there isn't one", async () => {
     replaceVariable("PATH", await temporaryFolder());
     const root = await temporaryFolder();
     expect((await doctor(root)).skipped.map(({ check }) => check)).not.toContain("Repository");

@@ -100,7 +100,7 @@ async function isFineOn(engine: TestEngine): Promise<void> {
 await onPostgres("an application on PostgreSQL", () => {
   test("has no finding once it is migrated, nor in production", () => isFineOn(postgres));
 
-  test("learns of read replicas that are away or don't follow it, and nothing of the others", async () => {
+  test("learns of read replicas that are down or don't follow it, and nothing of the others", async () => {
     const [{ root, drop }, other] = [await applicationOn(postgres), await postgres.open()];
     try {
       await ashlar(root, "migrate");
@@ -180,7 +180,7 @@ await onMariadb("an application on MariaDB", () => {
     }
   });
 
-  test("whose tables have an engine without transactions gets the lines that mend them", async () => {
+  test("whose tables have an engine without transactions gets the lines that fix them", async () => {
     const { root, drop } = await applicationOn(mariadb);
     try {
       await migrate(
@@ -294,7 +294,7 @@ describe("the report", () => {
     });
   });
 
-  test("for people has the findings by subject, what mends them, and the counts", async () => {
+  test("for people has the findings by subject, what fixes them, and the counts", async () => {
     const root = await generatedApplication({ api: false });
     await setVariables(root, "APP_ENV=development", "APP_KEY=");
     const { code, output } = await ashlar(root, "doctor");

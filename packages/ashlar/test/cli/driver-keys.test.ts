@@ -156,7 +156,7 @@ describe("key:generate --jwt", () => {
         'Write there: secret: env("JWT_PRIVATE_KEY"). Then run this again.',
     });
     expect((await ashlar(root, "key:generate", "--jwt", "ES256", "--driver", "idp")).errors).toBe(
-      "DRIVERS.idp accepts the tokens of another issuer, and has no key of its own.",
+      "DRIVERS.idp accepts the tokens of another issuer, and doesn't have its own key.",
     );
     expect(await readFile(join(root, ".env"), "utf8")).toBe(before);
   });

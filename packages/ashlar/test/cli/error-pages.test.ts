@@ -245,7 +245,7 @@ describe("a page that fails", () => {
     expect(failures).toMatchObject([{ level: "error", code: "E_VIEW", method: "GET" }]);
   });
 
-  test("because the database is away, which is why a request was refused, is not logged a second time", async () => {
+  test("because the database is down, which is why a request was refused, is not logged a second time", async () => {
     const client = await loggedIn();
     onTestFinished(
       application.container.make("database").onQuery(() => {

@@ -144,7 +144,7 @@ describe("what the application says", () => {
     const compose = await read(root, "compose.yaml");
     expect(compose).toContain("name: corner-shop\n");
     expect(compose).toContain("stop_grace_period: 60s\n");
-    // The option has the last word.
+    // The option decides.
     await ashlar(root, "make:deploy", "caddy", "--domain", "www.corner.example", "--force");
     expect(await read(root, "deploy/Caddyfile")).toMatch(/^www\.corner\.example \{/m);
   });

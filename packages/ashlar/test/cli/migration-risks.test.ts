@@ -60,7 +60,7 @@ await onPostgres("an application whose tables are in use", () => {
   test("make:migration says what the migration would break, and where", async () => {
     const { file, warnings, drop } = await make("remove_verified_at_from_users");
     expect(warnings).toEqual([
-      `  warning ${file}:5: alter table "users" drop column "verified_at": The version that is running writes users.verified_at and looks for it until it is replaced, and fails without it.`,
+      `  warning ${file}:5: alter table "users" drop column "verified_at": The running version writes users.verified_at and looks for it until it is replaced, and fails without it.`,
       "    First deploy a version whose code doesn't name the column, and drop it with the next one.",
     ]);
     await drop();
@@ -93,7 +93,7 @@ await onPostgres("an application whose tables are in use", () => {
       '  select "id" from "users"',
       "  What it does after 3 statements can't be told without its rows: no result",
       `  warning ${file}:4: create index "users_name" on "users" ("name"): Writes to users wait until the index is built.`,
-      "    Build it without locking the table, in a migration of its own:",
+      "    Build it without locking the table, in a separate migration:",
       ...lines.map((line) => `      ${line}`),
       expect.stringMatching(
         new RegExp(

@@ -212,7 +212,7 @@ test("a release that can't boot, or isn't there, leaves the workers and what rep
   const before = await releases(shop.url);
   shop.instance.child.kill("SIGHUP");
   await expect
-    .poll(() => logged(shop, "A new worker could not boot. The others go on serving."), { timeout: 60_000 })
+    .poll(() => logged(shop, "A new worker could not boot. The others continue serving."), { timeout: 60_000 })
     .toHaveLength(1);
   expect(await releases(shop.url)).toEqual(before);
   await rm(broken, { recursive: true });

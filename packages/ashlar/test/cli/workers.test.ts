@@ -244,7 +244,7 @@ test("while no worker is left, connections whose clients have left don't take th
   expect((await answer).version).toBe("1");
 });
 
-test("a replacement that never finishes its boot is killed, and the old workers go on", async () => {
+test("a replacement that never finishes its boot is killed, and the old workers continue", async () => {
   const instance = await start({ waitSeconds: 0 }, "2", 600_000, 20_000);
   const before = await pids(instance.url);
   await writeFile(join(instance.root, "held"), "");
@@ -413,7 +413,7 @@ test("a worker that dies while a roll replaces it has one successor", async () =
   expect(loads(instance)).toBe(4);
 });
 
-test("a roll whose new worker can't boot does not lose the one that died meanwhile", async () => {
+test("a roll whose new worker can't boot does not lose the one that died in the meantime", async () => {
   const instance = await start({ drainSeconds: 0 });
   await writeFile(join(instance.root, "held"), "");
   const before = await pids(instance.url);
@@ -433,7 +433,7 @@ test("a roll whose new worker can't boot does not lose the one that died meanwhi
   await expect.poll(() => pids(instance.url)).toHaveLength(2);
 });
 
-test("a roll kills a worker that hangs, and goes on", async () => {
+test("a roll kills a worker that hangs, and continues", async () => {
   const instance = await start({ drainSeconds: 0, shutdownTimeoutSeconds: 0.2 });
   const before = await pids(instance.url);
   freeze(before[0]!);
@@ -447,7 +447,7 @@ test("a roll kills a worker that hangs, and goes on", async () => {
 test("SIGTERM during a roll starts no further worker", async () => {
   const instance = await start({ drainSeconds: 0, shutdownTimeoutSeconds: 600 });
   const before = await pids(instance.url);
-  // The roll goes on when the worker that it replaces has ended, which can't end before its request.
+  // The roll continues when the worker that it replaces has ended, which can't end before its request.
   const slow = before.map(() => fetch(`${instance.url}slow`).then((response) => response.text()));
   for (const _ of slow) await instance.printed(/slow begun/);
   await writeFile(join(instance.root, "version"), "2");

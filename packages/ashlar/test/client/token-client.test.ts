@@ -206,7 +206,7 @@ describe("a renewal", () => {
     expect([refused, own.events.includes("remove")]).toEqual([[], false]);
   });
 
-  test("goes on where Web Locks are refused, as in a page without an origin", async () => {
+  test("continues where Web Locks are refused, as in a page without an origin", async () => {
     vi.stubGlobal("navigator", { locks: { request: () => Promise.reject(new DOMException("", "SecurityError")) } });
     onTestFinished(() => void vi.unstubAllGlobals());
     const { client, events } = await loggedIn();
@@ -326,7 +326,7 @@ describe("a renewal", () => {
     expect(await client.get("/api/me")).toMatchObject({ email: other });
   });
 
-  test("of a call that is aborted goes on for the others", async () => {
+  test("of a call that is aborted continues for the others", async () => {
     const held = Promise.withResolvers<void>();
     const { client, events } = await loggedIn({
       through: async (path, send) => {
@@ -385,7 +385,7 @@ describe("a logout", () => {
     expect(events).toEqual([]);
   });
 
-  test("removes the tokens also if the server is away, and says that", async () => {
+  test("removes the tokens also if the server is down, and says that", async () => {
     let isAway = false;
     const { client, store } = await loggedIn({
       through: (_, send) => (isAway ? Promise.reject(new TypeError("away")) : send()),

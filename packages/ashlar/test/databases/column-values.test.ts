@@ -107,7 +107,7 @@ await onEachDatabase("a value from a request that no column can hold", (engine) 
     (path) => {
       test.each(NO_VALUES)("refuses %s with 422", async (_, value) => {
         const { status, body } = await post(path, { value });
-        // Text that no database can store is in no row.
+        // Text that no database can store isn't in any row.
         const isMissing = path.startsWith("/find") && typeof value === "string";
         const expected = isMissing ? [404, "E_ROW_NOT_FOUND"] : [422, "E_INVALID_INPUT"];
         expect([status, (body as { readonly code: string }).code]).toEqual(expected);

@@ -82,7 +82,7 @@ await onPostgres("what PostgreSQL refuses because of another transaction", () =>
       await expect(contested(1, undefined)).rejects.toMatchObject({ code: "E_DATABASE_CONFLICT" });
     });
 
-    test("is repeated if the function made another error of it, or went on", async () => {
+    test("is repeated if the function made another error of it, or continued", async () => {
       for (const make of [() => Promise.reject(new Error("Sorry.")), () => "went on"]) {
         let attempts = 0;
         const result = database.transaction(

@@ -156,7 +156,7 @@ await onEachDatabase("db:copy from SQLite", (engine) => {
       code: "E_COMMAND",
       message:
         'Rows that are copied to "to" would fire the trigger sums_insert_notes of notes, the trigger sums_insert_posts of posts. ' +
-        'Nothing was copied. In "to", drop what is named, and create it again after the copy.',
+        'Nothing was copied. In "to", drop the named objects, and create them again after the copy.',
     });
     expect(begun).toEqual([]);
     expect(await counts()).toEqual([0, 0, 0, 0, 2]);
@@ -237,9 +237,9 @@ await onEachDatabase("db:copy from SQLite", (engine) => {
     [
       "a text that is too long",
       { id: 2, title: "x".repeat(21) },
-      'the column "title" has a text of 21 characters, and the column takes 20.',
+      'the column "title" has text of 21 characters, and the column takes 20.',
     ],
-    ["spaces that would be cut off", { id: 2, title: `x${" ".repeat(20)}` }, "has a text of 21 characters"],
+    ["spaces that would be cut off", { id: 2, title: `x${" ".repeat(20)}` }, "has text of 21 characters"],
     [
       "a time that is none",
       { id: 2, title: "x", created_at: "soon" },
@@ -285,7 +285,7 @@ await onEachDatabase("db:copy from SQLite", (engine) => {
     // MariaDB's JSON is text with a check, and its refusal names the column.
     const ofServer =
       /row with id 3: "to" refuses it\. MariaDB: CONSTRAINT `authors\.settings` failed .*\. Nothing was copied\. /;
-    const named = /row with id 3: the column "settings" has a text that is not JSON\. Nothing was copied\. /;
+    const named = /row with id 3: the column "settings" has text that is not JSON\. Nothing was copied\. /;
     await expect(copy()).rejects.toThrow(engine.name === "mariadb" ? ofServer : named);
     expect(await counts()).toEqual([0, 0, 0, 0, 2]);
   });
@@ -299,7 +299,7 @@ await onEachDatabase("db:copy from SQLite", (engine) => {
     expect(await counts()).toEqual([0, 0, 0, 0, 2]);
   });
 
-  test("something that writes to the source meanwhile ends it", async () => {
+  test("something that writes to the source in the meantime ends it", async () => {
     const other = new Database({ default: "a", a: from.configuration }, root);
     const written: Promise<unknown>[] = [];
     const progress = (): void => {

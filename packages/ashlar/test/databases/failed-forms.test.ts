@@ -120,7 +120,7 @@ await onPostgres("a form that the server could not process", () => {
     expect(again.text).not.toContain(PASSWORD);
   });
 
-  test("does so while nobody knows who is logged in, without links for guests or users", async () => {
+  test("does so while no one knows who is logged in, without links for guests or users", async () => {
     const client = await loggedIn(shop.application);
     const form = await client.get("/photos");
     await stopped(shop.proxy);
@@ -128,7 +128,7 @@ await onPostgres("a form that the server could not process", () => {
     answer.assertSee("Shop", "Not available right now", UNREACHABLE, UNPROCESSED, KEPT, "Go to the home page");
     expect(answer.text).not.toMatch(/Log in|Register|Log out/);
     expect(backFrom(answer)).toBe("/photos");
-    // The page itself is away, too. What was typed waits until it is back.
+    // The page itself is down, too. What was typed waits until it is back.
     const away = (await client.get("/photos")).assertStatus(503);
     expect([backFrom(away), away.text.includes("Log in")]).toEqual([null, false]);
   });
@@ -138,7 +138,7 @@ await onPostgres("a form that the server could not process", () => {
     const form = await client.get("/photos");
     await shop.proxy.stop();
     const answer = await client.submit(form, "#photo", { title: "Dunes" });
-    // Somebody who goes back too early loses nothing.
+    // Someone who goes back too early loses nothing.
     (await client.get(backFrom(answer)!)).assertStatus(503);
     await shop.proxy.start();
     const page = await untilBack(() => client.get("/photos"));
@@ -197,7 +197,7 @@ await onPostgres("a form that the server could not process", () => {
     expect(answer.text).not.toContain("after something");
   });
 
-  test("offers to send everything again where its session is away, too", async () => {
+  test("offers to send everything again where its session is down, too", async () => {
     const own = await open("databaseSessions");
     onTestFinished(() => own.end());
     await createSessionDataTable(own.application.container.make("database").kysely);

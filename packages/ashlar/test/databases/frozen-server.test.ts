@@ -121,7 +121,7 @@ withOwnPostgres("a PostgreSQL server that is frozen", () => {
     while (pids.some((pid) => existsSync(`/proc/${pid}`))) Atomics.wait(clock, 0, 0, 1);
   };
 
-  test("idle connections that the server has closed meanwhile are replaced, and each statement runs once", async () => {
+  test("idle connections that the server has closed in the meantime are replaced, and each statement runs once", async () => {
     await server.run("create table counted (n integer)");
     const database = connect({ poolSize: 3 });
     const insert = (n: number) => sql`insert into counted values (${n}::int)`.execute(database.kysely);

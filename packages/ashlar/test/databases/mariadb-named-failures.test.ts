@@ -40,7 +40,7 @@ withOwnMariadb("MariaDB", () => {
   });
   afterAll(() => server?.remove());
 
-  test("that has become read-only is E_DATABASE_READ_ONLY, while reads go on, and accepts changes once it may", async () => {
+  test("that has become read-only is E_DATABASE_READ_ONLY, while reads continue, and accepts changes once it may", async () => {
     const refused = await onServer(server, { poolSize: 1 });
     await asRoot(server, (client) => client.query("set global read_only = 1"));
     expect(await refusal(refused, "/write")).toEqual(named("E_DATABASE_READ_ONLY"));
@@ -111,7 +111,7 @@ withOwnMariadb("MariaDB", () => {
 });
 
 withOwnMariadb("MariaDB whose tables may not grow any further", () => {
-  test("is E_DATABASE_FULL, while reads go on", async () => {
+  test("is E_DATABASE_FULL, while reads continue", async () => {
     // A limit of its own instead of a small disk: without space on the disk, the server itself may end.
     const server = await startMariadb(async () => [
       "--innodb-file-per-table=0",

@@ -243,7 +243,7 @@ await onEachDatabase("migrations lose nothing", (engine) => {
         'insert into "authors"',
       ],
       [
-        "with only its errors handled, before the function goes on with something else",
+        "with only its errors handled, before the function continues with something else",
         `${table("left")}.catch(() => undefined); for (let n = 0; n < 50; n++) await null;`,
         'create table "left"',
       ],

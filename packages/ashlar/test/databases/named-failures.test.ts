@@ -54,7 +54,7 @@ withSmallDisk("SQLite on a disk", () => {
     onTestFinished(() => disk.remove());
   });
 
-  test("that is full is E_DATABASE_FULL, while reads go on, what was stored stays, and space is used once there is some", async () => {
+  test("that is full is E_DATABASE_FULL, while reads continue, what was stored stays, and space is used once there is some", async () => {
     const other = join(disk.folder, "other");
     writeFileSync(other, Buffer.alloc(150_000));
     const full = await shop({ driver: "sqlite", path });
@@ -151,7 +151,7 @@ withOwnPostgres("PostgreSQL", () => {
 
 withSmallDisk("a disk", () => {
   withOwnPostgres("PostgreSQL on a disk", () => {
-    test("that is full is E_DATABASE_FULL, while reads go on, and space is used once there is some", async () => {
+    test("that is full is E_DATABASE_FULL, while reads continue, and space is used once there is some", async () => {
       const server = await startPostgres(await freePort());
       const disk = makeDisk(2000);
       const user = await serverUser();

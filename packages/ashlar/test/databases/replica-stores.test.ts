@@ -68,15 +68,15 @@ await onPostgres("read replicas beside stores of the application's own", () => {
     expect(await web.browser().get("/found")).toMatchObject({ body: { text: "current" } });
   });
 
-  test.each(["", "members ", 'mem"bers'])("S85 a store that names the table %j ends the boot", async (name) => {
+  test.each(["", "members ", 'mem"bers'])("S85 a store that names the table %j fails startup", async (name) => {
     const model = Object.assign(new Members(), { tables: [name] });
     await expect(testWeb({ engine: postgres, guard: { model } })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
-      message: `Members: names the table ${JSON.stringify(name)}, which can't be a table's name. Write it as the database has it, such as "members" or "auth.members".`,
+      message: `Members: names the table ${JSON.stringify(name)}, which can't be a table's name. Write it as in the database, such as "members" or "auth.members".`,
     });
   });
 
-  test("S85 a store of users that names no tables ends the boot", async () => {
+  test("S85 a store of users that names no tables fails startup", async () => {
     const model = Object.assign(new Members(), { tables: undefined });
     await expect(testWeb({ engine: stopped, stack: [ReadReplicas], guard: { model } })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",

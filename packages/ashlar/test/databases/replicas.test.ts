@@ -153,7 +153,7 @@ function replicasOf(engine: TestEngine): void {
       expect(text).toBe("primary");
       expect(cookies).toEqual([expect.stringMatching(/^read_primary=1; Max-Age=7;.*HttpOnly/)]);
       expect((await get("/", cookies[0]!.split(";")[0])).text).toBe("primary");
-      // Without the cookie, it is somebody else, or later.
+      // Without the cookie, it is someone else, or later.
       expect(await get("/")).toEqual({ text: "old", cookies: [] });
     },
   );
@@ -163,7 +163,7 @@ function replicasOf(engine: TestEngine): void {
     expect(await get("/rolled-back")).toEqual({ text: "primary", cookies: [] });
   });
 
-  test("a replica that is away is left out, reported once, and used again when it is back", async () => {
+  test("a replica that is down is left out, reported once, and used again when it is back", async () => {
     const port = await freePort();
     const gone = await databaseWith(engine, "back");
     const address = new URL(urlOf(gone.configuration));
@@ -173,7 +173,7 @@ function replicasOf(engine: TestEngine): void {
     ]);
     for (let n = 0; n < 6; n++) expect(["primary", "two"]).toContain((await get()).text);
     const reports = () => logged.map(({ msg, connection }) => [msg, connection]);
-    const away = ["The read replica 0 is away. Its reads go elsewhere until it is back.", "main"];
+    const away = ["The read replica 0 is down. Its reads go elsewhere until it is back.", "main"];
     expect(reports().filter(([text]) => String(text).includes("replica 0"))).toEqual([away]);
     // Its port leads to the server from here on.
     const { createServer, connect } = await import("node:net");
@@ -209,7 +209,7 @@ function replicasOf(engine: TestEngine): void {
     expect((await get()).text).toBe("one");
   });
 
-  test("if all are away, the primary answers", async () => {
+  test("if all are down, the primary answers", async () => {
     const { get } = await shop([addressOn(await freePort())]);
     for (let n = 0; n < 3; n++) expect((await get()).text).toBe("primary");
     await nextTurn();
@@ -231,7 +231,7 @@ function replicasOf(engine: TestEngine): void {
     expect(await warned(replicas, kernelWith({ web: [], reports: [ReadReplicas] }))).toEqual([]);
   });
 
-  test("an address that is none ends the boot", async () => {
+  test("an address that is none fails startup", async () => {
     await expect(shop(["http://replica"])).rejects.toMatchObject({ code: "E_INVALID_CONFIGURATION" });
   });
 }

@@ -245,7 +245,7 @@ test("a caller does not wait for the file for as long again as for its turn", as
   clock.mockRestore();
 });
 
-test("beyond maxWaiting, a write is refused at once, and reads go on", async () => {
+test("beyond maxWaiting, a write is refused at once, and reads continue", async () => {
   await serve({ maxWaiting: 2 });
   other.exec("begin immediate");
   const waiting = [insert("a"), insert("b"), insert("c")];

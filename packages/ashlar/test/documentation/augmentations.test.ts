@@ -288,7 +288,7 @@ async function examples(): Promise<{ name: string; text: string }[]> {
  * Checks an application with TypeScript 7, with the files of each case in addition to its own: as many projects, which
  * one process parses together and checks separately.
  *
- * @returns the problems; empty if there are none
+ * @returns the problems; empty if there aren't any
  */
 async function checkEach(root: string, cases: Readonly<Record<string, readonly string[]>>): Promise<object> {
   const projects: string[] = [];

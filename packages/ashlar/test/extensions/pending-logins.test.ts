@@ -375,7 +375,7 @@ describe.each<[string, object]>([
     expect(await twoSteps.rows("logins")).toEqual(await loginsOf(twoSteps));
   });
 
-  test("S51 ends ten minutes after it began, even if a step was passed meanwhile", async () => {
+  test("S51 ends ten minutes after it began, even if a step was passed in the meantime", async () => {
     const twoSteps = await shopWith([terms, code], options);
     const owner = twoSteps.visitor();
     await owner.post("/login", CREDENTIALS);

@@ -43,7 +43,7 @@ withProgram("redis-server", () => {
       counts = [];
       for (const key of keys) counts.push((await counter.add(key, 1)).attempts);
     }
-    // Those of the other nodes go on there, after the first attempt; the others began in memory.
+    // Those of the other nodes continue there, after the first attempt; the others began in memory.
     expect(new Set(counts)).toEqual(new Set([5, 6]));
     expect(saidOfRedis(lines).at(0)).toContain("Limits count in the memory of each process");
   });

@@ -16,7 +16,7 @@ async function isThere(store: SessionStore): Promise<void> {
 
 withProgram("redis-server", () => {
   test.each(["has ended", "is frozen"])(
-    "S33 after the server that Sentinels name %s, attempts count meanwhile, and then on the one that takes over",
+    "S33 after the server that Sentinels name %s, attempts count in the meantime, and then on the one that takes over",
     async (how) => {
       const { url, servers, notice } = await startSentinels();
       const lines: LoggedLine[] = [];

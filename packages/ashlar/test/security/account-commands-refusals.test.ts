@@ -126,7 +126,7 @@ test("users:verify verifies the address that was shown, and no other, and tells 
     (await accounts.database.kysely.selectFrom("users").selectAll().where("id", "=", ADA.id).execute())[0]!;
   for (const columns of [{ email: "other@example.com" }, { verified_at: "2020-01-01T00:00:00.000Z" }]) {
     meanwhile = () => change(accounts, columns);
-    expect((await verify()).error).toBe("The account has changed meanwhile. Look at it again.");
+    expect((await verify()).error).toBe("The account has changed in the meantime. Look at it again.");
     expect(await stored()).toMatchObject(columns);
     await change(accounts, { email: ADA.email, verified_at: null });
   }
@@ -302,7 +302,7 @@ test("what someone typed doesn't control the terminal", async () => {
   expect((await run(accounts, "users:show", "a\u001b@x\u0007")).error).toContain('There is no account "a?@x?".');
 });
 
-test("an account of a store of one's own is exported, shown as it is after a block, and erased", async () => {
+test("an account of a store of your own is exported, shown as it is after a block, and erased", async () => {
   const { accounts, cleo, rows } = await storeShop();
   await cleo();
   const json = async (name: string, ...args: string[]) =>

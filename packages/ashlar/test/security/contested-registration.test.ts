@@ -114,7 +114,7 @@ await onEachDatabase("with preventEnumeration, an address that is registered aga
     for (const outcome of outcomes) expect([verified, voided]).toContainEqual(outcome);
   });
 
-  // On SQLite nobody writes between that transaction's reads and its own writes.
+  // On SQLite no one writes between that transaction's reads and its own writes.
   testWhere(
     engine.name !== "sqlite",
     "S58 and verified just before its link would be invalidated keeps its password, and gets a mail about the attempt",

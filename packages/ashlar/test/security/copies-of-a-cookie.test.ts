@@ -90,7 +90,7 @@ await onEachDatabase("S136 every copy of a device's cookie is dead", (engine) =>
     expect(await shop.logsIn(shop.visitor(), EMAIL, NEW_PASSWORD)).toBe(false);
   });
 
-  test("also if the copy asks for it at the same moment: one of the two goes on, alone", async () => {
+  test("also if the copy asks for it at the same moment: one of the two continues, alone", async () => {
     const owner = await shop.loggedIn();
     await shop.loggedIn();
     const copy = copyOf(owner);

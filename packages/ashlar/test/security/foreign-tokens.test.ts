@@ -459,7 +459,7 @@ describe("the issuer's keys", () => {
     expect((await get("/idp/me", await issuer.token())).status).toBe(200);
   });
 
-  test("S103 while the issuer is away, tokens are verified with its last keys", async () => {
+  test("S103 while the issuer is down, tokens are verified with its last keys", async () => {
     const { issuer, get } = await open();
     expect((await get("/idp/me", await issuer.token())).status).toBe(200);
     issuer.respond = (request) => void request.socket.destroy();

@@ -48,7 +48,7 @@ async function newcomer(shop: Shop, email: string): Promise<Visitor> {
 }
 
 describe("S133 responses to guesses say nothing of accounts", () => {
-  test("that are made meanwhile, with and without preventing enumeration", async () => {
+  test("that are made in the meantime, with and without preventing enumeration", async () => {
     for (const preventEnumeration of [false, true]) {
       const shop = await open({ ACCOUNTS: { preventEnumeration } });
       await storm(shop, 0, UNKNOWN);
@@ -59,7 +59,7 @@ describe("S133 responses to guesses say nothing of accounts", () => {
     }
   });
 
-  test("that are deleted meanwhile", async () => {
+  test("that are deleted in the meantime", async () => {
     const shop = await open();
     await storm(shop, 0, ADA.email);
     await (await shop.accounts.user()).delete();
@@ -144,7 +144,7 @@ describe("S133 the owner of an account is mailed", () => {
       await burst(110);
     }
     const mails = [...(await warnings(shop))];
-    // The attack goes on after the day of the first mail is over.
+    // The attack continues after the day of the first mail is over.
     for (let minute = 27 * 60 + 1; minute < 28 * 60; minute += 10) {
       at(minute);
       await burst(3);

@@ -118,7 +118,7 @@ describe("S133 the link in the mail", () => {
   test.each([
     ["for five minutes", 5],
     ["for the day", 44 * 5],
-  ])("lets a device in whose cookie somebody has copied and used up %s", async (_, guesses) => {
+  ])("lets a device in whose cookie someone has copied and used up %s", async (_, guesses) => {
     const { shop, path } = await storm();
     const owner = shop.accounts.visitor({ ip: "198.51.100.77" });
     await owner.post(path);

@@ -79,7 +79,7 @@ async function multiply({ database: { kysely } }: TestDatabase, count: number): 
 /** Queues one bulk mail without sending it. */
 async function queueNews(own: TestDatabase): Promise<void> {
   const writer = await shop(own);
-  writer.transport.decide = () => Promise.reject(new DeliveryError("It is away.", { permanent: false }));
+  writer.transport.decide = () => Promise.reject(new DeliveryError("It is down.", { permanent: false }));
   await writer.mail.queue(new Note("news"), ADA, { bulk: true });
   await writer.mail.settled();
   await own.database.kysely.updateTable("mail_outbox").set({ claim: null, available_at: 0, attempts: 0 }).execute();

@@ -373,7 +373,7 @@ await onEachDatabase("personal tokens", (engine) => {
   });
 
   test("the last use is known to the minute, and is written once a minute", async () => {
-    // The clock stands still meanwhile: on a busy machine, the requests may take minutes.
+    // The clock stands still in the meantime: on a busy machine, the requests may take minutes.
     const start = Math.ceil(Date.now() / 1000) * 1000;
     const stopAt = (ms: number) => setClock(() => start + ms);
     onTestFinished(() => setClock(null));

@@ -191,7 +191,7 @@ describe("S96 several drivers", () => {
     ["only one audience", { secret: SECRET, audience: "admin" }, {}],
     ["the same audience", { secret: SECRET, audience: "all" }, { audience: "all" }],
     ["the same issuer", { secret: SECRET, issuer: "https://shop.example" }, { issuer: "https://shop.example" }],
-  ])("S96 that could accept each other's tokens end the boot: %s", async (_, admin, jwt) => {
+  ])("S96 that could accept each other's tokens fail startup: %s", async (_, admin, jwt) => {
     const drivers = { admin: { secret: OTHER_SECRET, model: Admin, ...admin } };
     await expect(twoApis({ drivers, driver: jwt })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
@@ -232,7 +232,7 @@ describe("S96 several drivers", () => {
     );
   });
 
-  test("that no one configured end the boot, in the middleware and in the routes", async () => {
+  test("that no one configured fail startup, in the middleware and in the routes", async () => {
     const routes = [Route.get("/one", () => true).middleware("jwt:admins")];
     await expect(twoApis({ routes })).rejects.toThrow(
       /No driver of API tokens is named "admins"\. Did you mean "admin"/,
@@ -271,7 +271,7 @@ describe("S112 the page of personal tokens", () => {
     ["of the default guard, whose users have none", { drivers: admin({ personal: personal() }) }, "User"],
   ];
 
-  test.each(CASES)("S112 %s ends the boot with what to do", async (_, options, users) => {
+  test.each(CASES)("S112 %s fails startup with what to do", async (_, options, users) => {
     class Own extends Page {}
     const routes = Api.personalTokens(Own, users === "Admin" ? { guard: "admin" } : {});
     const guard = users === "Admin" ? "admin" : "jwt";

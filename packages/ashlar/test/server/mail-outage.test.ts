@@ -1,4 +1,4 @@
-// An outage of the mail server: what happens to the mails meanwhile, and once it is back.
+// An outage of the mail server: what happens to the mails in the meantime, and once it is back.
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { SMTPServer } from "smtp-server";

@@ -193,7 +193,7 @@ test("S50 at SIGTERM, mails that a slow server does not take in time stay in the
   await expect.poll(() => mails.received.map(({ to }) => to).sort()).toEqual(people.sort());
 });
 
-test("mails that were given up are listed and sent again by commands", async () => {
+test("mails that were abandoned are listed and sent again by commands", async () => {
   const mails = await slowMailServer(() => 0);
   mails.state.isDown = true;
   const root = await mailingApplication(mails.port, "outbox: { retryHours: 0.0001, pollSeconds: 0.3 },");
@@ -207,7 +207,7 @@ test("mails that were given up are listed and sent again by commands", async () 
   mails.state.isDown = false;
   expect(await command(root, "mail:retry", "0")).toMatchObject({
     code: 1,
-    output: expect.stringContaining("No mail with the number 0 was given up."),
+    output: expect.stringContaining("No mail with the number 0 was abandoned."),
   });
   expect(await command(root, "mail:retry")).toMatchObject({
     code: 1,

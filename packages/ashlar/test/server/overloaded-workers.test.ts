@@ -57,7 +57,7 @@ async function serving(workers: number) {
 
 const statusOf = (response: string): string => response.slice(9, 12);
 
-test("S150 connections that have waited too long for a worker are refused by the primary process, and health checks go on", async () => {
+test("S150 connections that have waited too long for a worker are refused by the primary process, and health checks continue", async () => {
   const { port, pid, lines, stop } = await serving(1);
   // The first request may have taken long on a busy machine. After these, nothing waits.
   for (let count = 0; count < 5; count++) await rawSocket(port, `GET / HTTP/1.1\r\n${CLOSE}`).closed;

@@ -8,7 +8,7 @@ import { redisStore } from "../../src/throttle/stores/redis-store.ts";
 import { freePort } from "../support/free-port.ts";
 import { MemorySessions } from "../support/memory-sessions.ts";
 
-/** What `/ready` tells this machine about an application whose Redis is away. */
+/** What `/ready` tells this machine about an application whose Redis is down. */
 async function ready(limits: object, sessions: object): Promise<unknown> {
   const url = `redis://127.0.0.1:${await freePort()}`;
   const application = await createApplication({
@@ -28,7 +28,7 @@ async function ready(limits: object, sessions: object): Promise<unknown> {
 test.each([
   ["what needs it is refused", { whenAway: "refuse" }, { whenAway: "refuse" }],
   ["its work is done elsewhere", { whenAway: memoryStore() }, { whenAway: new MemorySessions() }],
-])("Redis that is away while %s is told, and takes no instance out of service", async (_title, limits, sessions) => {
+])("Redis that is down while %s is told, and takes no instance out of service", async (_title, limits, sessions) => {
   const away = expect.stringMatching(/^(failed|timeout)$/);
   expect(await ready(limits, sessions)).toEqual([200, { session: away, throttle: away }]);
 });

@@ -15,7 +15,7 @@ export const ONE_RENEWAL: object = {
 
 /**
  * Does what events are about, in a shop with {@link ONE_RENEWAL}; returns the events, and the secrets that were sent, mailed
- * and stored meanwhile.
+ * and stored in the meantime.
  */
 export async function everythingAboutAccounts(shop: AccountShop): Promise<{
   readonly events: EventCapture["all"];

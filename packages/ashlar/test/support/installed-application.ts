@@ -48,7 +48,7 @@ export async function installedApplication(options: Partial<ProjectOptions> = {}
  * @param compiler one of those that are written in JavaScript
  * @param cases the files in addition to the application's own, by the name of the case
  * @param project the file with the compiler's settings
- * @returns the problems, by the name of the case; empty if there are none
+ * @returns the problems, by the name of the case; empty if there aren't any
  */
 export function compileEach(
   root: string,

@@ -14,7 +14,7 @@ export interface ReceivedMail {
 export class MailServer {
   readonly port: number;
   readonly mails: ReceivedMail[] = [];
-  /** The passwords of its user, any of which it accepts; while there are none, it asks for none. */
+  /** The passwords of its user, any of which it accepts; while there aren't any, it asks for none. */
   readonly passwords: Set<string> = new Set();
   /** How often it has refused a password, or a mail without one. */
   refused = 0;

@@ -10,7 +10,7 @@ export interface PageChange {
 
 /**
  * The changes in a fence of the language `diff`, in order. It begins with the path of a file, `--- config/auth.ts`, and can
- * go on with others; `@@` separates places in a file.
+ * continue with others; `@@` separates places in a file.
  *
  * @throws if it doesn't begin with a path
  */

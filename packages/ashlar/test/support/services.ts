@@ -40,7 +40,7 @@ export interface TestEngine {
   readonly name: "sqlite" | "postgres" | "mariadb";
   /** Whether a transaction continues after a failed statement in it. */
   readonly continues: boolean;
-  /** Whether changes of tables are rolled back with their transaction. */
+  /** Whether schema changes are rolled back with their transaction. */
   readonly undoesTables: boolean;
   /**
    * Creates a database.

@@ -13,7 +13,7 @@ const read = new Set<string>();
  * Checks the types of an application with its own settings, as `npm run types` would.
  *
  * @param root its folder
- * @returns the problems that the compiler reports; empty if there are none
+ * @returns the problems that the compiler reports; empty if there aren't any
  */
 export async function typeProblems(root: string): Promise<string[]> {
   if (read.has(root)) {

@@ -179,7 +179,7 @@ describe.each([
   });
 });
 
-describe("at boot, an unknown ability ends the boot", () => {
+describe("at boot, an unknown ability fails startup", () => {
   test("in a route's middleware, with a suggestion", async () => {
     const abilities = ["orders.read", "orders.writes"];
     await expect(testApi({ routes: ROUTES, middleware, abilities })).rejects.toThrow(

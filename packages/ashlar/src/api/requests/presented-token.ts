@@ -90,8 +90,8 @@ export class PresentedToken {
   }
 
   /**
-   * The token as it was sent, in the `Authorization` header (RFC 6750 §2.1) or as the input `token`; `null` if there is
-   * none.
+   * The token as it was sent, in the `Authorization` header (RFC 6750 §2.1) or as the input `token`; `null` if there
+   * isn't one.
    *
    * @throws `E_CONFLICTING_TOKENS` if header and input hold different tokens
    */

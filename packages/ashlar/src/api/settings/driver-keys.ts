@@ -54,7 +54,7 @@ function keysIn(list: string): string[] {
   return list.includes("-----BEGIN ") ? pemBlocks(list) : splitSecrets(list).filter((entry) => entry !== "");
 }
 
-/** @throws `E_WEAK_SECRET` with the command that makes the secret or the private key, if there is none */
+/** @throws `E_WEAK_SECRET` with the command that makes the secret or the private key, if there isn't one */
 export function requireSecretOf(where: string, name: string, entry: Readonly<Record<string, unknown>>): void {
   const { algorithm, secret } = entry;
   // One that is not written may be misspelled.

@@ -40,7 +40,7 @@ test("every option is accepted", () => {
   expect(configured({ jwks: new URL(IDP.jwks) })).toMatchObject({ jwks: new URL(IDP.jwks) });
 });
 
-describe("S102 settings that would accept other tokens end the boot", () => {
+describe("S102 settings that would accept other tokens fail startup", () => {
   test.each<[object, string]>([
     [{ issuer: "" }, "issuer: is missing"],
     [{ issuer: undefined }, "issuer: is missing"],
@@ -103,7 +103,7 @@ describe("S103 the address of the keys", () => {
   );
 });
 
-test("S102 two drivers that could accept each other's tokens end the boot", async () => {
+test("S102 two drivers that could accept each other's tokens fail startup", async () => {
   const both = { jwt: { secret: generateSecret(), model: Member }, one: IDP };
   const boot = (DRIVERS: object) =>
     buildApplication({

@@ -31,7 +31,7 @@ describe("personal()", () => {
     [{ prefix: "1ash_" }, "prefix"],
     [{ prefix: "ash.x_" }, "prefix"],
     [{ prefix: "abcdefghijklmnop_" }, "prefix"],
-  ])("S115 %j ends the boot", (options, name) => {
+  ])("S115 %j fails startup", (options, name) => {
     expect(() => PERSONAL.read(personal(options as object), WHERE)).toThrow(`${WHERE}.${name}: is `);
   });
 

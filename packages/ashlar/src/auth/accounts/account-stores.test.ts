@@ -140,7 +140,7 @@ describe("accounts in an application's own store", () => {
     onTestFinished(() => void Reflect.deleteProperty(prototype, "endCredentials"));
     Object.assign(prototype, {
       async endCredentials(this: User): Promise<void> {
-        // It is called on the changed user, so that credentials that are issued meanwhile can be told apart.
+        // It is called on the changed user, so that credentials that are issued in the meantime can be told apart.
         ended.push(this.accessEpoch());
         if (isBroken) throw new Error("The disk is full.");
       },

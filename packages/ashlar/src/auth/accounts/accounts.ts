@@ -28,7 +28,7 @@ export interface AccountMethod {
   readonly amr: readonly string[];
   /** Whether a login can begin with it. */
   readonly startsLogins: boolean;
-  /** The page of the active guard on which the user can prove it again; `null` if there is none. */
+  /** The page of the active guard on which the user can prove it again; `null` if there isn't one. */
   readonly url: string | null;
   /** What a link to that page says; `null` if the feature offers none. */
   readonly label: Message | null;
@@ -201,8 +201,8 @@ export class Accounts {
    * ```
    *
    * Addresses are reserved, and other columns are set, as by {@link register}. With `ACCOUNTS.preventEnumeration`, an account
-   * that was registered with this address and never verified, so that nobody could log in to it, is deleted for it, with
-   * everything that is stored about it.
+   * that was registered with this address and never verified, so that no one could log in to it, is deleted for it,
+   * with everything that is stored about it.
    *
    * Security: with anything else than the address's owner behind it, anyone could create an account for someone else's
    * address. Ask the other site whether it has verified the address (`email_verified`).
@@ -273,7 +273,7 @@ export class Accounts {
    * `authenticates` off in `config/api.ts`, requests don't look tokens up, so all tokens are accepted until they expire. A
    * page that says what a new password ends has to say this too.
    *
-   * @returns `null` if there are none: the application has no API, or it looks tokens up
+   * @returns `null` if there aren't any: the application has no API, or it looks tokens up
    */
   remainingTokens(): RemainingTokens | null {
     const { remainingTokens, users } = this.#services;

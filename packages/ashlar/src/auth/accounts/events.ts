@@ -22,7 +22,7 @@ export interface EmailChangeEvent extends AccountEvent {
 
 /** A link to set a new password was requested. */
 export interface PasswordResetRequestedEvent extends SecurityEvent {
-  /** The account with the address, or `null` if there is none. */
+  /** The account with the address, or `null` if there isn't one. */
   readonly user: RegisteredUser | null;
   /** The email address that was typed, in its normal form. */
   readonly email: string;

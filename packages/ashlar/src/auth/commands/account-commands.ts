@@ -12,7 +12,7 @@ function helpOf(...own: readonly string[]): string {
   return [...own, GUARD, BY, JSON_OPTION].join("\n");
 }
 
-/** The commands about accounts, for whoever is on call. */
+/** The commands about accounts, for the person on call. */
 export const ACCOUNT_COMMANDS: readonly FeatureCommand[] = [
   {
     name: "users:find",

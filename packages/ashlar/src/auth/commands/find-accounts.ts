@@ -28,7 +28,7 @@ interface DeskUsers {
 /**
  * The account that a text names: its primary key, what its user logs in with, or its address, in any spelling.
  *
- * @throws `E_COMMAND` if there is none, or there are several; `E_UNKNOWN_GUARD`
+ * @throws `E_COMMAND` if there isn't one, or there are several; `E_UNKNOWN_GUARD`
  */
 export async function findAccount(application: Application, text: string, guard: string | null): Promise<FoundAccount> {
   const found = await exactAccounts(application, text, guard);

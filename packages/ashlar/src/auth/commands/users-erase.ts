@@ -35,7 +35,10 @@ export async function run(context: CommandContext): Promise<void> {
 
 /** An account that was erased. */
 interface Erased {
-  /** What attempts were counted by: the user as read, and as of the deletion, if the address has changed meanwhile. */
+  /**
+   * What attempts were counted by: the user as read, and as of the deletion, if the address has changed in the
+   * meantime.
+   */
   readonly counted: readonly ThrottleKeys[];
   /** How many rows there were, by what they were about. */
   readonly erased: Readonly<Record<string, number>>;
@@ -61,7 +64,7 @@ async function erase(application: Application, account: FoundAccount): Promise<E
     const counts = Object.entries(data).map(([what, rows]) => [what, rows.length] as const);
     return { counted, erased: { ...Object.fromEntries(counts), waiting_mails: mails } };
   };
-  // A store of one's own deletes the user in a transaction of its own, and need not have one within another.
+  // A store of your own deletes the user in a transaction of its own, and need not have one within another.
   return isModel(user.constructor) ? users.transaction(guard, work) : container.make("database").transaction(work);
 }
 

@@ -85,7 +85,7 @@ await onEachDatabase("users:normalize", (engine) => {
   });
 });
 
-test("S132 it changes users of a store of one's own that lists its accounts, ends no login of theirs, and merges none", async () => {
+test("S132 it changes users of a store of your own that lists its accounts, ends no login of theirs, and merges none", async () => {
   const { accounts, store, rows, cleo } = await storeShop();
   const visitor = await cleo();
   const [user] = await store.accountsAfter(null, 1);

@@ -18,7 +18,8 @@ export async function run(context: CommandContext): Promise<void> {
   const { users } = application.container.make("accounts");
   // Only the address that was shown: it may have changed since.
   const changed = await users.of(guard).update(user, { verifiedAt: currentDate() }, { email, verifiedAt: null });
-  if (changed === null) throw new AshlarError("E_COMMAND", "The account has changed meanwhile. Look at it again.");
+  if (changed === null)
+    throw new AshlarError("E_COMMAND", "The account has changed in the meantime. Look at it again.");
   const told = { time: currentDate(), address: null, guard, user: changed as RegisteredUser };
   const { container } = application;
   if (container.has("events")) await container.make("events").emit("auth.email_verified", told);

@@ -3,7 +3,7 @@ import type { Outbox, OutboxOwner } from "../../mail/index.ts";
 import { isWorkAbout } from "../accounts/links/account-promises.ts";
 import type { DataSubject } from "../users/user-data.ts";
 
-/** The application's outbox; `null` if mails wait in memory, or there are none. */
+/** The application's outbox; `null` if mails wait in memory, or there aren't any. */
 export async function outboxOf({ container }: Application): Promise<Outbox | null> {
   return container.has("mail") ? await container.make("mail").outbox() : null;
 }
@@ -23,7 +23,7 @@ export async function outboxOwnerOf({ container }: Application, subject: DataSub
   };
 }
 
-/** A user's mails that wait in the outbox, or were given up; without their texts, which may have links that work. */
+/** A user's mails that wait in the outbox, or were abandoned; without their texts, which may have links that work. */
 export async function waitingMails(application: Application, subject: DataSubject): Promise<readonly object[]> {
   const outbox = await outboxOf(application);
   if (outbox === null) return [];

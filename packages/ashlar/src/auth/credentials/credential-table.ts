@@ -139,7 +139,7 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
    *
    * @param column `id`, or another unique column
    * @param value may come from an input
-   * @returns `null` if there is none
+   * @returns `null` if there isn't one
    */
   find(column: CredentialKey<Columns, Hidden>, value: string): MaybePromise<FoundCredential<Columns> | null> {
     return canBe(column, value) ? this.#finder.find(column, value) : null;
@@ -150,7 +150,7 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
    *
    * @param column `id`, or another unique column
    * @param value may come from an input
-   * @returns `null` if there is none, or it is not active
+   * @returns `null` if there isn't one, or it is not active
    */
   async findActive(column: CredentialKey<Columns, Hidden>, value: string): Promise<ActiveCredential<Columns> | null> {
     const found = await this.find(column, value);

@@ -41,7 +41,7 @@ export class ProvenInsert {
   readonly #table: string;
   readonly #values: Readonly<Record<string, Expression<unknown>>>;
   readonly #users: UserModelClass | null;
-  /** By what the proof is based on: the epoch, or if there is none, the columns that replace it. */
+  /** By what the proof is based on: the epoch, or if there isn't one, the columns that replace it. */
   readonly #statements = new Map<string, PreparedStatement>();
 
   /** @param columns those that are written, each from the value with its name; `user_id` is the user's key */

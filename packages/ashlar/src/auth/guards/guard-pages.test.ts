@@ -289,7 +289,7 @@ describe("S69 the default guard's pages are checked at boot", () => {
     ["password.confirm", "guests", "login", "/login"],
     ["verified", "users", "email.verify.notice", "/email/verify/notice"],
     ["password.confirm", "users", "confirm_password", "/confirm_password"],
-  ])("S69 %s without the page that %s are sent to ends the boot: %s", async (middleware, who, page, path) => {
+  ])("S69 %s without the page that %s are sent to fails startup: %s", async (middleware, who, page, path) => {
     const login = who === "users" ? [Route.get("/login", () => "my login")] : [];
     await expect(testAccounts({ leftOut: all, routes: [...login, mine(middleware)] })).rejects.toThrow(
       `GET /mine: "${middleware}" sends ${who} of the guard "web" to the route "${page}" or to ${path}, and neither exists. ` +

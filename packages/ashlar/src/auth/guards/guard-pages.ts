@@ -35,7 +35,7 @@ export class GuardPages {
   #names: ReadonlySet<string> | null = null;
 
   /**
-   * @param router returns the router; `null` as long as there is none
+   * @param router returns the router; `null` as long as there isn't one
    * @param defaultName returns the name of the guard that a request begins with
    */
   constructor(settings: ConfiguredGuards, router: () => Router | null, defaultName: () => string | null) {

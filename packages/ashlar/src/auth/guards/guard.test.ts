@@ -135,7 +135,7 @@ describe("attempt()", () => {
 });
 
 describe("attemptById(), loginAs(), once() and logout()", () => {
-  test("a user is logged in by primary key, and the result is null if there is none", async () => {
+  test("a user is logged in by primary key, and the result is null if there isn't one", async () => {
     const application = await running(async ({ auth }) => [await auth.attemptById(2), await auth.attemptById(99)]);
     expect(await ask(application)).toEqual([BOB, null]);
   });
@@ -387,7 +387,7 @@ describe("middleware", () => {
     expect(await ask(application, { "x-person": "2" })).toEqual(["header", BOB]);
   });
 
-  test("guard:<name> goes on without a promise if the guard knows its user", async () => {
+  test("guard:<name> continues without a promise if the guard knows its user", async () => {
     const application = await running(async (context) => {
       await context.auth.guard("header").user();
       return new GuardMiddleware(application.container).handle(context, () => "next", "header") === "next";

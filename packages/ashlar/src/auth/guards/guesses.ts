@@ -14,7 +14,7 @@ const FORMER_DEVICES = "former devices";
 export interface Guess {
   /** The name of the guard that it was sent to. */
   readonly guard: string;
-  /** The account; `null` if there is none. */
+  /** The account; `null` if there isn't one. */
   readonly user: Authenticatable | null;
   /** The identifier that was sent, in its normal form; `null` if it was none, or the user is the request's own. */
   readonly identifier: string | null;
@@ -26,7 +26,7 @@ export interface Guess {
  * here, whether or not its route has a limit.
  *
  * An account is counted by the identifier that was sent, whether or not there is one: otherwise, an account that is made or
- * deleted meanwhile would have another budget, and the responses would tell of it.
+ * deleted in the meantime would have another budget, and the responses would tell of it.
  *
  * @param compare hashes the password
  * @throws `E_TOO_MANY_REQUESTS`; what `compare` throws: then no password was tried, and the attempt is given back

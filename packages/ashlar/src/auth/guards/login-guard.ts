@@ -271,7 +271,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     const passed = this.#stepsPassedInConfirmation();
     const login = await this.#admitConfirmation(user, options, passed);
     if (login.status !== "complete" || !(await takeEffect(login))) return false;
-    // Not if some weren't asked: then confirmations could go on without them.
+    // Not if some weren't asked: then confirmations could continue without them.
     if (passed.length === 0) this.#noteConfirmation(stepsPassed(login, options));
     return true;
   }

@@ -97,7 +97,8 @@ export abstract class RequestGuard<User extends object = RegisteredUser> impleme
     this.#retrieval = retrieval;
     let user: Authenticatable | null;
     try {
-      // Nothing may be between: others who wait for the same lookup go on in the same turn, and rely on what is settled here.
+      // Nothing may be between: others who wait for the same lookup continue in the same turn, and rely on what is
+      // settled here.
       user = await retrieval;
     } catch (error) {
       if (this.context.auth.guardName === this.name) markUserUnknown(this.context);

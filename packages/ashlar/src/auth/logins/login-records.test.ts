@@ -163,7 +163,7 @@ test("a login with the password immediately counts as a proof of it, and any oth
   expect(body).toEqual({ proved: new Date(start).toISOString(), user: ADA, unproved: null });
 });
 
-test("S22 a user without a current login ends all of their logins: there is none to keep", async () => {
+test("S22 a user without a current login ends all of their logins: there isn't one to keep", async () => {
   const web: TestWeb = await testWeb({
     routes: [
       Route.post("/once", async ({ auth }) => {

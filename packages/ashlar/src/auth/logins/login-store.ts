@@ -153,7 +153,7 @@ export interface LoginStore {
    */
   prepare?(): MaybePromise<void>;
   /**
-   * Finds the login with a token's digest, ended or not; `null` if there is none. Called once for each request with a
+   * Finds the login with a token's digest, ended or not; `null` if there isn't one. Called once for each request with a
    * cookie.
    */
   find(guard: string, tokenHash: string): MaybePromise<FoundLogin | null>;

@@ -31,7 +31,7 @@ export class LoginSuccessors {
   /**
    * The token that has replaced another one in about the last minute, if it is still a login's.
    *
-   * @returns `null` if there is none
+   * @returns `null` if there isn't one
    */
   async find(store: LoginStore, guard: string, replaced: string): Promise<string | null> {
     const successors = new Map(this.#candidates(replaced).map((token) => [digest(token), token]));

@@ -49,7 +49,7 @@ export class LoginUses<Noted extends Use = LoginUse> {
     this.#timer ??= setTimeout(() => void this.flush(), DELAY_MS).unref();
   }
 
-  /** The use of a credential that was noted here and may not be stored yet; `null` if there is none. */
+  /** The use of a credential that was noted here and may not be stored yet; `null` if there isn't one. */
   noted(use: Use): Noted | null {
     const key = keyOf(use);
     return this.#waiting.get(key) ?? this.#underway.get(key) ?? null;

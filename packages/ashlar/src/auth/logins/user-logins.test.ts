@@ -237,7 +237,7 @@ describe("S22 if the database refuses, the request fails and ends nothing:", () 
   });
 });
 
-test("S51 a login goes on with an epoch that its request has changed itself, and all others end", async () => {
+test("S51 a login continues with an epoch that its request has changed itself, and all others end", async () => {
   const web: TestWeb = await testWeb({
     routes: [
       Route.post("/renew", async ({ auth }) => {

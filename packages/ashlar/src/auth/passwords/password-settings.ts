@@ -33,7 +33,7 @@ function missingMethods(value: unknown): readonly string[] {
 /**
  * Reads `PASSWORDS`.
  *
- * @param passwords the export of `config/auth.ts` with this name; nothing if there is none
+ * @param passwords the export of `config/auth.ts` with this name; nothing if there isn't one
  * @returns the password hasher
  * @throws `E_INVALID_CONFIGURATION`
  */

@@ -12,7 +12,7 @@ const UNHASHED: readonly ErrorCode[] = ["E_OVERLOADED", "E_INVALID_PASSWORD"];
 /**
  * Runs the comparison of a password.
  *
- * @param account the account; `null` if there is none
+ * @param account the account; `null` if there isn't one
  * @param identifier the identifier in its normal form; `null` if the input cannot be one
  */
 export type ComparesWithin = (
@@ -23,7 +23,7 @@ export type ComparesWithin = (
 
 /** The result of checking an identifier and a password. */
 export interface CredentialCheck {
-  /** The account with the identifier, or `null` if there is none. */
+  /** The account with the identifier, or `null` if there isn't one. */
   readonly account: Authenticatable | null;
   /** Whether the password is the account's. */
   readonly valid: boolean;

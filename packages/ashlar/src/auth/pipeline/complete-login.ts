@@ -155,7 +155,7 @@ function isSentence(said: unknown): said is string | Message {
 
 /** A login or a confirmation that waits for a step. */
 export class LoginPendingError extends AshlarError {
-  /** The page to send a visitor to, as a page name for `auth.route`; `null` if there is none. */
+  /** The page to send a visitor to, as a page name for `auth.route`; `null` if there isn't one. */
   readonly page: string | null;
 
   /**

@@ -117,7 +117,7 @@ test("S52 a user without a login confirms the password by steps that are asked e
   expect([await confirm(), await confirm(), asked()]).toEqual([{ done: true }, { done: true }, 2]);
 });
 
-test("nothing has refused a login as long as there was none, and if it waits or is complete", async () => {
+test("nothing has refused a login as long as there wasn't one, and if it waits or is complete", async () => {
   const refusal = Route.post("/refusal", async ({ auth, request }) => {
     const before = auth.refusal;
     const { status } = await auth.login(ADA.email, request.input("password"));

@@ -90,7 +90,7 @@ export interface PendingLogin<User extends object = RegisteredUser> {
 export interface PendingLoginsDependencies {
   /** The application's key. */
   readonly secret: () => string;
-  /** The store of a guard's pending logins; `null` if there is none. */
+  /** The store of a guard's pending logins; `null` if there isn't one. */
   readonly storeOf: (guard: string) => LoginStore | null;
 }
 

@@ -56,7 +56,7 @@ export function withMethods(before: readonly LoginMethod[], more: readonly Login
   return [...before.filter(({ by }) => !more.some((one) => one.by === by)), ...more];
 }
 
-/** Methods as a column has them; `null` if there are none. */
+/** Methods as a column has them; `null` if there aren't any. */
 export function methodsColumn(methods: readonly LoginMethod[]): string | null {
   if (methods.length === 0) return null;
   return JSON.stringify(methods.map(({ by, at, amr }) => [by, at.getTime(), amr]));

@@ -100,7 +100,7 @@ test("a second factor that was passed once in a confirmation is asked again afte
   expect((await visitor.post("/again", { password: PASSWORD })).body).toEqual({ done: false });
 });
 
-test("S206 a has() that throws lets nobody in", async () => {
+test("S206 a has() that throws lets no one in", async () => {
   const accounts = await testAccounts({
     providers: [
       otpProvider(() => {

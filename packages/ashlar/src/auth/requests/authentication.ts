@@ -121,7 +121,7 @@ export class Authentication<User extends object = RegisteredUser> {
 
   /**
    * Returns a CSRF token for a page with a form, in an input `__token`, or for a script that sends it as `X-CSRF-TOKEN`. It
-   * begins a session if there is none, so apply the {@link headers} after it.
+   * begins a session if there isn't one, so apply the {@link headers} after it.
    *
    * @throws `E_SESSION` in an application without sessions, and if nothing may be stored and there is no session yet
    */

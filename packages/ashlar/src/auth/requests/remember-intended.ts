@@ -15,8 +15,8 @@ export async function keepRefusedForm(context: HttpContext): Promise<KeptForm> {
  * Remembers the page that a visitor wanted before they are sent elsewhere: the requested page, or the page with the
  * form that was sent, which may be one of an origin in `APP.trustedOrigins`.
  *
- * Only what the visitor went to counts. An open page goes on loading images, frames and data after its login has ended, and
- * they would all replace it.
+ * Only what the visitor went to counts. An open page continues loading images, frames and data after its login has
+ * ended, and they would all replace it.
  *
  * @param formPage the path of the page with the form, if the browser doesn't say
  */

@@ -24,7 +24,7 @@ export async function findBySpelling<M extends Model>(
   column: string,
   { normal, typed, normalize }: SpelledText,
 ): Promise<M | null> {
-  // Text that no database can store is in no row.
+  // Text that no database can store isn't in any row.
   const spellings = new Set(
     [...(column === "email" ? spellingsOfEmail(normal) : [normal]), typed].filter(
       (text) => !text.includes("\0") && text.isWellFormed(),

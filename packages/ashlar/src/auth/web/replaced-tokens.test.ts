@@ -76,7 +76,7 @@ await onEachDatabase("S120 a login's token that was replaced", (engine) => {
     expect((await former.get("/danger", PAGE)).body).toEqual({ danger: true });
   });
 
-  test("gets no successor in a request that logs someone in meanwhile", async () => {
+  test("gets no successor in a request that logs someone in in the meantime", async () => {
     const lookup = Promise.withResolvers<void>();
     const login = Route.post("/switch", async ({ auth }) => {
       const looking = auth.user();
@@ -181,7 +181,7 @@ await onEachDatabase("S120 a login's token that was replaced", (engine) => {
     expect((await former.get("/danger", PAGE)).status).toBe(200);
   });
 
-  test("gets a new proof by a confirmation if that of another, given meanwhile, was taken off again", async () => {
+  test("gets a new proof by a confirmation if that of another, given in the meantime, was taken off again", async () => {
     const web = await open();
     const browser = web.browser();
     await browser.post("/login", { email: ADA.email, password: PASSWORD });

@@ -46,7 +46,7 @@ test("S19 a logout deletes the cookie of the domain and the one of the host, and
   expect(await web.rows()).toEqual([]);
 });
 
-test("a login from before the domain was set goes on, and its cookie becomes one of the domain", async () => {
+test("a login from before the domain was set continues, and its cookie becomes one of the domain", async () => {
   const before = await testWeb({ environment });
   const former = pair(named(await send(before, "POST", `${APP}/login/${ADA.id}`), "__Host-token"));
   const web = await testWeb({ ...shared, sharing: before });

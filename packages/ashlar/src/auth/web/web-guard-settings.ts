@@ -47,7 +47,7 @@ export interface WebGuardSettings {
 
 /** {@link WebGuardSettings}, as they are read. */
 export interface CompleteWebGuardSettings extends Pick<Complete<WebGuardSettings>, "cookie" | "maxPerUser" | "logins"> {
-  /** `null` for the host alone. */
+  /** `null`: only the host. */
   readonly domain: string | null;
   /** The cookie of logins from before `domain` was set, which are continued; `null` without a domain. */
   readonly formerCookie: string | null;

@@ -150,7 +150,7 @@ await onEachDatabase("the guard web", (engine) => {
       expect([status, browser.cookies.has("token"), await web.rows()]).toEqual([200, false, []]);
     });
 
-    test("S19 works if the login has ended, or if there was none", async () => {
+    test("S19 works if the login has ended, or if there wasn't one", async () => {
       const web = await testWeb({ engine });
       const browser = await web.loggedIn();
       travel(121);

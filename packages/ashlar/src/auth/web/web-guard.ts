@@ -66,7 +66,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     return true;
   }
 
-  /** @internal The login of the request's user, once that is known; `null` if there is none. */
+  /** @internal The login of the request's user, once that is known; `null` if there isn't one. */
   get currentLogin(): CurrentLogin | null {
     return this.#login;
   }

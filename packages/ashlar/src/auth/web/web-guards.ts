@@ -32,7 +32,7 @@ export class WebGuards {
    * Creates a configured guard.
    *
    * @throws `E_INVALID_CONFIGURATION` if an option cannot work, another guard has the same cookie, or its logins need a
-   * database and there is none
+   * database and there isn't one
    */
   driver({ name, model, options }: GuardSettings): GuardFactory {
     const { container, logger, settings } = this.#application;

@@ -108,7 +108,7 @@ export class Application {
   readonly messages: Catalogue;
   /** @internal What `env()` reads where this application's code runs. */
   readonly variables: EnvironmentVariables;
-  /** @internal What is held of bodies while their requests are handled. */
+  /** @internal The bodies that are held while their requests are handled. */
   readonly bodies: HeldBodies;
   /** @internal Jobs that run after a response. A shutdown waits for them. */
   readonly background: Background;

@@ -72,8 +72,8 @@ class DefaultKernel extends HttpKernel {
  * await application.listen({ port: 3000 });
  * ```
  *
- * Mistakes in configuration, routes or middleware end the boot; the error says what is wrong, where, and how to fix it. If
- * there are several, it has a line for each, and the code that all of them have, else `E_INVALID_CONFIGURATION`.
+ * Mistakes in configuration, routes or middleware fail startup; the error says what is wrong, where, and how to fix it.
+ * If there are several, it has a line for each, and the code that all of them have, else `E_INVALID_CONFIGURATION`.
  *
  * @throws `E_INVALID_CONFIGURATION`, `E_MISSING_ENVIRONMENT`, `E_WEAK_SECRET`, `E_INVALID_ROUTE`, `E_UNSUPPORTED_NODE`,
  *   and what providers throw

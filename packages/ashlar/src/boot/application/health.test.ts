@@ -178,7 +178,7 @@ test("an application's own route with a default path takes precedence, but not a
   expect(await ask("/about")).toEqual([200, "a page"]);
 });
 
-test("a route with a path that the configuration chose ends the boot", async () => {
+test("a route with a path that the configuration chose fails startup", async () => {
   const routes = [Route.get("/health", () => "mine")];
   const made = make({ server: { health: { ready: "/health" } } }, { routes });
   await expect(made).rejects.toThrow(
@@ -192,7 +192,7 @@ test.each([
   [{ details: ["everyone"] }, 'APP.server.health.details: names "everyone", which is neither an address nor a range.'],
   [{ live: "/x" }, "APP.server.health.live: is not a known setting."],
   [true, "APP.server.health: is a boolean."],
-])("wrong settings end the boot with what to write: %o", async (health, message) => {
+])("wrong settings fail startup with what to write: %o", async (health, message) => {
   await expect(make({ server: { health } })).rejects.toThrow(`config/app.ts: ${message}`);
 });
 

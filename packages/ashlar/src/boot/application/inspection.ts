@@ -30,7 +30,7 @@ export class Inspection {
     this.logger = logger ?? null;
   }
 
-  /** Runs a function that loads an application. Other applications must not be created meanwhile. */
+  /** Runs a function that loads an application. Other applications must not be created in the meantime. */
   async run<T>(load: () => Promise<T>): Promise<T> {
     // A variable, because an application is created while its modules are loaded, and modules load in no one's context.
     if (current !== null) throw new AshlarError("E_COMMAND", "Another application is being inspected in this process.");

@@ -57,7 +57,7 @@ test("a check belongs to none of the requests that ask, however they came in", a
   expect(seen).toEqual([null, null]);
 });
 
-test("a check that hangs is given up after two seconds, is not started again, and may end late", async () => {
+test("a check that hangs is abandoned after two seconds, is not started again, and may end late", async () => {
   const held = Promise.withResolvers<void>();
   let runs = 0;
   const run = (): Promise<void> => {
@@ -79,7 +79,7 @@ test("a check that hangs is given up after two seconds, is not started again, an
   expect(runs).toBe(2);
 });
 
-test("a check that takes no instance out of service is given up after one second, so that /ready still answers in time", async () => {
+test("a check that takes no instance out of service is abandoned after one second, so that /ready still answers in time", async () => {
   const run = () => new Promise<void>(() => {});
   const { checked } = readiness([{ name: "redis", failsReadiness: false, run }]);
   let results: unknown = null;

@@ -80,10 +80,10 @@ export class Readiness {
     const running = this.#running.get(name);
     if (running !== undefined) return running;
     // As part of the request that asks, a check would be refused with the others that the pool of a database has no room for: a
-    // busy instance would be taken for one that is away, and its load go to the next one.
+    // busy instance would be taken for one that is down, and its load go to the next one.
     const started = outsideRequests(() => Promise.resolve().then(run)).finally(() => this.#running.delete(name));
     this.#running.set(name, started);
-    // It may fail after it was given up.
+    // It may fail after it was abandoned.
     started.catch(() => {});
     return started;
   }
@@ -97,7 +97,7 @@ export class Readiness {
     if (failing === "") this.#logger.info("The application is ready again: all checks pass.");
     else {
       const line = { err: errors[names[0]!], checks: names };
-      const meaning = isReady ? "The application goes on serving" : "The application is not ready for requests";
+      const meaning = isReady ? "The application continues serving" : "The application is not ready for requests";
       this.#logger.warn(line, `${meaning}. These checks fail: ${failing}.`);
     }
   }

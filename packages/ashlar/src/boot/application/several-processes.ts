@@ -2,8 +2,8 @@ import { ConfigurationError } from "../../support/index.ts";
 import type { Application } from "./application.ts";
 
 /**
- * Ends the boot in production if other processes run the application too, because what this one keeps in its memory would
- * not be known to them. If it isn't known whether others do, that is logged as a warning.
+ * Fails startup in production if other processes run the application too, because what this one keeps in its memory
+ * would not be known to them. If it isn't known whether others do, that is logged as a warning.
  *
  * @param where what is kept in memory
  * @param harm what would happen, after "several processes run the application: "

@@ -129,7 +129,7 @@ test.each([
   ["alone", [true], 200],
   ["and then the end of all", [true, false], 503],
   ["after the end of all", [false, true], 503],
-])("S50 /ready goes on while another process takes over, %s: %j, %d", async (_, drains, status) => {
+])("S50 /ready continues while another process takes over, %s: %j, %d", async (_, drains, status) => {
   const { application, port } = await serve({ drainSeconds: 30 });
   const ready = async () => (await fetch(`http://127.0.0.1:${port}/ready`)).status;
   expect(await ready()).toBe(200);

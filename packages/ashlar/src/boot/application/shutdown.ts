@@ -24,7 +24,7 @@ export interface ShutdownDependencies {
 
 /** How an application is to end. */
 export interface ShutdownOptions {
-  /** Whether to go on serving for `drainSeconds` first, if it listens. */
+  /** Whether to continue serving for `drainSeconds` first, if it listens. */
   readonly drains: boolean;
   /** The time that is left, in seconds, if it is less than `shutdownTimeoutSeconds`. */
   readonly withinSeconds?: number;
@@ -58,7 +58,7 @@ export class Shutdown {
    * Makes connections close after their next response, while everything is still served: a proxy then closes the
    * connections that it keeps, instead of sending a request on one that is being closed.
    *
-   * @param isReplaced whether another process goes on serving the same address
+   * @param isReplaced whether another process continues serving the same address
    */
   drain(isReplaced = false): void {
     this.#isLeaving ||= !isReplaced;

@@ -20,7 +20,7 @@ let latest: EnvironmentVariables | null = null;
  */
 export function readEnvironment(root: string | null, given: EnvironmentVariables = {}): EnvironmentVariables {
   const written = root === null ? {} : parseEnv(readEnvFile(join(root, ".env")) ?? "");
-  // Code that names the environment has the last word, whatever NODE_ENV happens to be.
+  // Code that names the environment decides, whatever NODE_ENV happens to be.
   const named = given.APP_ENV ? { NODE_ENV: given.APP_ENV } : {};
   return Object.freeze(Object.assign(Object.create(null), written, process.env, named, given));
 }

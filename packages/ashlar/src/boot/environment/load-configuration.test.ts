@@ -92,7 +92,7 @@ describe("loadConfiguration", () => {
     const throttle = "export const THROTTLE = { store: 'memory' };";
 
     test.each(["throtle", "Throttle", "throttles"])(
-      "ends the boot if it was meant to be another: %s.ts",
+      "fails startup if it was meant to be another: %s.ts",
       async (name) => {
         await expect(boot({ [`config/${name}.ts`]: throttle })).rejects.toThrow(
           new ConfigurationError(`config/${name}.ts`, "is not read. Did you mean config/throttle.ts?", "Rename it."),

@@ -135,7 +135,7 @@ describe("the environment's name", () => {
     ["production", "test"],
     ["PRODUCTION ", "development"],
     ["development", "production"],
-  ])("S55 NODE_ENV=%s with APP_ENV=%s ends the boot", (ofNode, ofApplication) => {
+  ])("S55 NODE_ENV=%s with APP_ENV=%s fails startup", (ofNode, ofApplication) => {
     const message = `E_INVALID_CONFIGURATION Environment variable NODE_ENV: is "${ofNode.trim().toLowerCase()}", but APP_ENV is "${ofApplication}". Set both to the same, or remove one of them; also look in .env.`;
     expect(problem(() => read(undefined, { ...PRODUCTION, NODE_ENV: ofNode, APP_ENV: ofApplication }))).toBe(message);
   });
@@ -157,7 +157,7 @@ describe("the environment's name", () => {
     expect(read({ environment: "development" }, { NODE_ENV: "test" }).environment).toBe("development");
   });
 
-  test("S55 an unknown NODE_ENV ends the boot unless APP_ENV is set", () => {
+  test("S55 an unknown NODE_ENV fails startup unless APP_ENV is set", () => {
     expect(problem(() => read(undefined, { NODE_ENV: "staging" }))).toBe(
       'E_INVALID_CONFIGURATION Environment variable NODE_ENV: is "staging". Set it, or APP_ENV, to production, development or test.',
     );
@@ -219,7 +219,7 @@ describe("APP_URL", () => {
     expect(problem(() => read({ hosts: 7 }))).toContain("config/app.ts: APP.hosts");
   });
 
-  test("S40 a missing APP_URL ends the boot in production, and only there", () => {
+  test("S40 a missing APP_URL fails startup in production, and only there", () => {
     const { APP_URL: _, ...rest } = PRODUCTION;
     const expected =
       "E_MISSING_ENVIRONMENT Environment variable APP_URL: is not set, and production needs it: links, redirects " +
@@ -305,7 +305,7 @@ describe("APP_KEY", () => {
   });
 
   test.each(["tiny-key", "a".repeat(64), "abcdefgh".repeat(8)])(
-    "S48 a weak key ends the boot, and the error does not show it: %s",
+    "S48 a weak key fails startup, and the error does not show it: %s",
     (key) => {
       const shown = problem(() => read({ key }, {}));
       expect(shown).toMatch(/^E_WEAK_SECRET Environment variable APP_KEY: .* Run: npx ashlar key:generate$/);
@@ -334,7 +334,7 @@ describe("APP_PREVIOUS_KEYS", () => {
   });
 
   test.each(["tiny-key", "a".repeat(64), "abcdefgh".repeat(8)])(
-    "S48 a weak previous key ends the boot; the error gives its position but does not show it: %s",
+    "S48 a weak previous key fails startup; the error gives its position but does not show it: %s",
     (weak) => {
       const environment = { ...PRODUCTION, APP_PREVIOUS_KEYS: `${FIRST},,${weak},${SECOND}` };
       const shown = [
@@ -373,7 +373,7 @@ describe("APP_NEXT_KEY", () => {
     expect(read(undefined, { ...PRODUCTION, APP_NEXT_KEY: "" }).previousKeys).toEqual([]);
   });
 
-  test("S48 a weak one ends the boot, and the error does not show it", () => {
+  test("S48 a weak one fails startup, and the error does not show it", () => {
     expect(problem(() => read(undefined, { ...PRODUCTION, APP_NEXT_KEY: "hunter2" }))).toBe(
       "E_WEAK_SECRET Environment variable APP_NEXT_KEY: the secret is shorter than 32 bytes. Empty its line in .env. " +
         "Run: npx ashlar key:generate --rotate --stage",
@@ -552,7 +552,7 @@ describe("unknown and mistyped settings", () => {
     "2000::/3",
     "fc00::/6",
     "10.0.0.1, 8.0.0.0/7",
-  ])("S54 proxies at %s end the boot: anyone could forge an address", (proxies) => {
+  ])("S54 proxies at %s fail startup: anyone could forge an address", (proxies) => {
     const wide = proxies.split(", ").find((entry) => entry !== "10.0.0.1");
     const message =
       `names ${JSON.stringify(wide)}, a range of addresses that are not all your own proxies': anyone could forge theirs. ` +
@@ -601,7 +601,7 @@ describe("S106 trusted origins", () => {
     ["https://*.shop.example", 'contains "https://*.shop.example": each origin has to be listed by itself.'],
     ["shop.example", 'contains "shop.example", which is not an origin.'],
     ["https://shop.example/app", 'contains "https://shop.example/app", which is not an origin.'],
-  ])("S106 that are none end the boot: %s", (origin, message) => {
+  ])("S106 that are none fail startup: %s", (origin, message) => {
     expect(problem(() => read({}, { TRUSTED_ORIGINS: `https://a.example,${origin}` }))).toBe(
       `E_INVALID_CONFIGURATION Environment variable TRUSTED_ORIGINS: ${message} ${WANTED}`,
     );
@@ -610,7 +610,7 @@ describe("S106 trusted origins", () => {
     );
   });
 
-  test("S106 over http end the boot in production, where the application is https", () => {
+  test("S106 over http fail startup in production, where the application is https", () => {
     const TRUSTED_ORIGINS = "http://localhost:5173";
     expect(problem(() => read({}, { ...PRODUCTION, TRUSTED_ORIGINS }))).toBe(
       'E_INVALID_CONFIGURATION Environment variable TRUSTED_ORIGINS: contains "http://localhost:5173" in production: ' +

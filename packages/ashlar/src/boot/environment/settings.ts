@@ -103,7 +103,7 @@ export interface ApplicationSettings {
   readonly server?: ServerSettings;
   /**
    * How many processes run the application at the same time, on all machines together, 1 to 100,000; default:
-   * `APP_PROCESSES`, else unknown. With several in production, what each would keep in its own memory ends the boot. A
+   * `APP_PROCESSES`, else unknown. With several in production, what each would keep in its own memory fails startup. A
    * worker of a cluster (`node:cluster`) is one of several, unless this is 1.
    */
   readonly processes?: Optional<number | string>;
@@ -180,7 +180,7 @@ export interface CompleteApplicationSettings
   readonly limits: BodyLimits;
   readonly trustedProxies: TrustedProxies;
   readonly trustedOrigins: TrustedOrigins;
-  /** `null` if there are none besides that of `APP_URL`. */
+  /** `null` if there aren't any besides that of `APP_URL`. */
   readonly hosts: OwnHosts | null;
 }
 

@@ -15,8 +15,8 @@ const STAND_INS: Readonly<Record<string, () => string>> = {
 };
 
 /**
- * Reads `APP`. If something in it is wrong, that is collected, and the others are read without it, so that the boot can go on
- * to find out what else is wrong.
+ * Reads `APP`. If something in it is wrong, that is collected, and the others are read without it, so that the boot can
+ * continue to find out what else is wrong.
  *
  * @returns the settings; `undefined` if they can't be read even without what is wrong
  */

@@ -171,7 +171,7 @@ describe("an error that nothing handles", () => {
     expect(exits).toEqual([1]);
   });
 
-  test("stays a failure when a signal comes during the shutdown, which goes on", async () => {
+  test("stays a failure when a signal comes during the shutdown, which continues", async () => {
     const application = new TestApplication();
     endWithProcess(application);
     await happen("uncaughtException", new Error("lost"));
@@ -195,7 +195,7 @@ describe("an error that nothing handles", () => {
     expect(exits).toEqual([1]);
   });
 
-  test("leaves an application that begins to listen meanwhile without signals, but with its log", async () => {
+  test("leaves an application that begins to listen in the meantime without signals, but with its log", async () => {
     const first = new TestApplication();
     const forget = endWithProcess(first);
     await happen("uncaughtException", new Error("lost"));

@@ -12,7 +12,7 @@ export interface Ending {
   /**
    * Releases everything; must not reject.
    *
-   * @param drains whether it may go on serving for `drainSeconds` first
+   * @param drains whether it may continue serving for `drainSeconds` first
    * @returns whether everything was finished
    */
   shutdown(drains: boolean): Promise<boolean>;

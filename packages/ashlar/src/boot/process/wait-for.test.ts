@@ -5,7 +5,7 @@ import { waitFor } from "./wait-for.ts";
 
 type Line = Readonly<Record<string, unknown>>;
 
-/** What connects after some attempts, and what is logged meanwhile. */
+/** What connects after some attempts, and what is logged in the meantime. */
 function away(attempts: number, error: Error = new AshlarError("E_OVERLOADED")) {
   const lines: Line[] = [];
   const settings = { name: "Shop", environment: "test", log: { level: "info", requests: false } } as const;
@@ -71,7 +71,7 @@ test("without time to wait, the first error is thrown, and nothing is logged", a
 });
 
 test.each(["E_INVALID_CONFIGURATION", "E_SHUTTING_DOWN"] as const)(
-  "%s, which waiting won't mend, is thrown at once",
+  "%s, which waiting won't fix, is thrown at once",
   async (code) => {
     const { wait, lines, made } = away(1, new AshlarError(code));
     await expect(wait(30)).rejects.toMatchObject({ code });

@@ -23,7 +23,7 @@ export interface WaitOptions {
 
 /**
  * Connects to something that may start later than the application. While it can't be reached, it is tried again, with
- * growing pauses. The log says once that it waits, and then that it goes on.
+ * growing pauses. The log says once that it waits, and then that it continues.
  *
  * @param connect rejects with an error of status 503 if it can't be reached; any other error is final
  * @throws the error of the last attempt

@@ -9,10 +9,9 @@ interface Options {
 }
 
 const HELP = `
-Both are connections of config/database.ts. The target must have been migrated and be empty. Stop the application first:
-what is written meanwhile would be missing in the copy. A copy that fails or is interrupted leaves the target empty.`;
+Both are connections of config/database.ts. The target must have been migrated and be empty. Stop the application first: anything written in the meantime would be missing from the copy. A copy that fails or is interrupted leaves the target empty.`;
 
-/** After how many rows of one table the next line is printed. */
+/** The number of rows of one table after which the next line is printed. */
 const ROWS_PER_LINE = 100_000;
 
 /** `db:copy`: copies all rows from one database to another. */
@@ -48,9 +47,9 @@ export function dbCopyCommand(terminal: Terminal): Command {
         terminal.print(`- Make "${to}" the default connection, before anything writes to "${source}" again. In .env:`);
         terminal.print(`  DATABASE_CONNECTION=${to}`);
         terminal.print(
-          "- Start the application. Logins, tokens and links go on as before: APP_KEY and JWT_SECRET stay.",
+          "- Start the application. Logins, tokens and links continue as before: APP_KEY and JWT_SECRET stay.",
         );
-        terminal.print(`- Keep what "${source}" holds until you have seen that all is well.`);
+        terminal.print(`- Keep what "${source}" holds until you have checked that everything works.`);
       });
     });
 }

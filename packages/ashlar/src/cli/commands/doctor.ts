@@ -10,7 +10,7 @@ interface Options {
 const HELP = `
 Checks secrets, APP_URL, proxies, limits, token lifetimes, migrations, the database, mail, routes and Node.js, and says
 for each problem which line fixes it. It changes nothing: it creates no database, doesn't listen and sends no mail. What
-responds slowly is given up after seconds.
+responds slowly is skipped after a few seconds.
 
 The exit code is 1 if there are errors; warnings alone leave it at 0. With --json, standard output has one document:
 { version, environment, errors, warnings, findings: [{ id, severity, file, line, problem, remedy }], skipped, notes }.
@@ -23,7 +23,7 @@ export function doctorCommand(terminal: Terminal): Command {
   return new Command("doctor")
     .description("Checks the application's setup, and says how to fix what is wrong.")
     .option("--json", "as JSON")
-    .option("--production", "judge it as in production: with APP_ENV=production")
+    .option("--production", "check it as if in production: with APP_ENV=production")
     .addOption(
       new Option("--env <name>", "the same, as --env production").argParser(onlyProduction).conflicts("production"),
     )
@@ -37,19 +37,19 @@ export function doctorCommand(terminal: Terminal): Command {
       const report = reportOf(diagnosis);
       if (options.json) terminal.print(JSON.stringify(report, null, 2));
       else printReport(terminal, diagnosis);
-      // The report has said everything: only the exit code is left.
+      // The report is complete: only the exit code is left.
       if (report.errors > 0) throw new CommanderError(1, "ashlar.doctor", "There are errors.");
     });
 }
 
 function onlyProduction(name: string): string {
   if (name === "production") return name;
-  throw new InvalidArgumentError("It must be production. Without it, the environment's own APP_ENV counts.");
+  throw new InvalidArgumentError("It must be production. Without it, the environment's own APP_ENV is used.");
 }
 
 /**
- * Runs a function, and sends what other code prints to standard error meanwhile: an application's modules may print when
- * they are loaded, and standard output is for the report alone.
+ * Runs a function, and redirects other code's output to standard error while it runs: an application's modules may
+ * print when they are loaded, and standard output is only for the report.
  */
 async function withoutOutput<T>(work: () => Promise<T>): Promise<T> {
   const { stdout, stderr } = process;

@@ -10,7 +10,7 @@ import { generateJwtKey } from "../generate-jwt-key.ts";
 import type { Terminal } from "../terminal.ts";
 
 const UNCHANGED =
-  ".env already has an APP_KEY, which was not changed. To replace it and still accept what was made with it: " +
+  ".env already has an APP_KEY, which was not changed. To replace it and still accept everything made with it: " +
   "npx ashlar key:generate --rotate";
 const ROTATED =
   ".env has a new APP_KEY, and the old one is now first in APP_PREVIOUS_KEYS. Restart the application. If the old key has " +
@@ -20,7 +20,7 @@ const STAGED =
   "npx ashlar key:generate --promote";
 const PROMOTED =
   "The staged key is now APP_KEY, and the old one is first in APP_PREVIOUS_KEYS. Deploy it: processes that still run with " +
-  "the old APP_KEY and the new APP_NEXT_KEY accept what the others make.";
+  "the old APP_KEY and the new APP_NEXT_KEY accept everything that the others make.";
 
 const DRIVER_ALONE =
   "--driver goes with --jwt, such as --jwt ES256. Without both, npx ashlar key:generate writes the missing secrets and private " +
@@ -36,18 +36,15 @@ interface Options {
 
 /**
  * `key:generate`: fills in the secrets missing from `.env`, those of the drivers of `config/api.ts` included, and creates
- * the file from `.env.example` if necessary. With
- * `--rotate` it replaces `APP_KEY` and moves the old one to the front of `APP_PREVIOUS_KEYS`; `--stage` and `--promote`
- * do that in two steps. With `--jwt`, all of this is done for the private key that API tokens are signed with. It never
- * prints a secret.
+ * the file from `.env.example` if necessary. With `--rotate` it replaces `APP_KEY` and moves the old one to the front
+ * of `APP_PREVIOUS_KEYS`; `--stage` and `--promote` do this in two steps. With `--jwt`, it does all of this for the
+ * private key that signs API tokens. It never prints a secret.
  */
 export function keyGenerateCommand(terminal: Terminal): Command {
   return new Command("key:generate")
     .description("Fills in the secrets missing from .env, and creates it from .env.example if necessary.")
     .addOption(
-      new Option("--jwt <algorithm>", "do it for the private key that API tokens are signed with").choices(
-        KEY_ALGORITHMS,
-      ),
+      new Option("--jwt <algorithm>", "do it for the private key that signs API tokens").choices(KEY_ALGORITHMS),
     )
     .option("--driver <name>", "with --jwt: whose key it is, by its name in DRIVERS of config/api.ts (default: jwt)")
     .option("--rotate", "replace APP_KEY, and keep the old one in APP_PREVIOUS_KEYS (the newest 5)")

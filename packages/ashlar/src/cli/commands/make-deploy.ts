@@ -11,7 +11,7 @@ import { deploymentFacts } from "../deployment-facts.ts";
 import { printDiff, printWritten } from "../install-command.ts";
 import { emphasis, type Terminal } from "../terminal.ts";
 
-/** HAProxy and nginx count far more, but no process has use for so many at once. */
+/** HAProxy and nginx count far more, but no process can use so many at once. */
 const MOST_REQUESTS = 9999;
 
 interface Options {
@@ -32,14 +32,14 @@ function maxRequestsOption(): Option {
   return new Option("--max-requests <number>", description).argParser(parseRequests);
 }
 
-/** `make:deploy`: writes the files that an application is deployed with, and prints what to do with them. */
+/** `make:deploy`: writes the files for deploying an application, and prints what to do with them. */
 export function makeDeployCommand(terminal: Terminal): Command {
   return new Command("make:deploy")
     .description(
-      "Writes what a deployment needs: an image, services, objects of Kubernetes, a unit, and configurations of proxies.",
+      "Writes the files for a deployment: an image, services, Kubernetes objects, a unit, and proxy configurations.",
     )
     .addArgument(new Argument("[what...]", "what to write; default: everything").choices(DEPLOYMENT_KINDS))
-    .option("--domain <host>", "the host that visitors use, instead of that of APP_URL")
+    .option("--domain <host>", "the host that visitors use, instead of the host in APP_URL")
     .addOption(maxRequestsOption())
     .option("--no-redis", "leave the Redis server out of compose.yaml")
     .option("--dry-run", "print what would change without writing anything")

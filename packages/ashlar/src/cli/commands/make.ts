@@ -46,7 +46,7 @@ export function makeCommands(terminal: Terminal): Command[] {
     });
 
   const migration = new Command("make:migration")
-    .description("Creates a migration in database/migrations, and says what it would lock or break.")
+    .description("Creates a migration in database/migrations, and lists the locks and breaking changes it would cause.")
     .argument("<name>", "such as create_orders, add_phone_to_users or index_email_on_users")
     .action(async (name: string) => {
       const file = await makeMigration(name, terminal.root);

@@ -15,7 +15,7 @@ function parseCount(text: string): number {
 const ALLOW_MISSING = "ignore migrations that have run but have no file here, such as after switching branches";
 
 const ALLOW_NEWER =
-  "ignore migrations that a later version of the application has run; for going back to the one before";
+  "ignore migrations that a later version of the application has run; for going back to the previous version";
 
 /** Options of commands that change tables. */
 interface Waits {
@@ -31,7 +31,7 @@ interface UpOptions extends Waits {
 
 function lockTimeout(): Option {
   const description =
-    "how long a statement waits for a table that is in use, before others go first and it tries again, in whole seconds";
+    "how long a statement waits for a table that is in use before it lets others go first and tries again, in whole seconds";
   return new Option("--lock-timeout <seconds>", description).default(2).argParser(parseCount);
 }
 
@@ -65,7 +65,10 @@ export function migrateCommands(terminal: Terminal): Command[] {
     .option("--allow-missing", ALLOW_MISSING)
     .option("--allow-newer", ALLOW_NEWER)
     .addOption(lockTimeout())
-    .option("--dry-run", "print the statements, and what they lock or break, instead of running them")
+    .option(
+      "--dry-run",
+      "print the statements, with the locks and breaking changes they would cause, instead of running them",
+    )
     .action(async ({ lockTimeout, allowMissing, allowNewer, dryRun }: UpOptions) => {
       if (dryRun) {
         const all = await withConfiguredDatabase(terminal.root, (database) => examinePending(terminal.root, database));

@@ -50,7 +50,10 @@ export function routesCommand(terminal: Terminal): Command {
     });
 }
 
-/** What responds before every middleware without being a route, unless a route of the application has the same path. */
+/**
+ * Endpoints that respond before any middleware without being routes, unless a route of the application has the same
+ * path.
+ */
 function healthRows({ settings, router }: Application): ShownRoute[] {
   const { health } = settings.server;
   return (["up", "ready"] as const).flatMap((name) => {
@@ -62,7 +65,7 @@ function healthRows({ settings, router }: Application): ShownRoute[] {
   });
 }
 
-/** What runs before a route's handler, and the limit that the handler itself counts under. */
+/** The middleware before a route's handler, and the limit that the handler itself uses. */
 function stackOf({ stack, limit }: { readonly stack: string; readonly limit: string | null }): string {
   if (limit === null) return stack;
   return `${stack === "" ? "" : `${stack}, `}throttle:${limit} (by the handler)`;

@@ -14,10 +14,10 @@ interface Options {
   readonly watch?: true;
   /** Set for the child process that `--watch` serves in. */
   readonly supervised?: true;
-  /** The descriptor of the socket to listen at, for the child process of `--watch`. */
+  /** The descriptor of the socket to listen on, for the child process of `--watch`. */
   readonly descriptor?: number;
   readonly workers?: number;
-  /** Set for the processes that `--workers` serves in: how many there are. */
+  /** Set for the processes of `--workers`: their number. */
   readonly worker?: number;
   readonly port?: number;
   readonly host?: string;
@@ -47,7 +47,7 @@ export function serveCommand(shell: Terminal): Command {
     .option("--host <address>", "the address to listen on, instead of HOST")
     .option("-w, --watch", "restart when a file changes")
     .option("--workers <number>", "how many processes serve; auto: one for each processor", parseWorkers)
-    .option("--root <folder>", "the application's folder; if it is a symbolic link, SIGHUP goes where it then leads")
+    .option("--root <folder>", "the application's folder; if it is a symbolic link, SIGHUP follows it again")
     .addOption(new Option("--supervised").hideHelp())
     .addOption(new Option("--descriptor <number>").argParser(Number).hideHelp())
     .addOption(new Option("--worker <number>").argParser(parseWorkers).hideHelp())
@@ -78,7 +78,7 @@ function enter(terminal: Terminal, folder: string): Terminal {
   return { ...terminal, root: process.cwd() };
 }
 
-/** The descriptor of the socket that systemd has opened; `null` if there is none, or a port was asked for. */
+/** The descriptor of the socket that systemd has opened; `null` if there isn't one, or a port was requested. */
 function inheritedBy({ port }: Options): number | null {
   return port === undefined ? inheritedDescriptor(process.env) : null;
 }
@@ -87,8 +87,8 @@ async function serve(terminal: Terminal, { port, host, supervised, descriptor }:
   const announce = supervised ? (await import("../watch/supervise.ts")).obeySupervisor() : null;
   const application = await loadApplication(terminal.root);
   announce?.(application);
-  // In production, log readers expect one JSON object per line, which the application logs. In development, the address is
-  // printed whatever the level of the log is.
+  // In production, log readers expect one JSON object per line, which the application logs. In development, the address
+  // is printed at any log level.
   const isAnnounced = application.environment !== "production";
   const server = await application.listen({
     isAnnounced,

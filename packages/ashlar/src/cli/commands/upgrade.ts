@@ -11,18 +11,15 @@ interface Options {
 }
 
 const HELP = `
-It looks at the application, whatever version it is from: settings and imports that have other names, generated files that
-are as an earlier version has made them, tables whose migrations created an earlier form. Without --write, it prints the
-difference. It never replaces a file that you have changed; it edits the lines that have to change, or names them. Run it
-again, and there is nothing left to do.
+It looks at the application, whatever version it is from: renamed settings and imports, unchanged generated files of an earlier version, and tables whose migrations created an earlier form. Without --write, it prints the difference. It never replaces a file that you have changed; it edits the lines that have to change, or names them. Run it again, and there is nothing left to do.
 `;
 
-/** `upgrade`: brings an application that an earlier version made to this one. */
+/** `upgrade`: brings an application from an earlier version to this one. */
 export function upgradeCommand(terminal: Terminal): Command {
   return new Command("upgrade")
     .description("Brings the application to this version: settings, generated files, and migrations for its tables.")
     .option("--write", "write the changes; without it, they are printed")
-    .option("--force", "also if git has uncommitted changes, or there is no repository")
+    .option("--force", "even if git has uncommitted changes, or there is no repository")
     .addHelpText("after", HELP)
     .action(async ({ write, force }: Options) => {
       const { planUpgrade, writeUpgrade } = await import("../../scaffold/index.ts");
@@ -59,7 +56,7 @@ function printUpgrade(terminal: Terminal, plan: Upgrade, isWritten: boolean): vo
   );
   section(
     terminal,
-    "Changed by you, or made with names of this application, so they stay. Compare them: npx ashlar auth --dry-run",
+    "Changed by you, or generated with this application's own names, so they stay. Compare them: npx ashlar auth --dry-run",
     own,
   );
   printRemaining(terminal, remaining);
@@ -77,13 +74,13 @@ function section(terminal: Terminal, title: string, lines: readonly string[]): v
   for (const line of lines) terminal.print(`  ${line}`);
 }
 
-/** What the update of the framework has changed before. */
+/** Files that updating the framework has already changed. */
 const OF_UPDATE = /(?:^|\/)(?:package\.json|package-lock\.json|pnpm-lock\.yaml|yarn\.lock|bun\.lock)$/;
 
-/** @throws `E_COMMAND` unless everything else is committed, so that the upgrade can be seen and taken back */
+/** @throws `E_COMMAND` unless everything else is committed, so that the upgrade can be reviewed and reverted */
 async function requireClean(root: string): Promise<void> {
   const status = await git(root, ["status", "--porcelain", "--", "."]);
-  const remedy = "Commit first, so that you see what the upgrade changes, and can take it back; or add --force.";
+  const remedy = "Commit first, so that you can review and revert the upgrade; or add --force.";
   if (status === null || status.code !== 0) {
     throw new AshlarError("E_COMMAND", `There is no git repository here. Nothing was written. ${remedy}`);
   }

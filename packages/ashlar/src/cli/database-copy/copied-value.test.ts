@@ -88,7 +88,7 @@ test("JSON that the driver has parsed is text again, whatever the column holds",
 });
 
 test("text that is not JSON is refused by a column for JSON", () => {
-  expect(() => copied("{a: 1}", "json")).toThrow(new UnfitValueError("has a text that is not JSON"));
+  expect(() => copied("{a: 1}", "json")).toThrow(new UnfitValueError("has text that is not JSON"));
 });
 
 test("the length of a text is counted in characters, however many units of UTF-16 they are", () => {
@@ -96,7 +96,7 @@ test("the length of a text is counted in characters, however many units of UTF-1
   expect(copied("abc", "text", { length: 3 })).toBe("abc");
   for (const text of ["🏔🏔🏔🏔", "abc "]) {
     expect(() => copied(text, "text", { length: 3 })).toThrow(
-      new UnfitValueError("has a text of 4 characters, and the column takes 3"),
+      new UnfitValueError("has text of 4 characters, and the column takes 3"),
     );
   }
 });

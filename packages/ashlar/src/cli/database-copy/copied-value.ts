@@ -5,13 +5,13 @@ export class UnfitValueError extends Error {}
 
 const WHOLE = /^-?\d+$/;
 const NUMBER = /^-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
-/** A time in UTC that doesn't say so, as SQLite's CURRENT_TIMESTAMP writes it. */
+/** A time in UTC without a zone, as SQLite's CURRENT_TIMESTAMP writes it. */
 const WITHOUT_ZONE = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)$/;
 
 /**
- * A value as the target's column takes it.
+ * Converts a value for the target's column.
  *
- * @param value as the source returns it; parsed, if its driver parses JSON
+ * @param value the value as the source returns it; parsed, if its driver parses JSON
  * @param isParsed whether it is parsed JSON
  * @throws {@link UnfitValueError}
  */
@@ -37,7 +37,7 @@ export function copiedValue(value: unknown, isParsed: boolean, { type, length }:
       const text = textOf(given);
       // Characters are code points in databases. Spaces at the end would be cut off without an error.
       if (length === null || text.length <= length || [...text].length <= length) return text;
-      throw new UnfitValueError(`has a text of ${[...text].length} characters, and the column takes ${length}`);
+      throw new UnfitValueError(`has text of ${[...text].length} characters, and the column takes ${length}`);
     }
     default:
       return given;
@@ -80,7 +80,7 @@ function jsonOf(text: string): string {
     JSON.parse(text);
     return text;
   } catch {
-    throw new UnfitValueError("has a text that is not JSON");
+    throw new UnfitValueError("has text that is not JSON");
   }
 }
 

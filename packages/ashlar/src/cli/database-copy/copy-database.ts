@@ -7,7 +7,7 @@ import { insertRows } from "./insert-rows.ts";
 import { rowBatches } from "./row-batches.ts";
 import { seededTables } from "./seeded-rows.ts";
 
-/** What to copy. */
+/** The options of a copy. */
 export interface CopyOptions {
   /** The application's folder. */
   readonly root: string;
@@ -22,15 +22,15 @@ export interface CopyOptions {
   readonly progress: (table: string, copied: number, total: number) => void;
 }
 
-/** What was copied. */
+/** The result of a copy. */
 export interface CopiedDatabase {
   readonly tables: number;
   readonly rows: number;
-  /** What has rows in the source and wasn't copied, such as a view. */
+  /** Objects with rows in the source that weren't copied, such as views. */
   readonly others: DescribedDatabase["others"];
 }
 
-/** The databases as they are before the copy. */
+/** The databases before the copy. */
 interface Copy {
   readonly source: Connection;
   readonly target: Connection;
@@ -43,7 +43,7 @@ interface Copy {
 /**
  * Copies all rows of a database into the empty tables of another one, which has the same migrations, in one transaction.
  *
- * @throws `E_COMMAND` if it can't, with what to do; the target is then as it was, except for the next keys
+ * @throws `E_COMMAND`, with advice, if it can't; the target is then unchanged, except for the next keys
  */
 export async function copyDatabase(database: Database, options: CopyOptions): Promise<CopiedDatabase> {
   const [source, target] = [database.connection(options.from), database.connection(options.to)];
@@ -57,7 +57,7 @@ export async function copyDatabase(database: Database, options: CopyOptions): Pr
       "Correct its path in config/database.ts.",
     );
   }
-  // While they are held, no migration begins, and statements have no limit of time.
+  // While the locks are held, no migration begins, and statements have no time limit.
   return await target.withMigrationLock(() => source.withMigrationLock(() => copied(source, target, options)));
 }
 
@@ -86,7 +86,10 @@ async function copied(source: Connection, target: Connection, options: CopyOptio
       version === (await versionOf(source)) && (await lastKeys(copy)).every(({ key }, n) => key === last[n]!.key);
     if (isSame) return count;
     const problem = `Something wrote to "${source.name}" while it was copied, so nothing was copied.`;
-    throw refusal(problem, "Stop every process of the application, and what else writes to it, and copy again.");
+    throw refusal(
+      problem,
+      "Stop every process of the application, and anything else that writes to it, and copy again.",
+    );
   });
   return { tables: to.tables.size, rows, others: from.others };
 }
@@ -109,7 +112,7 @@ async function copyRows(copy: Copy, seeded: readonly string[]): Promise<number> 
     read.set(name, { total, copied: before });
     rows += total;
   }
-  // Not before the end: a trigger that the dialect doesn't tell of may write to a table that was copied before its own.
+  // Only at the end, because a trigger that the dialect doesn't report may write to a table that was copied earlier.
   for (const [name, { total, copied }] of read) {
     const arrived = await countOf(target, name);
     if (copied === total && arrived === total) continue;
@@ -165,7 +168,7 @@ function differences(what: string, a: string, inA: readonly string[], b: string,
   return [...sentence(only(inA, inB), b), ...sentence(only(inB, inA), a)];
 }
 
-/** A trigger would add to what the source's has already done there: rows that are copied are not new. */
+/** A trigger would repeat what the source's trigger has already done: copied rows are not new. */
 async function requireNoTriggers(target: Connection, { tables }: DescribedDatabase): Promise<void> {
   const { triggers } = copyingOf(target);
   if (triggers === null) return;
@@ -173,11 +176,11 @@ async function requireNoTriggers(target: Connection, { tables }: DescribedDataba
   if (found.length === 0) return;
   const names = found.map(({ table, name, kind }) => `the ${String(kind)} ${String(name)} of ${String(table)}`);
   const problem = `Rows that are copied to "${target.name}" would fire ${names.join(", ")}.`;
-  const remedy = `Nothing was copied. In "${target.name}", drop what is named, and create it again after the copy.`;
+  const remedy = `Nothing was copied. In "${target.name}", drop the named objects, and create them again after the copy.`;
   throw refusal(problem, remedy);
 }
 
-/** @returns the tables with nothing but what migrations insert, in the order of the copy */
+/** @returns the tables with only the rows that migrations insert, in the order of the copy */
 async function requireEmpty({ source, target, to, order, options }: Copy): Promise<string[]> {
   const full: DescribedTable[] = [];
   for (const name of order.tables) if ((await countOf(target, name)) > 0) full.push(to.tables.get(name)!);
@@ -192,11 +195,11 @@ async function requireEmpty({ source, target, to, order, options }: Copy): Promi
 interface LastKey {
   readonly table: string;
   readonly column: string;
-  /** The highest key that the source has ever given, or that is in it. */
+  /** The highest key that the source has ever assigned or contains. */
   readonly key: bigint;
 }
 
-/** The last keys of the columns that the target counts up. A key of a deleted row must not be given again. */
+/** The last keys of the target's auto-increment columns. A deleted row's key must not be reused. */
 async function lastKeys({ source, from, to }: Copy): Promise<LastKey[]> {
   const columns = (described: DescribedDatabase) =>
     [...described.tables.values()].flatMap(({ name: table, columns: all }) =>
@@ -224,7 +227,7 @@ function keyStatements({ target }: Copy, keys: readonly LastKey[]): string[] {
   return keys.filter(({ key }) => key > 0n).flatMap(({ table, column, key }) => keysAfter(table, column, key));
 }
 
-/** Checks every foreign key: some databases don't when they check again. */
+/** Checks every foreign key: some databases don't check existing rows when checks are turned back on. */
 async function requireParents({ target, to }: Copy): Promise<void> {
   for (const { table, columns, parent, parentColumns } of to.references) {
     const isSet = sql.join(
@@ -243,7 +246,7 @@ async function requireParents({ target, to }: Copy): Promise<void> {
   }
 }
 
-/** What another version follows if something else writes; `null` if the database can't tell. */
+/** A version that changes whenever something writes; `null` if the database has none. */
 async function versionOf(connection: Connection): Promise<unknown> {
   const { version } = copyingOf(connection);
   if (version === null) return null;

@@ -7,7 +7,7 @@ export interface CopyOrder {
   readonly unordered: readonly DescribedReference[];
 }
 
-/** Puts tables after those that they refer to, as far as that is possible. */
+/** Puts tables after the tables that they refer to, as far as possible. */
 export function copyOrder(names: Iterable<string>, references: readonly DescribedReference[]): CopyOrder {
   const left = new Set([...names].sort());
   const known = references.filter(({ table, parent }) => left.has(table) && left.has(parent));

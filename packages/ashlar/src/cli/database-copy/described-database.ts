@@ -1,23 +1,23 @@
 import type { Connection, Dialect } from "../../database/index.ts";
 import { AshlarError } from "../../support/index.ts";
 
-/** What a dialect says about copying. */
+/** A dialect's part in copying. */
 export type Copying = NonNullable<Dialect["copying"]>;
 
 /** A column of a table, as its database describes it. */
 export interface DescribedColumn {
   readonly name: string;
-  /** What it holds; see `Dialect.copying`. */
+  /** The kind of its values; see `Dialect.copying`. */
   readonly type: string;
   /** How many characters its text may have; `null` for any number. */
   readonly length: number | null;
-  /** Its place in the primary key, from 1; 0 if it isn't part of it. */
+  /** Its position in the primary key, from 1; 0 if it isn't part of it. */
   readonly place: number;
-  /** Whether the database counts it up. */
+  /** Whether it is auto-increment. */
   readonly isCounted: boolean;
 }
 
-/** A table and the columns in it that can be set, in their order. */
+/** A table and its settable columns, in their order. */
 export interface DescribedTable {
   readonly name: string;
   readonly columns: readonly DescribedColumn[];
@@ -34,11 +34,11 @@ export interface DescribedReference {
   readonly isDeferrable: boolean;
 }
 
-/** What is in a database. */
+/** The contents of a database. */
 export interface DescribedDatabase {
   readonly tables: ReadonlyMap<string, DescribedTable>;
   readonly references: readonly DescribedReference[];
-  /** What has rows and isn't copied, such as a view: its name and its kind. */
+  /** Objects with rows that aren't copied, such as views: name and kind. */
   readonly others: readonly { readonly name: string; readonly kind: string }[];
 }
 
@@ -53,7 +53,7 @@ export function copyingOf({ name, dialect }: Connection): Copying {
   throw new AshlarError("E_COMMAND", `${problem} It lacks the property copying of Dialect.`);
 }
 
-/** Asks a database what is in it, apart from the record of migrations. */
+/** Queries the contents of a database, except the record of migrations. */
 export async function describeDatabase(
   connection: Connection,
   skipped: ReadonlySet<string>,

@@ -3,7 +3,7 @@ import { AshlarError } from "../../support/index.ts";
 import { copiedValue, UnfitValueError } from "./copied-value.ts";
 import { copyingOf, type DescribedTable } from "./described-database.ts";
 
-/** Rows of the source, and where they go. */
+/** Rows of the source, and their target. */
 export interface Insertion {
   readonly target: Connection;
   /** The table as the source describes it. */
@@ -12,7 +12,7 @@ export interface Insertion {
   readonly to: DescribedTable;
   /** Whether the source's driver returns JSON parsed. */
   readonly parsesJson: boolean;
-  /** How many rows of the table came before. */
+  /** The number of the table's rows before these. */
   readonly before: number;
 }
 
@@ -30,7 +30,7 @@ export async function insertRows(rows: readonly Row[], insertion: Insertion): Pr
     await target.transaction(() => insert(insertion, values));
   } catch (error) {
     if (isOfTheServer(error)) throw error;
-    // One by one, to find the row.
+    // Inserts one by one, to find the row.
     for (const [n, row] of values.entries()) {
       try {
         await target.transaction(() => insert(insertion, [row]));

@@ -1,18 +1,18 @@
 import { type Connection, type Row, sql } from "../../database/index.ts";
 import { copyingOf, type DescribedTable } from "./described-database.ts";
 
-/** How many rows are read at once, and about how many bytes: rows with files in them are large. */
+/** How many rows are read at once, and about how many bytes: rows that contain files are large. */
 const ROWS = 500;
 const BYTES = 4 * 1024 * 1024;
 /** Databases limit the values of a statement: SQLite to 32,766, the protocols of the others to 65,535. */
 const VALUES = 20_000;
 
-/** The name of what orders rows without a primary key. */
+/** The alias of the expression that orders rows without a primary key. */
 const ORDER = "__order";
 
 /**
- * Reads all rows of a table in batches, in the order of the primary key. Inside a transaction that keeps seeing what it has
- * seen, no row is left out or comes twice.
+ * Reads all rows of a table in batches, in the order of the primary key. In a transaction with a stable snapshot, no
+ * row is left out or read twice.
  */
 export async function* rowBatches(connection: Connection, table: DescribedTable): AsyncGenerator<Row[]> {
   const keys = table.columns.filter(({ place }) => place > 0).sort((a, b) => a.place - b.place);
@@ -29,7 +29,7 @@ export async function* rowBatches(connection: Connection, table: DescribedTable)
   const orderBy = sql.join(order.map(({ term }) => term));
   const page = async (last: Row | null, read: number, count: number): Promise<Row[]> => {
     const values = last === null ? null : order.map(({ name }) => last[name]);
-    // A time may be more exact in the database than here, and nothing is greater than null.
+    // A time may be more precise in the database than here, and nothing is greater than null.
     const canSeek = isKey && values?.every((value) => value !== null && !(value instanceof Date)) === true;
     const after = canSeek ? sql`where (${orderBy}) > (${sql.join(values ?? [])})` : sql``;
     const skipped = values === null || canSeek ? sql`` : sql`offset ${sql.lit(read)}`;

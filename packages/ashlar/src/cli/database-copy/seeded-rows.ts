@@ -6,12 +6,13 @@ import { rowValues } from "./insert-rows.ts";
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /**
- * Finds out which tables hold exactly the rows that migrations insert: all migrations run in an empty database of the
- * source's kind, and the rows there are compared. Times don't count, because they are those of the migration.
+ * Finds out which tables contain exactly the rows that migrations insert, by running all migrations in an empty
+ * database of the source's kind and comparing the rows. Times are ignored, because they differ with each run of the
+ * migrations.
  *
  * @param root the application's folder
  * @param tables tables of the target that aren't empty
- * @returns the names of those that hold nothing else
+ * @returns the names of those that contain no other rows
  */
 export async function seededTables(
   root: string,
@@ -62,11 +63,11 @@ async function rowsIn(connection: Connection, from: DescribedTable, to: Describe
     .sort();
 }
 
-/** A value as text that is the same whichever driver returned it. */
+/** Formats a value as text that doesn't depend on the driver. */
 function plain(value: unknown, type: string): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString("hex");
   if (type === "json" && typeof value === "string") return sorted(JSON.parse(value));
-  // SQLite's columns don't say that they hold times.
+  // SQLite's columns don't declare that they contain times.
   if (value instanceof Date || (type === "other" && TIME.test(String(value)))) return "a time";
   if (typeof value === "boolean") return value ? "1" : "0";
   return value === null ? null : String(value);

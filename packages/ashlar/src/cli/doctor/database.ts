@@ -8,11 +8,11 @@ const SECONDS = 5;
 /** SQLite's result codes for a file that is damaged, or not a database: https://www.sqlite.org/rescode.html */
 const DAMAGED: readonly number[] = [10, 11, 26];
 
-/** A database that can't be reached or read. The cause is why. */
+/** A database that can't be reached or read. The cause is the reason. */
 export class UnreachableDatabase extends Error {
-  /** The path of its file; `null` if it has none. */
+  /** The path of its file; `null` if it doesn't have one. */
   readonly file: string | null;
-  /** What to do about it, as the message of the cause says it; `null` if that isn't known. */
+  /** The advice in the cause's message; `null` if there isn't any. */
   readonly obstacle: string | null;
 
   constructor(file: string | null, { cause = null, reason = null }: { cause?: unknown; reason?: string | null }) {
@@ -22,7 +22,7 @@ export class UnreachableDatabase extends Error {
   }
 }
 
-/** What was found out already: a database that doesn't respond is waited for once. */
+/** Earlier results, so that an unresponsive database is waited for only once. */
 const known = new WeakMap<Subject, UnreachableDatabase>();
 
 /**
@@ -42,7 +42,7 @@ export async function withDatabase<T>(subject: Subject, work: (database: Databas
  * Runs a function with an application's database, without changing anything.
  *
  * @returns `null` if the application has no database
- * @throws an {@link UnreachableDatabase}, or what the function throws
+ * @throws an {@link UnreachableDatabase}, or the function's errors
  */
 export async function withDatabaseOrThrow<T>(
   subject: Subject,
@@ -77,7 +77,7 @@ async function withOpened<T>(subject: Subject, work: (database: Database) => Pro
     if (isReached && !(thrown instanceof TooSlowError) && (file === null || !isDamaged(thrown))) throw thrown;
     throw new UnreachableDatabase(file, { cause: thrown });
   } finally {
-    // A server that doesn't respond doesn't say goodbye either.
+    // An unresponsive server doesn't close its connection properly either.
     await limited(1, "The database", () => database.close()).catch(() => {});
   }
 }
@@ -95,20 +95,20 @@ function databaseOf({ configuration, sections, root }: Subject, isInspected = tr
 }
 
 /**
- * The file of an application's database, which need not exist.
+ * The file of an application's database, which may not exist.
  *
- * @returns `null` if it has none, or can't be told
+ * @returns `null` if there isn't one, or if it's unknown
  */
 export function databaseFileOf(subject: Subject): string | null {
   try {
-    // It is not opened. An inspection would take a file that doesn't exist for a database in memory.
+    // The file isn't opened. An inspection would take a file that doesn't exist for a database in memory.
     return databaseOf(subject, false)?.dialect.file ?? null;
   } catch {
     return null;
   }
 }
 
-/** What to tell of a store whose table is missing. */
+/** The finding for a store whose table is missing. */
 export function missingTableFinding(id: FindingId, { problem, remedy }: MissingTableError, file: string): Finding {
   return error(id, { file, problem: `${problem[0]!.toUpperCase()}${problem.slice(1)}`, note: remedy });
 }

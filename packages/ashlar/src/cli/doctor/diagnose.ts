@@ -42,7 +42,7 @@ const CHECKS: readonly Check[] = [
   ROUTES,
 ];
 
-/** How long a check may take unless it says otherwise, in seconds. */
+/** The default time limit of a check, in seconds. */
 const SECONDS = 10;
 
 /** The findings of one check. */
@@ -51,20 +51,20 @@ export interface Section {
   readonly findings: readonly Finding[];
 }
 
-/** Everything that was found out about an application. */
+/** All results about an application. */
 export interface Diagnosis {
-  /** What the application was checked as; `null` if that can't be told. */
+  /** The environment that the application was checked for; `null` if unknown. */
   readonly environment: string | null;
   readonly sections: readonly Section[];
   readonly skipped: readonly SkippedCheck[];
-  /** What is no mistake, and still good to know. */
+  /** Notes that aren't mistakes, but good to know. */
   readonly notes: readonly string[];
 }
 
 /**
  * Checks an application. Nothing is changed, nothing that stays is created, and nothing is sent.
  *
- * @param asProduction whether to judge it as if it ran in production
+ * @param asProduction whether to check it as if it ran in production
  */
 export async function diagnose(root: string, asProduction: boolean): Promise<Diagnosis> {
   const subject = await Subject.load(root, asProduction);
@@ -100,7 +100,7 @@ async function findingsOf(check: Check, subject: Subject): Promise<readonly Find
   }
 }
 
-/** Leaves out those of the boot's errors that other findings report, and say how to fix. */
+/** Leaves out startup errors that other findings report with a fix. */
 function withoutEcho(sections: readonly Section[], { boot }: Subject): readonly Section[] {
   if (boot.error === null) return sections;
   const all = sections.flatMap(({ findings }) => findings);

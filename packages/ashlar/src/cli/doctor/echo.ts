@@ -1,7 +1,7 @@
 import type { Finding, FindingId } from "./finding.ts";
 import { reasonOf } from "./limited.ts";
 
-/** By what the boot misses a provider that it doesn't name. */
+/** Startup errors that are caused by a missing provider that they don't name. */
 const BROUGHT: Readonly<Record<string, string>> = {
   ApiProvider: 'no guard driver is named "jwt".',
   AuthProvider: 'no guard driver is named "web".',
@@ -14,7 +14,7 @@ const APP_SETTINGS: Readonly<Record<string, string>> = {
   TRUSTED_ORIGINS: "trustedOrigins",
 };
 
-/** What the boot says, at least in part, if it ends at what a finding is about. */
+/** Part of the startup error for a problem that a finding is about. */
 const SAID: Partial<Record<FindingId, (problem: string) => readonly string[]>> = {
   "secret.missing": (problem) =>
     nameIn(problem) === "APP_KEY" ? ["APP_KEY: is not set"] : [`${driverIn(problem)}.secret: is missing.`],
@@ -44,9 +44,9 @@ const SAID: Partial<Record<FindingId, (problem: string) => readonly string[]>> =
 };
 
 /**
- * Reports whether findings say all that the boot's error says: each of its lines is about what one of them is about.
+ * Reports whether findings cover a startup error: each of its lines has the same subject as one of them.
  *
- * @param thrown what the boot threw
+ * @param thrown the error that failed startup
  */
 export function isEcho(thrown: unknown, findings: readonly Finding[]): boolean {
   const errors = findings.filter(({ severity, id }) => severity === "error" && id !== "boot.failed");
@@ -67,7 +67,7 @@ function nameIn(problem: string): string {
   return /^[\w./-]+/.exec(problem)?.[0] ?? "";
 }
 
-/** The driver that a secret is of: a problem names those that `JWT_SECRET` is not for. */
+/** The driver of a secret: problems name all drivers except those that use `JWT_SECRET`. */
 function driverIn(problem: string): string {
   return /\bDRIVERS\.[\w-]+/.exec(problem)?.[0] ?? "DRIVERS.jwt";
 }

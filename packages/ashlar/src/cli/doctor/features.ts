@@ -31,9 +31,9 @@ export function hasPages(subject: Subject): boolean {
 }
 
 /**
- * Reports whether an application verifies addresses: its users do, or something can't work unless they do. Its author may do
- * without. The stack `verified` in the kernel is no sign, because only routes put it to use, and neither are the routes
- * `email.verify`, because changes of address need them.
+ * Reports whether an application verifies addresses: its users' model does, or something requires it. This is the
+ * author's choice. The stack `verified` in the kernel isn't a sign, because only routes use it, and neither are the
+ * routes `email.verify`, because changes of address need them.
  */
 export function usesVerification(subject: Subject): boolean {
   return (
@@ -42,11 +42,11 @@ export function usesVerification(subject: Subject): boolean {
   );
 }
 
-/** Reports whether something in an application lets no one in, or nothing through, unless users verify their address. */
+/** Reports whether something in an application blocks users or requests unless users verify their address. */
 export function requiresVerification(subject: Subject): boolean {
   const { boot } = subject;
   return (
-    // A route names what the kernel doesn't.
+    // A route may name middleware that the kernel doesn't have.
     /the middleware "verified" is unknown/.test(String(boot.error)) ||
     (boot.application?.router.routes ?? []).some(({ middleware }) =>
       middleware.some((text) => subject.stackHas(nameOf(text), VerifiesEmailMiddleware)),
@@ -55,13 +55,13 @@ export function requiresVerification(subject: Subject): boolean {
   );
 }
 
-/** The name of a middleware that a route writes with arguments: `throttle` of `throttle:login`. */
+/** The name of a middleware that a route uses with arguments: `throttle` of `throttle:login`. */
 export function nameOf(text: string): string {
   const colon = text.indexOf(":");
   return colon === -1 ? text : text.slice(0, colon);
 }
 
-/** Reports whether the users that a class, or an object, finds verify their address. */
+/** Reports whether the users of a class, or of an object, verify their address. */
 export function verifiesAddresses(users: unknown): boolean {
   const { prototype } = userClassOf(Object(users)) as { readonly prototype?: Readonly<Record<string, unknown>> };
   return typeof prototype?.hasVerifiedEmail === "function";

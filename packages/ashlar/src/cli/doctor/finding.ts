@@ -4,20 +4,20 @@ import type { Subject } from "./subject.ts";
 /** How bad a finding is. An error makes the command exit with 1. */
 export type Severity = "error" | "warning";
 
-/** What fixes a finding. It never contains a secret. */
+/** The fix for a finding. It never contains a secret. */
 export interface Remedy {
-  /** A command to run in the application's folder; `null` if there is none. It comes after the lines. */
+  /** A command to run in the application's folder; `null` if there isn't one. It comes after the lines. */
   readonly run: string | null;
-  /** The file that the lines belong in; `null` if there are none. */
+  /** The file that the lines belong in; `null` if there aren't any. */
   readonly file: string | null;
   /**
    * Lines to add to the file. In `.env`, `NAME=value` replaces the variable's line. In code, a comment before the lines says
    * where they go: `// in PROVIDERS`; a property replaces the one with its name.
    */
   readonly lines: readonly string[];
-  /** Text to remove from the file, on the line of the finding; `null` if nothing has to go. */
+  /** Text to remove from the file, on the line of the finding; `null` if there is nothing to remove. */
   readonly remove: string | null;
-  /** What else to know, in a sentence; `null` if that is all. */
+  /** Further information, as a sentence; `null` if there isn't any. */
   readonly note: string | null;
 }
 
@@ -25,11 +25,11 @@ export interface Remedy {
 export interface Finding {
   readonly id: FindingId;
   readonly severity: Severity;
-  /** The file in the application; `null` if it is not about one. */
+  /** The file in the application; `null` if the problem isn't in a file. */
   readonly file: string | null;
-  /** The line in the file; `null` if it is not known. */
+  /** The line in the file; `null` if unknown. */
   readonly line: number | null;
-  /** What is wrong, in sentences. */
+  /** The problem, in sentences. */
   readonly problem: string;
   readonly remedy: Remedy;
 }
@@ -40,15 +40,15 @@ export interface SkippedCheck {
   readonly reason: string;
 }
 
-/** A group of findings about one subject. */
+/** A group of checks about one subject. */
 export interface Check {
   /** The heading of its findings. */
   readonly name: string;
-  /** Whether it looks at the booted application, and is skipped if the application doesn't boot. */
+  /** Whether it needs the booted application, and is skipped if the application doesn't boot. */
   readonly needsBoot: boolean;
   /** How long it may take, in seconds; default: 10. */
   readonly seconds?: number;
-  /** Why it can't be made here: a part of a sentence, such as "git is not installed"; `null` if it can. */
+  /** Why the check isn't possible here: part of a sentence, such as "git is not installed"; `null` if it can. */
   obstacle?(subject: Subject): MaybePromise<string | null>;
   run(subject: Subject): MaybePromise<readonly Finding[]>;
 }
@@ -69,7 +69,7 @@ const MEANINGS = {
   "env.contradiction": "APP_ENV, NODE_ENV and APP.environment contradict each other, or one is misspelled.",
   "secret.missing": "A secret is not set.",
   "secret.weak": "A secret is too short or not random.",
-  "secret.known": "A secret is one that others know: from .env.example, or made of well-known words.",
+  "secret.known": "A secret is known to others: from .env.example, or made of well-known words.",
   "secret.shared": "Two secrets are the same.",
   "secret.tracked": "A file in the repository contains a secret.",
   "secret.history": "A commit contains a secret that is still in use.",
@@ -112,7 +112,7 @@ const MEANINGS = {
   "pages.forms": "The pages' form-action blocks a redirect to another origin after a form.",
   "pages.tables": "A table or column that accounts use is missing.",
   "users.blocked": "A table of users lacks the column without which accounts can't be blocked.",
-  "users.spelling": "Users are stored in another form than the one that is looked up.",
+  "users.spelling": "Users are stored in a different form than lookups use.",
   "users.twins": "Several users have one address or name, in several spellings.",
   "users.address": "Users have an address that mail software can read as another one.",
   "limits.provider": "Passwords can be tried, and ThrottleProvider is not in PROVIDERS.",
@@ -133,7 +133,7 @@ const MEANINGS = {
   "database.engine": "A table has no transactions and no foreign keys.",
   "database.index": "An index is invalid, because creating it concurrently has failed.",
   "migrations.pending": "Migrations have not been run.",
-  "migrations.risk": "A pending migration locks tables, or breaks the version that is running.",
+  "migrations.risk": "A pending migration locks tables, or breaks the running version.",
   "migrations.missing": "Migrations were run whose files are missing.",
   "migrations.newer": "Migrations were run that are newer than all files.",
   "mail.sender": "MAIL_FROM is not set, or SMTP_HOST.",
@@ -155,7 +155,7 @@ export type FindingId = keyof typeof MEANINGS;
 /** The ids of findings, each with its meaning. */
 export const FINDINGS: Readonly<Record<FindingId, string>> = MEANINGS;
 
-/** What is known of a finding; the rest is `null`. */
+/** The details of a finding; missing ones become `null`. */
 interface Details {
   readonly file?: string | null;
   readonly line?: number | null;

@@ -4,25 +4,25 @@ import { devNull } from "node:os";
 /** How long one call may take, in milliseconds. */
 const TIMEOUT_MS = 8000;
 
-/** The configuration, of the user or in the repository, that must neither run a program nor change the output. */
+/** Overrides for configuration, of the user or in the repository, that could run a program or change the output. */
 const SETTINGS = [
   ...["core.fsmonitor=false", `core.hooksPath=${devNull}`, "submodule.recurse=false", "log.showSignature=false"],
   ...["color.ui=false", "color.grep=false", "grep.column=false", "grep.fullName=false"],
 ].flatMap((setting) => ["-c", setting]);
 
-/** What git answered. */
+/** Git's answer. */
 export interface GitAnswer {
   /** `null` if it took too long. */
   readonly code: number | null;
   readonly output: string;
-  /** What it wrote to standard error, in English. */
+  /** Its standard error, in English. */
   readonly errors: string;
 }
 
 /**
- * Asks git about a folder. Nothing is changed, and no program that the repository names is run.
+ * Runs git in a folder. Nothing is changed, and no program that the repository names is run.
  *
- * @param input what it reads from standard input; secrets go there, because other users see a command's arguments
+ * @param input its standard input; secrets go there, because other users can see a command's arguments
  * @returns `null` if there is no git on this machine
  */
 export async function git(root: string, args: readonly string[], input = ""): Promise<GitAnswer | null> {
@@ -30,7 +30,7 @@ export async function git(root: string, args: readonly string[], input = ""): Pr
     // GIT_OPTIONAL_LOCKS: without it, some commands refresh the index.
     const child = spawn("git", ["--no-optional-locks", "--no-pager", ...SETTINGS, ...args], {
       cwd: root,
-      // What a partial clone lacks is not fetched.
+      // Objects that a partial clone lacks aren't fetched.
       env: { ...process.env, GIT_NO_LAZY_FETCH: "1", LC_ALL: "C" },
       stdio: ["pipe", "pipe", "pipe"],
       timeout: TIMEOUT_MS,

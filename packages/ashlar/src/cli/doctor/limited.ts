@@ -1,14 +1,14 @@
 import { stripVTControlCharacters } from "node:util";
 
-/** Something took longer than it may. */
+/** Something exceeded its time limit. */
 export class TooSlowError extends Error {}
 
 /**
- * Waits for a result, but no longer than this.
+ * Waits for a result, within a time limit.
  *
- * @param seconds how long
- * @param what what is waited for, for the message
- * @throws {@link TooSlowError}, or what the work throws
+ * @param seconds the limit
+ * @param what the name of the work, for the message
+ * @throws {@link TooSlowError}, or the work's error
  */
 export async function limited<T>(seconds: number, what: string, work: () => Promise<T> | T): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();

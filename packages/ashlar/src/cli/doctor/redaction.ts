@@ -6,27 +6,27 @@ import type { Subject } from "./subject.ts";
 const SECRET_NAME = /(?:^|_)(?:KEYS?|SECRETS?|PASS(?:WORD)?|TOKEN|CREDENTIALS?)$/;
 /** Shorter secrets are in ordinary words by chance. */
 const MIN_LENGTH = 4;
-/** Shorter secrets are redacted where they are a word of their own, and never in a command. */
+/** Shorter secrets are redacted only as separate words, and never in a command. */
 const MIN_INNER_LENGTH = 12;
-/** Variables that errors quote, and that a secret may have been pasted into. */
+/** Variables that errors quote, and into which a secret may have been pasted. */
 const QUOTED = ["APP_ENV", "NODE_ENV", "LOG_LEVEL", "HOST", "PORT", "SMTP_PORT", "TRUSTED_PROXIES"];
 const ADDRESS = /^[\da-f.:]*[.:][\da-f.:]*(?:\/\d{1,3})?$/i;
 const HOST = /^[a-z\d-]+(?:\.[a-z\d-]+)+$/;
 
-/** A text that is not printed, and what is printed instead of it. */
+/** A text that must not be printed, and its replacement. */
 interface Form {
   readonly text: string;
   readonly name: string;
 }
 
 /**
- * Replaces secrets in findings by their variables' names. Errors of other code, which findings quote, may repeat what
- * they were given: as it is, encoded for an address, or as a mail server gets it, in base64.
+ * Replaces secrets in findings by their variables' names. Errors of other code, which findings quote, may repeat a
+ * secret: as it is, URL-encoded, or in base64, as sent to a mail server.
  */
 export function redactionFor(subject: Subject): (finding: Finding) => Finding {
   const forms = formsOf(subject);
   const inText = replacing(forms);
-  // A short secret may be a word of the command, which has to stay as it is.
+  // A short secret may be a word of the command, which must not change.
   const inRemedy = replacing(forms.filter(({ text }) => text.length >= MIN_INNER_LENGTH));
   return (finding) => {
     const { run, lines, remove, note, file } = finding.remedy;
@@ -58,7 +58,7 @@ function formsOf(subject: Subject): Form[] {
     ...login.flatMap((text) => base64Of({ name: "SMTP_PASSWORD", text })),
     ...(user.length < MIN_LENGTH ? [] : base64Of({ name: "SMTP_USER", text: user })),
   ];
-  // The longest first, so that no part of one is left.
+  // The longest first, so that no part of one remains.
   return forms
     .filter(({ text }) => text.length >= MIN_LENGTH)
     .sort((one, other) => other.text.length - one.text.length);
@@ -71,13 +71,16 @@ function textOf(value: unknown): string {
 /** The value of a variable with a secret's name, or the password in an address. */
 function secretsIn(name: string, value: string): Form[] {
   if (SECRET_NAME.test(name)) return [{ name, text: value }];
-  // As it was written, too: an address with a mistake can't be parsed.
+  // As written, too, because an invalid address can't be parsed.
   const written = /^[\w+.-]+:\/\/[^:/?#@\s]*:(.+)@/.exec(value)?.[1] ?? "";
   const password = URL.parse(value)?.password ?? "";
   return [written, password, decoded(written)].map((text) => ({ name, text }));
 }
 
-/** What is in a variable and can't be meant for it. A mistyped address or name is short, and quoted. */
+/**
+ * The value of a variable, if it looks like a secret pasted by mistake. A mistyped address or name is short, and
+ * quoted.
+ */
 function pastedInto(name: string, value: string): Form[] {
   const entries = name === "TRUSTED_PROXIES" ? value.split(",").map((entry) => entry.trim()) : [value.trim()];
   return entries

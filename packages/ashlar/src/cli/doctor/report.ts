@@ -5,14 +5,14 @@ import type { Finding } from "./finding.ts";
 
 /** The document that `ashlar doctor --json` prints. New members may be added; these stay. */
 export interface DoctorReport {
-  /** Changes if a member is removed or gets another meaning. */
+  /** Changes if a member is removed or changes its meaning. */
   readonly version: 1;
-  /** What the application was checked as: `production`, `development`, `test`; `null` if that can't be told. */
+  /** The environment that the application was checked for: `production`, `development`, `test`; `null` if unknown. */
   readonly environment: string | null;
   readonly errors: number;
   readonly warnings: number;
   readonly findings: readonly Finding[];
-  /** The checks that were not made, each with the reason. */
+  /** The checks that were skipped, each with the reason. */
   readonly skipped: readonly { readonly check: string; readonly reason: string }[];
   readonly notes: readonly string[];
 }

@@ -6,9 +6,9 @@ import type { Subject } from "./subject.ts";
 
 /** A secret of an application. */
 export interface Secret {
-  /** The variable that holds it; of one that is in none, its place in the configuration. */
+  /** The variable that holds it; without one, its place in the configuration. */
   readonly name: string;
-  /** Its value; never printed. */
+  /** Its value, which is never printed. */
   readonly value: string;
   /** Whether the framework's commands create it. */
   readonly isGenerated: boolean;
@@ -16,9 +16,9 @@ export interface Secret {
   readonly driver?: string;
 }
 
-/** Variables of secrets that are not a driver's. */
+/** The variables of secrets that don't belong to a driver. */
 const OTHERS: readonly string[] = ["APP_KEY", "APP_NEXT_KEY", "SMTP_PASSWORD"];
-/** A shorter text may be anywhere by chance. */
+/** Shorter text may occur anywhere by chance. */
 const MIN_SEARCHED_LENGTH = 12;
 
 /** The secrets of an application that are set. */
@@ -46,7 +46,7 @@ export function appKeyOf({ app, variables }: Subject): string {
   return typeof key === "string" && key !== "" ? key : (variables.APP_KEY ?? "");
 }
 
-/** The secrets that drivers sign tokens with, and the one that is there for them, as the configuration reads them. */
+/** The secrets that drivers sign tokens with, and JWT_SECRET, as the configuration reads them. */
 function tokenSecretsOf(subject: Subject): Secret[] {
   const secrets = hmacSecretsOf(subject);
   const value = subject.variables.JWT_SECRET ?? "";
@@ -66,9 +66,9 @@ export function hmacSecretsOf(subject: Subject): Secret[] {
   return secrets.filter(({ name }, index) => secrets.findIndex((one) => one.name === name) === index);
 }
 
-/** The variable that holds a driver's secret, or the place of one that is in no variable of its own. */
+/** The variable that holds a driver's secret, or its place in the configuration if it has no separate variable. */
 function nameOf({ driverSecrets, variables }: Subject, driver: string, value: string): string {
-  // What app.ts configures, or another module reads, is only known by its value.
+  // Settings from app.ts, or read by another module, are known only by their value.
   const read = driverSecrets?.drivers.get(driver)?.variables.secret ?? variableWith(variables, value);
   return read === null || OTHERS.includes(read) ? placeOf(driver) : read;
 }
@@ -81,7 +81,10 @@ function placeOf(driver: string): string {
   return `DRIVERS.${driver}.secret`;
 }
 
-/** The private keys in PEM in `.env`, each by a line of its own: the rest is the same for all keys of its kind. */
+/**
+ * The private keys in PEM in `.env`, each identified by a line that is unique to it: the rest is the same for all keys
+ * of its kind.
+ */
 function privateKeysOf({ variables }: Subject): Secret[] {
   return Object.entries(variables).flatMap(([name, value]) => {
     const lines = pemBlocks(value ?? "").flatMap((pem) => (pem.includes("PRIVATE KEY-----") ? [pem.split("\n")] : []));
@@ -98,7 +101,7 @@ export function previousKeysOf(subject: Subject): string[] {
   return listed.filter((one) => one !== "");
 }
 
-/** The staged key, as the configuration reads it; empty if there is none. */
+/** The staged key, as the configuration reads it; empty if there isn't one. */
 export function nextKeyOf({ app, variables }: Subject): string {
   const { nextKey } = app;
   return typeof nextKey === "string" && nextKey !== "" ? nextKey : (variables.APP_NEXT_KEY ?? "");
@@ -108,7 +111,7 @@ function passwordIn(url: string): string {
   return decoded(URL.parse(url)?.password ?? "");
 }
 
-/** A part of an address without its percent-encoding; as it is, if it isn't encoded. */
+/** A part of an address without its percent-encoding; unchanged if it isn't encoded. */
 export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -117,7 +120,7 @@ export function decoded(text: string): string {
   }
 }
 
-/** What a remedy edits, and the command that it ends with. */
+/** A remedy's edits, and its final command. */
 interface Replacement {
   readonly in: string;
   readonly lines: string[];
@@ -125,7 +128,7 @@ interface Replacement {
   readonly note?: string;
 }
 
-/** What replaces a generated secret: emptying its line, and the command that fills it in. */
+/** The remedy that replaces a generated secret: empty its line, and run the command that fills it in. */
 export function replacing(subject: Subject, { name, driver }: Pick<Secret, "name" | "driver">): Replacement {
   if (driver !== undefined && name === placeOf(driver)) return reading(driver, undefined);
   const made = { in: ".env", lines: [`${name}=`], run: "npx ashlar key:generate" };
@@ -133,7 +136,7 @@ export function replacing(subject: Subject, { name, driver }: Pick<Secret, "name
   return { ...made, note: `${name} is set outside of .env, which wins: change it there, or remove it there.` };
 }
 
-/** What gives a driver a secret that it reads from a variable. */
+/** The remedy that gives a driver a secret that it reads from a variable. */
 export function reading(driver: string, algorithm: unknown): Replacement {
   const lines = [`// in DRIVERS.${driver}:`, `secret: env("${usualVariable(driver, algorithm)}"),`];
   return { in: "config/api.ts", lines, run: "npx ashlar key:generate" };

@@ -18,7 +18,7 @@ import { type EnvironmentVariables, isOrExtends, isPlainObject, placeOf, readEnv
 import { type DriverSecrets, driverSecretsOf } from "../driver-secrets.ts";
 import { limited } from "./limited.ts";
 
-/** How long the boot may take, in seconds. */
+/** The time limit for startup, in seconds. */
 const BOOT_SECONDS = 20;
 
 /** How often each app.ts was loaded. A command line loads it once. */
@@ -29,25 +29,25 @@ export const SECTIONS = ["app", "auth", "api", "database", "mail", "session", "t
 
 export type SectionName = (typeof SECTIONS)[number];
 
-/** How the application was booted, or why it wasn't. */
+/** The result of booting the application. */
 export interface BootOutcome {
   /** The booted application; `null` if it doesn't boot. */
   readonly application: Application | null;
-  /** What the boot threw; `null` if it succeeded, or if there is nothing to boot. */
+  /** The error that failed startup; `null` if it succeeded, or if there is nothing to boot. */
   readonly error: unknown;
   /** Whether there is a file `app.ts` that calls `createApplication`. */
   readonly hasEntry: boolean;
-  /** The warnings that the boot logged. */
+  /** The warnings that were logged during startup. */
   readonly warnings: readonly string[];
 }
 
-/** What the checks look at: an application, loaded piece by piece, so that one broken file doesn't hide the others. */
+/** The application that is checked. It is loaded piece by piece, so that one broken file doesn't hide the others. */
 export class Subject {
   /** The application's folder. */
   readonly root: string;
-  /** Whether it is judged as in production, wherever this is. */
+  /** Whether it is checked as if in production. */
   readonly asProduction: boolean;
-  /** The variables in `.env`; `null` if there is no such file, or it can't be read. */
+  /** The variables in `.env`; `null` if the file is missing or can't be read. */
   readonly written: EnvironmentVariables | null;
   /** Why `.env` can't be read. */
   readonly environmentError: unknown;
@@ -57,12 +57,12 @@ export class Subject {
   readonly sections: ReadonlyMap<SectionName, Readonly<Record<string, unknown>>>;
   /** The configuration files that couldn't be loaded, with the reason. */
   readonly failedSections: ReadonlyMap<SectionName, unknown>;
-  /** Where the drivers of `config/api.ts` have their secrets from; `null` if the file can't be loaded. */
+  /** The sources of the secrets of the drivers in `config/api.ts`; `null` if the file can't be loaded. */
   readonly driverSecrets: DriverSecrets | null;
   readonly boot: BootOutcome;
-  /** The kernel's middleware; empty if it can't be told. */
+  /** The kernel's middleware; empty if unknown. */
   readonly routeMiddleware: RouteMiddleware | null;
-  /** What the kernel's `registerRoutes()` binds; `null` if it can't be told. */
+  /** The values that the kernel's `registerRoutes()` binds; `null` if unknown. */
   readonly bindings: Container | null;
   readonly #options: ApplicationOptions | null;
 
@@ -113,7 +113,7 @@ export class Subject {
     return this.settings("app", "APP");
   }
 
-  /** What the application is run for; `null` if that can't be told. */
+  /** The application's environment; `null` if unknown. */
   get environment(): EnvironmentName | null {
     const { environment = null } = this.app as { readonly environment?: EnvironmentName };
     try {
@@ -132,7 +132,7 @@ export class Subject {
     return this.boot.application?.config ?? null;
   }
 
-  /** An exported object of a configuration file; empty if there is none. */
+  /** An exported object of a configuration file; empty if there isn't one. */
   settings(section: SectionName, name: string): Readonly<Record<string, unknown>> {
     const { configuration } = this;
     const exported =
@@ -160,7 +160,7 @@ export class Subject {
     return (this.routeMiddleware?.[stack] ?? []).some((one) => isOrExtends(one, middleware));
   }
 
-  /** What to know before a variable is written to `.env`; `null` if the application reads that file. */
+  /** A note for variables that are written to `.env`; `null` if the application reads that file. */
   get envFileNote(): string | null {
     if (this.#options === null || this.#options.root !== undefined) return null;
     return "Without a root, the application reads no .env: add root: import.meta.dirname to createApplication() in app.ts.";
@@ -177,7 +177,7 @@ export class Subject {
     return existsSync(join(this.root, path));
   }
 
-  /** A path as findings show it: relative to the application's folder, if it is in there. */
+  /** A path as findings show it: relative to the application's folder, if it is inside. */
   pathOf(file: string): string {
     const path = relative(this.root, resolve(file));
     return path.startsWith("..") || isAbsolute(path) ? file : path.replaceAll("\\", "/");
@@ -189,18 +189,18 @@ export class Subject {
     return file === undefined ? { file: null, line: null } : { file: this.pathOf(file), line: Number(line) };
   }
 
-  /** Where an error comes from in the application's own code. */
+  /** The place in the application's own code where an error comes from. */
   placeOfError(error: unknown): { readonly file: string | null; readonly line: number | null } {
     return this.placeOf(placeOf(error) ?? "");
   }
 
-  /** Releases what the boot opened. */
+  /** Releases the resources that startup opened. */
   async close(): Promise<void> {
     await this.boot.application?.shutdown();
   }
 }
 
-/** What a subject is made of. */
+/** The parts of a subject. */
 interface Parts
   extends Pick<
     Subject,
@@ -214,7 +214,7 @@ interface Parts
     | "driverSecrets"
     | "boot"
   > {
-  /** What `app.ts` calls `createApplication` with; `null` if it doesn't. */
+  /** The arguments of `createApplication` in `app.ts`; `null` if it isn't called. */
   readonly options: ApplicationOptions | null;
 }
 
@@ -249,7 +249,7 @@ async function bootedBy(
       const load = () => inspection.run(() => import(/* @vite-ignore */ nextAddress(file)));
       await limited(BOOT_SECONDS, "The boot", load);
     } catch (thrown) {
-      // An app.ts that goes on to listen has booted all the same.
+      // An app.ts that also listens has still booted.
       if (inspection.application === null) error = thrown;
     }
   }
@@ -265,7 +265,7 @@ function nextAddress(file: string): string {
   return pathToFileURL(file).href + (count === 1 ? "" : `?load=${count}`);
 }
 
-/** The application's kernel by itself: it needs no boot to tell its middleware and its routes files. */
+/** The application's kernel alone, whose middleware and routes files are known without booting. */
 function kernelOf(
   options: ApplicationOptions | null,
 ): { readonly kernel: HttpKernel; readonly bindings: Container } | null {

@@ -3,10 +3,10 @@ import { type FileHandle, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { reasonOf } from "./limited.ts";
 
-/** Enough for the log of SQLite to begin with; a disk often has a block or two left when it counts as full. */
+/** Enough for the log of SQLite to begin with; a full disk often has a block or two left. */
 const BYTES = 64 * 1024;
 
-/** Why a folder takes no file, and what to do about it. */
+/** Why a file can't be written to a folder, and what to do about it. */
 export interface WriteObstacle {
   /** The end of a sentence that begins with the folder: `can't be written: its disk is full.` */
   readonly problem: string;
@@ -14,10 +14,10 @@ export interface WriteObstacle {
 }
 
 /**
- * Writes a small file into a folder, and removes it: permissions alone say nothing about a full disk.
+ * Writes a small file into a folder, and removes it: permissions alone don't show a full disk.
  *
- * @param folder absolute; it exists
- * @param permit what to do if the process's user has no permission
+ * @param folder absolute, and existing
+ * @param permit the advice if the process's user has no permission
  * @returns `null` if it works
  */
 export async function trialWrite(folder: string, permit: string): Promise<WriteObstacle | null> {
@@ -26,7 +26,7 @@ export async function trialWrite(folder: string, permit: string): Promise<WriteO
   try {
     handle = await open(path, "wx", 0o600);
     await handle.writeFile(Buffer.alloc(BYTES));
-    // Some file systems find out only then.
+    // Some file systems report this only on closing.
     await handle.sync();
     return null;
   } catch (thrown) {
@@ -52,7 +52,7 @@ function obstacleOf(thrown: unknown, permit: string): WriteObstacle {
     case "EROFS":
       return {
         problem: "can't be written: its disk is read-only.",
-        note: "Mount it for writing. A disk that became read-only by itself may be failing: look into the system's log.",
+        note: "Mount it for writing. A disk that became read-only by itself may be failing: check the system's log.",
       };
     default:
       return { problem: `can't be written: ${reasonOf(thrown)}`, note: permit };

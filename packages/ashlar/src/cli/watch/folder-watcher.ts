@@ -5,9 +5,9 @@ import { isWatchedFile, isWatchedFolder } from "./watched-files.ts";
 /**
  * Reports which of an application's files change, appear and disappear.
  *
- * It watches folders. A file's watch ends when an editor saves the file by renaming another one over it, as most do; its
- * folder's watch reports the rename. macOS and Windows watch a whole tree at once. Linux doesn't, and Node's emulation
- * watches every file, including `node_modules`; so on Linux each folder is watched separately.
+ * It watches folders. A file's watch ends when an editor saves the file by renaming another one over it, as most do,
+ * but its folder's watch reports the rename. macOS and Windows watch a whole tree at once. Linux doesn't, and Node's
+ * emulation watches every file, including `node_modules`; so on Linux each folder is watched separately.
  */
 export class FolderWatcher {
   readonly #root: string;
@@ -56,7 +56,7 @@ export class FolderWatcher {
     try {
       const options = { recursive: this.#watchesTrees, persistent: true };
       const watcher = watch(join(this.#root, folder), options, (_event, name) => {
-        // If the system doesn't say which file changed, it may be any.
+        // If the system doesn't say which file changed, it may be any of them.
         if (name === null) this.#changed(folder || basename(this.#root));
         else this.#look(join(folder, name));
       });

@@ -7,14 +7,16 @@ import { counted, PACKAGE_FOLDER } from "../../support/index.ts";
 import type { Terminal } from "../terminal.ts";
 import { FolderWatcher } from "./folder-watcher.ts";
 
-/** How long nothing may change before a restart, so that a checkout or "save all" is one change, not fifty. */
+/** How long to wait for further changes before a restart, so that a checkout or "save all" is one change, not fifty. */
 const QUIET_MS = 100;
 /** How long the application may take to shut down before it is killed. */
 const STOP_TIMEOUT_MS = 5000;
-/** npm forwards the Ctrl+C that the terminal already sent to every process: within this time it is the same one. */
+/**
+ * npm forwards the Ctrl+C that the terminal already sent to every process: within this time, it counts as the same one.
+ */
 const SAME_SIGNAL_MS = 300;
 
-/** The descriptor that the child process has of the socket that another program has opened: the one after its channel. */
+/** The child process's descriptor of a socket that another program has opened: the one after its channel. */
 const CHILD_DESCRIPTOR = 4;
 
 const COMMAND = join(PACKAGE_FOLDER, "bin/ashlar.js");
@@ -55,7 +57,7 @@ class Supervisor {
         void this.#stop().then(resolve);
       } else if (Date.now() - this.#endedAt > SAME_SIGNAL_MS) this.#child?.kill("SIGKILL");
     };
-    // Never removed: without a listener, a repeated signal would end this process, and count instead of its exit code.
+    // Never removed: without a listener, a repeated signal would end this process and replace its exit code.
     process.on("SIGINT", end).on("SIGTERM", end);
     const watcher = new FolderWatcher(this.#terminal.root, (path) => {
       this.#changed.add(path);
@@ -65,7 +67,7 @@ class Supervisor {
     this.#start();
     await ended;
     watcher.close();
-    // A process that is exiting has no listeners any more.
+    // A process that is exiting no longer has listeners.
     await sleep(this.#endedAt! + SAME_SIGNAL_MS - Date.now());
   }
 

@@ -4,14 +4,14 @@ import { ConnectionRefuser, overloadWords, type SheddingFacts } from "../../serv
 import { ControlledDelay } from "../../support/index.ts";
 import { CLOCK_OFFSET_MS, type ConnectionMessage } from "./messages.ts";
 
-/** What is known of a connection that no worker has yet. */
+/** The data about a connection that no worker has yet. */
 interface Accepted {
   readonly at: number;
-  /** What has been read of it, a character for each byte; `null` if nothing has. */
+  /** The data that was read from it, a character for each byte; `null` if none was. */
   readonly head: string | null;
 }
 
-/** The line of connections that wait for one worker. */
+/** The queue of connections that wait for one worker. */
 export interface WorkerLine {
   readonly delay: ControlledDelay | null;
   /** How many of them were refused. */
@@ -19,8 +19,8 @@ export interface WorkerLine {
 }
 
 /**
- * Decides which of the connections that wait for workers are still handed over, by how long they have waited, and refuses the
- * others here: that takes no time of a worker.
+ * Decides which of the connections that wait for workers are still handed over, by how long they have waited, and
+ * refuses the others here, which takes no worker's time.
  */
 export class Admission {
   readonly #maxMs: number;
@@ -37,18 +37,19 @@ export class Admission {
     this.#handOver = handOver;
   }
 
-  /** Begins the line for a worker. */
+  /** Starts the queue for a worker. */
   line(): WorkerLine {
     return { delay: this.#maxMs === 0 ? null : new ControlledDelay(this.#maxMs), refused: 0 };
   }
 
-  /** Has accepted a connection. */
+  /** Records a connection that was accepted. */
   accepted(socket: Socket): void {
     this.#accepted.set(socket, { at: performance.now(), head: null });
   }
 
   /**
-   * What a worker is told of a connection whose turn it is; `null` if it has waited too long, and is refused.
+   * The message to a worker about a connection whose turn it is; `null` if the connection has waited too long, and is
+   * refused.
    *
    * @param left how many wait behind it
    */
@@ -62,7 +63,7 @@ export class Admission {
     return { type: "connection", acceptedAt: at + CLOCK_OFFSET_MS, ...(head !== null && { head }) };
   }
 
-  /** Refuses a connection that waits for a worker that takes none, and reports whether it has waited for so long. */
+  /** Refuses a connection to a worker that takes none, if it has waited too long, and reports whether it did. */
   refuseLate(socket: Socket, line: WorkerLine): boolean {
     const { at, head } = this.#accepted.get(socket)!;
     const isLate = this.#maxMs > 0 && head === null && performance.now() - at > this.#maxMs;
@@ -70,7 +71,7 @@ export class Admission {
     return isLate;
   }
 
-  /** Says what the log hasn't said yet. */
+  /** Logs the refusals that haven't been logged yet. */
   stop(): void {
     this.#log.stop();
   }
@@ -90,7 +91,7 @@ export class Admission {
         this.#log.count(refusedAt - at);
       },
     });
-    // What a client has sent before is read in the next turn. One that has sent nothing was not waiting.
+    // Data that a client has already sent is read in the next turn. A client that has sent nothing wasn't waiting.
     setImmediate(() => setImmediate(() => (wasWaiting = false)));
   }
 }

@@ -1,11 +1,11 @@
-/** How long the primary process may take to answer what a boot asks of it, such as for a port, in milliseconds. */
+/** How long the primary process may take to answer a booting worker, for example about a port, in milliseconds. */
 const ANSWER_MS = 1000;
 
 /**
- * Notices that a boot never ends, because all that it awaits can't come anymore, as if modules await each other. Node.js exits
- * then, but not while a process is connected to another one.
+ * Notices that startup never ends because everything that it awaits can no longer happen, for example because modules
+ * await each other. In that case Node.js exits, but not while the process is connected to another one.
  *
- * @param noticed called then
+ * @param noticed called in that case
  * @returns a function that ends the watch
  */
 export function watchBoot(noticed: () => void): () => void {
@@ -16,7 +16,7 @@ export function watchBoot(noticed: () => void): () => void {
       noticed();
       return;
     }
-    // An answer of the primary process is the only thing that may still come.
+    // Only the primary process's answer can still arrive.
     idleSince = performance.now();
     setTimeout(() => {}, ANSWER_MS);
   };

@@ -1,28 +1,31 @@
 import type { createLogger } from "../../boot/index.ts";
 import type { ListenAddress, SheddingFacts } from "../../server/index.ts";
 
-/** What a worker tells the primary process once its application has booted. */
+/** A worker's report to the primary process once its application has booted. */
 export interface Booted {
   readonly type: "booted";
   /** Where the application would listen. */
   readonly address: ListenAddress;
-  /** What the primary logs like the application. */
+  /** The application's settings for the log, which the primary uses, too. */
   readonly log: Parameters<typeof createLogger>[0];
   readonly drainSeconds: number;
   readonly shutdownTimeoutSeconds: number;
   /** How long its application waits for its database. */
   readonly waitSeconds: number;
-  /** How to refuse requests in its place. */
+  /** How to refuse requests on its behalf. */
   readonly shedding: SheddingFacts;
 }
 
-/** What `performance.now()` of this process lacks to the system's clock, by which processes tell each other times. */
+/**
+ * The difference between this process's `performance.now()` and the system's clock, which processes use to exchange
+ * times.
+ */
 export const CLOCK_OFFSET_MS: number = Number(process.hrtime.bigint()) / 1e6 - performance.now();
 
 /**
- * What a worker tells the primary process: `serving` once it takes connections; `pong` in answer to `ping`; `failed`, with
- * the error's message, if it can't serve, before it ends; `closing` once it is to get no more connections, with the message of
- * the error that it ends after, if there is one.
+ * The messages from a worker to the primary process: `serving` once it takes connections; `pong` in answer to `ping`;
+ * `failed`, with the error's message, before it ends because it can't serve; `closing` once it must not get any more
+ * connections, with the message of the error that ends it, if there is one.
  */
 export type FromWorker =
   | Booted
@@ -39,16 +42,16 @@ export interface ConnectionMessage {
 }
 
 /**
- * What the primary process tells a worker:
+ * The messages from the primary process to a worker:
  *
- * - `serve`: connections will come, which were accepted on this port, or at this unix socket or pipe.
- * - `connection`: here is one, sent along, which was accepted at that time by the system's clock. What has been read of it already is
- *   `head`, a character for each byte.
- * - `ping`: the connections that were sent before have arrived, if they can.
- * - `drain`: all will end soon; connections still come.
- * - `closed`: no more connections will come.
+ * - `serve`: connections will arrive that were accepted on this port, or at this unix socket or pipe.
+ * - `connection`: the attached connection was accepted at that time, by the system's clock. `head` is the data that was
+ *   already read from it, a character for each byte.
+ * - `ping`: all connections that were sent before have arrived, if they ever will.
+ * - `drain`: all workers will end soon; connections still arrive.
+ * - `closed`: no more connections will arrive.
  * - `retire`: end, after draining; another worker has taken over.
- * - `end`: end now, in so many seconds at most, without draining any longer; no more connections will come.
+ * - `end`: end now, within the given number of seconds, without draining any longer; no more connections will arrive.
  */
 export type FromPrimary =
   | { readonly type: "serve"; readonly port: number; readonly socket: string | null; readonly isFirst: boolean }

@@ -711,7 +711,7 @@ describe("a roll", () => {
     expect([processes.length, first!.killed, second!.killed]).toEqual([4, [], []]);
   });
 
-  test("kills a worker that doesn't end in the time that it has, and goes on", async () => {
+  test("kills a worker that doesn't end in the time that it has, and continues", async () => {
     await serving(1);
     await signal("SIGHUP");
     await admit(processes[1]!);
@@ -753,7 +753,7 @@ describe("a roll", () => {
     expect(processes[0]!.killed).toEqual([]);
   });
 
-  test("whose new worker can't boot leaves the others alone, and the next one begins anew", async () => {
+  test("whose new worker can't boot leaves the others alone, and the next one begins again", async () => {
     await serving(2);
     await signal("SIGHUP");
     processes[2]!.dies(1);
@@ -763,7 +763,7 @@ describe("a roll", () => {
     expect(processes).toHaveLength(4);
   });
 
-  test("whose new worker can't boot replaces the old one that died meanwhile", async () => {
+  test("whose new worker can't boot replaces the old one that died in the meantime", async () => {
     await serving(2);
     await signal("SIGHUP");
     processes[0]!.dies(1);
@@ -791,7 +791,7 @@ describe("a roll", () => {
     processes[1]!.dies(0);
   });
 
-  test("goes on with a worker that ends by itself while its successor boots, and has no other one started", async () => {
+  test("continues with a worker that ends by itself while its successor boots, and has no other one started", async () => {
     await serving(1);
     await signal("SIGHUP");
     processes[0]!.closes();
@@ -805,7 +805,7 @@ describe("a roll", () => {
     expect(lines.at(-1)).toEqual({ level: "info", msg: "The workers have been replaced." });
   });
 
-  test("whose new worker can't boot replaces the old one that ends by itself meanwhile", async () => {
+  test("whose new worker can't boot replaces the old one that ends by itself in the meantime", async () => {
     await serving(1);
     await signal("SIGHUP");
     processes[0]!.closes();
@@ -875,7 +875,7 @@ describe("a roll", () => {
     expect(processes).toHaveLength(5);
   });
 
-  test("doesn't begin, or go on, once all end", async () => {
+  test("doesn't begin, or continue, once all end", async () => {
     await serving(2);
     await signal("SIGHUP");
     await signal("SIGHUP");
@@ -885,7 +885,7 @@ describe("a roll", () => {
     expect([processes.length, processes[0]!.told]).toEqual([3, ["serve", "drain"]]);
   });
 
-  test("doesn't go on once all end while a worker retires", async () => {
+  test("doesn't continue once all end while a worker retires", async () => {
     await serving(2);
     await signal("SIGHUP");
     await admit(processes[2]!);
@@ -1005,7 +1005,7 @@ describe("the log", () => {
     processes[1]!.emit("message", { type: "failed", reason: "A mistake." });
     processes[1]!.dies(1);
     await turns();
-    const msg = "A new worker could not boot. The others go on serving.";
+    const msg = "A new worker could not boot. The others continue serving.";
     expect(lines.slice(1)).toEqual([{ level: "error", worker: 2, reason: "A mistake.", msg }]);
   });
 
@@ -1054,7 +1054,7 @@ describe("the log", () => {
     await turns();
     expect(problems()).toEqual([
       { level: "error", worker: 2, msg: "A new worker has not booted in 60 seconds. It is killed." },
-      { level: "error", worker: 2, msg: "A new worker could not boot. The others go on serving." },
+      { level: "error", worker: 2, msg: "A new worker could not boot. The others continue serving." },
     ]);
   });
 

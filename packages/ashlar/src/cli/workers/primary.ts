@@ -16,48 +16,48 @@ import { WorkerChannel } from "./worker-channel.ts";
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 /** How much longer than its own deadline a worker's shutdown may take before it is killed, in milliseconds. */
 const GRACE_MS = 3000;
-/** How much longer than it waits for its database a replacement may take to boot, in milliseconds. */
+/** How long a replacement may take to boot in addition to its wait for the database, in milliseconds. */
 const BOOT_RESERVE_MS = 60_000;
-/** What of the time for a shutdown the connections may take that wait for the workers. */
+/** The share of the shutdown's time that waiting connections may take. */
 const SEND_SHARE = 0.5;
-/** For how long connections that are closed are counted before the log says so, in milliseconds. */
+/** How long closed connections are counted before they are logged, in milliseconds. */
 const COUNT_MS = 1000;
-/** How often the connections are looked at that wait for a worker that takes none, in milliseconds. */
+/** How often the queues of workers that take no connections are checked, in milliseconds. */
 const LATE_MS = 100;
 
 /** A process that serves, or is about to. */
 interface Member {
   readonly worker: Worker;
-  /** When it began to take connections; `null` before. */
+  /** When it began to take connections; `null` before that. */
   servingSince: number | null;
-  /** Whether it gets no more connections, because it ends or is not meant to serve yet. */
+  /** Whether it gets no connections, because it is ending or not ready to serve yet. */
   isApart: boolean;
   /** Whether it was killed before it served. */
   isKilled: boolean;
-  /** Whether the log has said already that it is killed, or why. */
+  /** Whether the killing, or its reason, has been logged already. */
   isLogged: boolean;
-  /** Why it can't serve, as it has said; `null` if it hasn't. */
+  /** Its own reason why it can't serve; `null` if it hasn't given one. */
   reason: string | null;
-  /** What it has said of its application; `null` before it has booted. */
+  /** Its report about its application; `null` before it has booted. */
   booted: Booted | null;
   /** Notices that it never boots. */
   readonly boot: Stall;
   readonly channel: WorkerChannel;
-  /** Which of the connections that wait for it are refused; `null` before it has booted. */
+  /** Decides which of the connections that wait for it are refused; `null` before it has booted. */
   line: WorkerLine | null;
-  /** What a roll replaces it with; `null` if none does. */
+  /** Its successor in a roll; `null` outside of one. */
   successor: Member | null;
-  /** Resolves when it takes connections, with `true`, or when it has ended before. */
+  /** Resolves with `true` when it takes connections, or when it has ended before that. */
   readonly serves: PromiseWithResolvers<boolean>;
   readonly ended: PromiseWithResolvers<void>;
 }
 
 /**
  * Serves an application in several processes: accepts the connections and hands each to the next worker, replaces workers
- * that die, and rolls them on SIGHUP. It runs no code of the application. SIGTERM and SIGINT end it.
+ * that die, and rolls them on SIGHUP. It doesn't run the application's code. SIGTERM and SIGINT end it.
  *
- * The connections are accepted here, so that the port stays open as long as this process lives, and so that, at the end,
- * nothing is accepted that no worker is left for.
+ * Connections are accepted here, so that the port stays open as long as this process lives, and so that, at the end,
+ * none is accepted for which no worker is left.
  */
 export class Primary {
   readonly #terminal: Terminal;
@@ -71,17 +71,17 @@ export class Primary {
   readonly #members = new Set<Member>();
   readonly #restarts = new Restarts();
   readonly #waiting: WaitingLine;
-  /** What the first worker says of its application. */
+  /** The first worker's report about its application. */
   #booted: Booted | null = null;
   #logger: Logger | null = null;
   #listening: Promise<Listens> | null = null;
-  /** Since the first worker has said how. */
+  /** Set once the first worker has reported its settings. */
   #admission: Admission | null = null;
-  /** The signal that ends it, or `failed` if its workers can't boot. */
+  /** The signal that ends this process, or `failed` if its workers can't boot. */
   #ending: string | null = null;
   #hasServed = false;
   #exitCode: 0 | 1 = 0;
-  /** How many connections were closed since the log last said so. */
+  /** How many connections were closed since that was last logged. */
   #closed = 0;
   #next = 0;
   #rolling: Promise<void> = Promise.resolve();
@@ -89,9 +89,9 @@ export class Primary {
   /**
    * @param count how many workers
    * @param args the arguments of `ashlar serve` for each
-   * @param options `stallMs`: how long a worker may not respond, in milliseconds; `bootMs`: how much longer than it waits for
-   * its database a replacement may take to boot; `maxWaiting`: how many connections may wait for each worker;
-   * `fd`: the descriptor of the socket to listen at, if another program has opened it; `link`: the symbolic link to the
+   * @param options `stallMs`: how long a worker may not respond, in milliseconds; `bootMs`: how long a replacement may
+   * take to boot in addition to its wait for the database; `maxWaiting`: how many connections may wait for each worker;
+   * `fd`: the descriptor of the socket to listen on, if another program has opened it; `link`: the symbolic link to the
    * application's folder, which each roll follows, instead of the folder that the command runs in
    */
   constructor(
@@ -114,7 +114,7 @@ export class Primary {
     this.#fd = options.fd ?? null;
     this.#waiting = new WaitingLine(this.#stallMs * 2, (waiting) => {
       const problem = `No worker has taken connections for ${(this.#stallMs * 2) / 1000} seconds.`;
-      this.#logger!.error({ waiting }, `${problem} What waits is closed.`);
+      this.#logger!.error({ waiting }, `${problem} Waiting connections are closed.`);
     });
     const memberOf = (worker: Worker) => [...this.#members].find((one) => one.worker === worker);
     relayMetrics({
@@ -140,14 +140,14 @@ export class Primary {
     void this.#end(signal);
   };
 
-  /** Has the usual effect of a signal, on the workers as well, which would otherwise finish what they have. */
+  /** Has the usual effect of a signal, on the workers as well, which would otherwise finish their requests. */
   readonly #onSecondSignal = (signal: NodeJS.Signals): void => {
     for (const one of SIGNALS) process.off(one, this.#onSecondSignal);
     for (const { worker } of this.#members) worker.kill("SIGKILL");
     process.kill(process.pid, signal);
   };
 
-  /** Has the workers that are started from now on run in the current folder, with the Ashlar that is installed there. */
+  /** Makes workers that are started from now on run in the current folder, with the Ashlar that is installed there. */
   #setUp(): void {
     cluster.setupPrimary({ exec: this.#folder.command, args: [...this.#args], cwd: this.#folder.current });
   }
@@ -176,7 +176,8 @@ export class Primary {
       ended: Promise.withResolvers(),
     };
     this.#members.add(member);
-    // Of the first one, the terminal shows that it boots. How long another one may wait for its database, it has said.
+    // Only the first worker's startup shows in the terminal. A later worker's wait for its database is known from the
+    // first one's report.
     if (this.#booted !== null) member.boot.waits();
     worker.on("message", (message: FromWorker) => {
       if (message.type === "booted") void this.#admit(member, message);
@@ -186,13 +187,13 @@ export class Primary {
       // Metrics pass through as well; see `relayMetrics`.
       else if (message.type === "serving") this.#serves(member, message.url);
     });
-    // A message that can't be delivered: its worker has ended, or is about to.
+    // The message can't be delivered: its worker has ended, or is about to.
     worker.on("error", (error) => this.#logger?.debug({ err: error, worker: worker.id }, "A worker was not reached."));
     worker.once("exit", (code, signal) => this.#died(member, code, signal));
     return member;
   }
 
-  /** Lets a worker whose application has booted serve. The first one says where to listen. */
+  /** Lets a worker whose application has booted serve. The first one's report says where to listen. */
   async #admit(member: Member, booted: Booted): Promise<void> {
     const isFirst = this.#booted === null;
     member.booted = booted;
@@ -212,7 +213,7 @@ export class Primary {
   }
 
   async #listen({ address }: Booted): Promise<Listens> {
-    // Nothing is read here: what a connection sends is for its worker.
+    // Nothing is read here: a connection's data is for its worker.
     const server = createServer({ pauseOnConnect: true, noDelay: true, allowHalfOpen: true });
     server.on("connection", (socket) => {
       this.#admission!.accepted(socket);
@@ -259,7 +260,7 @@ export class Primary {
     });
   }
 
-  /** Refuses what has waited too long for workers that take nothing, such as one that computes. */
+  /** Refuses connections that have waited too long for workers that take none, such as a worker that computes. */
   #refuseLate(): void {
     for (const { channel, line } of this.#members) {
       if (line !== null) channel.dropFirst((socket) => this.#admission!.refuseLate(socket, line));
@@ -267,9 +268,9 @@ export class Primary {
   }
 
   /**
-   * Hands a connection to the next worker in turn, of those that the fewest connections wait for.
+   * Hands a connection to the next of the workers with the shortest queue.
    *
-   * @param isNext whether others that wait for it come later
+   * @param isNext whether it goes to the front of the queue
    */
   #handOver(socket: Socket, isNext = false): void {
     const serving = this.#serving;
@@ -299,7 +300,7 @@ export class Primary {
     this.#logger!.warn(line, `Connections were closed, because ${why}.`);
   }
 
-  /** Counts connections that the end has closed, in the log and in the exit code. */
+  /** Reports connections that were closed at shutdown, in the log and in the exit code. */
   #logLost(connections: number): void {
     if (connections === 0) return;
     this.#closed += connections;
@@ -307,7 +308,7 @@ export class Primary {
     this.#exitCode = 1;
   }
 
-  /** Kills a worker that hangs: the connections it was not sent yet go to the others, and it is replaced. */
+  /** Kills a worker that hangs: the connections that weren't sent to it yet go to the others, and it is replaced. */
   #stalled(member: Member): void {
     const { waiting } = member.channel;
     this.#kill(member, `A worker has not responded for ${this.#stallMs / 1000} seconds.`, { waiting });
@@ -331,13 +332,13 @@ export class Primary {
     if (this.#ending !== null && code !== 0 && !isKilled) this.#exitCode = 1;
     const line = { worker: worker.id, code, signal, ...reasonOf(member) };
     if (this.#ending !== null || isApart || this.#isBeingReplaced(member)) {
-      // A worker that is apart has logged what it cut off.
+      // A retired worker has logged the requests that it cut off.
       const isUntold = signal !== null || (this.#ending === null && !isApart && code !== 0);
       if (isUntold && !isKilled && !member.isLogged) this.#logger?.error(line, "A worker ended unexpectedly.");
       return;
     }
     if (!this.#hasServed) {
-      // Its own error is on the standard error stream already.
+      // Its own error is already on standard error.
       if (signal !== null) this.#terminal.printError(`The application was ended by ${signal} while it booted.`);
       this.#exitCode = 1;
       void this.#end("failed");
@@ -346,7 +347,7 @@ export class Primary {
     this.#replace(member, line, "A worker ended unexpectedly.");
   }
 
-  /** Sets a worker apart that takes no more connections, and replaces it, unless it was told to end. */
+  /** Retires a worker that takes no more connections, and replaces it, unless it was told to end. */
   #closing(member: Member, reason: string | null): void {
     const isByItself = member.servingSince !== null && !member.isApart && this.#ending === null;
     member.reason ??= reason;
@@ -394,21 +395,21 @@ export class Primary {
     const from = this.#folder.isLink ? { folder: this.#folder.current } : {};
     this.#logger?.info(from, "Replacing the workers.");
     for (const old of [...this.#members].filter(({ isApart }) => !isApart)) {
-      // One that died meanwhile was replaced, by the code as it is now.
+      // A worker that died in the meantime was replaced, running the current code.
       if (!this.#goesOn(old)) continue;
       const member = this.#start();
       old.successor = member;
-      // If it can't boot, nothing has been lost, and it is not tried again.
+      // If it can't boot, nothing is lost, and there is no second attempt.
       member.isApart = true;
       const serves = await member.serves.promise;
       member.isApart = false;
       if (this.#ending !== null) return;
       if (!serves) {
         const line = { worker: member.worker.id, ...reasonOf(member) };
-        this.#logger?.error(line, "A new worker could not boot. The others go on serving.");
+        this.#logger?.error(line, "A new worker could not boot. The others continue serving.");
         this.#folder.current = before;
         this.#setUp();
-        // It died meanwhile, and counted on its successor.
+        // It died in the meantime, and relied on its successor.
         if (!this.#goesOn(old)) this.#start();
         return;
       }
@@ -418,32 +419,32 @@ export class Primary {
     this.#logger?.info(from, "The workers have been replaced.");
   }
 
-  /** Gives a worker no more connections: those that wait for it go to the others. */
+  /** Stops giving a worker connections: those in its queue go to the others. */
   #setApart(member: Member): void {
     member.isApart = true;
     for (const socket of member.channel.withdraw()) this.#handOver(socket);
   }
 
-  /** Lets a worker finish what it has, and kills it if it does not end in time, because it hangs. */
+  /** Lets a worker finish its requests, and kills it if it doesn't end in time, because it hangs. */
   async #retire(old: Member): Promise<void> {
     if (!this.#goesOn(old)) {
       await old.ended.promise;
       return;
     }
     this.#setApart(old);
-    // It has its time from when it knows: a connection that is being sent comes first.
+    // Its time begins when it gets the message, which comes after a connection that is being sent.
     await Promise.race([old.channel.tell({ type: "retire" }), old.ended.promise]);
-    // One that still boots has not said its times.
+    // A worker that is still booting has not reported its times.
     const { drainSeconds, shutdownTimeoutSeconds } = old.booted ?? this.#booted!;
     await this.#endOf(old, drainSeconds + shutdownTimeoutSeconds);
   }
 
-  /** Whether a worker has neither ended nor is about to. */
+  /** Whether a worker is alive and not about to end. */
   #goesOn(member: Member): boolean {
     return this.#members.has(member) && !member.isApart;
   }
 
-  /** Waits for the end of a worker, and kills it if that does not come in time. */
+  /** Waits for a worker to end, and kills it if it doesn't end in time. */
   async #endOf(member: Member, seconds: number): Promise<void> {
     const late = setTimeout(() => this.#killLate(member), seconds * 1000 + GRACE_MS);
     await member.ended.promise;
@@ -486,7 +487,7 @@ export class Primary {
     process.exit(this.#exitCode);
   }
 
-  /** Tells a worker to end, once it has been sent the connections that wait for it, or half of the time is over. */
+  /** Tells a worker to end, once its queue has been sent, or half of the time is over. */
   async #tellEnd({ channel }: Member, timeoutMs: number): Promise<void> {
     const endsAt = performance.now() + timeoutMs;
     this.#logLost(await channel.finish(timeoutMs * SEND_SHARE));

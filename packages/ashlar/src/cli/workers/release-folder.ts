@@ -5,17 +5,20 @@ import { pathToFileURL } from "node:url";
 import { PACKAGE_FOLDER } from "../../support/index.ts";
 
 /**
- * The folder that workers are started in. If it is reached through a symbolic link, an update switches the link to the folder
- * of another release.
+ * The folder in which workers are started. If it is reached through a symbolic link, an update switches the link to the
+ * folder of another release.
  */
 export class ReleaseFolder {
-  /** Where workers start now. The system resolves links when a process enters a folder, so this is where the link led then. */
+  /**
+   * Where workers start now. The system resolves links when a process enters a folder, so this is where the link led at
+   * that time.
+   */
   current: string;
   readonly #link: string | null;
 
   /**
    * @param current the folder, an absolute path
-   * @param link the symbolic link to it, an absolute path; `null` if there is none to follow
+   * @param link the symbolic link to it, an absolute path; `null` if there isn't one to follow
    */
   constructor(current: string, link: string | null) {
     this.current = current;
@@ -26,12 +29,15 @@ export class ReleaseFolder {
     return this.#link !== null;
   }
 
-  /** Goes where the link leads now. Until this is called, a worker that replaces a dead one runs the same release. */
+  /** Follows the link again. Until this is called, replacements of dead workers run the same release. */
   follow(): void {
     if (this.#link !== null) this.current = realpathSync(this.#link);
   }
 
-  /** The command of the Ashlar that is installed in the folder: with another one, the application would have two. */
+  /**
+   * The command of the Ashlar that is installed in the folder: with a different one, the application would have two
+   * copies.
+   */
   get command(): string {
     return join(this.#link === null ? PACKAGE_FOLDER : this.#installed(), "bin/ashlar.js");
   }

@@ -1,20 +1,20 @@
 /** A worker that lived this long was healthy: the next death is not counted with earlier ones. */
 const HEALTHY_MS = 10_000;
 const FIRST_PAUSE_MS = 500;
-/** After a boot that failed: the next one will hardly succeed. */
+/** After a failed boot: the next one is unlikely to succeed. */
 const MAX_PAUSE_MS = 30_000;
-/** After a worker that has served: so will the next one, and what the pause saves is only the cost of boots. */
+/** After a worker that has served: the next one probably will, too, and the pause only saves the cost of boots. */
 const MAX_PAUSE_AFTER_SERVING_MS = 2000;
-/** While no worker is left, connections are accepted and wait: no proxy would ask another instance. */
+/** While no worker is left, connections are accepted and wait, so proxies don't try another instance. */
 const MAX_PAUSE_WITHOUT_ANY_MS = 1000;
-/** After so many boots in a row that failed, more of them won't help. */
+/** After this many failed boots in a row, more of them won't help. */
 const MAX_FAILED_BOOTS = 5;
 
 /** How a worker ended. */
 export interface Death {
   /** Whether it has ever taken connections. */
   readonly hasServed: boolean;
-  /** How long after it began to, in milliseconds. */
+  /** How long after that it ended, in milliseconds. */
   readonly servedMs: number;
   /** Whether no other worker takes connections. */
   readonly isLast: boolean;

@@ -1,13 +1,13 @@
 /** How long a worker may not respond, in milliseconds. */
 export const STALL_MS = 15_000;
-/** How many looks make up that time. */
+/** How many checks make up that time. */
 const LOOKS = 15;
 
 /**
- * Notices that something is awaited in vain, such as the response of a worker that is frozen, or whose event loop hangs.
+ * Notices that an expected answer doesn't come, for example because a worker is frozen, or its event loop hangs.
  *
- * It counts looks instead of comparing times: while this process itself doesn't run, because it is stopped or busy, it
- * can't see that a worker has responded, so all of that counts as one look.
+ * It counts checks instead of comparing times: while this process itself doesn't run, because it is stopped or busy, it
+ * can't see a worker's response, so that whole time counts as one check.
  */
 export class Stall {
   readonly #ms: number;
@@ -24,17 +24,17 @@ export class Stall {
     this.#noticed = noticed;
   }
 
-  /** Begins to wait, unless it does already. */
+  /** Starts waiting, unless it is waiting already. */
   waits(): void {
     this.#timer ??= setInterval(() => this.#look(), this.#ms / LOOKS);
   }
 
-  /** Something has come, and there is more to wait for: the time begins again. */
+  /** An answer came, and more are expected: the time starts over. */
   goesOn(): void {
     this.#looks = 0;
   }
 
-  /** Nothing is awaited anymore. */
+  /** Stops waiting. */
   end(): void {
     this.#looks = 0;
     if (this.#timer !== null) clearInterval(this.#timer);

@@ -1,36 +1,37 @@
 import type { Socket } from "node:net";
 import { Stall } from "./stall.ts";
 
-/** How many connections wait for a worker at most: as many as Linux lets wait for a process. */
+/** The maximum number of connections that wait for a worker: Linux's maximum for a process. */
 export const MAX_WAITING = 4096;
 
-/** The connections that were accepted while no worker takes any. They wait for some time, and are closed then. */
+/** The connections that were accepted while no worker takes any. They are closed after some time. */
 export class WaitingLine {
   readonly #sockets: Socket[] = [];
   readonly #stall: Stall;
 
   /**
-   * @param ms for how long they wait
-   * @param closed called with how many were closed after that time: a proxy asks another instance then
+   * @param ms how long they wait
+   * @param closed called with the number of connections that were closed after that time, so that proxies try another
+   * instance
    */
   constructor(ms: number, closed: (count: number) => void) {
     this.#stall = new Stall(ms, () => closed(this.close()));
   }
 
   add(socket: Socket): void {
-    // Clients that have left are not noticed here, and those that have waited longest are the likeliest to have left.
+    // Clients that have left aren't noticed here, and those that have waited longest are the most likely to have left.
     if (this.#sockets.length >= MAX_WAITING) this.#sockets.shift()!.destroy();
     this.#sockets.push(socket);
     this.#stall.waits();
   }
 
-  /** Ends the line, and returns the connections in it. */
+  /** Ends the queue, and returns its connections. */
   take(): Socket[] {
     this.#stall.end();
     return this.#sockets.splice(0);
   }
 
-  /** Closes what waits, and returns how many those were. */
+  /** Closes the waiting connections, and returns their number. */
   close(): number {
     const sockets = this.take();
     for (const socket of sockets) socket.destroy();

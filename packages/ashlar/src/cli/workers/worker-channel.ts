@@ -3,40 +3,40 @@ import type { Socket } from "node:net";
 import type { FromPrimary } from "./messages.ts";
 import { Stall } from "./stall.ts";
 
-/** How often a worker is asked whether it runs, in the time after which it counts as hanging. */
+/** How many times a worker is pinged within the time after which it counts as hanging. */
 const PINGS = 3;
 
-/** What a {@link WorkerChannel} needs. */
+/** Options of a {@link WorkerChannel}. */
 export interface WorkerChannelOptions {
   /** How long the worker may not respond, in milliseconds. */
   readonly stallMs: number;
-  /** Called once it has not responded for so long. */
+  /** Called once it hasn't responded for that long. */
   readonly stalled: () => void;
   /**
-   * Called with a connection whose turn it is, and how many wait behind it. What it returns is sent along; with `null`, the
+   * Called with a connection whose turn it is, and how many wait behind it. The result is sent along; with `null`, the
    * connection isn't sent.
    */
   readonly messageFor: (socket: Socket, left: number) => FromPrimary | null;
-  /** Called when nothing waits anymore. */
+  /** Called when the queue is empty. */
   readonly emptied: () => void;
   /** Called with a connection that could not be sent. */
   readonly unsent: (socket: Socket) => void;
 }
 
-/** How the primary process talks to a worker: it sends connections, and notices if the worker doesn't respond. */
+/** The primary process's channel to a worker: it sends connections, and notices if the worker doesn't respond. */
 export class WorkerChannel {
   readonly #worker: Worker;
   readonly #options: WorkerChannelOptions;
   readonly #stall: Stall;
-  /** The connections that wait, the next one first. */
+  /** The waiting connections, the next one first. */
   readonly #queued: Socket[] = [];
-  /** The one that Node has, and sends when the one before has arrived; `null` if it has none. */
+  /** The connection that Node has, and sends when the previous one has arrived; `null` if it doesn't have one. */
   #sending: Socket | null = null;
-  /** Resolves when nothing is left of it, for who waits for that. */
+  /** Resolves when the queue is empty, for callers that wait for that. */
   #emptied: PromiseWithResolvers<void> | null = null;
-  /** Whether the worker was asked if what was sent has arrived, and has not answered. */
+  /** Whether the worker was pinged and hasn't answered yet. */
   #isPinged = false;
-  /** Whether more was sent since. */
+  /** Whether more has been sent since. */
   #isUnconfirmed = false;
   #heartbeat: NodeJS.Timeout | null = null;
 
@@ -52,8 +52,8 @@ export class WorkerChannel {
   }
 
   /**
-   * Tells the worker something. It comes after the connection that Node has, and before the others that wait. Resolves when
-   * it is on its way.
+   * Tells the worker something. The message goes after the connection that Node has, and before the waiting ones.
+   * Resolves when it is on its way.
    */
   async tell(message: FromPrimary): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<unknown>();
@@ -62,12 +62,12 @@ export class WorkerChannel {
     await promise;
   }
 
-  /** Begins to ask from time to time whether the worker runs. */
+  /** Starts pinging the worker from time to time. */
   watch(): void {
     this.#heartbeat = setInterval(() => this.#ping(), this.#options.stallMs / PINGS);
   }
 
-  /** @param isNext whether others that wait come later */
+  /** @param isNext whether it goes to the front of the queue */
   send(socket: Socket, isNext = false): void {
     if (isNext) this.#queued.unshift(socket);
     else this.#queued.push(socket);
@@ -75,7 +75,9 @@ export class WorkerChannel {
     if (this.#sending === null) this.#sendNext();
   }
 
-  /** Gives Node the next connection. It gets one at a time, since a message waits for those that it has. */
+  /**
+   * Gives Node the next connection. It gets one at a time, because messages wait behind the connections that it has.
+   */
   #sendNext(): void {
     let socket: Socket | undefined;
     let message: FromPrimary | null = null;
@@ -89,26 +91,26 @@ export class WorkerChannel {
       return;
     }
     this.#sending = socket;
-    // Without `keepOpen`, Node closes its own copy when the worker confirms, and never if that dies before.
+    // Without `keepOpen`, Node closes its own copy when the worker confirms, and never does if the worker dies first.
     this.#worker.send(message, socket, { keepOpen: true }, (error) => {
       if (this.#sending !== socket) return;
       this.#sending = null;
       this.#stall.goesOn();
       this.#ping();
-      // Security: one that was sent is never handed to another worker, which would take what this one has not read for a
-      // request.
+      // Security: a connection that was sent is never handed to another worker, which would take this worker's unread
+      // data for a request.
       if (error === null) socket.destroy();
       else this.#options.unsent(socket);
       this.#sendNext();
     });
   }
 
-  /** Looks at the connections that wait, the longest first, and leaves out those that a function has taken. */
+  /** Goes through the waiting connections, the longest first, and removes those that a function takes. */
   dropFirst(takes: (socket: Socket) => boolean): void {
     while (this.#queued.length > 0 && takes(this.#queued[0]!)) this.#queued.shift();
   }
 
-  /** Takes back the connections that wait, so that others get them, except the one that Node has. */
+  /** Takes back the waiting connections, so that others get them, except the one that Node has. */
   withdraw(): Socket[] {
     return this.#queued.splice(0);
   }
@@ -122,9 +124,10 @@ export class WorkerChannel {
   }
 
   /**
-   * Waits until everything has been sent, and closes what has not been by then. Node sends nothing in place of those.
+   * Waits until everything has been sent, and closes connections that haven't been by then. Node doesn't send those
+   * anymore.
    *
-   * @param maxMs for how long, in milliseconds
+   * @param maxMs how long to wait, in milliseconds
    * @returns how many connections were closed
    */
   async finish(maxMs: number): Promise<number> {
@@ -138,9 +141,9 @@ export class WorkerChannel {
   }
 
   /**
-   * Ends what belongs to a worker that is gone.
+   * Cleans up after a worker that is gone.
    *
-   * @returns the connections that were not sent: Node keeps them, and their clients would wait for ever
+   * @returns the connections that were not sent: Node keeps them, and their clients would wait forever
    */
   end(): Socket[] {
     this.#stall.end();
@@ -155,7 +158,10 @@ export class WorkerChannel {
     return [...sending, ...this.#queued.splice(0)];
   }
 
-  /** Asks whether the worker runs, and what it was sent has arrived. Also a frozen one can be sent a connection. */
+  /**
+   * Asks whether the worker runs, and whether everything sent to it has arrived. Even a frozen worker can be sent a
+   * connection.
+   */
   #ping(): void {
     this.#stall.waits();
     this.#isUnconfirmed = this.#isPinged;

@@ -9,7 +9,10 @@ import { warnOfPendingMigrations } from "../warn-of-pending-migrations.ts";
 import { watchBoot } from "./endless-boot.ts";
 import { CLOCK_OFFSET_MS, type ConnectionMessage, type FromPrimary, type FromWorker } from "./messages.ts";
 
-/** Sent to all processes of a terminal or a service. The primary process obeys them, and says what that means here. */
+/**
+ * Signals that are sent to all processes of a terminal or a service. The primary process handles them, and tells the
+ * workers what to do.
+ */
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 
 const NEVER_BOOTS =
@@ -17,17 +20,17 @@ const NEVER_BOOTS =
 
 type ServeMessage = Extract<FromPrimary, { readonly type: "serve" }>;
 
-/** Where to serve, as given on the command line. */
+/** The address to serve on, from the command line. */
 export interface WorkerOptions {
   readonly port?: number;
   readonly host?: string;
 }
 
 /**
- * Serves an application on the connections that the primary process hands over, until that says otherwise.
+ * Serves an application on the connections that the primary process hands over, until told to end.
  *
  * @param count how many workers there are
- * @throws `E_INVALID_CONFIGURATION` if the application is told of fewer processes
+ * @throws `E_INVALID_CONFIGURATION` if the application is configured for fewer processes
  */
 export async function serveAsWorker(terminal: Terminal, count: number, options: WorkerOptions): Promise<void> {
   for (const signal of SIGNALS) process.on(signal, () => {});
@@ -46,7 +49,7 @@ export async function serveAsWorker(terminal: Terminal, count: number, options: 
 /** @throws `E_INVALID_CONFIGURATION` */
 function requireProcesses({ settings }: Application, count: number): void {
   const { processes } = settings;
-  // Security: what may be in the memory of the only process was let through.
+  // Security: with a single process, stores in memory would have been allowed.
   if (processes === null || processes >= count) return;
   const problem = `says that there are fewer processes than the ${count} workers: ${processes}.`;
   const remedy = "Leave it out, or set the number of all workers.";
@@ -57,7 +60,7 @@ function requireProcesses({ settings }: Application, count: number): void {
 class WorkerProcess {
   readonly #terminal: Terminal;
   readonly #options: WorkerOptions;
-  /** Resolves when no more connections will come. */
+  /** Resolves when no more connections will arrive. */
   readonly #closed = Promise.withResolvers<void>();
   #running: Application | null = null;
   #take: (socket: Socket, acceptedAt: number) => void = (socket) => socket.destroy();
@@ -70,19 +73,20 @@ class WorkerProcess {
     this.#options = options;
   }
 
-  /** Does what the primary process says, and ends with it. */
+  /** Follows the primary process's messages, and ends with it. */
   obeyPrimary(): void {
     process.on("uncaughtExceptionMonitor", (error: unknown) => {
       this.#reason ??= messageOf(error);
     });
     process.on("message", (message: FromPrimary, socket?: Socket) => this.#obey(message, socket));
-    // Otherwise Node itself ends a worker at once, without letting it finish anything, before it tells this one.
+    // Otherwise Node itself would end a worker at once, without letting it finish anything, before this one is
+    // notified.
     cluster.worker?.once("disconnect", () => {
       cluster.worker!.exitedAfterDisconnect = true;
     });
-    // The primary process is gone, and with it the port. A shutdown that has begun goes on.
+    // The primary process is gone, and with it the port. A shutdown that has begun continues.
     process.once("disconnect", () => {
-      const problem = "The process that started the workers is gone. This one finishes what it has, and ends.";
+      const problem = "The process that started the workers is gone. This one finishes its requests, and ends.";
       this.#running?.logger.error(problem);
       void this.#end(1, false);
     });
@@ -125,7 +129,7 @@ class WorkerProcess {
   }
 
   #takeConnection({ head, acceptedAt }: ConnectionMessage, socket?: Socket): void {
-    // A connection that was closed on its way arrives without its socket.
+    // A connection that was closed in transit arrives without its socket.
     if (socket === undefined) return;
     if (head !== undefined) socket.unshift(Buffer.from(head, "latin1"));
     this.#take(socket, acceptedAt - CLOCK_OFFSET_MS);
@@ -151,7 +155,7 @@ class WorkerProcess {
     if (isFirst) await warnOfPendingMigrations(application);
   }
 
-  /** Ends the process for a reason such as a provider's own port that is in use. */
+  /** Ends the process for a reason such as a provider's own port being in use. */
   async #fail(error: unknown): Promise<void> {
     this.#terminal.printError(problemOf(error));
     await tellReason(error);
@@ -162,7 +166,7 @@ class WorkerProcess {
     this.#closed.resolve();
     const limit = withinSeconds === undefined ? {} : { withinSeconds };
     const cutOff = (await this.#running?.stop({ drains, ...limit })) ?? {};
-    // After an unhandled error it is 1 already.
+    // After an unhandled error, the exit code is already 1.
     process.exit(Object.keys(cutOff).length > 0 ? 1 : (process.exitCode ?? exitCode));
   }
 }
@@ -178,10 +182,10 @@ function addressOf({ settings, environment }: Application, { port, host }: Worke
   };
 }
 
-/** Tells why it can't serve, for the log. The standard error stream has the whole error. */
+/** Reports why it can't serve, for the log. Standard error has the complete error. */
 async function tellReason(error: unknown): Promise<void> {
   const reason = messageOf(error);
-  // The process is about to end, and would take with it what hasn't been sent.
+  // The process is about to end, and anything unsent would be lost with it.
   if (process.connected)
     await new Promise((sent) => process.send!({ type: "failed", reason } satisfies FromWorker, sent));
 }
@@ -190,7 +194,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Tells the primary process something. If it is gone, `disconnect` follows, and ends this one. */
+/** Sends the primary process a message. If it is gone, `disconnect` follows, and ends this one. */
 function tell(message: FromWorker): void {
   process.send?.(message, () => {});
 }

@@ -23,7 +23,7 @@ import { type ReportCaughtFailure, type ReportFailedWork, Transactions } from ".
 import type { IgnoredAttributes } from "./ignored-attributes.ts";
 import "../errors.ts";
 
-/** What {@link Connection.onQuery} reports about a statement. Values are left out: they may be secrets. */
+/** The report of {@link Connection.onQuery} about a statement. Values are left out: they may be secrets. */
 export interface QueryEvent {
   /** The connection's name in `config/database.ts`. */
   readonly connection: string;
@@ -33,18 +33,18 @@ export interface QueryEvent {
 /**
  * A database that the application is connected to.
  *
- * A query belongs to the transaction in whose function it was issued, however deep in the calls, without anything being
- * passed along; all others run outside of it.
+ * A query belongs to the transaction in whose function it was issued, however deep in the call stack, without anything
+ * being passed along; all other queries run outside of it.
  */
 export class Connection {
   /** The connection's name in `config/database.ts`. */
   readonly name: string;
-  /** Everything that differs from one database to the next. */
+  /** Everything that differs between databases. */
   readonly dialect: Dialect;
   /** Kysely on this connection. */
   readonly kysely: QueryBuilder;
   /**
-   * Learns which attributes the models on this connection ignore; `null` unless they are reported.
+   * Receives the attributes that models on this connection ignore; `null` unless they are reported.
    *
    * @internal
    */
@@ -61,7 +61,7 @@ export class Connection {
   /**
    * Connections are created by `Database`.
    *
-   * @param main the connection that this one is {@link beside}; `null`: none
+   * @param main the connection that this one is {@link beside}, if any
    */
   constructor(name: string, makeDialect: (observer: Observer) => Dialect, main: Connection | null = null) {
     this.name = name;
@@ -91,8 +91,8 @@ export class Connection {
    * everything else that writes waits in the meantime, for at most `acquireTimeoutMs`.
    *
    * @param task every query in it, including those of models, is part of the transaction
-   * @returns what the function returns
-   * @throws what the function throws; `E_OVERLOADED` if no connection became free in time; `E_DATABASE` if the database
+   * @returns the function's result
+   * @throws the function's errors; `E_OVERLOADED` if no connection became free in time; `E_DATABASE` if the database
    * cannot commit, or if a statement failed before and PostgreSQL refuses the next one
    */
   transaction<T>(task: (trx: Transaction<Tables>) => MaybePromise<T>, options: TransactionOptions = {}): Promise<T> {
@@ -101,11 +101,11 @@ export class Connection {
 
   /**
    * Runs work once every transaction that the caller is in has committed, on this connection and on others, and never if
-   * one of them is rolled back. A nested transaction that is rolled back takes its work with it. Outside of transactions,
+   * one of them is rolled back. If a nested transaction is rolled back, its work is dropped. Outside of transactions,
    * it runs at once.
    *
-   * It is for what a rollback cannot take back: a call of another service, a job for a queue, a file. Events, mails and
-   * cookies wait for the commit by themselves.
+   * It is for effects that a rollback cannot undo: a call to another service, a job for a queue, a file. Events, mails
+   * and cookies wait for the commit by themselves.
    *
    * ```ts
    * await database.transaction(async () => {
@@ -127,8 +127,8 @@ export class Connection {
   /**
    * Runs a function whose queries all use the same connection of the pool, without a transaction.
    *
-   * @returns what the function returns
-   * @throws what the function throws; `E_OVERLOADED` if no connection became free in time
+   * @returns the function's result
+   * @throws the function's errors; `E_OVERLOADED` if no connection became free in time
    */
   reserved<T>(task: () => MaybePromise<T>): Promise<T> {
     return this.#transactions.reserved(task);
@@ -220,13 +220,13 @@ export class Connection {
    * @internal
    */
   keepOnPrimary(tables: readonly string[]): void {
-    // Replicas are told of statements on any of its pools.
+    // Replicas learn of statements on any of its pools.
     if (this.#main === null) this.#replicas?.keepOnPrimary(tables);
     else this.#main.keepOnPrimary(tables);
   }
 
   /**
-   * How its read replicas are; `null` if it has none.
+   * The state of its read replicas; `null` if it has none.
    *
    * @internal
    */
@@ -235,7 +235,7 @@ export class Connection {
   }
 
   /**
-   * Reports read replicas that go or are late, and that come back.
+   * Reports read replicas that go down, fall behind, or come back.
    *
    * @internal
    */
@@ -289,10 +289,11 @@ export class Connection {
   }
 
   /**
-   * A connection to the same database with a pool of its own, which is closed with this one. Its statements are reported as
-   * this one's, and it takes no part in this one's transactions. The same connection if the database has no pools.
+   * A connection to the same database with a separate pool, which is closed with this one. Its statements are reported
+   * as this one's, but it takes no part in this one's transactions. If the database has no pools, it is the same
+   * connection.
    *
-   * @param purpose what it is for, which its name ends with: `main:limits`
+   * @param purpose its purpose, with which its name ends: `main:limits`
    * @param poolSize the maximum number of its connections
    * @internal
    */
@@ -343,7 +344,7 @@ export class Connection {
   }
 
   /**
-   * Deletes every row, and counts keys from 1 again.
+   * Deletes every row, and restarts keys at 1.
    *
    * @param kept the tables that are left unchanged
    * @internal
@@ -353,7 +354,7 @@ export class Connection {
   }
 
   /**
-   * Kysely on this connection that calls a function before each statement, which throws to refuse it.
+   * Kysely on this connection that calls a function before each statement. The function throws to refuse it.
    *
    * @internal
    */
@@ -374,7 +375,7 @@ export class Connection {
    * Runs a function in which tables can be rebuilt: dropping one does not delete rows of others. It must call
    * {@link checkForeignKeys} afterwards.
    *
-   * @throws what the function throws
+   * @throws whatever the function throws
    * @internal
    */
   async rebuilding<T>(task: () => Promise<T>): Promise<T> {
@@ -428,7 +429,7 @@ export class Connection {
 
   /**
    * The log of the caller's transaction, `null` outside of one. Code that changes an object after a statement must get
-   * the log before that statement.
+   * the log before the statement.
    *
    * @internal
    */

@@ -17,15 +17,15 @@ import "../errors.ts";
  * Methods of the database itself use the default connection.
  */
 export class Database {
-  /** `DATABASES`, as it was read. */
+  /** `DATABASES`, checked and complete. */
   readonly settings: CompleteDatabaseSettings;
   readonly #connections: ReadonlyMap<string, Connection>;
-  /** Connections with the address of another kind of server, each with the error of its use. */
+  /** Connections with the address of another kind of server, each with the error for using it. */
   readonly #elsewhere = new Map<string, OtherServerError>();
   readonly #default: Connection;
 
   /**
-   * @param databases what `config/database.ts` exports as `DATABASES`
+   * @param databases the `DATABASES` of `config/database.ts`
    * @param root the application's root, which paths of SQLite files are relative to
    * @param options.isInspected whether nothing may be created or changed
    * @param options.maxQueueMs how long requests may wait for a connection, as in `DialectSetup`
@@ -65,8 +65,8 @@ export class Database {
    * A connection by its name in `config/database.ts`.
    *
    * @param name default: the default connection
-   * @throws `E_DATABASE` if there is none with this name; `E_INVALID_CONFIGURATION` if its `url` is the address of another
-   * kind of server
+   * @throws `E_DATABASE` if there isn't one with this name; `E_INVALID_CONFIGURATION` if its `url` is the address of
+   * another kind of server
    */
   connection(name: string = this.settings.default): Connection {
     const connection = this.#connections.get(name);
@@ -82,7 +82,7 @@ export class Database {
    *
    * @param where the setting's location, for the message
    * @param name default: the default connection
-   * @throws `E_INVALID_CONFIGURATION` if there is none with this name
+   * @throws `E_INVALID_CONFIGURATION` if there isn't one with this name
    * @internal
    */
   connectionNamedBy(where: string, name: string | undefined): Connection {
@@ -114,8 +114,8 @@ export class Database {
    * }
    * ```
    *
-   * @returns what the function returns
-   * @throws what the function throws; `E_OVERLOADED` if no connection became free in time
+   * @returns the function's result
+   * @throws whatever the function throws; `E_OVERLOADED` if no connection became free in time
    */
   transaction<T>(task: (trx: Transaction<Tables>) => MaybePromise<T>, options: TransactionOptions = {}): Promise<T> {
     return this.#default.transaction(task, options);
@@ -141,8 +141,8 @@ export class Database {
   }
 
   /**
-   * Keeps tables on the primary of every connection that has read replicas, because security is decided by what is in
-   * them.
+   * Keeps tables on the primary of every connection that has read replicas, because security decisions depend on their
+   * contents.
    *
    * @internal
    */
@@ -160,7 +160,7 @@ export class Database {
   }
 
   /**
-   * How the read replicas of each connection are, by the connection's name; connections without replicas are missing.
+   * The state of each connection's read replicas, by the connection's name; connections without replicas are missing.
    *
    * @internal
    */
@@ -170,7 +170,7 @@ export class Database {
   }
 
   /**
-   * Reports read replicas that go or are late, and that come back, with the name of the connection.
+   * Reports read replicas that go down, fall behind, or come back, with the name of the connection.
    *
    * @internal
    */
@@ -246,7 +246,7 @@ export class Database {
   }
 }
 
-/** @throws `E_INVALID_CONFIGURATION` if a function does not create a dialect, and what it throws */
+/** @throws `E_INVALID_CONFIGURATION` if a function does not create a dialect; and the function's errors */
 function dialectOf(source: DialectSource, setup: DialectSetup): Dialect {
   const made: unknown = source(setup);
   const { values, transactions, maintenance } = Object(made) as Partial<Dialect>;

@@ -1,7 +1,7 @@
-/** How many attributes of a model are reported at most: their names can come from requests. */
+/** The maximum number of attributes that are reported per model: their names can come from requests. */
 const LIMIT = 100;
 
-/** Receives a sentence about attributes that a model ignored, and what to do. */
+/** Receives a sentence about attributes that a model ignored, with advice. */
 export type ReportIgnoredAttributes = (sentence: string) => void;
 
 /** The columns that `fill` may set (`null`: all), and those that it never sets. */
@@ -19,7 +19,7 @@ export class IgnoredAttributes {
     this.#report = report;
   }
 
-  /** Records that a model ignored values for these attributes, and reports the ones that it has not ignored before. */
+  /** Records that a model ignored values for these attributes, and reports those that it has not ignored before. */
   add(modelClass: { readonly name: string }, { fillable, guarded }: Settable, names: readonly string[]): void {
     const reported = this.#reported.get(modelClass) ?? new Set();
     this.#reported.set(modelClass, reported);

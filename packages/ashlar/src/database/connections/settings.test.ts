@@ -272,7 +272,7 @@ test.each([
   "%s with the address of another server tells to give it a variable of its own",
   (driver, url, what, name, example) => {
     expect(problem({ default: "a", a: { driver, url } })).toBe(
-      `config/database.ts: DATABASES.a.url: is not the address of ${what} database. Write the address of ${what} database: ${example}. If another connection reads its address from the same variable, as for a copy from one server to another, give this one a variable of its own: url: env("${name}", "${example}").`,
+      `config/database.ts: DATABASES.a.url: is not the address of ${what} database. Write the address of ${what} database: ${example}. If another connection reads its address from the same variable, as when copying from one server to another, give this one its own variable: url: env("${name}", "${example}").`,
     );
   },
 );

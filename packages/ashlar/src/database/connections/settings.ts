@@ -29,7 +29,7 @@ export interface DatabaseSettings {
   readonly [connection: string]: DialectSource | NamedDialect | string;
 }
 
-/** {@link DatabaseSettings}, as they were read. */
+/** {@link DatabaseSettings}, checked and complete. */
 export interface CompleteDatabaseSettings {
   /** The name of the default connection. */
   readonly default: string;
@@ -62,7 +62,7 @@ const CONNECTION = setting<DialectSource>({
 /**
  * Reads `DATABASES`. Mistakes in a connection's settings are found when its dialect is created.
  *
- * @param databases what `config/database.ts` exports as `DATABASES`
+ * @param databases the `DATABASES` of `config/database.ts`
  * @throws `E_INVALID_CONFIGURATION`
  */
 export function readDatabaseSettings(databases: unknown): CompleteDatabaseSettings {
@@ -87,7 +87,7 @@ export function readDatabaseSettings(databases: unknown): CompleteDatabaseSettin
  */
 export function connectionSource(name: string, value: unknown): DialectSource {
   const where = `${DATABASES}.${name}`;
-  // An entry that is not a connection was probably meant as the one setting next to them.
+  // An entry that isn't a connection was probably meant to be the `default` setting.
   const isConnection = typeof value === "function" || isPlainObject(value);
   if (!isConnection && nearest(name, SETTINGS).length > 0) throw unknownSetting(where, name, SETTINGS);
   return CONNECTION.read(value, where);

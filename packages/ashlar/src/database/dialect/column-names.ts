@@ -21,9 +21,10 @@ export function columnName(name: unknown): string {
 }
 
 /**
- * Checks a name before a query filters or orders by it: that may be a request's, whatever its static type says.
+ * Checks a name before a query filters or orders by it: it may come from a request, whatever its static type says.
  *
- * @throws `E_INVALID_INPUT` (422) if it is not an identifier, or `E_INVALID_QUERY` for what no request can contain
+ * @throws `E_INVALID_INPUT` (422) if it is not an identifier, or `E_INVALID_QUERY` for a value that no request can
+ * contain
  */
 export function queriedColumn(name: unknown): string {
   if (isColumnName(name)) return name;
@@ -36,8 +37,8 @@ export function queriedColumn(name: unknown): string {
  * Checks a value before a column is compared with it or set to it, whatever its static type: drivers interpret a list
  * or an object from a request differently.
  *
- * @throws `E_INVALID_INPUT` (422), or `E_INVALID_QUERY` for what no request can contain; the message does not include
- * the value
+ * @throws `E_INVALID_INPUT` (422), or `E_INVALID_QUERY` for a value that no request can contain; the message does not
+ * include the value
  */
 export function columnValue(column: string, value: unknown): ColumnValue {
   switch (typeof value) {
@@ -71,7 +72,7 @@ export function keyValue(column: string, value: unknown): ColumnValue {
   throw new ColumnValueError(column, `The key "${column}" cannot be a boolean.`);
 }
 
-/** Whether every database stores a text unchanged: it has no NUL, which PostgreSQL refuses, and is well-formed. */
+/** Whether every database stores a text unchanged: it must be well-formed, without NUL, which PostgreSQL refuses. */
 export function isStorableText(text: string): boolean {
   return text.isWellFormed() && !text.includes("\0");
 }

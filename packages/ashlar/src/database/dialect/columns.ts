@@ -9,9 +9,9 @@ import "../errors.ts";
 type AnyKysely = Kysely<any>;
 
 /**
- * Adds the primary key `id`, a number that the database counts up and never reuses, not even after a rollback or a
- * deletion. On SQLite this requires AUTOINCREMENT, which is declared here: with a plain `integer primary key`, the key
- * of the last row is reused once that row is gone.
+ * Adds the primary key `id`, an auto-increment number that is never reused, not even after a rollback or a deletion. On
+ * SQLite this requires AUTOINCREMENT, which is declared here: with a plain `integer primary key`, the key of the last
+ * row is reused once that row is gone.
  *
  * ```ts
  * export async function up(database: Kysely<unknown>): Promise<void> {

@@ -32,12 +32,12 @@ const IN_TRANSACTION = "25001";
  * ```
  *
  * If PostgreSQL fails to build one, as when two rows have what should be unique, it leaves an invalid index behind, which
- * slows down writes and answers no query. The next attempt drops it first.
+ * slows down writes and answers no query. The next attempt drops that index first.
  *
- * @param database the one that the migration gets
+ * @param database the migration's argument
  * @param columns in their order
- * @throws `E_MIGRATION` in a transaction on PostgreSQL; the database's error if two rows have the same values, or if there is
- * an index with the name
+ * @throws `E_MIGRATION` in a transaction on PostgreSQL; the database's error if two rows have the same values, or if an
+ * index with this name exists
  */
 export async function createIndexConcurrently(
   // biome-ignore lint/suspicious/noExplicitAny: any database will do.

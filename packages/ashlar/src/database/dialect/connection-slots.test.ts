@@ -169,7 +169,7 @@ test("S150 what is refused says for how long it has waited, and whether another 
     inRequest(request(), () => void slots.take().catch(({ refusal }: RefusedError) => void refusals.push(refusal)));
   };
   const refusal = (waitedMs: number) => ({
-    why: "More requests than the connections to the database can serve: raise poolSize, or make statements quicker.",
+    why: "There are more requests than the database connections can serve: raise poolSize, or make statements faster.",
     bindings: { connection: "config/database.ts: DATABASES.main" },
     waitedMs,
     stands: expect.any(Function),
@@ -192,7 +192,7 @@ test("S150 what is refused says for how long it has waited, and whether another 
   expect(refusals[0]!.stands!()).toBe(false);
 });
 
-test("S150 those that come soon after others have waited are a burst, once nobody has waited in between", async () => {
+test("S150 those that come soon after others have waited are a burst, once no one has waited in between", async () => {
   const pass = stoppedClock();
   const { slots, take, since } = make(1, 1000, 1000);
   const names = Array.from({ length: 20 }, (_, index) => `${index}`);

@@ -1,7 +1,7 @@
 import { currentTrace } from "../../kernel/index.ts";
 import { ControlledDelay, RefusedError } from "../../support/index.ts";
 
-/** How many callers use a connection, and how many wait how long for one. */
+/** Limits for how many callers use a connection, how many wait for one, and how long. */
 export interface SlotLimits {
   readonly poolSize: number;
   readonly acquireTimeoutMs: number;
@@ -27,9 +27,9 @@ interface Waiter {
 /**
  * The right to use one of a limited number of connections.
  *
- * Callers get it in the order in which they came. A request that has had one before comes first: it is better to finish what
- * has begun than to begin what can't be finished. What has just begun waits in a line of its own, and while more come than
- * can be served, it is refused before it has done any work, so that as many are served as without the others.
+ * Callers get it in the order in which they came. A request that has had one before comes first: it is better to finish
+ * requests that have begun than to begin requests that can't be finished. New requests wait in a separate queue. Under
+ * overload, they are refused before they have done any work, so that as many requests are served as without the excess.
  */
 export class ConnectionSlots {
   readonly #limits: SlotLimits;
@@ -63,7 +63,7 @@ export class ConnectionSlots {
   async take(): Promise<void> {
     const { poolSize, acquireTimeoutMs, maxWaiting } = this.#limits;
     const request = currentTrace();
-    // What runs after the response was promised with it.
+    // Work after the response was promised with it.
     const begins = request !== null && !request.isHandedOver && !this.#begun.has(request);
     if (this.#used < poolSize) {
       this.#used++;
@@ -115,7 +115,7 @@ export class ConnectionSlots {
     });
   }
 
-  /** Takes the next waiter out of its line, and refuses those before it that have waited too long. */
+  /** Takes the next waiter out of its queue, and refuses those before it that have waited too long. */
   #next(): Waiter | undefined {
     for (const waiter of this.#underway) {
       this.#underway.delete(waiter);
@@ -130,7 +130,7 @@ export class ConnectionSlots {
     return undefined;
   }
 
-  /** Whether a request that begins now would wait behind others for too long. */
+  /** Whether a request that begins now would have to wait behind others for too long. */
   readonly #stands = (): boolean => {
     const [first] = this.#beginning;
     const now = performance.now();
@@ -138,7 +138,7 @@ export class ConnectionSlots {
   };
 
   #refusal(problem: string, waitedMs: number): RefusedError {
-    const why = `More requests than the connections to the database can serve: raise poolSize, or make statements quicker.`;
+    const why = `There are more requests than the database connections can serve: raise poolSize, or make statements faster.`;
     return RefusedError.of(problem, { why, bindings: { connection: this.#where }, waitedMs, stands: this.#stands });
   }
 }

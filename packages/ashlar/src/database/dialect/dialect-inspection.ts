@@ -1,16 +1,16 @@
 import type { DialectMaintenance } from "./dialect-maintenance.ts";
 
-/** What a statement of a migration does to a table that the running version of the application uses. */
+/** The effect of a migration's statement on a table that the running version of the application uses. */
 export interface SchemaChange {
   /**
    * - `addColumn`, `dropColumn`, `renameColumn`; `changeType`: another definition of a column; `setNotNull`.
-   * - `addUnique`, `addPrimaryKey`, `addForeignKey`, `addCheck`: constraints; `dropConstraint`; `validate`: checks the rows
-   *   for one that was added as `not valid`.
-   * - `createIndex`, whether by a statement of its own or by `alter table`.
+   * - `addUnique`, `addPrimaryKey`, `addForeignKey`, `addCheck`: constraints; `dropConstraint`; `validate`: checks the
+   *   rows for a constraint that was added as `not valid`.
+   * - `createIndex`, whether by a separate statement or by `alter table`.
    * - `dropTable`, `renameTable`; `rebuildTable`: another table takes its place and its name.
    * - `rewriteTable`: another engine or character set.
    * - `writeRows`: an `update` or `delete` of all rows.
-   * - `alterTable`: anything else that `alter table` does.
+   * - `alterTable`: any other change by `alter table`.
    */
   readonly kind:
     | "addColumn"
@@ -37,13 +37,14 @@ export interface SchemaChange {
   readonly name: string | null;
   /** Its new name, or the table's; `null` if nothing is renamed. */
   readonly newName: string | null;
-  /** The columns of an index or a constraint, as far as they are only named. */
+  /** The columns of an index or a constraint, if they are given by name. */
   readonly columns: readonly string[];
-  /** The statement, or what it does as one of several things. */
+  /** The statement, or one of its several changes. */
   readonly sql: string;
   /**
-   * The SQL that says how, in lower case, with single spaces, and with `""` for each quoted name and `''` for each text: for
-   * `addColumn`, the column's definition. Options that count for all of the statement, such as `lock = none`, are at its end.
+   * The SQL of the details, in lower case, with single spaces, and with `""` for each quoted name and `''` for each
+   * text: for `addColumn`, the column's definition. Options that apply to the whole statement, such as `lock = none`,
+   * are at its end.
    */
   readonly definition: string;
   /** Whether the statement runs in the migration's transaction. */
@@ -62,28 +63,28 @@ export interface DialectInspection {
    */
   readonly uniqueColumnNames: string | null;
   /**
-   * How `ashlar doctor` finds text that doesn't compare byte by byte, in tables that something else has created. `null`
+   * How `ashlar doctor` finds text that doesn't compare byte by byte, in tables that other software has created. `null`
    * if the database has no such text.
    */
   readonly looseText: {
     /** A statement like `columnNames` of {@link DialectMaintenance} for the columns with such text. */
     readonly columnNames: string;
-    /** A statement after which all text of a table compares byte by byte. */
+    /** A statement that makes all text of a table compare byte by byte. */
     mend(table: string): string;
   } | null;
   /**
-   * How `ashlar doctor` finds tables without transactions and foreign keys, which something else has created. `null` if
+   * How `ashlar doctor` finds tables without transactions and foreign keys, which other software has created. `null` if
    * the database has no such tables.
    */
   readonly plainTables: {
-    /** A statement without parameters that returns rows with a `name`: the tables of the database that are such. */
+    /** A statement without parameters that returns rows with a `name`: the affected tables. */
     readonly names: string;
-    /** A statement after which a table has both. */
+    /** A statement that gives a table both. */
     mend(table: string): string;
   } | null;
   /**
-   * A statement without parameters that returns a row for each index that a failed attempt to create it has left behind, so
-   * that no query uses it: `name`, `table`. `null` if there is no such thing.
+   * A statement without parameters that returns a row for each index that a failed attempt to create it has left
+   * behind, and that no query uses: `name`, `table`. `null` if there is no such thing.
    */
   readonly invalidIndexes: string | null;
   /**
@@ -91,14 +92,14 @@ export interface DialectInspection {
    * does: what the running version can't live with.
    */
   schemaRisk(change: SchemaChange): {
-    /** What it locks or breaks, in a sentence or two. */
+    /** The locks and breaking changes it causes, in a sentence or two. */
     readonly problem: string;
     /** What to do instead, in a sentence or two. */
     readonly remedy: string;
-    /** Lines for migrations that do it; a comment says which comes when. None if the sentence is enough. */
+    /** Lines for migrations that do it; a comment says which comes when. Empty if the sentence is enough. */
     readonly lines: readonly string[];
   } | null;
 }
 
-/** What a change does to the running version of the application, and how to make it without. */
+/** A change's effect on the running version of the application, and how to avoid it. */
 export type SchemaRisk = NonNullable<ReturnType<DialectInspection["schemaRisk"]>>;

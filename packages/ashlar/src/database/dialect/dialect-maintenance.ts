@@ -5,13 +5,13 @@ import type { PhysicalConnection } from "./executor.ts";
 /** What migrations and tests do to a database besides running statements. */
 export interface DialectMaintenance {
   /**
-   * A statement that returns rows with a `name`: the columns of the table that statements find by the name in its one
-   * parameter. It returns no rows if there is no such table.
+   * A statement that returns rows with a `name`: the columns of the table whose name is its one parameter, as
+   * statements would find it. It returns no rows if the table doesn't exist.
    */
   readonly columnNames: string;
   /**
-   * Whether changes of tables are rolled back with their transaction. If not, because the database commits at each of them,
-   * migrations run without a transaction.
+   * Whether schema changes are rolled back with their transaction. If not, because the database commits at each of
+   * them, migrations run without a transaction.
    */
   readonly schemaIsTransactional: boolean;
   /** How it creates an index while others write the table; `null` if it knows only one way. */
@@ -21,8 +21,8 @@ export interface DialectMaintenance {
     /** What is at the end of the statement; may be empty. */
     readonly option: string;
     /**
-     * A statement that returns a row if the table has an index that a failed attempt left behind; both names are parameters.
-     * `null` if a failed attempt leaves nothing behind.
+     * A statement that returns a row if a failed attempt left the index behind; the table's name and the index's are
+     * parameters. `null` if a failed attempt leaves nothing behind.
      */
     readonly isInvalid: string | null;
   } | null;
@@ -31,12 +31,12 @@ export interface DialectMaintenance {
    */
   suspendForeignKeys(connection: PhysicalConnection): MaybePromise<void>;
   /**
-   * Checks what was not checked in the meantime.
+   * Checks the foreign keys that weren't checked in the meantime.
    *
    * @throws `E_FOREIGN_KEY_VIOLATION` with the tables and rows
    */
   checkForeignKeys(connection: PhysicalConnection): MaybePromise<void>;
-  /** Ends what {@link suspendForeignKeys} began. */
+  /** Undoes {@link suspendForeignKeys}. */
   resumeForeignKeys(connection: PhysicalConnection): MaybePromise<void>;
   /**
    * Waits until no other process runs migrations. The holder of the lock can take it several times, and must unlock as
@@ -48,16 +48,16 @@ export interface DialectMaintenance {
   unlockMigrations(connection: PhysicalConnection): MaybePromise<void>;
   /**
    * Limits how long statements of a migration wait for the lock of a table: one that waits longer fails with
-   * `E_DATABASE_BUSY`. If changes of tables can be rolled back, it is called in the transaction, and counts until its end.
-   * `null` if they wait as long as the database lets them.
+   * `E_DATABASE_BUSY`. If schema changes can be rolled back, it is called in the transaction, and applies until its
+   * end. `null` if they wait as long as the database lets them.
    *
-   * @param timeoutMs in milliseconds; `null`: as usual again
+   * @param timeoutMs in milliseconds; `null` restores the default
    */
   readonly limitLockWaits: ((connection: PhysicalConnection, timeoutMs: number | null) => MaybePromise<void>) | null;
   /** Drops every table, view and type of the database. */
   dropEverything(connection: PhysicalConnection): MaybePromise<void>;
   /**
-   * Deletes every row, in the order that the foreign keys require, and counts keys from 1 again.
+   * Deletes every row, in the order that the foreign keys require, and restarts keys at 1.
    *
    * @param kept the tables that are left unchanged
    */

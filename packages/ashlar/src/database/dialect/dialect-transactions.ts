@@ -5,14 +5,14 @@ import type { Writes } from "./writes.ts";
 
 /** Options for beginning a transaction. */
 export interface TransactionOptions {
-  /** How far it is isolated from others; default: the database's. SQLite is always `serializable`. */
+  /** The isolation level; default: the database's. SQLite is always `serializable`. */
   readonly isolation?: IsolationLevel;
   /** Whether it only reads: a statement in it that writes fails with `E_DATABASE`. */
   readonly readOnly?: boolean;
   /**
-   * How often the whole function is run again, in a new transaction, if the database refuses something in it or its commit
-   * because of another transaction (`E_DATABASE_CONFLICT`: a serialization failure or a deadlock); default: 0. It has no
-   * effect on a nested transaction.
+   * How often the whole function is run again, in a new transaction, if the database refuses one of its statements or
+   * its commit because of another transaction (`E_DATABASE_CONFLICT`: a serialization failure or a deadlock); default:
+   * 0. It has no effect on a nested transaction.
    */
   readonly retries?: number;
 }
@@ -23,7 +23,7 @@ export interface DialectTransactions {
   readonly acquireTimeoutMs: number;
   /** Whether a failed statement ends its transaction: later statements are refused, and so is the commit. */
   readonly failureEndsTransaction: boolean;
-  /** Writes that return what they did, or that depend on what is stored. */
+  /** Writes that return rows, or that depend on stored values. */
   readonly writes: Writes;
   /** Reserves a connection for one caller, until it is released. */
   reserve(): MaybePromise<{
@@ -33,7 +33,7 @@ export interface DialectTransactions {
   }>;
   begin(connection: PhysicalConnection, options: TransactionOptions): MaybePromise<void>;
   commit(connection: PhysicalConnection): MaybePromise<void>;
-  /** @param savepoint the one to roll back to and release; `null` for the whole transaction */
+  /** @param savepoint the savepoint to roll back to and release; `null` for the whole transaction */
   rollback(connection: PhysicalConnection, savepoint: string | null): MaybePromise<void>;
   /**
    * Makes a SELECT lock its rows until the transaction ends, and wait for other holders of the lock. A database with

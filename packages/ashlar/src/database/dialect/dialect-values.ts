@@ -14,7 +14,7 @@ export interface DialectValues {
   readonly parsesJson: boolean;
   /**
    * The server's time in whole milliseconds since 1970, the same throughout a statement; `null` if the database runs in
-   * this process and so has its clock.
+   * this process and so shares its clock.
    */
   readonly serverTime: Expression<number> | null;
   /**
@@ -22,7 +22,7 @@ export interface DialectValues {
    * takes `is null` for a range and sorts all rows otherwise.
    */
   readonly ordersByNulls: boolean;
-  /** How columns that differ from one database to the next are declared. */
+  /** Declarations of columns that differ between databases. */
   readonly columnTypes: {
     /** Keys count up and are never reused, not even after a rollback or a deletion. */
     readonly primaryKey: {
@@ -45,5 +45,5 @@ export interface DialectValues {
   introspector(kysely: Kysely<unknown>): DatabaseIntrospector;
 }
 
-/** How columns that differ from one database to the next are declared. */
+/** Declarations of columns that differ between databases. */
 export type ColumnTypes = DialectValues["columnTypes"];

@@ -21,35 +21,37 @@ import type { Executor } from "./executor.ts";
  *
  * `dialectSuite` of `ashlar/testing` tests a dialect's promises:
  *
- * - **Isolation.** A connection that was reserved belongs to one caller until it is released. No statement of {@link shared}
- *   runs on it meanwhile, and none sees what an open transaction has written. The framework sends the statements of a
- *   transaction one at a time.
+ * - **Isolation.** A connection that was reserved belongs to one caller until it is released. No statement of
+ *   {@link shared} runs on it in the meantime, and none sees an open transaction's writes. The framework sends the
+ *   statements of a transaction one at a time.
  * - **Atomicity.** When `commit` resolves, everything between it and `begin` has been stored. If it throws, nothing has: a
  *   database that responds to a commit by rolling back, as PostgreSQL does after a failed statement, must throw. `rollback`
  *   undoes everything, or everything since the savepoint. If it cannot, it throws, and the connection is released as broken.
  *   A statement that fails has no effect at all. In a transaction that only reads, statements that write fail.
  * - **Concurrency.** Each statement is atomic. Of any number of concurrent conditional updates, in any number of
- *   processes, each sees what the one before it has written; of inserts with the same unique value, one succeeds.
- *   Logins, limits, token renewals and reset links are decided this way.
+ *   processes, each sees the writes of the one before it; of inserts with the same unique value, one succeeds. Logins,
+ *   limits, token renewals and reset links are decided this way.
  * - **Bounded waits.** A caller waits at most `acquireTimeoutMs` for a connection, and then gets `E_OVERLOADED`.
  * - **Errors.** A violated constraint throws `UniqueViolationError`, `ForeignKeyViolationError` or
  *   `NotNullViolationError`; an unknown column in a statement throws `UnknownColumnError`; everything else is a
- *   `DatabaseError`. Security: no message or cause contains a value of a row. They are logged, and a row may contain a
+ *   `DatabaseError`. Security: no message or cause contains a row's value. They are logged, and a row may contain a
  *   password hash.
- * - **Failures throw.** If the database cannot be reached, whatever needs it throws, and nothing acts as if it were empty.
+ * - **Failures throw.** If the database cannot be reached, every operation that needs it throws, and none acts as if it
+ *   were empty.
  * - **Values.** All types in {@link ColumnValue} can be bound. An integer comes back as a number, or as a bigint if a
  *   number can't hold it exactly; a timestamp as a `Date`, or as text that `new Date()` reads; text as it was stored.
  *   Text compares byte by byte: `a`, `A` and `ä` are three values, even in unique columns. Text that can't be stored
  *   exactly is refused with `E_INVALID_INPUT`. Comparing a column with a value of another type finds nothing or fails,
  *   but doesn't convert: text isn't equal to the number 0, nor `1abc` to the number 1.
- * - **SQL.** What Kysely's builders make of `select`, `insert`, `update` and `delete`, and savepoints, work as on SQLite and
- *   PostgreSQL. An update counts all matching rows, even those that already have the new values. `drop index` may name its table. `returning` and
- *   `on conflict`, which many databases lack, are used only by `transactions.writes`.
+ * - **SQL.** The statements of Kysely's builders for `select`, `insert`, `update` and `delete`, and savepoints, work as
+ *   on SQLite and PostgreSQL. An update counts all matching rows, even those that already have the new values.
+ *   `drop index` may name its table. `returning` and `on conflict`, which many databases lack, are used only by
+ *   `transactions.writes`.
  */
 export interface Dialect {
   /** The kind of database, such as `"sqlite"` or `"postgres"`. */
   readonly name: string;
-  /** The absolute path of the file that the database is in; omitted or `null` if it is on a server or in memory. */
+  /** The absolute path of the database's file; omitted or `null` if it is on a server or in memory. */
   readonly file?: string | null;
   /** Whether nothing in it outlives the process, so that tests may empty it. */
   readonly isInMemory: boolean;
@@ -75,13 +77,20 @@ export interface Dialect {
   readonly replicas?: {
     /** Each runs statements on one of them, on any free connection, and reports failures like {@link Dialect.shared}. */
     readonly executors: readonly Executor[];
-    /** For how long a visitor who has written reads from the database itself, in seconds: longer than the replicas' delay. */
+    /**
+     * How long a visitor who has written reads from the database itself, in seconds: longer than the replicas' delay.
+     */
     readonly ownWritesSeconds: number;
-    /** How to find out whether a replica is further behind than that. Without it, replicas are used however late they are. */
+    /**
+     * How to find out whether a replica lags by more than that. Without it, replicas are used however far they lag.
+     */
     readonly following?: {
-      /** Returns a text for how far the database itself is: what it has committed by now; `null` if it can't tell. */
+      /**
+       * Returns a text that identifies the database's current position, that is, what it has committed; `null` if
+       * unknown.
+       */
       position(): Promise<string | null>;
-      /** Reports whether a replica has what was committed by then; `null` if it can't tell. */
+      /** Reports whether a replica has reached a position; `null` if unknown. */
       hasReached(executor: Executor, position: string): Promise<boolean | null>;
     };
   } | null;
@@ -97,7 +106,7 @@ export interface Dialect {
     readonly waiting: number;
   };
   /**
-   * A dialect for the same database with a pool of its own, for statements that must not wait behind the others, nor the
+   * A dialect for the same database with a separate pool, for statements that must not wait behind the others, nor the
    * others behind them; leave it out if there is no pool. It has no replicas.
    *
    * @param poolSize the maximum number of its connections
@@ -111,20 +120,20 @@ export interface Dialect {
 /** Copies of the database that follow it with some delay, and can only be read. */
 export type Replicas = NonNullable<Dialect["replicas"]>;
 
-/** How many read replicas of a connection are in which state. */
+/** The number of a connection's read replicas in each state. */
 export interface ReplicaUsage {
   /** How many answer reads. */
   readonly used: number;
   /** How many don't respond. */
   readonly away: number;
-  /** How many are further behind than `ownWritesSeconds`. */
+  /** How many lag by more than `ownWritesSeconds`. */
   readonly behind: number;
 }
 
-/** How much of a connection's pool is in use. */
+/** The use of a connection's pool. */
 export type ConnectionUsage = ReturnType<NonNullable<Dialect["usage"]>>;
 
-/** What a dialect is created with. */
+/** The arguments for creating a dialect. */
 export interface DialectSetup {
   /** The connection's location in the configuration, for messages: `config/database.ts: DATABASES.main`. */
   readonly where: string;
@@ -138,24 +147,24 @@ export interface DialectSetup {
     created?: ((path: string) => void) | null;
   };
   /**
-   * Whether a command such as `ashlar doctor` only looks at the application: connecting must not create or change anything
-   * then. Default: `false`.
+   * Whether a command such as `ashlar doctor` only inspects the application: if so, connecting must not create or
+   * change anything. Default: `false`.
    */
   readonly isInspected?: boolean;
   /**
-   * How long a request may wait for its first connection while more come than can be served, in milliseconds, as
-   * `APP.server.maxQueueMs`; `0`, the default, for no other limit than the connection's own.
+   * How long a request may wait for its first connection under overload, in milliseconds, as in
+   * `APP.server.maxQueueMs`; with `0`, the default, only the connection's own limit applies.
    */
   readonly maxQueueMs?: number;
 }
 
 /**
- * Creates the dialect of a connection: what `sqlite()` and `postgres()` return, and an entry of `DATABASES`. It opens
+ * Creates the dialect of a connection: the result of `sqlite()` and `postgres()`, and an entry of `DATABASES`. It opens
  * nothing yet.
  *
- * @throws `E_INVALID_CONFIGURATION` if something is wrong with its options
+ * @throws `E_INVALID_CONFIGURATION` if an option is invalid
  */
 export type DialectSource = (setup: DialectSetup) => Dialect;
 
-/** What a dialect tells about. */
+/** The notifications of a dialect. */
 export type Observer = DialectSetup["observer"];

@@ -1,10 +1,10 @@
 import { ConfigurationError, fromText, integer, type Optional, type Setting, text } from "../../support/index.ts";
 
-/** The settings of a connection to a database server that all kinds of servers have. */
+/** The settings of a connection to a database server that are common to all kinds of servers. */
 export interface DatabaseServerSettings {
   /** The server's host, if there is no `url`; default: 127.0.0.1. */
   readonly host?: Optional<string>;
-  /** The server's port, if there is no `url`; default: 5432 of PostgreSQL, 3306 of MariaDB and MySQL. */
+  /** The server's port, if there is no `url`; default: 5432 for PostgreSQL, 3306 for MariaDB and MySQL. */
   readonly port?: Optional<number | string>;
   readonly user?: Optional<string>;
   readonly password?: Optional<string>;
@@ -12,8 +12,8 @@ export interface DatabaseServerSettings {
   /** The maximum number of connections, 1 to 10,000; default: 10. */
   readonly poolSize?: Optional<number | string>;
   /**
-   * After how long the server cancels a statement, in milliseconds, 0 (never) to 86,400,000; default: 15,000. A second
-   * later, the application stops waiting for the server and closes the connection. Migrations have no limit.
+   * The time after which the server cancels a statement, in milliseconds, 0 (never) to 86,400,000; default: 15,000. A
+   * second later, the application stops waiting for the server and closes the connection. Migrations have no limit.
    */
   readonly statementTimeoutMs?: Optional<number | string>;
   /** How long a query waits for a free or new connection, in milliseconds, 1 to 600,000; default: 10,000. */
@@ -21,13 +21,14 @@ export interface DatabaseServerSettings {
   /** How many queries may wait for a connection, 1 to 1,000,000; the next fails at once. Default: 1000. */
   readonly maxWaiting?: Optional<number | string>;
   /**
-   * Read replicas, each as a URL like `url`: reads of requests behind the middleware `ReadReplicas` go to them in turn, except
-   * those by which security is decided. What is set about encryption next to `url` is theirs too. Default: none.
+   * Read replicas, each as a URL like `url`: reads of requests behind the middleware `ReadReplicas` go to them in turn,
+   * except those that decide about security. The settings for encryption next to `url` apply to them, too. Default:
+   * none.
    */
   readonly read?: readonly string[];
   /**
-   * For how long a visitor who has written reads from the primary, in seconds, 1 to 3600; default: 10. Choose it longer than
-   * the replicas' usual delay.
+   * How long a visitor who has written reads from the primary, in seconds, 1 to 3600; default: 10. Choose it longer
+   * than the replicas' usual delay.
    */
   readonly ownWritesSeconds?: Optional<number | string>;
 }
@@ -52,13 +53,16 @@ export interface CompleteServerSettings {
 export const ADDRESS_NAMES = ["host", "port", "user", "password", "database"] as const;
 
 const MILLISECONDS = { from: 1, to: 600_000, unit: "milliseconds" };
-/** How long a read waits for a connection to a replica at most, in milliseconds. */
+/** The maximum time that a read waits for a connection to a replica, in milliseconds. */
 const REPLICA_TIMEOUT_MS = 2000;
 
 type Text = Setting<string | null, string>;
 type Integer<Read = number> = Setting<Read, number | string>;
 
-/** How {@link DatabaseServerSettings} are read, except the addresses of replicas, whose form the kind of server decides. */
+/**
+ * The schema of {@link DatabaseServerSettings}, except the addresses of replicas, whose form depends on the kind of
+ * server.
+ */
 export const SERVER_SETTINGS: {
   readonly host: Text;
   readonly port: Integer<number | null>;
@@ -83,7 +87,7 @@ export const SERVER_SETTINGS: {
   ownWritesSeconds: fromText(integer({ from: 1, to: 3600, unit: "seconds" }, 10)),
 };
 
-/** The settings as they apply: 0 means that statements have no limit. */
+/** The effective settings: 0 means that statements have no limit. */
 export function withServerDefaults<
   Read extends { readonly host: string | null; readonly port: number | null; readonly statementTimeoutMs: number },
 >(
@@ -100,14 +104,16 @@ export function withServerDefaults<
   };
 }
 
-/** How long a read waits for a connection to a replica. One that is away is noticed soon, because the primary can take over. */
+/**
+ * How long a read waits for a connection to a replica. It is short, because the primary can take over.
+ */
 export function replicaTimeoutMs({ acquireTimeoutMs }: CompleteServerSettings): number {
   return Math.min(acquireTimeoutMs, REPLICA_TIMEOUT_MS);
 }
 
 /**
- * A connection has the address of another kind of server. Only its use fails: an application with a connection for each kind
- * reads the address of the one it uses from a single variable.
+ * A connection has the address of another kind of server. Only its use fails: an application with a connection for each
+ * kind reads the address of the one it uses from a single variable.
  */
 export class OtherServerError extends ConfigurationError {}
 
@@ -116,10 +122,10 @@ const SERVERS: ReadonlySet<string> = new Set(["postgres:", "postgresql:", "maria
 /**
  * Refuses the address of another kind of server.
  *
- * @param protocols those of this kind, with their colons
+ * @param protocols the protocols of this kind, with their colons
  * @param where the connection, for the message, which never quotes the address
  * @param example how an address of this kind is written: `postgres://user:password@host:5432/database`
- * @param variable the name that a variable of this connection alone could have: `POSTGRES_URL`
+ * @param variable a possible name for a separate variable: `POSTGRES_URL`
  * @throws {@link OtherServerError}
  */
 export function refuseOtherServer(
@@ -132,6 +138,6 @@ export function refuseOtherServer(
   const problem = `is not the address of a ${what} database.`;
   const remedy =
     `Write the address of a ${what} database: ${example}. If another connection reads its address from the same variable, ` +
-    `as for a copy from one server to another, give this one a variable of its own: url: env("${variable}", "${example}").`;
+    `as when copying from one server to another, give this one its own variable: url: env("${variable}", "${example}").`;
   throw new OtherServerError(`${where}.url`, problem, remedy);
 }

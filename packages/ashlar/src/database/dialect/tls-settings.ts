@@ -11,7 +11,7 @@ import {
 } from "../../support/index.ts";
 import type { DialectSetup } from "./dialect.ts";
 
-/** How a connection to a database server is encrypted. */
+/** The encryption of a connection to a database server. */
 export interface DatabaseTlsSettings {
   /**
    * The certificates of the authorities that may have signed the server's: a PEM file, relative to the application's root, or
@@ -26,7 +26,7 @@ export interface DatabaseTlsSettings {
   readonly key?: Optional<string>;
 }
 
-/** How an encrypted connection is verified. */
+/** The verification of an encrypted connection. */
 export interface CompleteTls {
   /** `null` for the authorities that Node.js knows. */
   readonly ca: NamedPem | null;
@@ -35,22 +35,22 @@ export interface CompleteTls {
   readonly servername: string | null;
   /** Whether the certificate must be for the server's name. */
   readonly verifiesName: boolean;
-  /** Whether the handshake is the first thing that is sent. */
+  /** Whether the connection starts with the handshake. */
   readonly isDirect: boolean;
 }
 
-/** A file or PEM, and where it is named: `ca`, or `url: sslrootcert`. */
+/** A file or PEM, and the setting that names it: `ca`, or `url: sslrootcert`. */
 export interface NamedPem {
   readonly value: string;
   readonly setting: string;
 }
 
-/** `false`: not encrypted; `null`: nothing is said about it. */
+/** `false`: not encrypted; `null`: not configured. */
 export type TlsChoice = CompleteTls | false | null;
 
 type Text = Setting<string | null, string>;
 
-/** How `ssl` and {@link DatabaseTlsSettings} are read. */
+/** The schema of `ssl` and {@link DatabaseTlsSettings}. */
 export const TLS_SETTINGS: {
   readonly ssl: Setting<boolean | null, boolean | "true" | "false">;
   readonly ca: Text;
@@ -80,12 +80,12 @@ type Refuse = (name: string, problem: string, remedy: string) => Error;
 const FILES = ["ca", "cert", "key"] as const;
 type FileName = (typeof FILES)[number];
 
-/** What the parameters of a URL say. */
+/** The contents of a URL's parameters. */
 interface TlsOfUrl extends Readonly<Record<FileName, string | null>> {
   readonly ssl: boolean | null;
   readonly verifiesName: boolean;
   readonly isDirect: boolean;
-  /** The parameters as they were written, by what they are about. */
+  /** The parameters as written, by their subject. */
   readonly written: ReadonlyMap<string, string>;
 }
 
@@ -101,7 +101,10 @@ const PARAMETERS: ReadonlyMap<string, string> = new Map([
   ["uselibpqcompat", "compatibility"],
 ]);
 
-/** Clients read `require` and `prefer` in many ways, most of which verify nothing. Here, what is encrypted is verified. */
+/**
+ * Clients interpret `require` and `prefer` in many ways, most of which verify nothing. Here, encrypted connections are
+ * always verified.
+ */
 const [PLAIN, STRICT, WITHOUT_NAME] = [
   { ssl: false, verifiesName: true },
   { ssl: true, verifiesName: true },
@@ -128,7 +131,7 @@ const FLAGS: ReadonlyMap<string, boolean> = new Map([
 const LAX = "which may not verify the server's certificate.";
 const REMEDY = "Write sslmode=verify-full, or sslmode=disable on a network that you trust.";
 
-/** What is wrong with the parameters of a URL, and what to write. */
+/** The problem with a URL's parameters, and the correct form. */
 class TlsParameterError extends Error {
   readonly remedy: string;
 
@@ -144,7 +147,7 @@ export function isTlsParameter(name: string): boolean {
   return plain.startsWith("ssl") || PARAMETERS.has(plain);
 }
 
-/** A URL without the parameters about encryption: the driver would read them in its own way. */
+/** Returns a URL without the parameters about encryption, which the driver would interpret in its own way. */
 export function withoutTls(url: string): string {
   const parsed = new URL(url);
   const names = [...parsed.searchParams.keys()].filter(isTlsParameter);
@@ -154,7 +157,7 @@ export function withoutTls(url: string): string {
 }
 
 /**
- * Checks what is said about encryption next to an address, and in it.
+ * Checks the settings for encryption next to an address, and in it.
  *
  * @param url the address; `null` if it is in settings
  * @param name the setting with the address
@@ -191,7 +194,7 @@ function checkParts(read: ReadTls, inUrl: TlsOfUrl, isReplica: boolean, refuse: 
   }
 }
 
-/** What is named for an encrypted connection has no effect on one that isn't. */
+/** Settings for an encrypted connection have no effect on one that isn't. */
 function refuseUnusedFiles(read: ReadTls, inUrl: TlsOfUrl, refuse: RefusePart): void {
   const said = inUrl.ssl === false ? `the url has ${encryptionIn(inUrl)}` : "ssl is false";
   const setting = (["ca", "servername", "cert", "key"] as const).find((one) => read[one] !== null);
@@ -200,13 +203,13 @@ function refuseUnusedFiles(read: ReadTls, inUrl: TlsOfUrl, refuse: RefusePart): 
   if (parameter !== undefined) throw refuse(null, `has ${parameter}, although ${said}.`, "Leave out one of the two.");
 }
 
-/** The parameter that says whether a connection is encrypted, as it is written. */
+/** The parameter that says whether a connection is encrypted, as written. */
 function encryptionIn({ written }: TlsOfUrl): string | undefined {
   return written.get("mode") ?? written.get("flag");
 }
 
 /**
- * How a connection is encrypted, by the settings and its URL. They have been checked with {@link checkTls}.
+ * The encryption of a connection, from the settings and its URL. They have been checked with {@link checkTls}.
  *
  * @param name the setting with the address
  */
@@ -215,7 +218,7 @@ export function tlsOf(read: ReadTls, url: string | null, name: "url" | "read" = 
   const named = (file: FileName): NamedPem | null => {
     const [own, parameter] = [inUrl[file], inUrl.written.get(file)];
     if (own !== null) return { value: own, setting: `${name}: ${parameter}` };
-    // A replica's own "system" counts more than the authority of all.
+    // A replica's own "system" takes precedence over the shared authority.
     return parameter !== undefined || read[file] === null ? null : { value: read[file], setting: file };
   };
   const [ca, cert, key] = [named("ca"), named("cert"), named("key")];
@@ -227,10 +230,10 @@ export function tlsOf(read: ReadTls, url: string | null, name: "url" | "read" = 
 }
 
 /**
- * What `PGSSLMODE` says, for a connection about whose encryption the application says nothing. node-postgres would read the
- * variable itself, and verify nothing with `no-verify`.
+ * The value of `PGSSLMODE`, for a connection whose encryption isn't configured. node-postgres would read the variable
+ * itself, and verify nothing with `no-verify`.
  *
- * Security: as in a URL, what is encrypted is verified, and the host's name in the certificate too.
+ * Security: as in a URL, encrypted connections are always verified, including the host's name in the certificate.
  *
  * @throws `E_INVALID_CONFIGURATION` if it is not a mode that verifies the certificate, or `disable`
  */
@@ -245,11 +248,11 @@ export function tlsOfVariable(mode: string | undefined): TlsChoice {
 }
 
 /**
- * The options of `tls.connect()`. Files are read now.
+ * The options of `tls.connect()`. Reads the files now.
  *
- * Security: `NODE_TLS_REJECT_UNAUTHORIZED=0`, which someone may have set for another server, doesn't count.
+ * Security: `NODE_TLS_REJECT_UNAUTHORIZED=0`, which someone may have set for another server, is ignored.
  *
- * @throws `E_INVALID_CONFIGURATION` if a file can't be read, or has nothing of its kind in it
+ * @throws `E_INVALID_CONFIGURATION` if a file can't be read, or doesn't contain what the setting needs
  */
 export function tlsOptions(tls: CompleteTls, { root, where }: Pick<DialectSetup, "root" | "where">): ConnectionOptions {
   const { ca, cert, key, servername, verifiesName } = tls;
@@ -269,7 +272,7 @@ export function tlsOptions(tls: CompleteTls, { root, where }: Pick<DialectSetup,
   };
 }
 
-/** The settings of a connection, if a place is that of one of its replicas. */
+/** The settings of the connection, for the place of one of its replicas. */
 export function settingsAt(where: string): string {
   return where.replace(/\.read$/, "");
 }
@@ -281,7 +284,7 @@ const NOTHING: TlsOfUrl = {
   written: new Map(),
 };
 
-/** What a URL's parameters say of encryption, and how each is written there, for messages. */
+/** A URL's parameters for encryption, and how each is written there, for messages. */
 interface TlsParameters {
   readonly values: ReadonlyMap<string, string>;
   readonly written: ReadonlyMap<string, string>;
@@ -321,7 +324,10 @@ function parametersIn(searchParams: URLSearchParams): TlsParameters {
   return { values, written };
 }
 
-/** @throws {@link TlsParameterError} if what is encrypted would not be verified, or two parameters contradict each other */
+/**
+ * @throws {@link TlsParameterError} if an encrypted connection would not be verified, or two parameters contradict each
+ * other
+ */
 function encryptionOf({ values, written }: TlsParameters) {
   const lax = (about: string) => new TlsParameterError(`has ${written.get(about)}, ${LAX}`, REMEDY);
   const [mode, ssl] = [modeOf(values.get("mode")), flagOf(values.get("flag"))];
@@ -341,7 +347,7 @@ function isDirectIn(values: ReadonlyMap<string, string>): boolean {
   throw new TlsParameterError("has an unknown sslnegotiation.", "Write sslnegotiation=direct, or leave it out.");
 }
 
-/** `null` if nothing is written, `undefined` if it is unknown. */
+/** `null` if the parameter is missing, `undefined` if its value is unknown. */
 function modeOf(value: string | undefined) {
   return value === undefined ? null : MODES.get(value.toLowerCase().replaceAll("_", "-"));
 }

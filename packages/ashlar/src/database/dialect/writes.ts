@@ -6,7 +6,7 @@ import type { QueryBuilder } from "./tables.ts";
 /** Values by column: plain values, SQL expressions or parameters. */
 export type WrittenValues = Readonly<Record<string, unknown>>;
 
-/** What a write returns of its rows: some columns, expressions with an alias, or every column. */
+/** The columns that a write returns: some columns, expressions with an alias, or every column. */
 export type Returned = "all" | readonly (string | AliasedExpression<unknown, string>)[];
 
 /** An insert of one row. */
@@ -19,7 +19,7 @@ export interface InsertQuery {
    * transaction ends.
    */
   readonly onlyIf?: Expression<SqlBool>;
-  /** What is returned of the row as stored; an empty list for nothing. */
+  /** The returned columns of the stored row; an empty list for none. */
   readonly returning: Returned;
 }
 
@@ -27,7 +27,7 @@ export interface InsertQuery {
 export interface UpsertQuery extends InsertQuery {
   /** The columns of the key: the primary key or a unique index. */
   readonly key: readonly string[];
-  /** What changes in an existing row. Expressions refer to the row as it was before, as `table.column`. */
+  /** The changes to an existing row. Expressions refer to the row before the change, as `table.column`. */
   readonly changes: WrittenValues;
   /** An existing row is not changed, and not returned, unless this holds for it. */
   readonly changeIf?: Expression<SqlBool>;
@@ -41,12 +41,12 @@ export interface UpsertRowsQuery {
   /** The columns of the key: the primary key or a unique index. */
   readonly key: readonly string[];
   /**
-   * What changes in an existing row. Expressions refer to the row as it was before, as `table.column`.
+   * The changes to an existing row. Expressions refer to the row before the change, as `table.column`.
    *
    * @param incoming an expression for the value that a column of the row would have been stored with
    */
   changes(incoming: (column: string) => Expression<unknown>): WrittenValues;
-  /** What is returned of each row as stored, in no particular order. */
+  /** The returned columns of each stored row, in no particular order. */
   readonly returning: Returned;
 }
 
@@ -58,7 +58,7 @@ export interface DeleteQuery {
   readonly limit?: number;
   /** A unique column of the table. */
   readonly key: string;
-  /** What is returned of the deleted rows. */
+  /** The returned columns of the deleted rows. */
   readonly returning: Returned;
 }
 
@@ -77,11 +77,11 @@ export type Write = (
   values: Readonly<Record<string, ColumnValue>>,
 ) => MaybePromise<Row[]>;
 
-/** Where a write runs. */
+/** The scope in which a write runs. */
 export type WriteScope = Parameters<Write>[0];
 
 /**
- * Writes that return what they did, or that depend on what is stored. The framework uses them where concurrent requests
+ * Writes that return rows, or that depend on stored values. The framework uses them where concurrent requests
  * compete, for example for the last attempt of a limit.
  *
  * Each write is **atomic**. Of concurrent writes, in any number of processes, each sees the complete result of the one
@@ -99,8 +99,8 @@ export interface Writes {
   upsert(kysely: QueryBuilder, query: UpsertQuery): Write;
   /**
    * Prepares an upsert of several rows. Each row is atomic; if the write throws, some rows may be stored. Concurrent
-   * upserts that list their rows in the order of the key don't wait for each other in a circle. Leave it out if one
-   * statement can't do it: the rows are then upserted one by one.
+   * upserts that list their rows in the order of the key don't deadlock. Leave it out if one statement can't do it: the
+   * rows are then upserted one by one.
    */
   upsertRows?(kysely: QueryBuilder, query: UpsertRowsQuery): Write;
   /** Prepares a deletion. Of concurrent deletions of a row, one returns it. */

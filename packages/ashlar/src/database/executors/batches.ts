@@ -20,8 +20,8 @@ export interface BatchTable {
 export type BatchCondition = (builder: ExpressionBuilder<any, any>) => Expression<SqlBool>;
 
 /**
- * Leaves the database and this process to others for as long as the last batch took, and at least for one turn of the event
- * loop: statements on SQLite don't give one, however often they are awaited.
+ * Yields the database and this process to others for as long as the last batch took, and at least for one turn of the
+ * event loop: statements on SQLite don't yield one, however often they are awaited.
  *
  * @param begun when the batch began, in milliseconds of `performance.now()`
  * @param signal ends the pause
@@ -33,7 +33,8 @@ export async function pauseAfterBatch(begun: number, signal?: AbortSignal): Prom
 
 /**
  * Deletes the rows that meet a condition in small batches, with a pause after each: no lock is held for long, and
- * other work gets at least as much time. This is not one transaction: what was deleted before an error stays deleted.
+ * other work gets at least as much time. This is not one transaction: rows that were deleted before an error stay
+ * deleted.
  *
  * @param signal stops it after the current batch
  * @returns how many rows were deleted
@@ -61,7 +62,7 @@ export async function deleteInBatches(
 /**
  * Reads all rows of a table in small batches, in the order of their keys.
  *
- * @param columns what is read in addition to the key
+ * @param columns the columns to read in addition to the key
  * @param visit receives each batch, and may delete its rows
  * @param signal stops it after the current batch
  */

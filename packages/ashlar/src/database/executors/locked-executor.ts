@@ -5,8 +5,8 @@ import { DatabaseError } from "../errors.ts";
 import type { Mutex } from "../mutex.ts";
 
 /**
- * Runs statements one at a time, and makes them wait while a transaction has the connection to itself: a transaction on
- * the connection, or a nested transaction inside a transaction.
+ * Runs statements one at a time, and makes them wait while a transaction has the connection exclusively: a transaction
+ * on the connection, or a nested transaction inside a transaction.
  */
 export class LockedExecutor implements Executor {
   readonly #executor: Executor;
@@ -26,7 +26,7 @@ export class LockedExecutor implements Executor {
     return this.#mutex.run(() => this.#usable.first(sql, value));
   }
 
-  /** Runs what was requested before, and then nothing more. */
+  /** Runs the statements that were requested before, and then refuses more. */
   async end(): Promise<void> {
     await this.#mutex.acquire(true);
     this.#ended = true;

@@ -25,7 +25,7 @@ export class LongTransactions {
       return await transaction();
     } finally {
       clearTimeout(timer);
-      // Whatever kept the event loop busy also delayed the timer.
+      // If the event loop was busy, the timer was late, too.
       if (performance.now() - start > LIMIT_MS) this.#tell(place);
     }
   }

@@ -2,20 +2,20 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { HttpContext, Middleware, Next } from "../../http/index.ts";
 import { restoreOnRollback } from "../../support/index.ts";
 
-/** The cookie of a browser whose latest changes may not have reached the replicas yet. It has no meaning but its presence. */
+/** The cookie of a browser whose latest changes may not have reached the replicas yet. Only its presence matters. */
 const COOKIE = "read_primary";
 
-/** Where a request reads. */
+/** A request's choice between primary and replicas. */
 export interface RequestReads {
-  /** Whether it reads from the primary: it, or a request before it, has written. */
+  /** Whether it reads from the primary, because it or a previous request has written. */
   readonly isPinned: boolean;
-  /** @param seconds for how long the visitor's further requests read from the primary too */
+  /** @param seconds the limit the visitor's later requests read from the primary as well */
   pin(seconds: number): void;
 }
 
 const requests = new AsyncLocalStorage<RequestReads>();
 
-/** Where the running request reads; `undefined` outside of requests, and without {@link ReadReplicas}. */
+/** The choice of the running request; `undefined` outside of requests, and without {@link ReadReplicas}. */
 export function currentReads(): RequestReads | undefined {
   return requests.getStore();
 }
@@ -31,8 +31,8 @@ export function currentReads(): RequestReads | undefined {
  * }
  * ```
  *
- * Security: users, logins, limits, sessions, and the links of accounts are always read from the primary. A decision of your
- * own that must not be outdated reads in a transaction.
+ * Security: users, logins, limits, sessions, and the links of accounts are always read from the primary. For your own
+ * decisions that must not use outdated data, read in a transaction.
  */
 export class ReadReplicas implements Middleware {
   beforeBody(): boolean {
@@ -58,7 +58,8 @@ class BrowserReads implements RequestReads {
     this.isPinned = true;
     const before = this.#seconds;
     if (seconds <= before) return;
-    // The cookie vanishes with a rollback, and the next write has to set it again: that of a repeated transaction, for one.
+    // A rollback drops the cookie, and the next write has to set it again, for example when the transaction is
+    // repeated.
     restoreOnRollback(this, () => () => {
       this.#seconds = before;
     });

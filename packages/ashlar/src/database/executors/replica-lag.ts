@@ -1,23 +1,23 @@
 import type { Replicas } from "../dialect/dialect.ts";
 import type { Executor } from "../dialect/executor.ts";
 
-/** How many positions are asked for in the time after which a replica counts as behind. */
+/** How many positions are queried in the time after which a replica counts as behind. */
 const POSITIONS = 5;
 
 interface Position {
-  /** When it was the latest one, in milliseconds of `performance.now()`. */
+  /** When it was the latest position, in milliseconds of `performance.now()`. */
   readonly at: number;
   readonly text: string;
 }
 
 /**
- * Finds out which replicas are further behind than `ownWritesSeconds`: those without what the database had committed by
- * then. No clocks are compared, and a database that nothing is written to makes none of them late.
+ * Finds out which replicas lag by more than `ownWritesSeconds`: those that lack something that the database had
+ * committed before that. No clocks are compared, and an idle database makes none of them late.
  */
 export class ReplicaLag {
   readonly #following: NonNullable<Replicas["following"]>;
   readonly #boundMs: number;
-  /** The latest ones, and the newest of those that every replica should have reached; the oldest first. */
+  /** The latest positions, and the newest one that every replica should have reached; the oldest first. */
   #positions: Position[] = [];
   #checkAt = Number.NEGATIVE_INFINITY;
   #isChecking = false;
@@ -27,15 +27,16 @@ export class ReplicaLag {
     this.#boundMs = ownWritesSeconds * 1000;
   }
 
-  /** Whether it is time to ask again. */
+  /** Whether it is time to check again. */
   get isDue(): boolean {
     return !this.#isChecking && performance.now() >= this.#checkAt;
   }
 
   /**
-   * Asks the database how far it is, and each replica whether it is late. It never rejects: what can't be asked is not known.
+   * Asks the database for its position, and each replica whether it is late. It never rejects: answers that can't be
+   * had stay unknown.
    *
-   * @param tell receives for each replica whether it is late; for one that can't tell, it isn't called
+   * @param tell receives for each replica whether it is late; not called if that is unknown
    */
   async check(executors: readonly Executor[], tell: (executor: Executor, isBehind: boolean) => void): Promise<void> {
     const at = performance.now();
@@ -55,7 +56,7 @@ export class ReplicaLag {
       });
       await Promise.allSettled(asked);
     } catch {
-      // The primary is away, or doesn't tell: a request finds out.
+      // The primary is down, or doesn't answer: a request will find out.
     } finally {
       this.#isChecking = false;
     }

@@ -151,7 +151,7 @@ test.each(["E_DATABASE_UNAVAILABLE", "E_OVERLOADED"] as const)(
     failures.set("two", error);
     const seen = await inRequest(() => Promise.all([ask(), ask(), ask(), ask()]));
     expect(seen).toEqual(["primary", "one", "primary", "one"]);
-    const away = ["The read replica 1 is away. Its reads go elsewhere until it is back.", error];
+    const away = ["The read replica 1 is down. Its reads go elsewhere until it is back.", error];
     expect(reports).toEqual([away]);
     const trials = () => asked.filter((one) => one === "two: select 1").length;
     const read = () => inRequest(async () => [await ask(), await ask(), await ask()]);
@@ -175,7 +175,7 @@ test.each(["E_DATABASE_UNAVAILABLE", "E_OVERLOADED"] as const)(
   },
 );
 
-test("a replica that is tried is not tried by others meanwhile", async () => {
+test("a replica that is tried is not tried by others in the meantime", async () => {
   const pass = clock();
   const { asked, failures, ask } = servers(["one"]);
   failures.set("one", UNAVAILABLE);

@@ -8,13 +8,16 @@ import { mentionOf, ownName } from "../table-names.ts";
 import { currentReads } from "./read-replicas.ts";
 import { ReplicaLag } from "./replica-lag.ts";
 
-/** How long a replica that is away is left alone, in milliseconds. */
+/** How long a replica that is down is left alone, in milliseconds. */
 const RETRY_MS = 10_000;
 const TEXTS_KEPT = 1000;
-/** A statement that took too long, on PostgreSQL, MariaDB and MySQL; it would take as long elsewhere. */
+/** The codes for a statement that took too long, on PostgreSQL, MariaDB and MySQL; it would take as long elsewhere. */
 const CANCELED: ReadonlySet<unknown> = new Set(["57014", "1969", "3024"]);
 
-/** A SELECT of rows that locks none. One after a handwritten `with` might write; one without `from` asks for the clock. */
+/**
+ * A SELECT of rows that locks none. A SELECT after a handwritten `with` might write; one without `from` asks for the
+ * clock.
+ */
 const READ =
   /^\s*select\b(?=.*\bfrom\b)(?!.*\b(?:for\s+(?:no\s+key\s+)?(?:update|share|key\s+share)|lock\s+in\s+share\s+mode)\b)/is;
 const NAME = '(?:"[^"]*"|`[^`]*`|[\\p{L}\\p{N}_$]+)';
@@ -24,31 +27,31 @@ const WRITTEN_TABLE = new RegExp(
 );
 const NEITHER = /^\s*(?:select|begin|start|commit|rollback|savepoint|release|set|show|explain)\b/i;
 
-/** A read that a replica may answer, a write after which it may not, and everything else. */
+/** A read that a replica may answer, a write after which it may not, or anything else. */
 type Kind = "replica" | "write" | "primary";
 
-/** Receives a sentence about a replica that is away, late, or back. */
+/** Receives a sentence about a replica that is down, late, or back. */
 export type ReportReplica = (sentence: string, error: unknown) => void;
 
 interface ReplicaState {
   readonly executor: Executor;
-  /** When it is tried again, in milliseconds of `performance.now()`; `null` while it works. */
+  /** When to try it again, in milliseconds of `performance.now()`; `null` while it works. */
   retryAt: number | null;
-  /** Whether it lacks what was committed `ownWritesSeconds` ago. */
+  /** Whether it lacks data that was committed `ownWritesSeconds` ago. */
   isBehind: boolean;
 }
 
 /**
  * Runs statements outside of transactions: the reads of a request on a replica, in turn, and everything else on the
- * primary. Tables by which security is decided are read from the primary, always.
+ * primary. Tables that decide about security are always read from the primary.
  */
 export class ReplicaReads implements Executor {
-  /** Receives a sentence when a replica goes or comes back; `null` for no reports. */
+  /** Receives a sentence when a replica goes down or comes back; `null` for no reports. */
   report: ReportReplica | null = null;
   readonly #primary: Executor;
   readonly #replicas: readonly ReplicaState[];
   readonly #ownWritesSeconds: number;
-  /** `null` if the dialect can't tell how late a replica is. */
+  /** `null` if the dialect doesn't know how late a replica is. */
   readonly #lag: ReplicaLag | null;
   #texts = new BoundedCache<Kind>(TEXTS_KEPT);
   #onPrimary: ReadonlySet<string> = new Set();
@@ -68,7 +71,7 @@ export class ReplicaReads implements Executor {
     return { used: this.#replicas.length - away - behind, away, behind };
   }
 
-  /** Keeps tables on the primary: they are read there, and writing to them says nothing about other tables. */
+  /** Keeps tables on the primary: they are read there, and writing to them has no effect on reads of other tables. */
   keepOnPrimary(tables: readonly string[]): void {
     this.#onPrimary = new Set([...this.#onPrimary, ...tables.map(ownName)]);
     this.#mention = mentionOf(this.#onPrimary);
@@ -103,7 +106,7 @@ export class ReplicaReads implements Executor {
       if (!(error instanceof AshlarError) || (error instanceof DatabaseError && CANCELED.has(error.databaseCode)))
         throw error;
       if (error.code === "E_DATABASE_UNAVAILABLE" || error.code === "E_OVERLOADED") this.#setAway(replica, error);
-      // A replica may lack a table that is new, or cancel a read that is in the way of its replication. If the statement
+      // A replica may lack a new table, or cancel a read that blocks its replication. If the statement
       // is wrong, the primary says so.
       return await use(this.#primary);
     }
@@ -134,10 +137,10 @@ export class ReplicaReads implements Executor {
     replica.retryAt = performance.now() + RETRY_MS;
     if (!wasThere) return;
     const number = this.#replicas.indexOf(replica);
-    this.report?.(`The read replica ${number} is away. Its reads go elsewhere until it is back.`, error);
+    this.report?.(`The read replica ${number} is down. Its reads go elsewhere until it is back.`, error);
   }
 
-  /** No visitor waits for it. */
+  /** No visitor waits for this. */
   async #findLate(lag: ReplicaLag): Promise<void> {
     const there = this.#replicas.filter(({ retryAt }) => retryAt === null).map(({ executor }) => executor);
     await lag.check(there, (executor, isBehind) => {
@@ -150,7 +153,7 @@ export class ReplicaReads implements Executor {
     });
   }
 
-  /** Nothing that a visitor waits for is tried on it. */
+  /** Visitors' reads aren't tried on it. */
   async #tryAgain(replica: ReplicaState): Promise<void> {
     replica.retryAt = performance.now() + RETRY_MS;
     try {

@@ -3,27 +3,29 @@ import type { CompiledQuery, QueryResult } from "kysely";
 import { AshlarError, type MaybePromise } from "../../support/index.ts";
 import type { ColumnValue, Executor, Row } from "../dialect/executor.ts";
 
-/** How often the framework's own transactions are run again. */
+/** How often the framework's own transactions are retried. */
 export const CONFLICT_RETRIES = 5;
-/** How often a statement outside of transactions is run again: many at once may compete for one row. */
+/** How often a statement outside of transactions is retried: many at once may compete for one row. */
 const STATEMENT_RETRIES = 20;
 
 const FIRST_WAIT_MS = 5;
 const LONGEST_WAIT_MS = 200;
 
-/** Whether the database refused something because of another transaction: it had no effect, and may succeed next time. */
+/**
+ * Whether the database refused a statement because of another transaction: it had no effect, and may succeed next time.
+ */
 export function isConflict(error: unknown): boolean {
   return error instanceof AshlarError && error.code === "E_DATABASE_CONFLICT";
 }
 
 /**
- * Repeats what the database refused because of a conflict, after a pause that is random and grows: several that repeat at
- * the same time would meet again.
+ * Retries work that the database refused because of a conflict, after a random, growing pause, so that several retries
+ * don't collide again.
  *
- * @param retries how often, after the first attempt
+ * @param retries the maximum number of retries
  * @param failure the error of the first attempt
- * @param isRepeated whether an attempt that failed with an error is repeated
- * @throws what the last attempt threw, or an attempt that failed for another reason
+ * @param isRepeated whether an attempt that failed with this error is retried
+ * @throws the error of the last attempt, or of an attempt that failed for another reason
  */
 export async function again<T>(
   retries: number,
@@ -43,7 +45,7 @@ export async function again<T>(
   throw latest;
 }
 
-/** Runs statements outside of transactions, and those again that met with a conflict. */
+/** Runs statements outside of transactions, and retries those that met a conflict. */
 export class RetryingExecutor implements Executor {
   readonly #executor: Executor;
 

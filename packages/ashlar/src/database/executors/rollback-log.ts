@@ -3,14 +3,14 @@ export interface Snapshot {
   /**
    * Called before each further change.
    *
-   * @param values what the application itself has set, and a rollback leaves alone
+   * @param values the values that the application itself has set, which a rollback leaves alone
    */
   extend(values: Readonly<Record<string, unknown>>): void;
   /** Restores the object's state. */
   restore(): void;
 }
 
-/** What a transaction or savepoint has changed on objects in memory, to be undone by a rollback. */
+/** The changes that a transaction or savepoint made to objects in memory, which a rollback undoes. */
 export class RollbackLog {
   readonly #parent: RollbackLog | null;
   readonly #snapshots = new Map<object, Snapshot>();
@@ -22,15 +22,15 @@ export class RollbackLog {
   }
 
   /**
-   * Called before an object is changed to match what a statement of this transaction wrote.
+   * Called before an object is changed to match a write of this transaction.
    *
    * @param snapshot creates the object's snapshot; called if this transaction does not have one yet
-   * @param values what the application itself had set, and the statement stored
+   * @param values the values that the application itself had set, and the statement stored
    * @returns whether to make the change: not if the statement, left without an `await`, was rolled back in the meantime
    */
   record(object: object, snapshot: () => Snapshot, values: Readonly<Record<string, unknown>>): boolean {
     if (this.#outcome === "rolled back") return false;
-    // What a savepoint left behind when it was released belongs to the transaction around it.
+    // The changes of a released savepoint belong to the transaction around it.
     if (this.#outcome === "committed") return this.#parent?.record(object, snapshot, values) ?? true;
     if (!this.#snapshots.has(object)) this.#snapshots.set(object, snapshot());
     for (let log: RollbackLog | null = this; log !== null; log = log.#parent)
@@ -47,7 +47,7 @@ export class RollbackLog {
     this.#snapshots.clear();
   }
 
-  /** The transaction or savepoint was rolled back: undoes what it changed in memory. */
+  /** The transaction or savepoint was rolled back: undoes its changes in memory. */
   rollBack(): void {
     this.#outcome = "rolled back";
     for (const snapshot of this.#snapshots.values()) snapshot.restore();

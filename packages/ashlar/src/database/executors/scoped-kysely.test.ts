@@ -132,7 +132,7 @@ test("rows cannot be streamed, and a transaction cannot be left open", async () 
   const rows = database.kysely.selectFrom("notes").selectAll().stream();
   await expect(rows.next()).rejects.toMatchObject({
     code: "E_INVALID_QUERY",
-    message: "Rows cannot be streamed. Read them in parts, with a limit.",
+    message: "Rows cannot be streamed. Read them in batches, with a limit.",
   });
   expect(() => database.kysely.startTransaction()).toThrow(expect.objectContaining({ code: "E_INVALID_QUERY" }));
 });

@@ -22,9 +22,9 @@ import { portableAdapter } from "../dialect/portable-adapter.ts";
 import type { QueryBuilder, Tables } from "../dialect/tables.ts";
 import "../errors.ts";
 
-/** What Kysely needs from the connection it runs on. */
+/** The connection, as far as Kysely needs it. */
 export interface Scopes {
-  /** The executor for a query issued here and now. */
+  /** The executor for a query that is issued here and now. */
   readonly executor: Executor;
   transaction<T>(task: (trx: Transaction<Tables>) => MaybePromise<T>, options: TransactionOptions): Promise<T>;
   reserved<T>(task: () => MaybePromise<T>): Promise<T>;
@@ -68,7 +68,7 @@ function propsFor(dialect: KyselyDialect, current: () => Executor): KyselyProps 
         executeQuery: async <R>(query: Parameters<Executor["execute"]>[0]) =>
           (await connection.execute(query)) as QueryResult<Row> as QueryResult<R>,
         streamQuery: () => {
-          throw new AshlarError("E_INVALID_QUERY", "Rows cannot be streamed. Read them in parts, with a limit.");
+          throw new AshlarError("E_INVALID_QUERY", "Rows cannot be streamed. Read them in batches, with a limit.");
         },
       });
     },

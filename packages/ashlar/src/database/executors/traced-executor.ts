@@ -2,7 +2,7 @@ import type { CompiledQuery, QueryResult } from "kysely";
 import { type MaybePromise, traceChannels, traced } from "../../support/index.ts";
 import type { ColumnValue, Executor, Row } from "../dialect/executor.ts";
 
-/** Where statements run, for {@link tracedExecutor}. */
+/** The connection, for {@link tracedExecutor}. */
 export interface TracedConnection {
   /** The connection's name in `config/database.ts`. */
   readonly name: string;

@@ -18,13 +18,13 @@ import "../errors.ts";
 interface Scope {
   readonly parent: Scope | null;
   readonly reservation: Reservation;
-  /** What queries inside it run on. */
+  /** The executor of the queries inside it. */
   readonly executor: LockedExecutor;
-  /** Held by a nested scope while that lasts. */
+  /** Held by a nested scope while it lasts. */
   readonly mutex: Mutex;
   /** 0: reserved without a transaction; 1: a transaction; 2 or more: a savepoint. */
   readonly depth: number;
-  /** What it changed in memory; `null` without a transaction. */
+  /** Its changes in memory; `null` without a transaction. */
   readonly log: RollbackLog | null;
   open: boolean;
   /** Whether the connection's state is unknown, because even the rollback failed. */
@@ -45,20 +45,20 @@ export class Transactions implements Scopes {
   longTransactions: LongTransactions | null = null;
   /** Receives errors of statements in transactions that commit anyway; `null` for no reports. */
   reportCaughtFailure: ReportCaughtFailure | null = null;
-  /** Receives errors of work after a commit; `null`: they are unhandled. */
+  /** Receives errors of work after a commit; with `null`, they are unhandled. */
   reportFailedWork: ReportFailedWork | null = null;
   readonly #dialect: DialectTransactions;
   readonly #kysely: KyselyDialect;
   readonly #shared: Executor;
   readonly #connection: TracedConnection;
-  /** What transactions threw after a conflict: their functions may have made another error of it. */
+  /** The errors that transactions threw after a conflict, which their functions may have wrapped in another error. */
   readonly #conflicts = new WeakSet<object>();
   readonly #scopes = new AsyncLocalStorage<Scope>();
 
   /**
    * @param name the connection's name in `config/database.ts`
    * @param kysely Kysely's form of the dialect
-   * @param shared what runs statements outside of transactions
+   * @param shared the executor for statements outside of transactions
    */
   constructor(dialect: Dialect, name: string, kysely: KyselyDialect, shared: Executor) {
     this.#dialect = dialect.transactions;
@@ -67,7 +67,7 @@ export class Transactions implements Scopes {
     this.#shared = shared;
   }
 
-  /** What the caller's statements run on. */
+  /** The executor of the caller's statements. */
   get executor(): Executor {
     return tracedExecutor(this.#scope?.executor ?? this.#shared, this.#connection);
   }
@@ -138,7 +138,7 @@ export class Transactions implements Scopes {
     }
   }
 
-  /** Runs a function in a transaction, and again in a new one if it met with a conflict. */
+  /** Runs a function in a transaction, and again in a new one if it met a conflict. */
   async #repeated<T>(
     task: (trx: Transaction<Tables>) => MaybePromise<T>,
     options: TransactionOptions,
@@ -170,8 +170,7 @@ export class Transactions implements Scopes {
   }
 
   /**
-   * The innermost scope that the caller is in. One that has ended no longer counts: code that it left running is
-   * outside.
+   * The innermost scope that the caller is in. A scope that has ended is ignored: code that it left running is outside.
    */
   get #scope(): Scope | null {
     let scope = this.#scopes.getStore() ?? null;

@@ -9,17 +9,18 @@ import { isConflict } from "../executors/retries.ts";
 /** How often an upsert starts over because another one inserted the row in between. */
 const ATTEMPTS = 20;
 
-/** Whether the existing row is to be changed, among what the lock reads. */
+/** The alias, in the locking read, for whether to change the existing row. */
 const IS_CHANGED = "is_changed";
 
-/** The name of a change's value among what the lock reads, and as a parameter. */
+/** The name of a change's value, in the locking read and as a parameter. */
 const changeName = (index: number): string => `change_${index}`;
 
 /**
- * An upsert in a transaction: locks the row and changes it; or inserts it, and starts over if another has done that in the
- * meantime.
+ * An upsert in a transaction: locks the row and changes it; or inserts it, and starts over if another transaction has
+ * inserted it in the meantime.
  *
- * The changes are computed while the row is as it was: in an update on MySQL, an assignment sees the ones before it.
+ * The changes are computed from the unchanged row, because in an update on MySQL, an assignment sees the ones before
+ * it.
  *
  * @param insert stores the row
  */
@@ -59,7 +60,7 @@ export function lockingUpsert(kysely: QueryBuilder, query: UpsertQuery, insert: 
       try {
         return await once(scope, given);
       } catch (error) {
-        // In the caller's transaction, a conflict has ended that, and the next attempt reports it.
+        // In the caller's transaction, a conflict ends the whole transaction, and the next attempt reports it.
         if (attempt === ATTEMPTS || !(isConflict(error) || isAbout(error, key))) throw error;
       }
     }
@@ -84,7 +85,7 @@ interface Selecting extends Compilable {
   selectAll(): Compilable;
 }
 
-/** A SELECT that returns what a write returns. */
+/** A SELECT with the columns that a write returns. */
 export function selecting(query: object, returned: Returned): Compilable {
   const builder = query as Selecting;
   return returned === "all" ? builder.selectAll() : builder.select(returned);

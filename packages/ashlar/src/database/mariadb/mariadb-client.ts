@@ -15,21 +15,21 @@ const GRACE_MS = 1000;
 /** Prepared statements per connection: a server has at most 16,382 for all of its connections by default. */
 const PREPARED_STATEMENTS = 200;
 
-/** What a statement returned. */
+/** A statement's result. */
 export interface Answer {
   /** `null` for a statement that returns no rows. */
   readonly rows: Row[] | null;
   readonly affectedRows: number;
-  /** The key that an insert has counted up; 0 if none. */
+  /** The auto-increment key of an insert; 0 if there isn't one. */
   readonly insertId: number;
-  /** How many warnings the server has; `null` if that is unknown. */
+  /** The number of the server's warnings; `null` if unknown. */
   readonly warnings: number | null;
 }
 
-/** What a client is opened with. */
+/** Options for opening a client. */
 export interface ClientSetup {
   readonly settings: CompleteMariadbSettings;
-  /** How connections are encrypted; `null` if they aren't. */
+  /** The connections' encryption; `null` if there isn't any. */
   readonly ssl: TlsOptions | null;
   /** The connection's location in the configuration. */
   readonly where: string;
@@ -37,7 +37,7 @@ export interface ClientSetup {
   readonly maxQueueMs?: number;
 }
 
-/** A connection to the server that a driver keeps, with limits for the time that anything takes. */
+/** A driver's connection to the server, with time limits for everything. */
 export class MariadbClient {
   server: MariadbServer = MARIADB;
   /** Whether it must not be used again. */
@@ -71,7 +71,7 @@ export class MariadbClient {
   static async open({ createConnection }: typeof Mysql, setup: ClientSetup): Promise<MariadbClient> {
     const { settings } = setup;
     const options = optionsFor(setup);
-    // Its own socket, because the driver only ends it, which a server that is frozen never notices.
+    // Uses its own socket, because the driver only ends it, which a frozen server never notices.
     const socket = connect({ host: settings.host, port: settings.port, keepAlive: true, noDelay: true });
     const connection = createConnection({ ...options, stream: socket });
     const client = new MariadbClient(connection, socket, settings.statementTimeoutMs);
@@ -102,7 +102,7 @@ export class MariadbClient {
         if (error !== null && error !== undefined) done(error, null as never);
         else done(null, answerOf(result as Row[] | ResultSetHeader, fields, warnings()));
       };
-      // Some statements can't be prepared, on MySQL more than on MariaDB; none of those has values.
+      // Some statements can't be prepared, on MySQL more than on MariaDB, but none of those has values.
       const statement =
         values.length === 0
           ? this.#connection.query(text, finish)
@@ -120,7 +120,7 @@ export class MariadbClient {
     );
   }
 
-  /** Ends it in an orderly way. */
+  /** Closes the connection gracefully. */
   async end(): Promise<void> {
     this.isDead = true;
     await this.#within<null>(GRACE_MS, (done) => this.#connection.end((error) => done(error, null))).catch(() => {});
@@ -161,7 +161,7 @@ function answerOf(result: Row[] | ResultSetHeader, fields: FieldPacket[] | undef
 function optionsFor({ settings, ssl }: ClientSetup): ConnectionOptions {
   const { host, port, user, password, database, acquireTimeoutMs, tls } = settings;
   return {
-    // The connection is made here, so the driver needs it for the certificate only.
+    // The connection is made here, so the driver needs the host only for the certificate.
     host: tls === null || tls === false ? host : (tls.servername ?? host),
     port,
     ...(user !== null && { user }),
@@ -171,7 +171,7 @@ function optionsFor({ settings, ssl }: ClientSetup): ConnectionOptions {
     connectTimeout: acquireTimeoutMs,
     charset: "UTF8MB4_BIN",
     timezone: "Z",
-    // A day is not a point in time: as a Date it would become another day west of here.
+    // A day is not a point in time: as a Date, it would become another day to the west.
     dateStrings: ["DATE"],
     jsonStrings: true,
     supportBigNumbers: true,
@@ -183,7 +183,7 @@ function optionsFor({ settings, ssl }: ClientSetup): ConnectionOptions {
   };
 }
 
-/** Those that the driver knows. */
+/** The types that the driver knows. */
 function driverOptions({ ca, cert, key }: TlsOptions): SslOptions {
   return {
     ...(ca !== undefined && { ca }),

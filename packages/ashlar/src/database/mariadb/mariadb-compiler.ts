@@ -10,8 +10,9 @@ import {
 } from "kysely";
 
 /**
- * Text of new tables compares byte by byte, trailing spaces included, whatever the default of the database is: with
- * MariaDB's own, `josé@` finds `jose@`. The servers call such a collation by different names; each reads one of the comments.
+ * Text of new tables compares byte by byte, trailing spaces included, whatever the database's default is: with
+ * MariaDB's own, `josé@` finds `jose@`. The servers call such a collation by different names; each reads one of the
+ * comments.
  */
 export const BYTE_BY_BYTE =
   "character set utf8mb4 /*M!100200 collate utf8mb4_nopad_bin */ /*!80017 collate utf8mb4_0900_bin */";
@@ -23,7 +24,7 @@ const CHOOSES_ENGINE = /\bengine\b/i;
 const CHOOSES_TEXT = /\b(?:collate|charset|character set)\b/i;
 
 /**
- * Kysely's compiler for MySQL, for statements that are written as for SQLite and PostgreSQL. Names have the same quotes as
+ * Kysely's compiler for MySQL, for statements written as for SQLite and PostgreSQL. Names have the same quotes as
  * there, which the session's `sql_mode` provides for, so that listeners of `onQuery` see the same text.
  */
 export class MariadbCompiler extends MysqlQueryCompiler {

@@ -144,7 +144,7 @@ await onMariadb("a connection to MariaDB", () => {
           code: "E_DATABASE_CONFLICT",
           databaseCode: "1213",
           message: expect.stringMatching(
-            /^The database has rolled back this transaction \(.*1213.*\)\. Repeat all of it\.$/,
+            /^The database has rolled back this transaction \(.*1213.*\)\. Repeat the whole transaction\.$/,
           ),
         });
       });

@@ -20,10 +20,10 @@ import { onlyWarns } from "./unrefused-changes.ts";
 /** The server's warning that it has read only the beginning of a text as a number or a time. */
 const TRUNCATED = 1292;
 
-/** Looking at warnings is not refused because of them. */
+/** Statements that look at warnings aren't refused because of them. */
 const LOOK = /^\s*show\b/i;
 
-/** How a statement begins that may be undone, how it ends, and how it is undone: in a transaction, or alone. */
+/** The statements that begin, end, and undo a statement that may be undone: in a transaction, or alone. */
 const IN_TRANSACTION = [
   "savepoint unconverted",
   "release savepoint unconverted",
@@ -57,7 +57,7 @@ export class MariadbConnection implements PhysicalConnection {
 
   async execute({ sql: text, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
     if (this.#ended !== null) {
-      const problem = `The database has rolled back this transaction (${this.#ended.message}). Repeat all of it.`;
+      const problem = `The database has rolled back this transaction (${this.#ended.message}). Repeat the whole transaction.`;
       throw new DatabaseError(problem, (this.#ended as DatabaseError).databaseCode, this.#ended, "E_DATABASE_CONFLICT");
     }
     this.#observer.notify?.(text);
@@ -75,7 +75,7 @@ export class MariadbConnection implements PhysicalConnection {
     try {
       return (await this.execute(CompiledQuery.raw(text, [value]))).rows[0];
     } catch (error) {
-      // "abc" is not the number of any row: on other databases that finds nothing, so it does here too.
+      // "abc" is not any row's number. On other databases, that finds nothing, so it doesn't here either.
       if (error instanceof ColumnValueError) return undefined;
       throw error;
     }
@@ -113,8 +113,8 @@ export class MariadbConnection implements PhysicalConnection {
 
   /**
    * Runs a statement, and refuses it if text was compared with a number. The server converts it and only warns about what it
-   * left out: `abc` would equal 0. The number of warnings comes with each answer. Most changes fail by themselves; the others
-   * are undone.
+   * left out: `abc` would equal 0. The number of warnings comes with each answer. Most such changes fail anyway; the
+   * others are undone.
    */
   async #answer(text: string, values: readonly unknown[]): Promise<Answer> {
     if (LOOK.test(text)) return await this.client.send(text, values);
@@ -142,7 +142,7 @@ export class MariadbConnection implements PhysicalConnection {
       await this.client.send(end, []);
       return answer;
     } catch (error) {
-      // A deadlock has undone everything, the savepoint included.
+      // A deadlock has undone everything, including the savepoint.
       if (!this.client.isDead && !endsTransaction(error)) await this.client.send(undo, []);
       throw error;
     }

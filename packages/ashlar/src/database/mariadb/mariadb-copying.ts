@@ -31,7 +31,7 @@ const TRIGGERS = `select event_object_table as "table", trigger_name as name, 't
   where event_object_schema = database() and find_in_set('INSERT', event_manipulation) > 0
   order by event_object_table, trigger_name`;
 
-/** How tables of MariaDB and MySQL are copied. */
+/** How to copy tables of MariaDB and MySQL. */
 export const MARIADB_COPYING: DialectCopying = {
   columns: COLUMNS,
   references: REFERENCES,

@@ -2,7 +2,7 @@ import { MysqlAdapter, MysqlIntrospector, sql } from "kysely";
 import type { DialectValues } from "../dialect/dialect-values.ts";
 import { MariadbCompiler } from "./mariadb-compiler.ts";
 
-/** `returning` of an insert or a deletion reaches MariaDB; MySQL refuses it. */
+/** `returning` of an insert or a deletion is passed on to MariaDB; MySQL refuses it. */
 class ReturningAdapter extends MysqlAdapter {
   override get supportsReturning(): boolean {
     return true;

@@ -18,13 +18,13 @@ import { type LoadMysql, MariadbPool } from "./mariadb-pool.ts";
 import { type CompleteMariadbSettings, replicaSettings } from "./mariadb-settings.ts";
 import { MariadbTransactions } from "./mariadb-transactions.ts";
 
-/** What tests replace. */
+/** Options that tests replace. */
 export interface MariadbDialectOptions {
-  /** How long migrations wait for those of another process, in milliseconds. */
+  /** How long migrations wait for another process's migrations, in milliseconds. */
   readonly migrationTimeoutMs?: number;
   /** Imports the driver. */
   readonly load?: LoadMysql;
-  /** Whether inserts and deletions can return their rows; default: as the server's version says. */
+  /** Whether inserts and deletions can return their rows; default: according to the server's version. */
   readonly hasReturning?: boolean;
 }
 

@@ -122,7 +122,7 @@ describe("failures have names", () => {
     ["that is gone", Object.assign(new Error("gone"), { fatal: true }), true],
     ["whose connection was reset", Object.assign(new Error("reset"), { code: "ECONNRESET" }), true],
     ["that reports a deadlock", reported(1213, "a message"), false],
-  ])("the connection to a server %s is given up: %s", (_, error, expected) => {
+  ])("the connection to a server %s is abandoned: %s", (_, error, expected) => {
     expect(isEndOfSession(error)).toBe(expected);
   });
 });

@@ -30,15 +30,18 @@ const UNKNOWN_COLUMN = 1054;
 const NO_TLS = "HANDSHAKE_NO_SSL_SUPPORT";
 const NO_SUCH_TABLE = 1146;
 const UNKNOWN_DATABASE = 1049;
-/** The password is wrong, or the user may not use the database. */
+/** The password is wrong, or the user isn't allowed to use the database. */
 const REFUSED: ReadonlySet<number> = new Set([1044, 1045, 1698]);
 const NOT_NULL: ReadonlySet<number> = new Set([1048, 1364]);
 const FOREIGN_KEY: ReadonlySet<number> = new Set([1216, 1217, 1451, 1452]);
 /** Too long, out of range, or not in its column's format. */
 const UNFIT_VALUES: ReadonlySet<number> = new Set([1264, 1265, 1292, 1366, 1406, 3140]);
-/** The victim of a deadlock. A node of a cluster also says so at a commit, if another node has committed first. */
+/** The victim of a deadlock. A cluster's node also reports this at a commit, if another node has committed first. */
 const DEADLOCK = 1213;
-/** Errors after which the server has rolled back the whole transaction: also a row that has changed since it began. */
+/**
+ * Errors after which the server has rolled back the whole transaction, including the one for a row that has changed
+ * since it began.
+ */
 const ENDS_OF_TRANSACTIONS: ReadonlySet<number> = new Set([DEADLOCK, 1020, 1206]);
 /** A server option forbids the statement, such as `--read-only`. */
 const FORBIDDEN_BY_OPTION = 1290;
@@ -49,12 +52,12 @@ const FORBIDDEN_BY_OPTION = 1290;
 const SYSTEM_ERRORS: ReadonlySet<number> = new Set([3, 1026, 1030]);
 /** The system's "no space left on device": `error 28 "No space …"`, `(errno: 28 "No space …")`, `(Errcode: 28 "No space …")`. */
 const NO_SPACE = /\b(?:error|errno:|errcode:) 28\b/i;
-/** What can't be done at the moment, by what is in the way. */
+/** The codes for statements that can't run at the moment, by their cause. */
 const TEMPORARY: ReadonlyMap<number, DatabaseErrorCode> = new Map([
   ...codes("E_DATABASE_CONFLICT", [DEADLOCK, 1020]),
   ...codes("E_DATABASE_BUSY", [1205, 3572]),
   ...codes("E_DATABASE_READ_ONLY", [1836]),
-  // 20 is what the server says while it waits for space.
+  // The server reports 20 while it waits for space.
   ...codes("E_DATABASE_FULL", [20, 1021, 1114]),
   ...codes("E_DATABASE_DAMAGED", [1034, 1035, 1194, 1195, 1712, 1877]),
   ...codes("E_OVERLOADED", [1040, 1203, 1226]),
@@ -67,7 +70,7 @@ const TEMPORARY: ReadonlyMap<number, DatabaseErrorCode> = new Map([
  * only reads since a failover (1836), in whose place a new connection may find another one.
  */
 const END_OF_SESSION: ReadonlySet<number> = new Set([1047, 1053, 1077, 1079, 1080, 1836, 1927, 1950, 4031]);
-/** Those whose messages contain names and no values: about columns, tables and keys, and about the text of a statement. */
+/** Errors whose messages contain names but no values: about columns, tables and keys, and about a statement's text. */
 const QUOTABLE: ReadonlySet<number> = new Set([
   ...[
     1005, 1007, 1008, 1044, 1045, 1049, 1050, 1051, 1060, 1061, 1064, 1068, 1071, 1072, 1091, 1101, 1102, 1129, 1142,
@@ -78,9 +81,9 @@ const QUOTABLE: ReadonlySet<number> = new Set([
 /** From here on, each server has its own errors. */
 const FIRST_OWN_ERROR = 1900;
 
-/** Where an error comes from, as far as it is known. */
+/** The source of an error, as far as it is known. */
 export interface ErrorPlace {
-  /** The connection's location in the configuration, if the error is that it could not be opened. */
+  /** The connection's location in the configuration, if it could not be opened. */
   readonly where?: string | null;
   /** The table that the statement writes. */
   readonly table?: string | null;
@@ -110,7 +113,7 @@ export function translateMariadbError(
   if (errno === UNKNOWN_COLUMN) {
     return new UnknownColumnError(`${server}: ${sqlMessage} (${errno}).`, namesIn(sqlMessage), number);
   }
-  // The driver knows MySQL's names. The servers share only those of the first errors.
+  // The driver has MySQL's names. The servers share only the names of the first errors.
   const name = errno < FIRST_OWN_ERROR || server === "MySQL" ? code : undefined;
   const what = QUOTABLE.has(errno) ? sqlMessage : (name ?? "an error");
   const message = `${server}: ${what} (${errno}).${remedyFor(errno, where)}`;
@@ -137,14 +140,17 @@ function isReadOnly(message: string): boolean {
   return /read[-_]only/.test(message);
 }
 
-/** The error if text was compared with a number, and the server has read only its beginning. */
+/** The error for text that was compared with a number, and of which the server has read only the beginning. */
 export function convertedValue(): ColumnValueError {
   return new ColumnValueError(null, "A value does not fit the column that it is compared with.");
 }
 
-/** The same error if no value from outside can be the reason, but only what the statement itself compares or converts. */
+/**
+ * The same error if the cause can't be a value from outside, but only a comparison or conversion in the statement
+ * itself.
+ */
 export function convertedText(server: string, errno: number): DatabaseError {
-  const problem = `${server}: the statement reads text as a number or a time, and some of it is none (${errno}).`;
+  const problem = `${server}: the statement reads text as a number or a time, and some of it isn't one (${errno}).`;
   return new DatabaseError(`${problem} Compare text with text: cast(number as char).`, String(errno));
 }
 
@@ -209,7 +215,9 @@ function namesIn(message: string): string[] {
     .flatMap((name) => name.split("."));
 }
 
-/** The column in `Data too long for column 'name' at row 1`; MariaDB also writes it as "shop"."users"."name". */
+/**
+ * The column in `Data too long for column 'name' at row 1`; MariaDB also writes the column as "shop"."users"."name".
+ */
 function columnIn(message: string): string | null {
   return /for column (?:["`][^"`]*["`]\.){0,2}['"`](\w+)['"`] at row \d+$/.exec(message)?.[1] ?? null;
 }

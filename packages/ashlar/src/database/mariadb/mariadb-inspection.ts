@@ -4,7 +4,7 @@ import { quoted } from "../schema/sql-words.ts";
 import { BYTE_BY_BYTE } from "./mariadb-compiler.ts";
 import { COLUMN_NAMES } from "./mariadb-maintenance.ts";
 
-/** An index on the beginning of a column is not about its values. */
+/** An index on a column's prefix doesn't make its values unique. */
 const UNIQUE_COLUMN_NAMES = `select max(column_name) as name from information_schema.statistics
   where table_schema = database() and table_name = ? and non_unique = 0
   group by index_name having count(*) = 1 and max(sub_part) is null and max(column_name) is not null`;
@@ -23,11 +23,11 @@ const PLAIN_TABLES = {
 /** The server refuses a statement with one of these rather than lock out writes. */
 const ONLINE = /\block = none\b|\balgorithm = (?:instant|nocopy)\b/;
 
-/** A default that is computed for each row, or a number that is counted up. */
+/** A default that is computed for each row, or an auto-increment number. */
 const COPYING = /\bauto_increment\b|\bserial\b|\bdefault \(?\s*(?!now\b|current_)\w+ \(/;
 
 /**
- * What MariaDB and MySQL can't change in place, so that writes wait while the table is copied:
+ * Changes that MariaDB and MySQL can't make in place, so that writes wait while the table is copied:
  * https://mariadb.com/kb/en/innodb-online-ddl-overview/
  */
 function schemaRisk(change: SchemaChange): SchemaRisk | null {
@@ -39,7 +39,7 @@ function schemaRisk(change: SchemaChange): SchemaRisk | null {
       return COPYING.test(definition) && !isOnline
         ? copying(
             table,
-            'Add it nullable, without a default that is computed for each row, and fill in the rows in batches. With "lock = none", the server refuses what it can\'t do without a lock:',
+            'Add it nullable, without a default that is computed for each row, and fill in the rows in batches. With "lock = none", the server refuses changes that it can\'t make without a lock:',
             [`alter table ${quoted(table)} ${sql}, lock = none`],
           )
         : null;
@@ -48,7 +48,7 @@ function schemaRisk(change: SchemaChange): SchemaRisk | null {
       if (isOnline) return broken;
       return {
         problem: `${broken.problem} And writes to ${table} wait while all of it is copied, unless the type only becomes longer.`,
-        remedy: `${broken.remedy} With "lock = none", the server refuses what it can't do without a lock:`,
+        remedy: `${broken.remedy} With "lock = none", the server refuses changes that it can't make without a lock:`,
         lines: [statement(`alter table ${quoted(table)} ${sql}, lock = none`)],
       };
     }
@@ -57,7 +57,7 @@ function schemaRisk(change: SchemaChange): SchemaRisk | null {
         ? null
         : copying(
             table,
-            "Without the check of the rows, it is added in place. Look for rows that refer to nothing first, because then nothing else does:",
+            "Without the check of the rows, it is added in place. Look for rows that refer to missing ones first, because the server then doesn't:",
             [
               "set foreign_key_checks = 0",
               `alter table ${quoted(table)} ${sql}, algorithm = inplace, lock = none`,
@@ -68,7 +68,7 @@ function schemaRisk(change: SchemaChange): SchemaRisk | null {
     case "dropConstraint":
       return /^drop (?!primary)/.test(definition) || isOnline
         ? null
-        : copying(table, "Let the server refuse what it can't do without a lock:", [
+        : copying(table, "Let the server refuse changes that it can't make without a lock:", [
             `alter table ${quoted(table)} ${sql}, lock = none`,
           ]);
     case "rewriteTable":
@@ -76,7 +76,7 @@ function schemaRisk(change: SchemaChange): SchemaRisk | null {
         ? null
         : copying(
             table,
-            'With "lock = none", the server refuses what it can\'t do without a lock. Otherwise copy the rows to a new table in batches, as pt-online-schema-change and gh-ost do.',
+            'With "lock = none", the server refuses changes that it can\'t make without a lock. Otherwise copy the rows to a new table in batches, as pt-online-schema-change and gh-ost do.',
             [],
           );
     case "createIndex":

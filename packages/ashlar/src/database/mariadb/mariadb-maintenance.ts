@@ -27,7 +27,7 @@ const LOCK_HOLDER = `select id, host from information_schema.processlist where i
 const TABLES = `select table_name as name, table_type as kind, auto_increment as next from information_schema.tables
   where table_schema = database()`;
 
-/** The kinds of tables that are dropped in another way. */
+/** The kinds of tables that need a different drop statement. */
 const KINDS: Readonly<Record<string, string>> = { VIEW: "view", SEQUENCE: "sequence" };
 
 /** The lock that one process at a time holds while it migrates. The server releases it if the connection ends. */
@@ -46,13 +46,13 @@ export class MigrationLock {
   }
 
   /**
-   * Waits for the lock. Statements on the connection may then take any time, since changing a large table does.
+   * Waits for the lock. Statements on the connection may then take any time, because changing a large table may.
    *
    * @throws `E_MIGRATION` if another process holds it for too long
    */
   async take(connection: MariadbConnection): Promise<void> {
     const end = performance.now() + this.#timeoutMs;
-    // Polled: a statement that waits would count against the limit of its time.
+    // Polled, because the wait of a statement would count against its time limit.
     while ((await run(connection, `select get_lock(${LOCK_NAME}, 0) as locked`))[0]!.locked !== 1) {
       if (performance.now() >= end) throw await this.#locked(connection);
       await sleep(LOCK_RETRY_MS);
@@ -63,7 +63,7 @@ export class MigrationLock {
   }
 
   async release(connection: MariadbConnection): Promise<void> {
-    // The server has released it, and what ended the connection is the error to report.
+    // The server has released it; the error to report is the one that ended the connection.
     if (connection.isBroken) return;
     const depth = this.#depths.get(connection)! - 1;
     this.#depths.set(connection, depth);
@@ -98,7 +98,7 @@ export class MariadbMaintenance implements DialectMaintenance {
   readonly #create: CreateMariadbDialect;
   readonly #migrationLock: MigrationLock;
 
-  /** @param migrationTimeoutMs how long migrations wait for those of another process */
+  /** @param migrationTimeoutMs how long migrations wait for another process's migrations */
   constructor(
     settings: CompleteMariadbSettings,
     setup: Pick<DialectSetup, "where" | "root" | "maxQueueMs">,
@@ -124,7 +124,7 @@ export class MariadbMaintenance implements DialectMaintenance {
     await this.#migrationLock.release(connection as MariadbConnection);
   }
 
-  /** In whole seconds. The rows of other transactions are waited for as usual: only a table's lock holds others up. */
+  /** In whole seconds. Waits for other transactions' rows stay as usual: only a table's lock holds up others. */
   async limitLockWaits(connection: PhysicalConnection, timeoutMs: number | null): Promise<void> {
     const change =
       timeoutMs === null

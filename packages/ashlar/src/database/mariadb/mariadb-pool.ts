@@ -9,25 +9,25 @@ import { type ClientSetup, MariadbClient } from "./mariadb-client.ts";
 import type { MariadbServer } from "./mariadb-server.ts";
 
 /**
- * A client that was unused for longer than this, in milliseconds, is looked at before it is given out: what the server said
- * last, such as that it stops, may not have been read yet.
+ * A client that was unused for longer than this, in milliseconds, is checked before it is handed out: the server's last
+ * message, for example that it is stopping, may not have been read yet.
  */
 const IDLE_MS = 1000;
-/** After longer than this, the server has to respond first: firewalls forget idle connections without a word. */
+/** After longer than this, the server has to respond first: firewalls silently drop idle connections. */
 const FORGOTTEN_MS = 30_000;
-/** How long it may take for that, in milliseconds. */
+/** The time limit for that response, in milliseconds. */
 const PING_MS = 1000;
 
 /** Imports the driver. */
 export type LoadMysql = () => Promise<typeof Mysql>;
 
-/** A bounded number of clients, which one caller at a time uses. */
+/** A bounded number of clients, each used by one caller at a time. */
 export class MariadbPool {
   readonly #setup: ClientSetup;
   readonly #load: LoadMysql;
   readonly #slots: ConnectionSlots;
   readonly #idle: MariadbClient[] = [];
-  /** How many clients are given out, or being opened for a caller. */
+  /** How many clients are handed out, or being opened for a caller. */
   #used = 0;
   #server: MariadbServer | null = null;
   #closed: Promise<void> | null = null;
@@ -38,7 +38,7 @@ export class MariadbPool {
     this.#slots = new ConnectionSlots(setup.settings, setup);
   }
 
-  /** How much of the pool is in use. An idle client that the server has ended isn't open, although nothing has used it since. */
+  /** The pool's use. An idle client that the server has ended isn't open, although nothing has used it since. */
   get usage(): ConnectionUsage {
     const idle = this.#idle.filter(({ isDead }) => !isDead).length;
     const { poolSize } = this.#setup.settings;
@@ -46,7 +46,7 @@ export class MariadbPool {
   }
 
   /**
-   * Gives out a client. {@link giveBack} must follow.
+   * Hands out a client. {@link giveBack} must follow.
    *
    * @throws `E_OVERLOADED` if none became free in time, `E_MISSING_PACKAGE` if the driver is not installed, and its errors
    */
@@ -71,8 +71,8 @@ export class MariadbPool {
   }
 
   /**
-   * What kind of server it is, for which the first caller has to connect. Once it is known, nothing waits: a statement is then
-   * in its transaction's line when its function is called.
+   * The kind of server, which is known once the first caller has connected. Once it is known, nothing waits: a
+   * statement is then in its transaction's queue as soon as its function is called.
    */
   server(): MaybePromise<MariadbServer> {
     return (
@@ -103,7 +103,7 @@ export class MariadbPool {
     for (let client = this.#idle.pop(); client !== undefined; client = this.#idle.pop()) {
       const idleMs = performance.now() - client.usedAt;
       if (idleMs >= IDLE_MS) {
-        // Two turns, because the first may be half over.
+        // Two turns, because the first may already be half over.
         await nextTurn();
         await nextTurn();
       }

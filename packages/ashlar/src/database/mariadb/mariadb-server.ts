@@ -1,6 +1,6 @@
 import { DatabaseError } from "../errors.ts";
 
-/** What a connection needs to know about its server. */
+/** The facts about its server that a connection needs. */
 export interface MariadbServer {
   /** For messages. */
   readonly name: "MariaDB" | "MySQL";
@@ -25,11 +25,11 @@ export const MYSQL: MariadbServer = {
   collation: "utf8mb4_0900_bin",
 };
 
-/** The oldest versions that the tests and the manual are about. */
+/** The oldest versions that the tests and the manual cover. */
 const OLDEST = { MariaDB: [10, 11], MySQL: [8, 4] } as const;
 
 /**
- * Determines the server from what `select version()` returns: `10.11.19-MariaDB-0+deb12u1`, `8.4.3`.
+ * Determines the server from the result of `select version()`: `10.11.19-MariaDB-0+deb12u1`, `8.4.3`.
  *
  * @throws `E_DATABASE` if it is too old
  */
@@ -39,7 +39,7 @@ export function serverOf(version: string): MariadbServer {
   const numbers = /^(?:5\.5\.5-)?(\d+)\.(\d+)/.exec(version);
   const [major, minor] = [Number(numbers?.[1]), Number(numbers?.[2])];
   const [oldestMajor, oldestMinor] = OLDEST[server.name];
-  // Written so that a version that can't be read counts as old.
+  // Written so that an unreadable version counts as old.
   if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return server;
   const needed = `The framework needs ${server.name} ${oldestMajor}.${oldestMinor} or newer`;
   throw new DatabaseError(`${needed}, and this server is ${version}.`, null);
@@ -55,8 +55,8 @@ const DAY_S = 86_400;
 
 /**
  * SQL means what it means on SQLite and PostgreSQL: a value that doesn't fit is an error, `"x"` is a name, `||` joins
- * text, and the key 0 is stored as such. Security: whatever the server's default is, a backslash escapes the next character
- * of a literal, because Kysely writes literals for that.
+ * text, and the key 0 is stored as such. Security: whatever the server's default is, a backslash escapes the next
+ * character of a literal, because Kysely writes literals that way.
  */
 const MODES = [
   "STRICT_ALL_TABLES",
@@ -69,15 +69,18 @@ const MODES = [
   "PIPES_AS_CONCAT",
 ];
 
-/** The most that the servers allow. Security: they only warn about text that they converted, and may be set to tell no warnings. */
+/**
+ * The most that the servers allow. Security: they only warn about text that they converted, and may be configured to
+ * report no warnings.
+ */
 const MAX_WARNINGS = 65_535;
 
 /** The most rows that a SELECT may return: the servers' own default, and the most that the variable holds. */
 const ALL_ROWS = "18446744073709551615";
 
 /**
- * What each statement and each commit does, whatever the server's defaults are. Security: with them, a change that was
- * acknowledged might never be committed, a row might refer to another that is missing, and a SELECT find a part of the rows.
+ * The behavior of each statement and commit, whatever the server's defaults are. Security: with those, an acknowledged
+ * change might never be committed, a row might refer to a missing one, and a SELECT might find only some of the rows.
  */
 const SAFE_CHANGES = [
   "autocommit = 1",
@@ -92,7 +95,7 @@ const SAFE_CHANGES = [
 
 /** The statements that begin a session: committed data is visible immediately, times are UTC, messages are in English. */
 export function sessionStatements(server: MariadbServer, limits: SessionLimits): string[] {
-  // The columns of an update see the row as it was before, on MariaDB alone.
+  // On MariaDB only: the columns of an update see the row before the change.
   const modes = server.isMariadb ? [...MODES, "SIMULTANEOUS_ASSIGNMENT"] : MODES;
   const variables = [
     `max_error_count = ${MAX_WARNINGS}`,
@@ -105,14 +108,14 @@ export function sessionStatements(server: MariadbServer, limits: SessionLimits):
     `set ${variables.map((variable) => `session ${variable}`).join(", ")}`,
     "set session transaction isolation level read committed",
     limitStatement(server, limits),
-    // MySQL otherwise tells the next key of a table as it was up to a day ago.
+    // Otherwise, MySQL may report a table's next key with a delay of up to a day.
     ...(server.isMariadb ? [] : ["set session information_schema_stats_expiry = 0"]),
   ];
 }
 
 /**
- * The statement that sets the server's own limits. MySQL ends only SELECTs after a time; for the rest, there are its limits
- * for locks, and the client's deadline.
+ * The statement that sets the server's own limits. MySQL has time limits only for SELECTs; other statements have its
+ * limits for locks, and the client's deadline.
  */
 export function limitStatement(server: MariadbServer, { statementTimeoutMs }: SessionLimits): string {
   const seconds = statementTimeoutMs === null ? DAY_S : Math.ceil(statementTimeoutMs / 1000);

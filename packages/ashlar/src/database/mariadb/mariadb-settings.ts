@@ -24,8 +24,8 @@ import {
 export interface MariadbSettings extends DatabaseServerSettings, DatabaseTlsSettings {
   /**
    * The server and the database as one URL: `mariadb://user:password@host:3306/database`, or with `mysql://`, and with the
-   * parameters `ssl-mode`, `ssl-ca`, `ssl-cert` and `ssl-key` if you like. A certificate is verified in every mode but `DISABLED`,
-   * and so is the host's name in it, except with `VERIFY_CA`.
+   * parameters `ssl-mode`, `ssl-ca`, `ssl-cert` and `ssl-key` if you like. A certificate is verified in every mode but
+   * `DISABLED`, and so is the host's name in it, except with `VERIFY_CA`.
    */
   readonly url?: Optional<string>;
   /** Whether to encrypt; the server's certificate, and the host's name in it, are then verified. Default: `false`. */
@@ -123,8 +123,8 @@ function textOr(part: string): string | null {
 }
 
 /**
- * `null` if it isn't a URL of such a database, or has parameters about something else than encryption: drivers turn protections
- * off with them.
+ * `null` if it isn't a URL of such a database, or has parameters about anything other than encryption, which could turn
+ * off protections of the driver.
  */
 function parsedUrl(value: unknown): URL | null {
   const url = typeof value === "string" ? URL.parse(value) : null;

@@ -30,7 +30,7 @@ export class MariadbTransactions implements DialectTransactions {
     (connection as MariadbConnection).inTransaction = true;
   }
 
-  /** If the server has rolled the transaction back by itself, the connection refuses. */
+  /** If the server has rolled the transaction back on its own, the connection refuses. */
   async commit(connection: PhysicalConnection): Promise<void> {
     await run(connection, "commit");
     (connection as MariadbConnection).inTransaction = false;

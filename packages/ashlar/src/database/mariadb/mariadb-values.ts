@@ -13,7 +13,8 @@ const DIGITS = /^-?\d+$/;
  * Converts a value for the driver. Numbers are sent as text: if a number is compared with a text column, the server converts
  * the column, and any word equals 0.
  *
- * @throws `E_INVALID_QUERY` for what can't be a value; `E_INVALID_INPUT` for text or a number that can't be stored
+ * @throws `E_INVALID_QUERY` for something that can't be a value; `E_INVALID_INPUT` for text or a number that can't be
+ * stored
  */
 export function boundValue(value: unknown): unknown {
   switch (typeof value) {
@@ -36,7 +37,9 @@ export function boundValue(value: unknown): unknown {
   return value instanceof Uint8Array && !Buffer.isBuffer(value) ? Buffer.from(value) : value;
 }
 
-/** Whether the server would read a value as another number than its digits, to compare it with one: `1abc` as 1. */
+/**
+ * Whether the server, to compare a value with a number, would read it as something other than its digits: `1abc` as 1.
+ */
 export function isConvertible(value: unknown): boolean {
   return typeof value === "string" ? !DIGITS.test(value) : Buffer.isBuffer(value);
 }

@@ -22,7 +22,7 @@ const DELETED_KEY = "deleted_key";
 /**
  * {@link Writes} with one statement each where the server can. MariaDB returns the rows of inserts and deletions, but not of
  * updates, and MySQL returns none. The upsert of both has no condition, and also updates a row with the same value in any
- * other unique column. All else is a transaction that locks the row first.
+ * other unique column. Everything else is a transaction that locks the row first.
  *
  * @param hasReturning whether the server returns rows, which is known once it is connected
  */
@@ -94,7 +94,7 @@ function insertion(kysely: QueryBuilder, { table, values, onlyIf }: InsertQuery)
   return insert.expression(kysely.selectNoFrom(selected).where(onlyIf));
 }
 
-/** Whether a row that an upsert meets can only be the one with its key. A key that counts up meets none. */
+/** Whether a row that an upsert meets can only be the one with its key. An auto-increment key meets none. */
 function isOnlyKey({ unique, counted }: TableKeys, key: readonly string[]): boolean {
   return unique.every(
     (columns) =>

@@ -11,7 +11,7 @@ import { type MariadbSettings, readMariadbSettings } from "./mariadb-settings.ts
  * export const DATABASES = { default: "main", main: mariadb({ url: env("DATABASE_URL"), poolSize: 20 }) };
  * ```
  *
- * The boot fails with `E_INVALID_CONFIGURATION` if a setting is unknown or invalid, or is set together with a url that
+ * Startup fails with `E_INVALID_CONFIGURATION` if a setting is unknown or invalid, or is set together with a url that
  * contains it.
  */
 export function mariadb(options: MariadbSettings): DialectSource {

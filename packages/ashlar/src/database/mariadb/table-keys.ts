@@ -1,11 +1,11 @@
 import { CompiledQuery } from "kysely";
 import type { WriteScope } from "../dialect/writes.ts";
 
-/** The unique keys of a table. */
+/** A table's unique keys. */
 export interface TableKeys {
-  /** The columns of the primary key; none if there is no such key. */
+  /** The columns of the primary key; empty if there isn't one. */
   readonly primary: readonly string[];
-  /** The column that counts up; `null` if there is none. */
+  /** The auto-increment column; `null` if there isn't one. */
   readonly counted: string | null;
   /** The columns of each unique index, the primary key's included. */
   readonly unique: readonly (readonly string[])[];
@@ -14,11 +14,11 @@ export interface TableKeys {
 const UNIQUE_KEYS = `select index_name as name, column_name as part from information_schema.statistics
   where table_schema = database() and table_name = ? and non_unique = 0 order by index_name, seq_in_index`;
 
-/** Apart from the other: for a join of the two, MariaDB opens every table of the server, which has crashed 10.11.19. */
+/** A separate query: for a join of the two, MariaDB opens every table of the server, which has crashed 10.11.19. */
 const COUNTED = `select column_name as name from information_schema.columns
   where table_schema = database() and table_name = ? and extra like '%auto_increment%'`;
 
-/** Returns a function that looks the keys of a table up, once. */
+/** Returns a function that looks up a table's keys, once. */
 export function tableKeys(): (scope: WriteScope, table: string) => Promise<TableKeys> {
   const known = new Map<string, Promise<TableKeys>>();
   return (scope, table) => {

@@ -15,8 +15,8 @@ const BY_VALUES = new RegExp(
 );
 
 /**
- * Whether the server would only warn if it compared text with a number in a change, or a text with a time. A deletion by whole
- * numbers, which are sent as text, converts nothing: a text equals them or it doesn't.
+ * Whether the server would only warn if it compared text with a number in a change, or a text with a time. A deletion
+ * by whole numbers, which are sent as text, doesn't convert anything: a text equals them or it doesn't.
  *
  * @param values as they are sent
  */

@@ -13,9 +13,9 @@ export class DatabaseCheck {
   #needed: Promise<readonly string[]>;
 
   /**
-   * @param database whose default connection is checked
-   * @param folder the migrations' folder, an absolute path. It is read now: files that a deployment adds later are for the
-   * next process.
+   * @param database the database whose default connection is checked
+   * @param folder the migrations' folder, an absolute path. It is read now, because files that a deployment adds later
+   * are for the next process.
    */
   constructor(database: Database, folder: string) {
     this.#database = database;

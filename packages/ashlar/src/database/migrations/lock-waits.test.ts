@@ -56,7 +56,7 @@ const reading = (shop: Opened, table: string) => using(shop, sql`select * from $
 const read = ({ database }: Opened, table: string) => sql`select * from ${sql.table(table)}`.execute(database.kysely);
 
 function define(engine: TestEngine, options: MigrateOptions): void {
-  test("S152 a migration that waits for a table lets others use it meanwhile, and changes it once it is free", async () => {
+  test("S152 a migration that waits for a table lets others use it in the meantime, and changes it once it is free", async () => {
     const shop = await opened(engine);
     const end = await reading(shop, "locked");
     const pauses: number[] = [];

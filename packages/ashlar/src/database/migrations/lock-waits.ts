@@ -7,18 +7,18 @@ import "../errors.ts";
 /** How long a migration's statements wait for a lock by default, in milliseconds. */
 export const LOCK_TIMEOUT_MS = 2000;
 
-/** How often a lock is asked for. */
+/** The number of attempts to get a lock. */
 const ATTEMPTS = 12;
-/** The longest pause between two of them, in halves of the time that one waits. */
+/** The longest pause between two of them, in halves of an attempt's timeout. */
 const LONGEST_PAUSE = 5;
 
 /**
- * Keeps a migration from stopping the application: a statement that waits for the lock of a table lets no other statement
- * use the table meanwhile, not even one that only reads. So it gives up after a short time, lets pass what has queued up
- * behind it, and tries again.
+ * Keeps a migration from stopping the application: while a statement waits for a table's lock, no other statement can
+ * use the table, not even one that only reads. So it gives up after a short time, lets the statements behind it run,
+ * and tries again.
  *
- * With a database whose changes of tables can be rolled back, the whole migration is tried again, so that it keeps no lock
- * while it waits for the next. With another one, it is the statement alone.
+ * If the database can roll back schema changes, the whole migration is retried, so that it holds no lock while it waits
+ * for the next. Otherwise, only the statement is.
  */
 export class LockWaits {
   readonly #connection: Connection;
@@ -35,7 +35,7 @@ export class LockWaits {
     this.#waiting = waiting;
   }
 
-  /** Runs a task in a transaction, again if it has waited too long for a lock. */
+  /** Runs a task in a transaction, and retries it if it has waited too long for a lock. */
   transaction<T>(task: () => Promise<T>): Promise<T> {
     return this.#repeated(() => {
       return this.#connection.transaction(async () => {
@@ -57,9 +57,9 @@ export class LockWaits {
   }
 
   /**
-   * An executor that runs a statement again if it has waited too long for a lock. For a database that can roll changes of
-   * tables back, it is the same one: there, a statement outside of a transaction, such as one that creates an index without
-   * locking the table, waits as long as it has to, because it leaves something behind if it fails.
+   * An executor that retries a statement that has waited too long for a lock. For a database that can roll back schema
+   * changes, it is the same executor: there, a statement outside of a transaction, such as one that creates an index
+   * without locking the table, waits as long as it has to, because it leaves something behind if it fails.
    *
    * @param again called before each repetition of a statement
    */

@@ -14,9 +14,9 @@ export class MigrationProgress {
   #isFinished = false;
 
   /**
-   * Runs a migration's function, and takes down its statements.
+   * Runs a migration's function, and records its statements.
    *
-   * @param connection the migration's, which nothing else uses meanwhile
+   * @param connection the migration's connection, which nothing else uses in the meantime
    */
   async watch(connection: Connection, task: () => Promise<void>): Promise<void> {
     const stop = connection.onQuery(({ sql }) => {
@@ -35,17 +35,17 @@ export class MigrationProgress {
     this.#statements.pop();
   }
 
-  /** Whether an error is that of the migration's first statement. */
+  /** Whether an error comes from the migration's first statement. */
   failedAtOnce(error: unknown): boolean {
     return this.#statements.length === 1 && this.#hasFailed(error);
   }
 
   /**
-   * What the migration has done: `It ran: create table "a" …; create table "b" …. This failed: drop table "c".` If the
-   * connection was lost or the wait ended, the server may have run the last one, and the sentence says so.
+   * Describes the work of the migration: `It ran: create table "a" …; create table "b" …. This failed: drop table "c".`
+   * If the connection was lost or the wait ended, the server may have run the last one, and the sentence says so.
    *
    * @param error why it failed
-   * @returns a sentence to append; none if it did nothing
+   * @returns a sentence to append; empty if it did nothing
    */
   describe(error: unknown): string {
     const done = [...this.#statements];
@@ -55,9 +55,9 @@ export class MigrationProgress {
     return `${before} This failed${mayHaveRun(error) ? ", but may have run" : ""}: ${failed}.`;
   }
 
-  /** Whether an error is that of the last statement. */
+  /** Whether an error comes from the last statement. */
   #hasFailed(error: unknown): boolean {
-    // The cause is that of a statement that has waited for a lock too often.
+    // The cause belongs to a statement that has waited for a lock too often.
     return !this.#isFinished && (isOfStatement(error) || isOfStatement(Object(error).cause));
   }
 }

@@ -144,7 +144,7 @@ describe("up", () => {
 });
 
 describe("up, in the version before", () => {
-  test("S152 refuses migrations that are newer than its own unless they are allowed, and says how to go on", async () => {
+  test("S152 refuses migrations that are newer than its own unless they are allowed, and says how to continue", async () => {
     await write(A, B, C);
     await migrations.up();
     await remove(C);

@@ -17,8 +17,8 @@ import { hasTable } from "./table-columns.ts";
 export interface MigrateOptions {
   /**
    * Whether to ignore migrations that were run and have no file here, for example after switching branches. Their
-   * tables stay unchanged. `"newer"`: only those that are newer than all that have a file, because a later version of the
-   * application has run them, and this is the one before.
+   * tables stay unchanged. `"newer"`: only those that are newer than all files, because a later version of the
+   * application has run them, and this is the previous version.
    */
   readonly allowMissing?: boolean | "newer";
   /**
@@ -27,8 +27,8 @@ export interface MigrateOptions {
    */
   readonly lockTimeoutMs?: number;
   /**
-   * Called before each pause of a migration that waits for a lock: how often it has asked for it, for how long it waits, and the
-   * migration's name.
+   * Called before each pause of a migration that waits for a lock: the number of attempts, the length of the pause, and
+   * the migration's name.
    */
   readonly waiting?: (attempts: number, pauseMs: number, migration: string) => void;
 }
@@ -53,13 +53,15 @@ interface MigrationTables {
   migrations: RunMigration;
 }
 
-/** What remains of a failed migration without a transaction. */
+/** Describes the remains of a failed migration without a transaction. */
 const REMAINS = {
   up: "and what it did before that remains, because it runs without a transaction. It is not recorded as run: undo what remains, then migrate again",
   down: "and what it did before that remains, because it runs without a transaction. It is still recorded as run: finish by hand, then roll back again",
 } as const;
 
-/** The same, of one that had done nothing yet. Perhaps it was run before: a killed process leaves no record of it. */
+/**
+ * The same for a migration that had done nothing yet. It may have been run before: a killed process leaves no record.
+ */
 const FROM_BEFORE = {
   up: "before it had changed anything. If an earlier run of it was killed or lost its connection, what that one did remains, its last statement included, because it runs without a transaction: undo that, then migrate again",
   down: "before it had changed anything. If an earlier run of it was killed or lost its connection, what that one did remains, its last statement included, because it runs without a transaction: finish by hand, then roll back again",
@@ -72,8 +74,9 @@ const MADE_BEFORE = { up: " An earlier migration has to create the table.", down
  * Brings a database's tables up to date with the application's migrations.
  *
  * Each migration runs in its own transaction, which also records it as run: a failed one leaves nothing behind, unless
- * the database commits each change of a table. One that waits for a lock lets others pass. It fails if a statement is not awaited, or if at its end a row refers to
- * a missing one. Of several processes that migrate at the same time, one runs the migrations while the others wait.
+ * the database commits each change of a table. A migration that waits for a lock lets others go first. It fails if a
+ * statement is not awaited, or if at its end a row refers to a missing one. Of several processes that migrate at the
+ * same time, one runs the migrations while the others wait.
  */
 export class Migrations {
   readonly #database: Database;
@@ -82,7 +85,7 @@ export class Migrations {
   readonly #folder: string;
 
   /**
-   * @param database whose default connection is migrated
+   * @param database the database whose default connection is migrated
    * @param folder the migrations' folder, an absolute path
    */
   constructor(database: Database, folder: string) {
@@ -132,7 +135,7 @@ export class Migrations {
       const candidates = options.allowMissing ? run.filter(({ name }) => files.has(name)) : run;
       const concerned = chosen(candidates, options).map(({ name }) => name);
       const missing = concerned.filter((name) => !files.has(name));
-      // Checked before the first one is rolled back: half a batch must not be left.
+      // Checked before the first one is rolled back, so that no half batch is left.
       if (missing.length > 0) throw this.#missing(missing.toReversed(), "migrate:rollback", false);
       for (const name of concerned) {
         const file = files.get(name)!;
@@ -146,7 +149,7 @@ export class Migrations {
     const problem = `Migrations were run and are missing in ${this.#folder}: ${names.join(", ")}.`;
     if (areNewer) {
       const remedy =
-        "They are newer than all that are there. If a later version of the application has run them, and you are going back:";
+        "They are newer than all files there. If a later version of the application has run them, and you are going back:";
       return new AshlarError("E_MIGRATION", `${problem} ${remedy} npx ashlar ${command} --allow-newer`);
     }
     const remedy =
@@ -192,7 +195,7 @@ export class Migrations {
     return names.filter((name) => !done.has(name));
   }
 
-  /** @internal What the pending migrations would do, oldest first; see {@link dryRun}. */
+  /** @internal The effects of the pending migrations, oldest first; see {@link dryRun}. */
   async dryRuns(): Promise<DryRun[]> {
     const pending = new Set(await this.pending());
     const runs: DryRun[] = [];
@@ -203,8 +206,8 @@ export class Migrations {
   }
 
   /**
-   * @internal The migrations that have been run and have no file, oldest first, and whether they are newer than all that
-   * have one, as a later version of the application leaves them. It only reads.
+   * @internal The migrations that have been run and have no file, oldest first, and whether they are newer than all
+   * files, as when a later version of the application has run them. It only reads.
    */
   async missing(): Promise<{ readonly names: string[]; readonly areNewer: boolean }> {
     if (!(await hasTable(this.#database, "migrations"))) return { names: [], areNewer: false };
@@ -271,7 +274,7 @@ export class Migrations {
     const through = isUndone ? undefined : (executor: Executor) => waits.repeating(executor, () => progress.again());
     const run = async (change: Migration["up"]): Promise<void> => {
       await progress.watch(connection, () => runAwaited((check) => connection.guardedKysely(check, through), change));
-      // Before it is recorded as run, because without a transaction the record would stay.
+      // Checked before it is recorded as run, because without a transaction the record would stay.
       await connection.checkForeignKeys();
     };
     const all = () => task(run);
@@ -293,7 +296,7 @@ export class Migrations {
     return (await query.executeTakeFirst()) !== undefined;
   }
 
-  /** What was run, oldest first. The table is created if it does not exist. */
+  /** The migrations that were run, oldest first. The table is created if it does not exist. */
   async #run(): Promise<RunMigration[]> {
     await this.#kysely.schema
       .createTable("migrations")
@@ -306,7 +309,7 @@ export class Migrations {
   }
 }
 
-/** Reports whether a migration is newer than all that have a file: names begin with their time. */
+/** Reports whether a migration is newer than all files: names begin with their time. */
 function isNewer(name: string, files: readonly MigrationFile[]): boolean {
   return files.every((file) => file.name < name);
 }

@@ -21,14 +21,16 @@ declare module "../../kernel/container.ts" {
 
 declare module "../../boot/application/application-stats.ts" {
   interface FrameworkStats {
-    /** How much of each connection's pool is in use, by the connection's name in `config/database.ts`. */
+    /** The use of each connection's pool, by the connection's name in `config/database.ts`. */
     readonly database?: Readonly<Record<string, ConnectionUsage>>;
-    /** How many read replicas of each connection are used, away and behind; connections without replicas are missing. */
+    /**
+     * How many read replicas of each connection are used, down and behind; connections without replicas are missing.
+     */
     readonly replicas?: Readonly<Record<string, ReplicaUsage>>;
   }
 }
 
-/** What the framework asks about the database itself. */
+/** The framework's own checks of the database. */
 const OWN_TABLES = ["maintenance", "migrations", "pg_catalog", "information_schema"];
 
 /** Adds the database to the application: the container's key `database`, and the models' connection to it. */
@@ -88,7 +90,7 @@ export class DatabaseProvider extends Provider {
   }
 
   /**
-   * All features have named the models that they use.
+   * By now, all features have named the models that they use.
    *
    * @throws `E_INVALID_CONFIGURATION` if there are read replicas, and users are found in tables that nothing names
    */
@@ -99,7 +101,7 @@ export class DatabaseProvider extends Provider {
     this.#warnOfUnread();
   }
 
-  /** Security: an old row would let in who was deleted, or knows only the old password. */
+  /** Security: an outdated row would let in a deleted user, or someone with the old password. */
   #requireNamed(unknown: readonly string[]): void {
     if (unknown.length === 0 || this.#database?.hasReplicas !== true) return;
     const problem = `there are read replicas, and ${unknown.join(", ")} may read users from them, who may have changed since.`;

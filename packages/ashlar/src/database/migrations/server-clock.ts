@@ -3,18 +3,21 @@ import type { Logger } from "../../kernel/index.ts";
 import { correctClock } from "../../support/index.ts";
 import type { Connection } from "../connections/connection.ts";
 
-/** Processes whose clocks differ by less agree well enough: what is signed or sealed tolerates a minute. */
+/** Smaller differences don't matter: signed and sealed values tolerate a minute. */
 const TOLERATED_MS = 1000;
 /** Beyond that, one of the two clocks has not been set at all, and it may be the server's. */
 const MAX_CORRECTION_MS = 60 * 60_000;
 /** A response that took longer doesn't say the time precisely enough. */
 const MAX_DURATION_MS = 1000;
 const INTERVAL_MS = 60_000;
-/** How often it is looked at whether the machine's clock was set, which costs nothing, or the last response took too long. */
+/**
+ * How often to check whether the machine's clock was set, which costs nothing, or whether the last response took too
+ * long.
+ */
 const WATCH_MS = 1000;
 
 /**
- * Makes the framework's clock follow that of the database server, which all processes share. A process on a machine whose
+ * Makes the framework's clock follow the database server's, which all processes share. A process on a machine whose
  * clock is wrong would otherwise make tokens that others refuse, and end logins that others have just renewed. If the
  * clocks differ, that is logged once.
  */
@@ -33,8 +36,9 @@ export class ServerClock {
   }
 
   /**
-   * Compares the clocks now, once a minute from then on, and within a second after the machine's was set, or after a response
-   * that took too long: its correction would be wrong until then. Does nothing if the database runs in this process.
+   * Compares the clocks now, once a minute from then on, and within a second after the machine's clock was set, or
+   * after a response that took too long: its correction would be wrong until then. Does nothing if the database runs in
+   * this process.
    */
   async start(): Promise<void> {
     if (this.#connection.dialect.values.serverTime === null) return;
@@ -56,7 +60,7 @@ export class ServerClock {
     if (this.#isWrong) correctClock(0);
   }
 
-  /** Compares the clocks once. It never rejects: a database that does not respond is reported by those who need it. */
+  /** Compares the clocks once. It never rejects: an unresponsive database is reported where it is needed. */
   async compare(): Promise<void> {
     this.#isVague = false;
     const aheadMs = await this.#measure().catch(() => null);
@@ -68,7 +72,7 @@ export class ServerClock {
     this.#isWrong = isWrong;
   }
 
-  /** How far the machine's clock is ahead of the server's, in milliseconds; `null` if that is not known precisely. */
+  /** How far the machine's clock is ahead of the server's, in milliseconds; `null` if that isn't known precisely. */
   async #measure(): Promise<number | null> {
     const { kysely, dialect } = this.#connection;
     const query = kysely.selectNoFrom(sql<number>`${dialect.values.serverTime}`.as("time"));
@@ -89,7 +93,7 @@ export class ServerClock {
     const isUsed = Math.abs(aheadMs) <= MAX_CORRECTION_MS;
     const consequence = isUsed
       ? "The application uses the server's time."
-      : "That is too much to be corrected: tokens, logins and limits are judged by a wrong time.";
+      : "That is too much to correct: tokens, logins and limits are checked against the wrong time.";
     this.#logger.warn({ seconds: aheadMs / 1000 }, `${problem} ${consequence} Let both follow a time server (NTP).`);
   }
 }

@@ -24,7 +24,7 @@ export class MissingTableError extends ConfigurationError {
   }
 }
 
-/** What a {@link StoreTable} is about. */
+/** The subject of a {@link StoreTable}. */
 export interface StoreTableOptions {
   /** The setting that names the store, such as `config/throttle.ts: THROTTLE.store`. */
   readonly where: string;
@@ -33,14 +33,14 @@ export interface StoreTableOptions {
   /** The store's, which may not be the default one. */
   readonly connection: Connection;
   /** Creates the table, as the application's migration does. */
-  // biome-ignore lint/suspicious/noExplicitAny: it may know any tables.
+  // biome-ignore lint/suspicious/noExplicitAny: it may have any tables.
   readonly create: (kysely: Kysely<any>) => Promise<void>;
   readonly logger: Logger;
 }
 
 /**
- * The table of a store whose connection the application chooses. Migrations create it on the default connection; where the
- * store has another one, a start creates it.
+ * The table of a store whose connection the application chooses. Migrations create it on the default connection; if the
+ * store has another connection, startup creates it.
  */
 export class StoreTable {
   readonly #options: StoreTableOptions;
@@ -50,8 +50,8 @@ export class StoreTable {
   }
 
   /**
-   * Creates the table if migrations, which know the default connection alone, have created it there: with another name for
-   * the same database, the table must be left to them. It never rejects.
+   * Creates the table, unless migrations have created it there: a connection can be another name for the default
+   * connection's database, whose tables must be left to migrations. It never rejects.
    */
   async prepare(): Promise<void> {
     const { name, database, connection, create, where, logger } = this.#options;
@@ -88,8 +88,8 @@ export class StoreTable {
 }
 
 /**
- * Ends the start of a server whose store lacks a table that no migration creates there. What else its check fails with may
- * pass, and pending migrations are told of elsewhere.
+ * Ends the start of a server whose store lacks a table that no migration creates there. Other failures of its check may
+ * be temporary, and pending migrations are reported elsewhere.
  *
  * @throws {@link MissingTableError}
  */

@@ -15,7 +15,7 @@ const tables = new WeakMap<Database, Set<string>>();
  */
 export async function tableHasColumn<M extends Model>(modelClass: ModelClass<M>, column: string): Promise<boolean> {
   const metadata = metadataOf(modelClass as unknown as ModelClass);
-  // Rows that were read before have the answer.
+  // Rows that were read before already have the answer.
   if (metadata.columns.has(column)) return true;
   let columns = known.get(metadata);
   if (columns === undefined) {
@@ -27,8 +27,8 @@ export async function tableHasColumn<M extends Model>(modelClass: ModelClass<M>,
 }
 
 /**
- * Returns whether statements on the default connection of a database find a table. A table that was found once is not
- * looked for again.
+ * Returns whether statements on the default connection of a database find a table. Once a table has been found, it
+ * isn't looked up again.
  */
 export async function hasTable(database: Database, table: string): Promise<boolean> {
   const names = tables.get(database) ?? new Set();
@@ -37,7 +37,7 @@ export async function hasTable(database: Database, table: string): Promise<boole
   return names.has(table);
 }
 
-/** The columns of a table that have a unique index of their own; `null` if the database can't tell. */
+/** The columns of a table that have their own unique index; `null` if unknown. */
 export async function uniqueColumnNamesOf(connection: Connection, table: string): Promise<ReadonlySet<string> | null> {
   const uniqueColumnNames = connection.dialect.inspection?.uniqueColumnNames ?? null;
   if (uniqueColumnNames === null) return null;
@@ -58,7 +58,7 @@ export async function plainTablesOf(connection: Connection): Promise<readonly st
   return (await connection.rows(plainTables.names, [])).map(({ name }) => String(name));
 }
 
-/** The indexes that failed attempts to create them have left behind. */
+/** The invalid indexes left behind by failed attempts to create them. */
 export async function invalidIndexesOf(
   connection: Connection,
 ): Promise<readonly { readonly name: string; readonly table: string }[]> {
@@ -69,16 +69,16 @@ export async function invalidIndexesOf(
 }
 
 /**
- * The names of the migrations that a read replica has heard of.
+ * The names of the migrations that a read replica has received.
  *
- * @param isMigrated whether its primary has a table of them; if not, the replica is only asked to respond
+ * @param isMigrated whether its primary has a table of migrations; if not, the replica is only asked to respond
  */
 export async function replicaMigrations(replica: Executor, isMigrated: boolean): Promise<string[]> {
   const query = isMigrated ? "select name from migrations" : "select 1 as name";
   return (await replica.execute(CompiledQuery.raw(query))).rows.map(({ name }) => String(name));
 }
 
-/** The columns of a table as it is now; an empty set if there is no such table. */
+/** The current columns of a table; an empty set if the table doesn't exist. */
 export async function columnsOf(connection: Connection, table: string): Promise<ReadonlySet<string>> {
   const rows = await connection.rows(connection.dialect.maintenance.columnNames, [table]);
   return new Set(rows.map(({ name }) => String(name)));

@@ -5,7 +5,7 @@ import type { Database } from "../connections/database.ts";
 import { hasTable } from "./table-columns.ts";
 
 const TABLE = "maintenance";
-/** No task waits longer than this: a later time was written by a process whose clock was ahead. */
+/** No task waits longer than this: a later time was written by a process whose clock was fast. */
 const LONGEST_WAIT_MS = 48 * 60 * 60_000;
 
 /**
@@ -27,7 +27,7 @@ export class DatabaseTaskClaim implements TaskClaim {
     if (!(await hasTable(this.#database, TABLE))) return this.#withoutTable.take();
     const claimedAt = now();
     const leasedUntil = new Date(claimedAt + LEASE_MS);
-    // One statement decides between processes: with a read followed by a write, several of them could do it.
+    // One statement decides between processes: with a read followed by a write, several of them could do the task.
     const dueAt = sql.ref(`${TABLE}.due_at`);
     const claim = this.#database.connection().prepareUpsert({
       table: TABLE,

@@ -93,7 +93,7 @@ export function sameValue(cast: Cast | undefined, a: unknown, b: unknown): boole
   return false;
 }
 
-/** Returns whether an attribute's value differs from the row's; one that cannot be stored does. */
+/** Returns whether an attribute's value differs from the row's; a value that cannot be stored does. */
 export function differs(cast: Cast | undefined, column: string, value: unknown, stored: unknown): boolean {
   try {
     return !sameValue(cast, toDatabase(cast, column, value), storedForm(cast, column, stored));
@@ -114,7 +114,7 @@ export function jsonText(column: string, value: unknown): string {
   throw new AshlarError("E_INVALID_QUERY", `The value for the column "${column}" cannot be represented in JSON.`);
 }
 
-/** A time in a row that the framework wrote, as the database returns it: as a `Date` or as text. */
+/** Parses a time in a row that the framework wrote, which the database returns as a `Date` or as text. */
 export function dateOf(time: unknown): Date {
   return time instanceof Date ? time : new Date(parseTime(time as string));
 }

@@ -4,9 +4,9 @@ import { NotNullViolationError, UnknownColumnError } from "../errors.ts";
 import { isFillable, type ModelMetadata } from "./model-metadata.ts";
 
 /**
- * The error to throw for a statement that stored these values: `E_INVALID_INPUT` (422) if a request may have caused it,
- * by sending `null` for a required column, or a name that is not a column's to a model that accepts every name. Errors
- * that only code can have caused stay unchanged.
+ * The error to throw for a statement that tried to store these values: `E_INVALID_INPUT` (422) if a request may have
+ * caused it, by sending `null` for a required column, or a name that is not a column's to a model that accepts every
+ * name. Errors that only code can have caused stay unchanged.
  */
 export function asInputError(metadata: ModelMetadata, values: Row, error: unknown): unknown {
   if (error instanceof NotNullViolationError) {
@@ -29,7 +29,7 @@ export function asQueryError(metadata: ModelMetadata, columns: readonly string[]
   if (!(error instanceof UnknownColumnError)) return error;
   const unknown = columns.find((column) => error.names.includes(column));
   if (unknown === undefined) return error;
-  // What is remembered must not grow with what requests contain.
+  // The memory must not grow with the contents of requests.
   metadata.lookups.delete(unknown);
   if (isNamed(metadata, unknown)) return error;
   return new ColumnValueError(unknown, `"${unknown}" is not a column of the table "${metadata.table}".`);

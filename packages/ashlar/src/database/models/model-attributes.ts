@@ -19,7 +19,7 @@ export function setAttributes(model: Model, { columns, casts, connection }: Mode
     const value = row[column];
     if (value === undefined || value === null) continue;
     if (cast === "json" && connection.dialect.values.parsesJson) {
-      // Kept as text: the returned object can be changed in place, and would not differ from itself.
+      // Kept as text, because an object could be changed in place, and would then not differ from itself.
       row[column] = jsonText(column, value);
       continue;
     }
@@ -30,7 +30,7 @@ export function setAttributes(model: Model, { columns, casts, connection }: Mode
 /**
  * The attributes that differ from the row, converted for storage.
  *
- * @param original the row as stored; `null` if there is none yet
+ * @param original the row as stored; `null` if there isn't one yet
  * @throws `E_INVALID_INPUT` (422) if a value does not suit its column; `E_INVALID_QUERY` if an attribute can't be a column
  */
 export function changesOf(model: Model, metadata: ModelMetadata, original: Row | null): Row {
@@ -39,7 +39,7 @@ export function changesOf(model: Model, metadata: ModelMetadata, original: Row |
   for (const [name, value] of Object.entries(model)) {
     if (value === undefined) continue;
     const cast = casts.get(attributeName(model, name));
-    // What the row holds in another form is not a change.
+    // A value that the row holds in another form isn't a change.
     const isUnchanged = original !== null && original[name] === value;
     const stored = toDatabase(cast, name, isUnchanged ? value : normalForm(metadata, name, value));
     if (original === null || !sameValue(cast, stored, storedForm(cast, name, original[name])))
@@ -48,7 +48,7 @@ export function changesOf(model: Model, metadata: ModelMetadata, original: Row |
   return changes;
 }
 
-/** The attributes that are not hidden, with dates and bigints as JSON has them. */
+/** The attributes that are not hidden, with dates and bigints in their JSON form. */
 export function visibleAttributes(model: Model, { hidden }: ModelMetadata): Row {
   const json: Row = {};
   for (const [name, value] of Object.entries(model)) {

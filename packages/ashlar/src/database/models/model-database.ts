@@ -47,7 +47,9 @@ export function claimModel(modelClass: object, application: RunningApplication):
   binding++;
 }
 
-/** What an application's configuration uses: a model, or something else that finds users in the tables that it names. */
+/**
+ * A part of an application's configuration: a model, or something else that finds users in the tables that it names.
+ */
 interface Claimed {
   readonly name: string;
   readonly table?: string;
@@ -55,10 +57,11 @@ interface Claimed {
 }
 
 /**
- * The tables of what an application's configuration uses: those of its models, and those that other classes and objects name.
+ * The tables that an application's configuration uses: those of its models, and those named by other classes and
+ * objects.
  *
- * @returns also the names of those that name none
- * @throws `E_INVALID_CONFIGURATION` for a name that no table can have
+ * @returns also the names of the classes and objects that don't name any
+ * @throws `E_INVALID_CONFIGURATION` for an invalid table name
  */
 export function claimedTables(application: RunningApplication): {
   readonly tables: readonly string[];
@@ -78,7 +81,7 @@ function requireTableNames(where: string, tables: readonly unknown[]): void {
   const wrong = tables.find((table) => typeof table !== "string" || !TABLE_NAME.test(table));
   if (wrong === undefined) return;
   const problem = `names the table ${JSON.stringify(wrong)}, which can't be a table's name.`;
-  throw new ConfigurationError(where, problem, 'Write it as the database has it, such as "members" or "auth.members".');
+  throw new ConfigurationError(where, problem, 'Write it as in the database, such as "members" or "auth.members".');
 }
 
 /**
@@ -93,7 +96,7 @@ export function applicationOf(modelClass: ModelClass): RunningApplication | null
   return among(applications) ?? ambiguous(modelClass, applications);
 }
 
-/** A model's database, and whether it is the same everywhere: not only for the running code's application. */
+/** A model's database, and whether it is the same for all applications, not only for the running code's. */
 export interface ModelDatabase {
   readonly database: Database;
   readonly isSettled: boolean;
@@ -103,7 +106,7 @@ export interface ModelDatabase {
  * The database that a model uses: the one assigned to it or a base class; otherwise that of the application whose
  * configuration uses the class, of the only application, or of the application that the running code belongs to.
  *
- * @throws `E_DATABASE` if there is none; `E_INVALID_CONFIGURATION` if there are several and nothing decides
+ * @throws `E_DATABASE` if there isn't one; `E_INVALID_CONFIGURATION` if there are several and none can be chosen
  */
 export function resolveDatabase(modelClass: ModelClass): ModelDatabase {
   const found = findDatabase(modelClass);
@@ -133,14 +136,14 @@ function candidatesFor(modelClass: ModelClass): readonly RunningApplication[] {
 }
 
 /**
- * Reports whether two models are of one table, so that a primary key means the same row to both. A model that names the
- * default connection has the same one as a model that names none.
+ * Reports whether two models share a table, so that a primary key means the same row to both. A model that names the
+ * default connection uses the same one as a model that names none.
  */
 export function haveSameTable(one: ModelClass, other: ModelClass): boolean {
   return one.table === other.table && (one.connection === other.connection || nameOf(one) === nameOf(other));
 }
 
-/** The name of a model's connection; `undefined` for the default one of a database that is not known. */
+/** The name of a model's connection; `undefined` for the default one of an unknown database. */
 function nameOf(modelClass: ModelClass): string | undefined {
   return modelClass.connection ?? findDatabase(modelClass)?.database.settings.default;
 }

@@ -16,7 +16,7 @@ import { currentBinding, lineage, resolveDatabase } from "./model-database.ts";
 import type { ModelClass, Normalizers } from "./model-types.ts";
 import "../errors.ts";
 
-/** What is computed once for a model's class, and used for every row. */
+/** Data that is computed once per model class, and used for every row. */
 export interface ModelMetadata {
   readonly connection: Connection;
   readonly table: string;
@@ -24,10 +24,10 @@ export interface ModelMetadata {
   readonly timestamps: boolean;
   readonly casts: ReadonlyMap<string, Cast>;
   readonly hidden: ReadonlySet<string>;
-  /** What `fill` may set; `null` for every column but the primary key and the guarded ones. */
+  /** The columns that `fill` may set; `null` for all but the primary key and the guarded ones. */
   readonly fillable: ReadonlySet<string> | null;
   readonly guarded: ReadonlySet<string>;
-  /** What brings a column's text to its normal form, by column. */
+  /** The functions that normalize a column's text, by column. */
   readonly normalizers: ReadonlyMap<string, Normalizers[string]>;
   /** The columns of rows seen so far, which need no further check. */
   readonly columns: Set<string>;
@@ -37,15 +37,15 @@ export interface ModelMetadata {
   readonly binding: number;
 }
 
-/** Of classes that use the same database everywhere. */
+/** For classes that use the same database everywhere. */
 const shared = new WeakMap<object, ModelMetadata>();
-/** Of classes that several applications in the process use, each with its own database. */
+/** For classes that several applications in the process use, each with its own database. */
 const byDatabase = new WeakMap<Database, WeakMap<object, ModelMetadata>>();
 
 /**
  * Returns the metadata of a model's class.
  *
- * @throws `E_DATABASE` if it has no database; `E_INVALID_CONFIGURATION` if it has several and nothing decides;
+ * @throws `E_DATABASE` if it has no database; `E_INVALID_CONFIGURATION` if it has several and none can be chosen;
  * `E_INVALID_MODEL` if `fillable` contains a guarded column
  */
 export function metadataOf(modelClass: ModelClass): ModelMetadata {
@@ -76,10 +76,10 @@ function readMetadata(modelClass: ModelClass, database: Database): ModelMetadata
   const hidden = new Set<string>();
   const guarded = new Set<string>();
   const normalizers = new Map<string, Normalizers[string]>();
-  // From the base class down: what a mixin casts or hides still applies if the class below lists its own columns.
+  // From the base class down: a mixin's casts and hidden columns still apply if the class below lists its own.
   for (const one of lineage(modelClass).reverse()) {
     for (const column of one.hidden) hidden.add(column);
-    // A mixin's getter asks the class below for the names of its columns: `this.passwordColumn`.
+    // A mixin's getter reads the names of its columns from the class below: `this.passwordColumn`.
     const ownCasts = Reflect.get(one, "casts", modelClass) as Casts;
     for (const [column, cast] of Object.entries(ownCasts)) casts.set(column, cast);
     for (const column of Reflect.get(one, "guarded", modelClass) as readonly string[]) guarded.add(column);
@@ -128,7 +128,7 @@ export function lookUp(metadata: ModelMetadata, column: string, value: ColumnVal
   const statement = metadata.lookups.get(column) ?? compileLookup(metadata, column);
   if (value === null) return firstWithout(metadata, column);
   if (typeof value === "string") {
-    // Text that no database can store is in no row.
+    // Text that no database can store isn't in any row.
     return isStorableText(value) ? metadata.connection.first(statement, value) : undefined;
   }
   const checked = column === metadata.primaryKey ? keyValue(column, value) : columnValue(column, value);
@@ -138,7 +138,7 @@ export function lookUp(metadata: ModelMetadata, column: string, value: ColumnVal
 function compileLookup(metadata: ModelMetadata, column: string): string {
   const { kysely } = metadata.connection;
   const query = kysely.selectFrom(metadata.table).selectAll().where(queriedColumn(column), "=", null);
-  // Kysely's limit would be a parameter; written out, the value is the only one.
+  // Kysely's limit would be a parameter; written out, the value is the only parameter.
   const limited = `${query.compile().sql} limit 1`;
   metadata.lookups.set(column, limited);
   return limited;
@@ -151,7 +151,7 @@ async function firstWithout(metadata: ModelMetadata, column: string): Promise<Ro
 }
 
 /**
- * Checks that an attribute may have a name: that it can be a column's, and is not one of the model's own methods.
+ * Checks a name for an attribute: it must be a possible column name, and not one of the model's own methods.
  *
  * @throws `E_INVALID_QUERY`
  */

@@ -10,12 +10,12 @@ import { type ModelMetadata, metadataOf, normalForm } from "./model-metadata.ts"
 import type { Attributes, Column, ModelClass } from "./model-types.ts";
 import "../errors.ts";
 
-/** How many values a list may have: SQLite allows 32,766 parameters in a statement. */
+/** The maximum number of values in a list: SQLite allows 32,766 parameters in a statement. */
 const MAX_LISTED = 30_000;
 
 const OPERATORS = ["=", "!=", "<>", "<", "<=", ">", ">=", "like", "not like"] as const;
 
-/** How a column is compared with a value. */
+/** The operators that compare a column with a value. */
 export type ComparisonOperator = (typeof OPERATORS)[number];
 
 /** One page of a query's rows. */
@@ -34,9 +34,9 @@ export interface Page<M> {
 type Builder = ExpressionBuilder<any, any>;
 type Condition = (builder: Builder) => Expression<SqlBool>;
 
-/** What a request may order rows by, see {@link ModelQuery.orderBy}. */
+/** The orders that a request may choose, see {@link ModelQuery.orderBy}. */
 export interface OrderOptions<M extends Model> {
-  /** The columns that it may name, also hidden ones. */
+  /** The columns that it may name, including hidden ones. */
   readonly allow: readonly Column<M>[];
   /** `asc` or `desc`, from the request or not; default: `asc`. */
   readonly direction?: unknown;
@@ -45,7 +45,7 @@ export interface OrderOptions<M extends Model> {
 interface Order {
   readonly column: string;
   readonly direction: "asc" | "desc";
-  /** Whether the column may be a hidden one. */
+  /** Whether the column may be hidden. */
   readonly isAllowed: boolean;
 }
 
@@ -140,8 +140,8 @@ export class ModelQuery<M extends Model> {
    * await Order.rows().orderBy(request.input("sort"), { allow: ["number", "user_id"], direction }).get();
    * ```
    *
-   * Security: the order of rows tells what is in the column, one comparison at a time. So rows are not ordered by a hidden
-   * column, such as a password's hash, unless `allow` contains it.
+   * Security: the order of rows reveals a column's contents, one comparison at a time. So rows can't be ordered by a
+   * hidden column, such as a password's hash, unless `allow` contains it.
    *
    * @throws `E_INVALID_INPUT` (422) if the column is not allowed, or the direction is neither `asc` nor `desc`; from the query
    * itself if the column is hidden, or the table does not have it
@@ -202,7 +202,7 @@ export class ModelQuery<M extends Model> {
     return model ?? null;
   }
 
-  /** How many rows there are; order, limit and offset are ignored. */
+  /** The number of rows; order, limit and offset are ignored. */
   async count(): Promise<number> {
     const { table, connection } = this.#metadata;
     let query = connection.kysely.selectFrom(table).select(sql<number>`count(*)`.as("count"));
@@ -227,7 +227,7 @@ export class ModelQuery<M extends Model> {
   }
 
   /**
-   * One page of the rows, and how many there are.
+   * One page of the rows, and the total number.
    *
    * @param page the first is 1
    * @throws `E_INVALID_INPUT` (422) if either is not a whole number of 1 or more
@@ -269,8 +269,8 @@ export class ModelQuery<M extends Model> {
   }
 
   /**
-   * Deletes the rows with one statement. The models' `delete` is not called: what that would also delete, such as the
-   * logins of a user, stays until `ashlar prune` or the server's daily pruning finds that its row is gone.
+   * Deletes the rows with one statement. The models' `delete` is not called: rows that it would also delete, such as a
+   * user's logins, stay until `ashlar prune` or the server's daily pruning finds that the model's row is gone.
    *
    * @returns how many rows were deleted
    * @throws `E_INVALID_QUERY` if the query has an order, a limit or an offset; `E_FOREIGN_KEY_VIOLATION`
@@ -306,7 +306,7 @@ export class ModelQuery<M extends Model> {
     return asQueryError(this.#metadata, [...columns, ...order.map(({ column }) => column)], error);
   }
 
-  /** In any case: SQLite and MariaDB don't distinguish it. */
+  /** In upper or lower case, because SQLite and MariaDB don't distinguish them. */
   #refuseHidden(): void {
     const { order } = this.#state;
     if (order.length === 0) return;
@@ -314,11 +314,11 @@ export class ModelQuery<M extends Model> {
     const refused = order.find(({ column, isAllowed }) => !isAllowed && hidden.has(column.toLowerCase()));
     if (refused === undefined) return;
     const { column } = refused;
-    const remedy = `If that is meant: orderBy("${column}", { allow: ["${column}"] }).`;
+    const remedy = `If that is what you want: orderBy("${column}", { allow: ["${column}"] }).`;
     throw new ColumnValueError(column, `Rows are not ordered by the hidden column "${column}". ${remedy}`);
   }
 
-  /** Databases disagree on what these mean in such statements. */
+  /** Databases disagree on the meaning of these in such statements. */
   #refuseWindow(verb: string): void {
     const { order, limit, offset } = this.#state;
     if (order.length === 0 && limit === null && offset === null) return;

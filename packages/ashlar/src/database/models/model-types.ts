@@ -13,8 +13,7 @@ export type Attributes<M extends Model> = {
 };
 
 /**
- * The functions that bring the texts of columns to their normal forms, by column. Applied to its own result, each must
- * return the same.
+ * The functions that normalize the texts of columns, by column. Each must be idempotent.
  */
 export type Normalizers = Readonly<Record<string, (text: string) => string>>;
 

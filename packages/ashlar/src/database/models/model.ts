@@ -43,11 +43,11 @@ export class Model {
   static timestamps: boolean = true;
   /** How columns are converted for the application. Casts of base classes still apply. */
   static casts: Casts = {};
-  /** Columns left out of JSON. What base classes hide stays hidden. */
+  /** Columns left out of JSON. Columns that base classes hide stay hidden. */
   static hidden: readonly string[] = [];
   /**
-   * Columns that `fill`, and therefore `create`, sets; others are ignored, and in development the log says so once for
-   * each. `null`: all but the primary key and the guarded columns.
+   * Columns that `fill`, and therefore `create`, sets; others are ignored, which is logged once for each in
+   * development. `null`: all but the primary key and the guarded columns.
    *
    * ```ts
    * class Order extends Model {
@@ -62,7 +62,7 @@ export class Model {
   static fillable: readonly string[] | null = null;
   /**
    * Columns that `fill` and `create` never set, because a mixin or the model has its own methods for them: a password
-   * hash, a token. What base classes guard stays guarded. `fillable` must not contain any of them.
+   * hash, a token. Columns that base classes guard stay guarded. `fillable` must not contain any of them.
    *
    * ```ts
    * class Article extends Model {
@@ -72,9 +72,9 @@ export class Model {
    */
   static guarded: readonly string[] = [];
   /**
-   * The form in which columns hold text, such as lower case: `save`, and `update` of a query, store it, however the
-   * column was set. Rows that hold another form stay as they are until the column is set. What base classes normalize
-   * stays normalized.
+   * The normal form of text in columns, such as lower case: `save`, and a query's `update`, store it, however the
+   * column was set. Rows with another form stay unchanged until the column is set. Base classes' normalizers still
+   * apply.
    *
    * ```ts
    * class Coupon extends Model {
@@ -83,7 +83,7 @@ export class Model {
    * }
    * ```
    *
-   * Queries look for exactly what they are given.
+   * Queries look for exactly the given value.
    */
   static normalizes: Readonly<Record<string, (text: string) => string>> = {};
   /** The name of the connection in `config/database.ts`; `null` for the default one. */
@@ -158,7 +158,7 @@ export class Model {
     return new ModelQuery<M>(this);
   }
 
-  /** Kysely's select on the model's table, for anything that the model does not offer. */
+  /** Kysely's select on the model's table, for everything that models don't offer. */
   static query(): SelectQueryBuilder<Tables, keyof Tables, object> {
     const { connection, table } = metadataOf(this as ModelClass);
     return connection.kysely.selectFrom(table) as unknown as SelectQueryBuilder<Tables, keyof Tables, object>;
@@ -224,7 +224,8 @@ export class Model {
    * Stores the model: a new row, or the changed columns of its row. If nothing has changed, no query is made.
    *
    * If the transaction around it is rolled back, so is its effect on the model: the key, times and defaults from the
-   * database are removed, the row counts as stored only if it was before, and the values you set can be saved again.
+   * database are removed, the row counts as stored only if it was before, and the values that you set can be saved
+   * again.
    *
    * @throws `E_INVALID_INPUT` (422) if a value does not fit its column: a list or an object without the cast "json", an
    * invalid date, text that is too long, `null` in a required column; also if an attribute that `fill` may set is not a
@@ -306,7 +307,7 @@ export class Model {
     });
   }
 
-  /** Returns whether one of the given columns, or any column if none is given, differs from what is stored. */
+  /** Returns whether one of the given columns, or any column if none is given, differs from the stored row. */
   isDirty(...columns: Column<this>[]): boolean {
     const changes = changesOf(this, this.#metadata, this.#original);
     return columns.length === 0 ? Object.keys(changes).length > 0 : columns.some((column) => column in changes);
@@ -341,7 +342,7 @@ export class Model {
     return Object.fromEntries(names.map((name) => [name, this.#attributes[name]]));
   }
 
-  /** Changes the model as a statement changed its row, until a rollback of that statement. */
+  /** Applies a statement's change of the row to the model, until that statement is rolled back. */
   #apply(log: RollbackLog | null, own: Row, change: () => void): void {
     const stored = {
       get: () => this.#original,

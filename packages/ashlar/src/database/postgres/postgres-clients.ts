@@ -11,16 +11,16 @@ import { translatePostgresError, unreachableRemedy } from "./postgres-errors.ts"
 import { openPool } from "./postgres-pool.ts";
 import type { CompletePostgresSettings } from "./postgres-settings.ts";
 
-/** The error of `pg` if the server did not respond to a new one. */
+/** The error of `pg` if the server did not respond to a new connection. */
 const CONNECTION_TIMEOUT = "Connection terminated due to connection timeout";
 
 /**
- * After how long without use a connection is checked before the next statement, in milliseconds. One in constant use
- * learns of its end from its answers.
+ * The idle time after which a connection is checked before the next statement, in milliseconds. A connection in
+ * constant use notices its end from the answers.
  */
 const IDLE_MS = 1000;
 
-/** The connections to one server: a bounded pool, with a bounded line before it. */
+/** The connections to one server: a bounded pool, with a bounded queue in front. */
 export class PostgresClients {
   readonly #settings: CompletePostgresSettings;
   readonly #setup: Pick<DialectSetup, "where" | "observer">;
@@ -29,7 +29,7 @@ export class PostgresClients {
   readonly #returnedAt = new WeakMap<PoolClient, number>();
   /** Connections that have failed or were closed by the server. */
   readonly #dead = new WeakSet<PoolClient>();
-  /** How connections are encrypted; `false` if they are not. */
+  /** The connections' encryption; `false` if there isn't any. */
   readonly #ssl: ConnectionOptions | false;
   #pool: Promise<Pool> | null = null;
   /** The same, once it is open. */
@@ -47,7 +47,7 @@ export class PostgresClients {
     this.#ssl = settings.tls ? tlsOptions(settings.tls, setup) : false;
   }
 
-  /** How much of the pool is in use. */
+  /** The pool's use. */
   get usage(): ConnectionUsage {
     const { totalCount = 0, idleCount = 0 } = this.#openPool ?? {};
     const { waiting } = this.#slots;
@@ -89,19 +89,19 @@ export class PostgresClients {
   /** Waits for the connections in use, and closes all. */
   async close(): Promise<void> {
     this.#closed = true;
-    // A pool that could not be opened has been reported where it was needed; the error need not be reported again on
+    // A pool that could not be opened has been reported where it was needed, so the error isn't reported again on
     // closing.
     await this.#pool?.then((open) => open.end()).catch(() => undefined);
   }
 
-  /** A connection on which nothing has been sent since the server was last known to be there. */
+  /** A connection on which nothing has been sent since the server was last known to be alive. */
   async #usable(): Promise<PoolClient> {
     for (;;) {
       const client = await this.#client();
       const returnedAt = this.#returnedAt.get(client);
       if (returnedAt === undefined) return client;
-      // The server may have closed it, and the process not have read that yet: a statement sent now would be lost, and
-      // could not be sent again, because it might have run. Two turns, because the first may be half over.
+      // The server may have closed it without the process having noticed yet: a statement sent now would be lost, and
+      // could not be sent again, because it might have run. Two turns, because the first may already be half over.
       if (performance.now() - returnedAt >= IDLE_MS) {
         await nextTurn();
         await nextTurn();

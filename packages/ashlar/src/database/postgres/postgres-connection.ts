@@ -9,8 +9,8 @@ import { DatabaseError } from "../errors.ts";
 import { afterFailure, IN_FAILED_TRANSACTION, isStatementError, translatePostgresError } from "./postgres-errors.ts";
 
 /**
- * How much longer than the server the client waits for the end of a statement, in milliseconds: a server that works
- * cancels the statement itself, and the connection stays usable.
+ * How much longer than the server the client waits for a statement, in milliseconds: a working server cancels the
+ * statement itself, and the connection stays usable.
  */
 const GRACE_MS = 1000;
 
@@ -23,7 +23,7 @@ export class PostgresConnection implements PhysicalConnection {
   broken = false;
   /** Whether its transaction was begun as one that only reads. */
   isReadOnly = false;
-  /** How long a statement may take before the server cancels it; `null` for any time. */
+  /** How long a statement may take before the server cancels it; `null` for no limit. */
   statementTimeoutMs: number | null;
   readonly #client: PoolClient;
   readonly #observer: Observer;
@@ -47,7 +47,7 @@ export class PostgresConnection implements PhysicalConnection {
   }
 
   async #query(text: string, values: unknown[]): Promise<PgResult<Row>> {
-    // What follows on a dead connection, such as the rollback, would wait for another deadline.
+    // Later statements on a dead connection, such as the rollback, would wait for another deadline.
     if (this.broken) throw new DatabaseError("The connection to the database has failed.", null, this.failure, AWAY);
     this.#observer.notify?.(text);
     try {
@@ -67,16 +67,16 @@ export class PostgresConnection implements PhysicalConnection {
   #translated(error: unknown): AshlarError {
     const failure = translatePostgresError(error);
     if (failure.code !== "E_DATABASE_READ_ONLY") return failure;
-    // The author has asked for it.
+    // The author chose it.
     if (this.isReadOnly) return new DatabaseError(failure.message, READ_ONLY, error);
-    // Perhaps a replica has taken over meanwhile: a new connection finds the one that accepts changes.
+    // A replica may have taken over in the meantime: a new connection finds the server that accepts changes.
     this.broken = true;
     return failure;
   }
 
   /**
-   * Runs a statement with a deadline of the client's own: a server that is frozen, or behind a network that drops
-   * everything, never answers. The connection is destroyed then, because the answer could still arrive.
+   * Runs a statement with the client's own deadline: a server that is frozen, or behind a network that drops
+   * everything, never answers. After it, the connection is destroyed, because the answer could still arrive.
    */
   #answered(text: string, values: unknown[]): Promise<PgResult<Row>> {
     const answer = this.#client.query<Row>(text, values);
@@ -93,7 +93,7 @@ export class PostgresConnection implements PhysicalConnection {
 }
 
 const AWAY = "E_DATABASE_UNAVAILABLE";
-/** The server's code for a statement that writes where nothing can be written. */
+/** The server's code for a statement that writes in a read-only transaction. */
 const READ_ONLY = "25006";
 
 /** Converts a value for the driver. The driver itself handles lists and objects: as arrays and JSON. */

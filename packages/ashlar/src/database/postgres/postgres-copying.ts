@@ -1,6 +1,6 @@
 import type { DialectCopying } from "../dialect/dialect-copying.ts";
 
-/** The tables of the schema that statements find. The rows of a partition are those of its table. */
+/** The tables of the schema that statements use. The rows of a partition belong to its table. */
 const TABLES = `pg_catalog.pg_class as t join pg_catalog.pg_namespace as n on n.oid = t.relnamespace
     and n.nspname = current_schema() and t.relkind in ('r', 'p') and not t.relispartition`;
 
@@ -36,8 +36,8 @@ const OTHERS = `select o.relname::text as name, case o.relkind when 'v' then 'vi
   where n.nspname = current_schema() and o.relkind in ('v', 'm', 'f') order by o.relname`;
 
 /**
- * Triggers and rules on inserts, unless they are disabled. Those of a partition fire for the rows of its table, whose own
- * triggers each partition has by the same name.
+ * Triggers and rules on inserts, unless they are disabled. A partition's triggers fire for the rows of its table, whose
+ * own triggers each partition has under the same name.
  */
 const TRIGGERS = `select distinct t.relname::text as table, f.name::text as name, f.kind
   from ${TABLES}
@@ -57,7 +57,7 @@ const LAST_KEYS = `select t.relname::text as table, max(coalesce(q.last_value, 0
   join pg_catalog.pg_sequences as q on q.sequencename = s.relname and q.schemaname = n.nspname
   group by t.relname`;
 
-/** How tables of PostgreSQL are copied. */
+/** How to copy tables of PostgreSQL. */
 export const POSTGRES_COPYING: DialectCopying = {
   columns: COLUMNS,
   references: REFERENCES,

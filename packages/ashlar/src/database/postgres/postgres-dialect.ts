@@ -34,7 +34,7 @@ export class PostgresDialect implements Dialect {
   readonly #clients: PostgresClients;
   readonly #replicas: readonly PostgresClients[];
 
-  /** @param migrationTimeoutMs how long migrations wait for those of another process */
+  /** @param migrationTimeoutMs how long migrations wait for another process's migrations */
   constructor(
     settings: CompletePostgresSettings,
     setup: Pick<DialectSetup, "where" | "root" | "observer" | "maxQueueMs">,
@@ -81,14 +81,17 @@ export class PostgresDialect implements Dialect {
 }
 
 /**
- * Where the primary's log ends. https://www.postgresql.org/docs/current/functions-admin.html#FUNCTIONS-ADMIN-BACKUP
+ * The end of the primary's log. https://www.postgresql.org/docs/current/functions-admin.html#FUNCTIONS-ADMIN-BACKUP
  */
 async function positionOf(primary: Executor): Promise<string | null> {
   const { rows } = await primary.execute(CompiledQuery.raw("select pg_current_wal_lsn()::text as position"));
   return (rows[0]?.position ?? null) as string | null;
 }
 
-/** Whether a standby has replayed the primary's log up to there. A server that replays no log, such as one that was promoted, can't tell. */
+/**
+ * Whether a standby has replayed the primary's log up to there. A server that doesn't replay a log, such as one that
+ * was promoted, can't tell.
+ */
 async function hasReached(standby: Executor, position: string): Promise<boolean | null> {
   const text = `select case when pg_is_in_recovery() then pg_last_wal_replay_lsn() >= $1::pg_lsn end as reached`;
   const { rows } = await standby.execute(CompiledQuery.raw(text, [position]));
@@ -103,7 +106,7 @@ function executorOn(clients: PostgresClients): Executor {
       try {
         return await clients.borrow((connection) => connection.first(text, value));
       } catch (error) {
-        // "abc" is not the number of any row: on other databases that finds nothing, so it does here too.
+        // "abc" is not any row's number. On other databases, that finds nothing, so it doesn't here either.
         if (error instanceof ColumnValueError) return undefined;
         throw error;
       }

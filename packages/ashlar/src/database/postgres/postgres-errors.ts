@@ -39,12 +39,12 @@ const INVALID_AUTHORIZATION = "28";
 const QUOTED = /(?<=["„“”«»])\w+(?=["„“”«»])/g;
 /** The server's error for every statement after a failed one. */
 export const IN_FAILED_TRANSACTION = "25P02";
-/** PgBouncer's refusal of a client that says at the start how long a statement may take. */
+/** PgBouncer's refusal of a client that sends a statement timeout at startup. */
 const POOLER_REFUSAL = "unsupported startup parameter: statement_timeout";
 /** The driver's error if the server doesn't encrypt, and the application wants it to. */
 const NO_TLS = "The server does not support SSL connections";
 const DATA_EXCEPTION = "22";
-/** The codes among them that are about a value as it was sent: too long, out of range, or not in its type's format. */
+/** The codes among them about a value from outside: too long, out of range, or not in its type's format. */
 const UNFIT_VALUES: ReadonlySet<string> = new Set([
   "22001",
   "22003",
@@ -79,7 +79,7 @@ const TEMPORARY: readonly (readonly [RegExp, DatabaseErrorCode])[] = [
 const END_OF_SESSION = /^(?:08|57P0|25P0[34]$)/;
 
 /**
- * The error of a statement in a transaction in which an earlier one failed: PostgreSQL refuses all that follow.
+ * The error of a statement in a transaction in which an earlier one failed: PostgreSQL refuses all later ones.
  *
  * @param failure the error of the earlier statement
  */
@@ -98,13 +98,13 @@ export function isStatementError(error: unknown): boolean {
 /**
  * Converts an error of `pg` into one of the framework, without any value of a row.
  *
- * @param where the connection's location in the configuration, if the error is that it could not be opened
+ * @param where the connection's location in the configuration, if it could not be opened
  */
 export function translatePostgresError(error: unknown, where: string | null = null): AshlarError {
   if (error instanceof AshlarError) return error;
   if (!isServerError(error)) return unreachable(error as NodeJS.ErrnoException, where);
   const columns = columnsIn(error.detail);
-  // "Failing row contains (1, alice, $argon2id$…)": logging the cause would log that.
+  // "Failing row contains (1, alice, $argon2id$…)": logging the cause would log the row.
   delete error.detail;
   const details: ConstraintDetails = {
     table: error.table ?? null,
@@ -142,10 +142,10 @@ export function translatePostgresError(error: unknown, where: string | null = nu
 }
 
 /**
- * What to do about an error.
+ * Advice for an error.
  *
  * @param where the connection's location in the configuration, if it could not be opened
- * @returns a sentence to append, or none
+ * @returns a sentence to append, which may be empty
  */
 function remedyFor(error: unknown, where: string | null): string {
   const code = isServerError(error) ? error.code : null;
@@ -159,14 +159,17 @@ function remedyFor(error: unknown, where: string | null): string {
   return "";
 }
 
-/** What to do about a server that doesn't encrypt, or whose certificate is refused. What is set for replicas is not in `read`. */
+/**
+ * What to do about a server that doesn't encrypt, or whose certificate is refused. The settings of replicas are not in
+ * `read`.
+ */
 function tlsRemedy(error: Error, where: string): string {
   if (error.message === NO_TLS)
     return " Turn TLS on in the server, or write sslmode=disable on a network that you trust.";
   return certificateRemedy(error, settingsAt(where));
 }
 
-/** What to do about a server that does not respond; see {@link remedyFor}. */
+/** Advice for a server that does not respond; see {@link remedyFor}. */
 export function unreachableRemedy(where: string): string {
   return ` Start the server, or correct its address in ${where}.`;
 }
@@ -182,7 +185,7 @@ function unreachable(error: NodeJS.ErrnoException, where: string | null): Databa
   return new DatabaseError(message, error.code ?? null, error, "E_DATABASE_UNAVAILABLE");
 }
 
-/** The columns in `Key (tenant, email)=(…) already exists.`, in any language; none for an expression. */
+/** The columns in `Key (tenant, email)=(…) already exists.`, in any language; empty for an expression. */
 function columnsIn(detail: string | undefined): string[] {
   if (detail === undefined) return [];
   const end = detail.indexOf(")=(");

@@ -21,15 +21,15 @@ const REWRITING = /\bserial\b|\bbigserial\b|\bgenerated\b|\bdefault \(?\s*(?!now
 const INDEXED = /\bunique\b|\bprimary key\b/;
 
 /**
- * What PostgreSQL locks for a change: https://www.postgresql.org/docs/current/sql-altertable.html says which lock each form
- * takes, and which read or write the whole table.
+ * The locks that PostgreSQL takes for a change: https://www.postgresql.org/docs/current/sql-altertable.html says which
+ * lock each form takes, and which read or write the whole table.
  */
 function schemaRisk(change: SchemaChange): SchemaRisk | null {
   const risk = lockRisk(change);
   if (!waitsWithoutLimit(change)) return risk;
-  const problem = `Without a transaction, it waits for ${change.table} as long as it has to, and whatever else uses the table waits behind it.`;
+  const problem = `Without a transaction, it waits for ${change.table} as long as it has to, and everything else that uses the table waits behind it.`;
   const remedy =
-    'Move it to a migration without "export const transaction = false", which gives way to others after two seconds.';
+    'Move it to a migration without "export const transaction = false", which yields to others after two seconds.';
   const other = risk ?? breakingRisk(change);
   if (other === null) return { problem, remedy, lines: [] };
   return { problem: `${problem} ${other.problem}`, remedy: `${remedy} ${other.remedy}`, lines: other.lines };
@@ -87,7 +87,7 @@ function lockRisk(change: SchemaChange): SchemaRisk | null {
   }
 }
 
-/** `lock_timeout` is set in transactions; a migration without one has no retries either. */
+/** `lock_timeout` is set in transactions; a migration without one has no retries, either. */
 function waitsWithoutLimit({ kind, inTransaction }: SchemaChange): boolean {
   return !inTransaction && !["validate", "writeRows", "createIndex"].includes(kind);
 }
@@ -98,7 +98,7 @@ function indexRisk({ table, name, columns, definition, sql, inTransaction }: Sch
   if (!isConcurrent(definition)) {
     return {
       problem: `Writes to ${table} wait until the index is built.`,
-      remedy: "Build it without locking the table, in a migration of its own:",
+      remedy: "Build it without locking the table, in a separate migration:",
       lines:
         /^create (?:unique )?index (?:(?:if not exists )?\S+ )?on \S+ \([^()]*\)$/.test(definition) &&
         columns.length > 0
@@ -108,7 +108,7 @@ function indexRisk({ table, name, columns, definition, sql, inTransaction }: Sch
   }
   if (!inTransaction) return null;
   return {
-    problem: "It fails: PostgreSQL builds no index concurrently in a transaction.",
+    problem: "It fails: PostgreSQL can't build an index concurrently in a transaction.",
     remedy: "Let the migration run without one, and change nothing else in it:",
     lines: [NO_TRANSACTION],
   };
@@ -146,7 +146,7 @@ function requiredColumn(table: string, name: string | null): SchemaRisk {
 
 function requiring({ table, name }: SchemaChange): Pick<SchemaRisk, "problem" | "remedy" | "lines"> {
   return {
-    problem: `Reads and writes of ${table} wait while all rows are read. And an insert of the version that is running fails if it leaves ${table}.${name} out.`,
+    problem: `Reads and writes of ${table} wait while all rows are read. And an insert by the running version fails if it leaves ${table}.${name} out.`,
     remedy:
       "First deploy a version that always writes it, and fill in the old rows. Then two migrations check them without a lock:",
     lines: requireLines(table, name),
@@ -169,7 +169,7 @@ function uniqueColumn({ table, name, definition }: SchemaChange): SchemaRisk {
   const required = isRequired(definition) ? ` ${unknownColumn(`${table}.${name}`).problem}` : "";
   return {
     problem: `Reads and writes of ${table} wait until the index of ${table}.${name} is built.${required}`,
-    remedy: "Add the column without it, nullable. Then, in a migration of its own:",
+    remedy: "Add the column without it, nullable. Then, in a separate migration:",
     lines: concurrentIndex(table, [String(name)], { unique: true }),
   };
 }
@@ -179,7 +179,7 @@ function uniqueConstraint({ kind, table, name, columns }: SchemaChange): SchemaR
   const constraint = name ?? `${table}_key`;
   return {
     problem: `Reads and writes of ${table} wait until the index of the constraint is built.`,
-    remedy: `Build the index without locking the table, in a migration of its own, then make it the constraint's:`,
+    remedy: `Build the index without locking the table, in a separate migration, then make it the constraint's:`,
     lines: [
       "// in the first migration",
       ...concurrentIndex(table, columns, { unique: true, name: constraint }),

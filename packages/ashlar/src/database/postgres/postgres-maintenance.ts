@@ -36,7 +36,7 @@ export class PostgresMaintenance implements DialectMaintenance {
   readonly #create: CreatePostgresDialect;
   readonly #migrationLock: PostgresMigrationLock | PostgresTransactionLock;
 
-  /** @param migrationTimeoutMs how long migrations wait for those of another process */
+  /** @param migrationTimeoutMs how long migrations wait for another process's migrations */
   constructor(
     settings: CompletePostgresSettings,
     setup: Pick<DialectSetup, "where" | "root" | "observer" | "maxQueueMs">,
@@ -80,7 +80,7 @@ export class PostgresMaintenance implements DialectMaintenance {
   }
 
   async dropEverything(connection: Executor): Promise<void> {
-    // What belongs to an extension can only be dropped with the extension.
+    // Objects of an extension can only be dropped with the extension.
     const mine = (catalog: string) =>
       `not exists (select from pg_depend d where d.classid = '${catalog}'::regclass and d.objid = o.oid and d.deptype = 'e')`;
     const objects = `
@@ -95,7 +95,7 @@ export class PostgresMaintenance implements DialectMaintenance {
       where n.nspname = current_schema() and o.typtype in ('e', 'd') and ${mine("pg_type")}
       order by turn`;
     const { rows } = await connection.execute(CompiledQuery.raw(objects));
-    // Only what has not been dropped along with something else is left to drop.
+    // Drops only objects that have not been dropped along with others.
     for (const { kind, name } of rows)
       await connection.execute(CompiledQuery.raw(`drop ${kind} if exists ${name} cascade`));
   }

@@ -86,7 +86,7 @@ test.each([
   expect(since()).toEqual(done);
 });
 
-test("a lock that was lost meanwhile is told of, and its connection is closed", async () => {
+test("a lock that was lost in the meantime is told of, and its connection is closed", async () => {
   const { lock, since } = lockThat((one) => one === "commit");
   await lock.acquire(connection);
   since();

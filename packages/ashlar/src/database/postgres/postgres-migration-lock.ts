@@ -15,7 +15,7 @@ const MIGRATION_TIMEOUT_MS = 600_000;
 /** How long to wait before trying to get that lock again, in milliseconds. */
 const LOCK_RETRY_MS = 50;
 
-// A 64-bit lock key is shown there in two halves. At most one process holds it.
+// The catalog shows a 64-bit lock key in two halves. At most one process holds it.
 const HOLDER = `
   select coalesce(min(format(
     'It is the server''s process %s%s. Migrate again when it has ended; to end it: select pg_terminate_backend(%1$s)',
@@ -30,7 +30,7 @@ const HOLDER = `
 export class PostgresMigrationLock {
   readonly #timeoutMs: number;
 
-  /** @param timeoutMs how long migrations wait for those of another process */
+  /** @param timeoutMs how long migrations wait for another process's migrations */
   constructor(timeoutMs: number = MIGRATION_TIMEOUT_MS) {
     this.#timeoutMs = timeoutMs;
   }
@@ -54,9 +54,9 @@ interface HeldLock {
 }
 
 /**
- * The same lock behind a pooler that gives each transaction another session: it is held by a transaction of its own, on a
- * connection of its own, for as long as the migrations run. The transaction has no snapshot between statements, so `create
- * index concurrently` doesn't wait for it.
+ * The same lock behind a pooler that gives each transaction another session: a separate transaction, on a separate
+ * connection, holds it while the migrations run. The transaction has no snapshot between statements, so
+ * `create index concurrently` doesn't wait for it.
  */
 export class PostgresTransactionLock {
   readonly #open: () => PostgresClients;
@@ -65,7 +65,7 @@ export class PostgresTransactionLock {
 
   /**
    * @param open opens connections to the server, for one lock
-   * @param timeoutMs how long migrations wait for those of another process
+   * @param timeoutMs how long migrations wait for another process's migrations
    */
   constructor(open: () => PostgresClients, timeoutMs: number = MIGRATION_TIMEOUT_MS) {
     this.#open = open;
@@ -97,7 +97,7 @@ export class PostgresTransactionLock {
     }
   }
 
-  /** @throws `E_DATABASE_UNAVAILABLE` if the lock was lost meanwhile, because its connection ended */
+  /** @throws `E_DATABASE_UNAVAILABLE` if the lock was lost in the meantime, because its connection ended */
   async release(connection: PhysicalConnection): Promise<void> {
     const held = this.#held.get(connection)!;
     held.depth -= 1;

@@ -7,7 +7,7 @@ import { Database, sql } from "../index.ts";
 import { openPool } from "./postgres-pool.ts";
 import { readPostgresSettings } from "./postgres-settings.ts";
 
-/** The code that requests TLS, in the place of a protocol version. */
+/** The code that requests TLS, in place of a protocol version. */
 const TLS_REQUEST = 80_877_103;
 
 /**

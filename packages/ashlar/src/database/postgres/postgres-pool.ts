@@ -13,7 +13,7 @@ const TIMESTAMP = 1114;
 /**
  * Opens a pool, without connecting yet.
  *
- * @param ssl how connections are encrypted; `false` if they are not
+ * @param ssl the connections' encryption; `false` if there isn't any
  * @param load imports the driver
  * @throws `E_MISSING_PACKAGE` if `pg` is not installed
  */
@@ -30,8 +30,8 @@ export async function openPool(
   } as NonNullable<ClientConfig["types"]>;
   const pool = new pg.Pool({
     ...address(settings),
-    // Security: both are always passed, because the driver would read variables instead, of which PGSSLMODE=no-verify
-    // makes it verify nothing.
+    // Security: both are always passed, because the driver would otherwise read environment variables, and
+    // PGSSLMODE=no-verify makes it verify nothing.
     ssl,
     sslnegotiation: settings.tls !== false && settings.tls?.isDirect ? ("direct" as const) : ("postgres" as const),
     Client: withStandardStrings(pg),
@@ -51,14 +51,15 @@ export async function openPool(
   return pool;
 }
 
-/** A client as it connects, with an undocumented member. */
+/** A connecting client, with an undocumented member. */
 interface StartingClient extends ClientBase {
   getStartupConf(): Readonly<Record<string, string>>;
 }
 
 /**
- * Security: a backslash in a literal is a character like any other, whatever the server's default is, because Kysely writes
- * literals for that. It is said as the session begins, which costs no time; poolers keep this parameter for each client.
+ * Security: a backslash in a literal is a character like any other, whatever the server's default is, because Kysely
+ * writes literals that way. It is sent as the session begins, which costs no extra time; poolers keep this parameter
+ * for each client.
  */
 function withStandardStrings({ Client }: Pick<typeof Pg, "Client">): new () => ClientBase {
   const Starting = Client as unknown as new () => StartingClient;
@@ -82,7 +83,7 @@ function address({ url, host, port, user, password, database }: CompletePostgres
 
 const PARSERS: ReadonlyMap<number, (text: string) => unknown> = new Map<number, (text: string) => unknown>([
   [INT8, parseInteger],
-  // A day is not a point in time: as a Date it would become another day west of here.
+  // A day is not a point in time: as a Date, it would become another day to the west.
   [DATE, (text) => text],
   [TIMESTAMP, parseTimestamp],
 ]);
@@ -92,7 +93,7 @@ function parseInteger(text: string): number | bigint {
   return Number.isSafeInteger(number) ? number : BigInt(text);
 }
 
-/** A time without a time zone is in UTC, like everything that is written here. */
+/** A time without a time zone is in UTC, like all times that the framework writes. */
 function parseTimestamp(text: string): Date | number | string {
   if (text === "infinity") return Number.POSITIVE_INFINITY;
   if (text === "-infinity") return Number.NEGATIVE_INFINITY;

@@ -28,26 +28,27 @@ export interface PostgresSettings extends DatabaseServerSettings, DatabaseTlsSet
    */
   readonly url?: Optional<string>;
   /**
-   * Whether to encrypt, if there is no `url`; the server's certificate, and the host's name in it, are then verified. A URL
-   * says it with `?sslmode=verify-full`. Default: as the environment variable `PGSSLMODE` says, else `false`.
+   * Whether to encrypt, if there is no `url`; the server's certificate, and the host's name in it, are then verified.
+   * In a URL, write `?sslmode=verify-full`. Default: according to the environment variable `PGSSLMODE`, or else
+   * `false`.
    */
   readonly ssl?: Optional<boolean | "true" | "false">;
   /**
-   * Whether the address is that of PgBouncer, or another pooler, that gives each transaction another session of the server;
-   * default: `false`. Nothing is left in a session then. `statementTimeoutMs` applies to transactions only.
+   * Whether the address leads to PgBouncer, or another pooler that gives each transaction another session of the
+   * server; default: `false`. If so, nothing is kept in a session. `statementTimeoutMs` applies to transactions only.
    */
   readonly transactionPooling?: Optional<boolean | "true" | "false">;
 }
 
 /** {@link PostgresSettings}, checked and complete. */
 export interface CompletePostgresSettings extends CompleteServerSettings, ReadTls {
-  /** The server and the database as one URL; if it is set, the settings of the address are not. */
+  /** The server and the database as one URL; if it is set, the separate settings of the address aren't. */
   readonly url: string | null;
   readonly tls: TlsChoice;
   readonly transactionPooling: boolean;
 }
 
-/** What a URL contains: the address, and whether to encrypt. */
+/** A URL's contents: the address, and whether to encrypt. */
 const NAMES_IN_URL = [...ADDRESS_NAMES, "ssl"] as const;
 
 const SCHEMA = settings<PostgresSettings>()(

@@ -32,7 +32,7 @@ export class PostgresTransactions implements DialectTransactions {
     if (readOnly === true) words.push("read only");
     const own = connection instanceof PostgresConnection ? connection : null;
     const timeoutMs = this.#transactionPooling ? (own?.statementTimeoutMs ?? null) : null;
-    // In one message, so that it costs no time.
+    // In one message, so that it costs no extra round trip.
     const limit = timeoutMs === null ? "" : `; set local statement_timeout = ${timeoutMs}`;
     await connection.execute(CompiledQuery.raw(`${words.join(" ")}${limit}`));
     if (own !== null) own.isReadOnly = readOnly === true;

@@ -10,7 +10,7 @@ import { type PostgresSettings, readPostgresSettings } from "./postgres-settings
  * export const DATABASES = { default: "main", main: postgres({ url: env("DATABASE_URL"), poolSize: 20 }) };
  * ```
  *
- * The boot fails with `E_INVALID_CONFIGURATION` if a setting is unknown or invalid, or is set together with a url that
+ * Startup fails with `E_INVALID_CONFIGURATION` if a setting is unknown or invalid, or is set together with a url that
  * contains it.
  */
 export function postgres(options: PostgresSettings): DialectSource {

@@ -1,43 +1,46 @@
 import type { SchemaChange, SchemaRisk } from "../dialect/dialect-inspection.ts";
 
-/** The risk of a change that the version of the application that is running can't live with, on every database; `null`: none. */
+/**
+ * The risk of a change that breaks the running version of the application, on every database; `null` if there isn't
+ * one.
+ */
 export function breakingRisk(change: SchemaChange): SchemaRisk | null {
   const { kind, table, newName } = change;
   const column = `${table}.${change.name}`;
   switch (kind) {
     case "dropColumn":
       return {
-        problem: `The version that is running writes ${column} and looks for it until it is replaced, and fails without it.`,
+        problem: `The running version writes ${column} and looks for it until it is replaced, and fails without it.`,
         remedy: "First deploy a version whose code doesn't name the column, and drop it with the next one.",
         lines: [],
       };
     case "dropTable":
       return {
-        problem: `The version that is running uses the table ${table} until it is replaced, and fails without it.`,
+        problem: `The running version uses the table ${table} until it is replaced, and fails without it.`,
         remedy: "First deploy a version whose code doesn't name the table, and drop it with the next one.",
         lines: [],
       };
     case "renameColumn":
       return {
-        problem: `The version that is running knows ${column} by its old name until it is replaced, and the new one doesn't work before.`,
+        problem: `The running version uses ${column} by its old name until it is replaced, and the new version doesn't work before that.`,
         remedy: `Add ${newName} beside it, let the code write both, copy the old rows, then read the new one, and drop ${change.name} last: ${GUIDE}`,
         lines: [addition(change)],
       };
     case "renameTable":
       return {
-        problem: `The version that is running knows the table ${table} by its old name until it is replaced, and the new one doesn't work before.`,
+        problem: `The running version uses the table ${table} by its old name until it is replaced, and the new version doesn't work before that.`,
         remedy: `Keep the name, and set another one in the model's code alone. If it has to be renamed, create ${newName}, let the code write both, and copy the rows: ${GUIDE}`,
         lines: [],
       };
     case "changeType":
       return {
-        problem: `The version that is running reads and writes ${column} as it was.`,
+        problem: `The running version reads and writes ${column} in its old form.`,
         remedy: `Add a column with the new type beside it, let the code write both, copy the old rows, then read the new one, and drop ${change.name} last: ${GUIDE}`,
         lines: [],
       };
     case "setNotNull":
       return {
-        problem: `An insert of the version that is running fails if it leaves ${column} out, and so does the statement if a row has none.`,
+        problem: `An insert by the running version fails if it leaves ${column} out, and so does the statement if a row lacks it.`,
         remedy: "First deploy a version that always writes it, and fill in the old rows.",
         lines: [],
       };
@@ -57,16 +60,16 @@ export function breakingRisk(change: SchemaChange): SchemaRisk | null {
 /** The page that shows how. */
 export const GUIDE = "see the manual's guides/zero-downtime.md.";
 
-/** Whether a column's definition lets no insert leave it out. */
+/** Whether a column's definition requires every insert to set it. */
 export function isRequired(definition: string): boolean {
   if (!/\bnot null\b|\bprimary key\b/.test(definition)) return false;
   return !/\bdefault\b|\bgenerated\b|\bserial\b|\bauto_increment\b|\b(?:as|virtual|stored)\b/.test(definition);
 }
 
-/** What is true of a column that is required from the beginning: the running version doesn't know it. */
+/** The risk of a new column that is required: the running version doesn't know it. */
 export function unknownColumn(column: string): Pick<SchemaRisk, "problem" | "remedy"> {
   return {
-    problem: `An insert of the version that is running doesn't know ${column}, and fails, because it is "not null" without a default.`,
+    problem: `An insert by the running version doesn't know ${column}, and fails, because it is "not null" without a default.`,
     remedy:
       "Add it nullable or with a default, deploy a version that always writes it, and fill in the old rows before it is required.",
   };

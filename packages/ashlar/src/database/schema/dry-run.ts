@@ -9,31 +9,33 @@ import { loadMigration, type MigrationFile } from "./migration-files.ts";
 /** A statement that a migration would run. */
 export interface RecordedStatement {
   readonly sql: string;
-  /** The line of the migration's file; `null` if it can't be told. */
+  /** The line of the migration's file; `null` if unknown. */
   readonly line: number | null;
 }
 
-/** What a migration would do. */
+/** A migration's effects. */
 export interface DryRun {
   readonly file: MigrationFile;
   /** Whether it runs in a transaction. */
   readonly inTransaction: boolean;
   readonly statements: readonly RecordedStatement[];
-  /** Why the statements may not be all: what it threw when its queries found nothing; `null` if it ended. */
+  /**
+   * Why there may be more statements: the error that it threw because its queries found nothing; `null` if it ended.
+   */
   readonly error: unknown;
 }
 
-/** A migration that waits for rows would ask forever. */
+/** A migration that waits for rows would query forever. */
 const MAX_STATEMENTS = 1000;
 const STACK_FRAMES = 100;
 
-/** How many there were: the author may change the file between a dry run and another one, or the real one. */
+/** A counter, because the author may change the file between a dry run and another one, or the real one. */
 let runs = 0;
 
 /**
  * Runs a migration without a database: its statements are recorded, its queries find no rows, and its writes change none.
  *
- * @param dialect whose SQL it writes; nothing connects to it
+ * @param dialect the dialect whose SQL it writes; nothing connects to it
  * @throws `E_MIGRATION` if the file can't be loaded
  */
 export async function dryRun(dialect: Dialect, file: MigrationFile): Promise<DryRun> {

@@ -6,7 +6,7 @@ import { AshlarError } from "../../support/index.ts";
 import "../errors.ts";
 
 /**
- * What a migration's file exports.
+ * The exports of a migration's file.
  *
  * It runs in a transaction, and every statement must be awaited. On SQLite, which changes columns only by rebuilding
  * their table, foreign keys are off during the migration and checked at its end, so that rows of other tables stay:
@@ -31,8 +31,8 @@ import "../errors.ts";
 export interface Migration {
   /**
    * `false` for a migration that must not run in a transaction, such as `create index concurrently` on PostgreSQL. If
-   * it fails, its earlier changes stay. On SQLite, foreign keys are off and checked at the end in this case too, before
-   * the migration is recorded as run.
+   * it fails, its earlier changes stay. On SQLite, foreign keys are off and checked at the end in this case, too,
+   * before the migration is recorded as run.
    */
   readonly transaction?: boolean;
   /** Makes the change. */
@@ -43,7 +43,7 @@ export interface Migration {
   down?(database: Kysely<any>): Promise<void>;
 }
 
-/** A migration's file, named by when it was written and what it does. */
+/** A migration's file, named for its time and its purpose. */
 export interface MigrationFile {
   /** `2026_01_31_120000_create_orders` */
   readonly name: string;
@@ -54,7 +54,7 @@ const NAME = /^\d{4}_\d\d_\d\d_\d{6}_[a-z0-9_]+$/;
 const EXTENSION = /\.[cm]?[jt]s$/;
 
 /**
- * The migrations in a folder, oldest first; none if the folder does not exist.
+ * The migrations in a folder, oldest first; empty if the folder does not exist.
  *
  * @throws `E_MIGRATION` if a file is named differently, or two are the same migration
  */
@@ -81,7 +81,7 @@ export async function migrationFiles(folder: string): Promise<MigrationFile[]> {
 /**
  * Imports a migration.
  *
- * @param load distinguishes it from other times that the process loads the file, which may have changed since
+ * @param load distinguishes this from other loads of the file, which may have changed since
  * @throws `E_MIGRATION` if the file cannot be loaded, or does not export a {@link Migration}
  */
 export async function loadMigration({ path }: MigrationFile, load = ""): Promise<Migration> {

@@ -4,21 +4,21 @@ import { breakingRisk } from "./breaking-changes.ts";
 import type { DryRun } from "./dry-run.ts";
 import { type ReadChange, readChanges } from "./read-changes.ts";
 
-/** What a statement of a migration locks or breaks. */
+/** The locks and breaking changes of a migration's statement. */
 export interface MigrationRisk extends SchemaRisk {
   /** The migration's file. */
   readonly path: string;
-  /** The statement's line in it; `null` if it can't be told. */
+  /** The statement's line in it; `null` if unknown. */
   readonly line: number | null;
   readonly statement: string;
   readonly change: SchemaChange;
 }
 
 /**
- * The risks of migrations that are about to run, in their order. What concerns only tables that they create themselves is no
- * risk, because nothing uses these yet.
+ * The risks of migrations that are about to run, in their order. Changes to tables that they create themselves aren't
+ * risks, because nothing uses these yet.
  *
- * @param dialect the database's
+ * @param dialect the database's dialect dialect dialect
  */
 export function migrationRisks(dialect: Dialect, runs: readonly DryRun[]): MigrationRisk[] {
   const known = new NewTables();
@@ -33,7 +33,7 @@ interface Located {
 
 function risksOf(dialect: Dialect, { file, inTransaction, statements }: DryRun, known: NewTables): MigrationRisk[] {
   const located = statements.flatMap(({ sql, line }) => readChanges(sql).map((read): Located => ({ read, sql, line })));
-  // A table that is dropped and takes the place of another one under its name is rebuilt, as SQLite needs it.
+  // A table that is dropped, and whose name another table takes, is rebuilt, which is what SQLite requires.
   const made = new Set(
     located.flatMap(({ read }) =>
       read.kind === "createTable" ? [read.table] : read.kind === "renameTable" ? [read.newName] : [],
@@ -61,7 +61,7 @@ class NewTables {
   readonly #columns = new Set<string>();
   readonly #dropped = new Set<string>();
 
-  /** Follows a change, and reports whether it concerns what was there before. */
+  /** Tracks a change, and reports whether it concerns tables or columns that existed before. */
   follow({ kind, table, name, newName }: ReadChange): boolean {
     if (kind === "createTable") {
       this.#add(table);
@@ -78,7 +78,7 @@ class NewTables {
     return !((kind === "dropColumn" || kind === "renameColumn") && this.#columns.has(column));
   }
 
-  /** One that takes the place of a dropped table has its rows and its users. */
+  /** A table that replaces a dropped one has its rows and its users. */
   #add(table: string): void {
     if (!this.#dropped.has(table)) this.#tables.add(table);
   }

@@ -135,7 +135,7 @@ test("S67 a rejection that is not the migration's, and has no listener, ends the
        await nextTurn();
        await nextTurn();
      });
-     console.log("It went on.");`,
+     console.log("It continued.");`,
   );
   const run = promisify(execFile)(process.execPath, [script]).finally(() => rm(script));
   await expect(run).rejects.toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("Error: other") });

@@ -12,7 +12,7 @@ type MakeKysely<K> = (check: () => void) => K;
  *
  * Dropped statements that were written with `sql` are detected if they are still running, or if they failed.
  *
- * @throws what the function throws; `E_MIGRATION` with the statement
+ * @throws the function's errors; `E_MIGRATION` with the statement
  */
 export async function runAwaited<K extends object, T>(
   make: MakeKysely<K>,
@@ -35,7 +35,7 @@ export async function runAwaited<K extends object, T>(
   }
 }
 
-/** Calls a function; what it throws synchronously becomes a rejection too. */
+/** Calls a function, and turns synchronous errors into rejections. */
 async function call<A, T>(task: (given: A) => MaybePromise<T>, given: A): Promise<T> {
   return await task(given);
 }
@@ -105,7 +105,7 @@ class Statements {
 
   readonly claimRejection = (reason: unknown): void => {
     if (this.#errors.has(reason)) this.#unseen = reason;
-    // As it would have ended without the listener.
+    // The same outcome as without the listener.
     else if (process.listenerCount("unhandledRejection") === 1) throw reason;
   };
 

@@ -1,13 +1,15 @@
 import type { SchemaChange } from "../dialect/dialect-inspection.ts";
 import { definitionOf, listedNames, type SqlWord, splitByCommas, sqlOf, sqlWords, WordReader } from "./sql-words.ts";
 
-/** A change as its statement says it, or a table that it creates. */
+/** A change in a statement, or a table that the statement creates. */
 export type ReadChange = Pick<SchemaChange, "table" | "name" | "newName" | "columns" | "sql" | "definition"> & {
   readonly kind: SchemaChange["kind"] | "createTable";
 };
 
-/** Reads what a text of SQL changes in tables. It knows what Kysely's schema builder writes, and what people write in the SQL of
- * SQLite, PostgreSQL and MariaDB; other statements change nothing. */
+/**
+ * Finds the changes to tables in SQL. It recognizes the SQL of Kysely's schema builder, and handwritten SQL for SQLite,
+ * PostgreSQL and MariaDB; other statements change nothing.
+ */
 export function readChanges(sql: string): ReadChange[] {
   return sqlWords(sql).flatMap((words) =>
     readStatement(words, sql).map((one) => ({ ...one, sql: one.sql || sqlOf(sql, words) })),
@@ -69,7 +71,7 @@ function readRenaming(words: readonly SqlWord[]): ReadChange[] {
   return table === null ? [] : [change("renameTable", table, { newName: reader.name() })];
 }
 
-/** Options that count for all of a statement. */
+/** Options that apply to a whole statement. */
 const OPTION = /^(?:algorithm|lock)\b/;
 
 function readAlter(reader: WordReader, source: string): ReadChange[] {

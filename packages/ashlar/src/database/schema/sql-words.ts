@@ -1,10 +1,10 @@
 /** A word, a name, a text or a sign of a statement. */
 export interface SqlWord {
-  /** In lower case, unless it was quoted; empty for a text. */
+  /** In lower case, unless it was quoted; empty for text. */
   readonly text: string;
   /** Whether it was between the quotes of a name or of a text. */
   readonly quotes: "name" | "text" | null;
-  /** Where it begins in the source, and where what follows it does. */
+  /** Where it begins in the source, and where the next one does. */
   readonly from: number;
   readonly to: number;
 }
@@ -30,22 +30,22 @@ export function sqlWords(sql: string): SqlWord[][] {
   return statements.filter((words) => words.length > 0);
 }
 
-/** Words as one text, in which nothing that was quoted can be taken for a word of SQL. */
+/** Joins words into one text, in which nothing that was quoted can be mistaken for a word of SQL. */
 export function definitionOf(words: readonly SqlWord[]): string {
   return words.map(({ text, quotes }) => (quotes === null ? text : quotes === "name" ? '""' : "''")).join(" ");
 }
 
-/** Words as they are in the source. */
+/** Returns words as they are in the source. */
 export function sqlOf(source: string, words: readonly SqlWord[]): string {
   return source.slice(words[0]?.from ?? 0, words.at(-1)?.to ?? 0);
 }
 
-/** A name as SQL needs it. */
+/** Quotes a name for SQL. */
 export function quoted(name: string): string {
   return /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
 }
 
-/** The names in the first list between parentheses; none if it has anything but names. */
+/** The names in the first list between parentheses; empty if it contains anything but names. */
 export function listedNames(words: readonly SqlWord[]): string[] {
   const from = words.findIndex(({ text, quotes }) => quotes === null && text === "(");
   const to = words.findIndex(({ text, quotes }) => quotes === null && text === ")");
@@ -54,7 +54,7 @@ export function listedNames(words: readonly SqlWord[]): string[] {
   return names.every((name) => name !== null) ? names : [];
 }
 
-/** The parts of a list, by its commas; those between parentheses don't count. */
+/** Splits a list at its commas, except those between parentheses. */
 export function splitByCommas(words: readonly SqlWord[]): SqlWord[][] {
   const parts: SqlWord[][] = [[]];
   let depth = 0;
@@ -92,7 +92,7 @@ export class WordReader {
     return texts.find((text) => this.skip(text)) ?? null;
   }
 
-  /** Reads a name, of which only what follows the last point counts; `null` if there is none. */
+  /** Reads a name, and returns only the part after the last dot; `null` if there isn't one. */
   name(): string | null {
     const isName = /^[\p{L}_]/u;
     let word = this.#words[this.#at];
@@ -105,7 +105,7 @@ export class WordReader {
     return word?.text ?? null;
   }
 
-  /** What hasn't been read. */
+  /** The words that haven't been read. */
   rest(): readonly SqlWord[] {
     return this.#words.slice(this.#at);
   }

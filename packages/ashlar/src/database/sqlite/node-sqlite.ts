@@ -3,7 +3,7 @@ import type * as sqlite from "node:sqlite";
 const WARNING = "SQLite is an experimental feature and might change at any time";
 
 /**
- * Loads `node:sqlite` without the warning that Node 24 prints for it, each time a command or a server starts.
+ * Loads `node:sqlite` without the warning that Node 24 would otherwise print each time a command or a server starts.
  *
  * Nothing else can be loaded in between, so no other warning is lost; an application that has loaded the module itself
  * has seen the warning.

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 /** The primary result code, https://www.sqlite.org/rescode.html */
 export const BUSY = 5;
-/** A transaction that began with reading and can no longer write: another process has written since. */
+/** A transaction that began with a read and can no longer write, because another process has written since. */
 const BUSY_SNAPSHOT = 517;
 
 /**
@@ -20,14 +20,14 @@ export function isBusy(error: unknown): boolean {
 /**
  * Retries until the file is free. SQLite's own busy timeout would block the whole process in the meantime.
  *
- * @param attempt has just failed because the file is locked
- * @throws what the last attempt threw
+ * @param attempt the attempt, which has just failed because the file is locked
+ * @throws the last attempt's error
  */
 export async function retryWhileBusy<T>(attempt: () => T, timeoutMs: number): Promise<T> {
   const end = performance.now() + timeoutMs;
   for (let wait = 1; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
     const isLast = performance.now() + wait >= end;
-    // Random, so that several processes do not stay in step.
+    // Random, so that several processes don't stay in step.
     await sleep(isLast ? Math.max(0, end - performance.now()) : wait * (0.5 + Math.random() / 2));
     try {
       return attempt();

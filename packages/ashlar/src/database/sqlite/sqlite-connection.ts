@@ -20,7 +20,7 @@ import { createPrivately, IN_MEMORY, obstacle } from "./sqlite-file.ts";
  */
 const STATEMENTS_KEPT = 500;
 
-/** How a connection differs from the one that writes. */
+/** How a connection differs from the writing connection. */
 interface ConnectionOptions {
   /** Whether every statement that would change the file must fail. */
   readonly isReadOnly?: boolean;
@@ -62,7 +62,7 @@ export class SqliteConnection implements PhysicalConnection {
     this.#options = options;
   }
 
-  /** Opens the file. If another process has locked it, that waits like a statement. */
+  /** Opens the file. If another process has locked it, this waits like a statement. */
   async connect(): Promise<void> {
     try {
       this.open();
@@ -97,7 +97,7 @@ export class SqliteConnection implements PhysicalConnection {
     try {
       return this.#first(text, value);
     } catch (error) {
-      // An integer that no column can hold is in no row.
+      // An integer that no column can hold isn't in any row.
       if (error instanceof ColumnValueError) return undefined;
       return this.#again(error, () => this.#first(text, value));
     }
@@ -110,7 +110,7 @@ export class SqliteConnection implements PhysicalConnection {
       const { handle } = this.#prepared("select name, cast(seq as text) as seq from sqlite_sequence");
       return new Map(handle.all().map(({ name, seq }) => [String(name), String(seq)]));
     } catch {
-      // No table is declared like that.
+      // No table is declared this way.
       return new Map();
     }
   }
@@ -143,7 +143,7 @@ export class SqliteConnection implements PhysicalConnection {
   #raiseKey(table: string, key: string): void {
     const raise = "update sqlite_sequence set seq = max(seq, cast(? as integer)) where name = ?";
     if (Number(this.#prepared(raise).handle.run(key, table).changes) > 0) return;
-    // The row of its first key was rolled back too, and perhaps the table.
+    // The row with its first key was rolled back, too, and possibly the table.
     const add = `insert into sqlite_sequence (name, seq) select name, cast(? as integer) from sqlite_schema
       where type = 'table' and name = ? and sql like '%autoincrement%'`;
     this.#prepared(add).handle.run(key, table);
@@ -168,10 +168,10 @@ export class SqliteConnection implements PhysicalConnection {
 
   #openFile(): DatabaseSync {
     const { path, isReadOnly = false } = this.#settings;
-    // Never a timeout of SQLite's own: it would stop everything else in the process.
+    // Never SQLite's own timeout, which would stop everything else in the process.
     if (isReadOnly) {
-      // A read-only connection leaves the files of the log behind. Any other moves a log that a crash has left into the
-      // file, and deletes it.
+      // A read-only connection leaves the files of the log behind. Any other connection moves a log that was left by a
+      // crash into the file, and deletes it.
       const readOnly = existsSync(`${path}-wal`);
       return set(new DatabaseSync(path, { timeout: 0, readOnly }), "pragma query_only = on");
     }
@@ -182,7 +182,7 @@ export class SqliteConnection implements PhysicalConnection {
     // failure; the file stays intact. Deleted content is overwritten: a deleted user must not be recoverable from the
     // file.
     set(database, `pragma journal_mode = wal; pragma synchronous = normal; pragma secure_delete = on; ${CACHE}`);
-    // In memory, and on a file system that cannot share a log, the mode is a different one.
+    // In memory, and on a file system that cannot share a log, the mode is different.
     this.hasWriteAheadLog = database.prepare("pragma journal_mode").get()!.journal_mode === "wal";
     if (this.#isNew) this.#observer.created?.(path);
     return database;

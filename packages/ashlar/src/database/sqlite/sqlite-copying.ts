@@ -1,11 +1,11 @@
 import type { DialectCopying } from "../dialect/dialect-copying.ts";
 
-/** Tables that rows are stored in. The others are views, and virtual tables with the tables underneath them. */
+/** Tables that store rows. The others are views, and virtual tables with the tables underneath them. */
 const TABLES = `pragma_table_list where schema = 'main' and type = 'table' and name not like 'sqlite\\_%' escape '\\'`;
 
 /**
- * The types of SQLite's columns are those of their values, so there is little to tell. `hidden` is 2 or 3 for a column that is
- * computed.
+ * SQLite's values have types rather than its columns, so there is little information. `hidden` is 2 or 3 for a column
+ * that is computed.
  */
 const COLUMNS = `select tables.name as "table", columns.name as name,
     case when lower(columns.type) = 'json' then 'json' else 'other' end as type, null as length, columns.pk as place,
@@ -29,8 +29,8 @@ const SPACES = ["' '", "char(9)", "char(10)", "char(12)", "char(13)"];
 const WITHOUT_SPACES = SPACES.reduce((text, space) => `replace(${text}, ${space}, '')`, "lower(sql)");
 
 /**
- * The event of a trigger is only in its text, where `insert` stands before `on`: other inserts are `insert into` or
- * `insert or …`. Between the two, there may be a comment. The table's name is as the trigger spells it.
+ * The event of a trigger is only in its text, where `insert` comes before `on`: other inserts are `insert into` or
+ * `insert or …`. Between the two, there may be a comment. The table's name is spelled as in the trigger.
  */
 const TRIGGERS = `select tables.name as "table", triggers.name as name, 'trigger' as kind
   from (select name from ${TABLES}) as tables
@@ -39,7 +39,7 @@ const TRIGGERS = `select tables.name as "table", triggers.name as name, 'trigger
   where text like '%inserton%' or text like '%insert/*%' or text like '%insert--%'
   order by tables.name, triggers.name`;
 
-/** How tables of a SQLite file are copied. */
+/** How to copy tables of a SQLite file. */
 export const SQLITE_COPYING: DialectCopying = {
   columns: COLUMNS,
   references: REFERENCES,

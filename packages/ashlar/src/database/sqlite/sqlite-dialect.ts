@@ -16,7 +16,7 @@ import { SQLITE_VALUES } from "./sqlite-values.ts";
 
 /**
  * SQLite through `node:sqlite`, whose statements run synchronously: one connection that writes, which a transaction has
- * to itself until it ends, and one for reads outside of transactions, which never wait.
+ * exclusively until it ends, and one for reads outside of transactions, which never wait.
  *
  * Times are stored as ISO 8601 text in UTC, with milliseconds; booleans as 0 and 1. An integer arrives as a number, or
  * as a bigint if a number could not hold it exactly.

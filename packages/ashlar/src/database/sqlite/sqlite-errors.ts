@@ -18,9 +18,9 @@ const CONSTRAINT_TRIGGER = 1811;
 const CONSTRAINT_UNIQUE = 2067;
 const CONSTRAINT_ROWID = 2579;
 
-/** A transaction that began with reading and can no longer write: another process has written since. */
+/** A transaction that began with a read and can no longer write, because another process has written since. */
 const BUSY_SNAPSHOT = 517;
-/** A write that the connection refuses because it was told to, not because of the file. */
+/** A write that the connection was told to refuse, rather than one that the file refuses. */
 const READONLY = 8;
 
 /** Temporary problems, by primary result code: the low 8 bits. */
@@ -36,7 +36,7 @@ const TEMPORARY: Readonly<Record<number, DatabaseErrorCode>> = {
   26: "E_DATABASE_DAMAGED", // SQLITE_NOTADB
 };
 
-/** Those that are about the file, which is then named. */
+/** The codes about the file, whose messages name it. */
 const OF_FILE: ReadonlySet<DatabaseErrorCode> = new Set([
   "E_DATABASE_DAMAGED",
   "E_DATABASE_FULL",
@@ -44,7 +44,7 @@ const OF_FILE: ReadonlySet<DatabaseErrorCode> = new Set([
   "E_DATABASE_UNAVAILABLE",
 ]);
 
-/** The two messages about a column that does not exist; they have no code of their own. */
+/** The two messages about a column that does not exist; they don't have their own code. */
 const NO_COLUMN = /^(?:table .* has no column named|no such column:) "?(\w+)/;
 
 /** The code of an error by SQLite's result code. */

@@ -22,7 +22,7 @@ export function createPrivately(path: string): boolean {
 /**
  * Why a SQLite file cannot be opened, and what to do about it.
  *
- * @returns `null` if the reason is neither that it is a directory, nor a missing permission, nor a disk that is read-only
+ * @returns `null` if the reason is neither that it is a directory, nor a missing permission, nor a read-only disk
  */
 export function obstacle(path: string): string | null {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
@@ -37,7 +37,7 @@ export function obstacle(path: string): string | null {
   return `${user} has no permission to read and write ${place}. ${owner} chown -R ${user} "${dirname(path)}"`;
 }
 
-/** The system's code for why a place can't be read and written; `null` if it can. */
+/** The system's error code if a place can't be read and written; `null` if it can. */
 function refusalOf(place: string): string | null {
   try {
     accessSync(place, constants.R_OK | constants.W_OK);
@@ -60,7 +60,7 @@ function currentUser(): string {
  * Reports whether a file is in a folder, or would be if it were created there, whatever links lead to it.
  *
  * @param path absolute
- * @param folder absolute; it need not exist
+ * @param folder absolute; it may not exist
  */
 export function isInFolder(path: string, folder: string): boolean {
   const way = relative(actualPath(folder), actualPath(path));

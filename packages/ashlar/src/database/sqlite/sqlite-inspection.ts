@@ -2,12 +2,14 @@ import type { DialectInspection, SchemaChange, SchemaRisk } from "../dialect/dia
 import { breakingRisk, isRequired, unknownColumn } from "../schema/breaking-changes.ts";
 
 const ONE_WRITER =
-  "SQLite has one writer at a time, so every other write waits meanwhile, and fails after acquireTimeoutMs (E_DATABASE_BUSY). Reads go on.";
+  "SQLite has one writer at a time, so every other write waits in the meantime, and fails after acquireTimeoutMs (E_DATABASE_BUSY). Reads continue.";
 
 const MEASURE =
-  "Try it on a copy of the database. If it takes longer than acquireTimeoutMs of the connection, migrate at a quiet time, or set that higher for as long.";
+  "Try it on a copy of the database. If it takes longer than acquireTimeoutMs of the connection, migrate at a quiet time, or raise that setting temporarily.";
 
-/** What SQLite refuses, and what keeps its only writer: https://www.sqlite.org/lang_altertable.html */
+/**
+ * The changes that SQLite refuses, and those that occupy its only writer: https://www.sqlite.org/lang_altertable.html
+ */
 function schemaRisk(change: SchemaChange): SchemaRisk | null {
   const { kind, table, name } = change;
   switch (kind) {
@@ -33,7 +35,7 @@ function schemaRisk(change: SchemaChange): SchemaRisk | null {
     case "addCheck":
     case "dropConstraint":
       return {
-        problem: `It fails: SQLite can't change ${name === null ? `the constraints of ${table}` : `${table}.${name}`} where it is.`,
+        problem: `It fails: SQLite can't change ${name === null ? `the constraints of ${table}` : `${table}.${name}`} in place.`,
         remedy: `${kind === "addUnique" ? "Create a unique index instead, or c" : "C"}reate the table again, as the guide to migrations shows in "Changing SQLite tables".`,
         lines: [],
       };
@@ -46,18 +48,22 @@ function columnRisk({ table, name, definition }: SchemaChange): SchemaRisk | nul
   const column = `${table}.${name}`;
   if (isRequired(definition)) {
     const { problem, remedy } = unknownColumn(column);
-    return { problem: `It fails: SQLite adds no "not null" column without a default. ${problem}`, remedy, lines: [] };
+    return {
+      problem: `It fails: SQLite can't add a "not null" column without a default. ${problem}`,
+      remedy,
+      lines: [],
+    };
   }
   if (/\bunique\b|\bprimary key\b/.test(definition)) {
     return {
-      problem: `It fails: SQLite adds no column that is unique or a primary key.`,
+      problem: `It fails: SQLite can't add a column that is unique or a primary key.`,
       remedy: `Add ${column} without it, then create a unique index.`,
       lines: [`await createIndexConcurrently(database, "${table}", ["${name}"], { unique: true });`],
     };
   }
   if (!/\bdefault \(|\bdefault current_/.test(definition)) return null;
   return {
-    problem: `It fails if ${table} has rows: SQLite adds no column whose default is computed.`,
+    problem: `It fails if ${table} has rows: SQLite can't add a column whose default is computed.`,
     remedy: "Add it nullable, and fill in the rows.",
     lines: [],
   };

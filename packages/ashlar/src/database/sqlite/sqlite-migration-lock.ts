@@ -9,7 +9,7 @@ const TIMEOUT_MS = 600_000;
 
 /**
  * Lets one process at a time run migrations: holds a transaction on a separate empty database next to the file. Reads
- * and writes of the file itself don't wait for it, and it ends with its process, however that ends.
+ * and writes of the file itself don't wait for it, and the lock ends with its process, however that ends.
  *
  * The lock's file stays: waiting processes have it open, and would hold one that is deleted.
  */

@@ -8,13 +8,15 @@ import type { CompleteSqliteSettings } from "./sqlite.ts";
 import { isBusy } from "./sqlite-busy.ts";
 import { SqliteConnection } from "./sqlite-connection.ts";
 
-/** What only the writing connection knows: its latest keys and counts, its settings, its temporary tables. */
+/**
+ * Statements that need the writing connection, for its latest keys and counts, its settings, or its temporary tables.
+ */
 const OF_THE_WRITER = /\b(?:last_insert_rowid|changes|total_changes)\s*\(|\bpragma_|\bsqlite_temp_|\btemp"?\s*\./i;
 /** The primary result code for a write on a read-only connection, https://www.sqlite.org/rescode.html */
 const READ_ONLY = 8;
 
 /**
- * Runs statements outside of transactions: reads on their own connection, without ever waiting; everything else waits
+ * Runs statements outside of transactions: reads on their own connection, without ever waiting; everything else takes
  * its turn among the transactions, on the one writing connection.
  *
  * A read sees every commit before it, including this process's own. The connection for reading cannot write, whatever
@@ -58,7 +60,7 @@ export class SqliteShared implements Executor {
     }
   }
 
-  /** Runs a read that the connection for reading cannot handle. @throws the error, if it is another one */
+  /** Runs a read that the connection for reading cannot handle. @throws the original error otherwise */
   #inLine(error: unknown): Executor {
     if (needsWriter(error)) return this.#line;
     throw error;
@@ -72,7 +74,7 @@ export class SqliteShared implements Executor {
   }
 
   #openReader(): Executor {
-    // In memory, and on a file system that cannot share a log, there is only this one.
+    // In memory, and on a file system that cannot share a log, this is the only one.
     if (!this.#writer.hasWriteAheadLog) return this.#line;
     this.#ownReader = new SqliteConnection(this.#settings, this.#observer, { isReadOnly: true });
     return this.#ownReader;
@@ -84,7 +86,9 @@ export class SqliteShared implements Executor {
   }
 }
 
-/** A SELECT, built by Kysely or written by hand. One after a handwritten `with` might write, so it waits its turn. */
+/**
+ * A SELECT, built by Kysely or written by hand. A SELECT after a handwritten `with` might write, so it waits its turn.
+ */
 function isRead({ query, sql }: CompiledQuery): boolean {
   if (query.kind !== "SelectQueryNode" && !/^\s*select\b/i.test(sql)) return false;
   return !OF_THE_WRITER.test(sql);

@@ -16,7 +16,7 @@ export interface SqliteSettings {
   readonly path: Optional<string>;
   /**
    * How long a statement waits for another process to unlock the file, in milliseconds, 0 to 600,000; default: 10,000,
-   * of which its wait for other transactions of this process is a part. After that, it fails with `E_DATABASE_BUSY` (503).
+   * which includes its wait for other transactions of this process. After that, it fails with `E_DATABASE_BUSY` (503).
    * Requests that don't need the lock are not delayed.
    */
   readonly busyTimeoutMs?: Optional<number | string>;
@@ -58,7 +58,8 @@ const SCHEMA = settings<SqliteSettings>()({
  * export const DATABASES = { default: "main", main: sqlite({ path: env("DATABASE_PATH", "database/app.sqlite") }) };
  * ```
  *
- * The boot fails with `E_INVALID_CONFIGURATION` if a setting is unknown or invalid, or the path is missing or in `public/`.
+ * Startup fails with `E_INVALID_CONFIGURATION` if a setting is unknown or invalid, or the path is missing or in
+ * `public/`.
  */
 export function sqlite(options: SqliteSettings): DialectSource {
   return (setup) => {
@@ -67,10 +68,13 @@ export function sqlite(options: SqliteSettings): DialectSource {
   };
 }
 
-/** How long a look at the file waits for a program that has locked it, in milliseconds. */
+/** How long an inspection of the file waits for a program that has locked it, in milliseconds. */
 const INSPECTION_TIMEOUT_MS = 500;
 
-/** For a look at the file. Opening a missing one would create it, so an empty database in memory stands for it. */
+/**
+ * Opens the file for an inspection. Opening a missing one would create it, so an empty database in memory is used
+ * instead.
+ */
 function inspected(settings: CompleteSqliteSettings): CompleteSqliteSettings {
   if (!existsSync(settings.path)) return { ...settings, path: IN_MEMORY };
   const busyTimeoutMs = Math.min(settings.busyTimeoutMs, INSPECTION_TIMEOUT_MS);

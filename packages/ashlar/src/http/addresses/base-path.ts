@@ -1,12 +1,12 @@
 import { markBase, sentPath } from "./request-url.ts";
 
-/** Segments that mean the same to every proxy, with nothing to encode. */
+/** Segments that every proxy reads the same way, with nothing to encode. */
 const BASE_PATH = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._-]+)*$/;
 
 /**
- * Reads the path of `APP_URL`, under which the application is.
+ * Parses the path of `APP_URL`, under which the application runs.
  *
- * @returns without a slash at its end, so `""` for `/`; `null` for a path that it can't be under
+ * @returns without a slash at its end, so `""` for `/`; `null` for an unusable path
  */
 export function parseBasePath(pathname: string): string | null {
   const path = pathname.replace(/\/$/, "");
@@ -16,7 +16,7 @@ export function parseBasePath(pathname: string): string | null {
 /**
  * Puts the base path before a path of the application, unless it is there already.
  *
- * @param base `""` if there is none
+ * @param base `""` if there isn't one
  * @param path begins with a slash; anything else, such as a complete URL, stays as it is
  */
 export function withBase(base: string, path: string): string {
@@ -32,9 +32,9 @@ export function withoutBase(base: string, path: string): string | null {
 }
 
 /**
- * Finds out whether a request is for a path under the base path. From then on, its path is the one without it.
+ * Finds out whether a request is for a path under the base path. From then on, its path doesn't include the base path.
  *
- * Security: a path outside of the base path is never the application's, whatever a header says of it. Otherwise `/admin`
+ * Security: a path outside of the base path is never the application's, whatever a header says. Otherwise `/admin`
  * would be served where a proxy has a rule for `/shop/admin`.
  */
 export function enterBase(raw: Request, base: string): boolean {

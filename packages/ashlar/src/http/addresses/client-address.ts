@@ -7,13 +7,13 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 /** A range of addresses, such as `10.0.0.0/8`. */
 export type AddressRange = readonly [base: Address, prefixLength: number];
 
-/** Stands for the address at the other end of a unix socket or a pipe, which has none: a program on the same machine. */
+/** Stands for the missing address of the peer at a unix socket or a pipe, which is a program on the same machine. */
 export const UNIX_PEER = "unix";
 
-/** What may be trusted as a proxy: the addresses in a range, or whatever connects through a unix socket or a pipe. */
+/** A trusted proxy: the addresses in a range, or any peer at a unix socket or a pipe. */
 export type ProxyRange = AddressRange | typeof UNIX_PEER;
 
-/** How much of one header is read, in characters. A chain of proxies fills a few hundred. */
+/** The number of characters that are read of a header. A chain of proxies fills a few hundred. */
 const MAX_HEADER_LENGTH = 8192;
 
 /** The longest entry that can be an address: quoted, in brackets, with a port. */
@@ -141,9 +141,9 @@ function firstPublic(header: string, value: string): Address | null {
 }
 
 /**
- * Returns the address that called the outermost trusted proxy. Each proxy has appended the address it was called from, so
- * the walk goes from the right, and ends at an entry that is not a trusted proxy's: the client could forge everything
- * left of it.
+ * Returns the address that called the outermost trusted proxy. Each proxy has appended the address it was called from,
+ * so the walk goes from the right, and ends at an entry that isn't a trusted proxy's, because the client could forge
+ * everything to the left of it.
  *
  * @param peer `null` if it is a proxy without an address
  */
@@ -153,7 +153,7 @@ function beyondProxies(
   proxies: readonly ProxyRange[],
   peer: Address | null,
 ): Address | null {
-  // If a header is too long, the entry that was cut is dropped.
+  // If a header is too long, the entry at the cut is dropped.
   const cut = value.length > MAX_HEADER_LENGTH;
   const entries = entriesOf(header, cut ? value.slice(-MAX_HEADER_LENGTH) : value).slice(cut ? 1 : 0);
   let outermost = peer;
@@ -169,7 +169,7 @@ function beyondProxies(
 
 /** Determines the client's address from configured headers and proxies. Created once; see `createAddressResolver`. */
 export interface AddressResolver {
-  /** Whether the address is reliable, because only the headers of known proxies count. */
+  /** Whether the address is reliable, because only known proxies' headers are used. */
   readonly trustsProxies: boolean;
   /**
    * @param headers the request's headers
@@ -185,7 +185,7 @@ export const SOCKET_ADDRESS = "REMOTE_ADDR";
 /**
  * Creates the function that determines the client's address.
  *
- * Without proxies, the first public address wins, header by header, and the socket's address if there is none. With
+ * Without proxies, the first public address wins, header by header, and the socket's address if there isn't one. With
  * proxies, a request from any other peer has the peer's own address; for a request from one of them, `X-Forwarded-For`
  * is walked from the right (or the first of `headers`, if `X-Forwarded-For` is not among them).
  *
@@ -206,7 +206,7 @@ export function createAddressResolver(headers: readonly string[], proxies: reado
       const isTrusted = address === null ? proxies.includes(UNIX_PEER) : isWithin(address, proxies);
       const value = chain !== undefined && isTrusted ? given.get(chain) : null;
       const client = value === null ? address : beyondProxies(chain!, value, proxies, address);
-      // Security: the client of a proxy that doesn't say who it is must not count as one that is known.
+      // Security: the client of a proxy that doesn't report it must not count as known.
       return client === null ? null : format(client);
     },
   };

@@ -1,6 +1,6 @@
 import { type Dictionary, isPlainObject, isPrototypeName } from "../../support/index.ts";
 
-/** The result for a path that does not exist; `null` is a value that an input can have. */
+/** The result for a path that does not exist, because an input can be `null`. */
 export const ABSENT: unique symbol = Symbol("absent");
 
 /**

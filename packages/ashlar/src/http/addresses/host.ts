@@ -6,7 +6,7 @@ import type { parse } from "tldts";
 export interface ParsedHost {
   /** The registrable part, without port: `example.com`; everything if there is no subdomain; empty if the host is invalid. */
   readonly host: string;
-  /** The part before it, without the dot between; `null` if there is none. */
+  /** The part before it, without the dot between; `null` if there isn't one. */
   readonly subdomain: string | null;
 }
 

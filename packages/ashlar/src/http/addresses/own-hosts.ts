@@ -2,13 +2,13 @@ import { isIP } from "node:net";
 import type { MaybePromise } from "../../support/index.ts";
 import { parseHost } from "./host.ts";
 
-/** Decides about a host that is not in a list, such as a tenant's: in lower case and ASCII, without a port. */
+/** Decides whether an unlisted host, such as a tenant's, is allowed; it is in lower case and ASCII, without a port. */
 export type HostCheck = (host: string) => MaybePromise<boolean>;
 
 /** Labels of 1 to 63 characters (RFC 1035 §2.3.4), 253 in all. */
 const NAME = /^(?=.{1,253}$)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*$/;
 
-/** The hosts, besides that of `APP_URL`, under which visitors use the application: `APP.hosts`. */
+/** The hosts, in addition to the host of `APP_URL`, under which visitors use the application: `APP.hosts`. */
 export class OwnHosts {
   readonly #names: ReadonlySet<string>;
   readonly #check: HostCheck | null;
@@ -19,29 +19,29 @@ export class OwnHosts {
     this.#check = typeof given === "function" ? given : null;
   }
 
-  /** Those that are listed, such as `*.shop.example`; `null` if a function decides. */
+  /** The listed hosts, such as `*.shop.example`; `null` if a function decides. */
   get listed(): readonly string[] | null {
     return this.#check === null ? [...this.#names] : null;
   }
 
   /**
-   * Reports whether a host is the application's. Only names are looked up by a function: health checks by address don't
-   * cost a query.
+   * Reports whether a host is the application's. The function is called only for names, so health checks by address
+   * don't cost a query.
    *
    * @param host without a port, in lower case and ASCII
-   * @throws what the function throws
+   * @throws whatever the function throws
    */
   include(host: string): MaybePromise<boolean> {
     if (this.#check !== null) return NAME.test(host) && isIP(host) === 0 ? this.#check(host) : false;
     if (this.#names.has(host)) return true;
     const dot = host.indexOf(".");
-    // Like a certificate's, a wildcard is exactly one label (RFC 6125 §6.4.3).
+    // As in certificates, a wildcard is exactly one label (RFC 6125 §6.4.3).
     return dot > 0 && this.#names.has(`*${host.slice(dot)}`);
   }
 }
 
 /**
- * Parses a list of hosts: names as browsers write them, or `*.` and a name.
+ * Parses a list of hosts: names as browsers send them, or `*.` and a name.
  *
  * Security: a wildcard below a public suffix, such as `*.co.uk`, is refused, because anyone can own such a host.
  *

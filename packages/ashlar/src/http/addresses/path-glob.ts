@@ -5,7 +5,10 @@ function segmentsOf(path: string): string[] {
   return path.slice(start, end).split("/");
 }
 
-/** Returns text as a request means it: decoded once, letters with accents in one form. What can't be decoded stays. */
+/**
+ * Returns text as a request means it: decoded once, with accented letters in one form. Text that can't be decoded stays
+ * as it is.
+ */
 function meant(text: string): string {
   try {
     return decodeURIComponent(text).normalize();
@@ -14,7 +17,7 @@ function meant(text: string): string {
   }
 }
 
-/** Reports whether a segment matches one of a glob, in which a `*` is any text, also none. Nothing is tried twice. */
+/** Reports whether a segment matches one of a glob, in which a `*` is any text, even none. It never backtracks. */
 function matchesSegment(given: string, wanted: string): boolean {
   const [first, ...others] = wanted.split("*").map(meant);
   const last = others.pop();

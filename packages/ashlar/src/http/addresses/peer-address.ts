@@ -4,7 +4,7 @@ import { canonicalAddress } from "./client-address.ts";
 /** The key of the address passed to `fetch` with a request. A symbol, so no request can contain it. */
 const HANDED_IN = Symbol("ashlar.peer-address");
 
-/** What a host's request may know about the socket. */
+/** The data about the socket that a host's request may have. */
 interface HostRequest extends Request {
   [HANDED_IN]?: string;
   readonly ip?: string | undefined;

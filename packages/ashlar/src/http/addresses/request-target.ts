@@ -23,7 +23,7 @@ const AMBIGUOUS_PATH = /\\|[^!-~]|(?:\/|%2f|%5c)(?:\.|%2e){1,2}(?:;[^/]*?)?(?=\/
  *
  * Security: a proxy that denies `/admin` lets these pass, and the URL parser turns them into `/admin`.
  *
- * @param target as it was sent, or the URL of a platform request
+ * @param target the target as the client sent it, or the URL of a platform request
  */
 export function isAmbiguousTarget(target: string): boolean {
   if (!SUSPICIOUS.test(target)) return false;

@@ -46,7 +46,7 @@ interface BasedRequest extends Request {
   [BASE]?: string;
 }
 
-/** Whether any application of this process has a base path: otherwise no request is asked for its mark. */
+/** Whether any application of this process has a base path: if not, requests aren't checked for the mark. */
 let hasBases = false;
 
 /**
@@ -67,30 +67,29 @@ export function sentPath(raw: Request): string {
   return question === -1 ? target : target.slice(0, question);
 }
 
-/** Records that the path of a request begins with a base path, which does not belong to the path within the application. */
+/** Records that a request's path begins with a base path, which isn't part of the path within the application. */
 export function markBase(raw: Request, base: string): void {
   hasBases = true;
   (raw as BasedRequest)[BASE] = base;
 }
 
-/** The base path that a request's path begins with; `""` if there is none. */
+/** The base path at the start of a request's path; `""` if there isn't one. */
 export function baseOf(raw: Request): string {
   return (raw as BasedRequest)[BASE] ?? "";
 }
 
-/** Returns the query of a request's URL with its question mark; empty if there is none. */
+/** Returns the query of a request's URL with its question mark; empty if there isn't one. */
 export function requestSearch(raw: Request): string {
   const target = plainTarget(raw);
   if (target === null) return parsedUrl(raw)?.search ?? splitUrl(raw.url).search;
   const question = target.indexOf("?");
-  // A question mark with nothing behind it is no query.
+  // A question mark with nothing after it is not a query.
   return question === -1 || question === target.length - 1 ? "" : target.slice(question);
 }
 
 /**
  * Returns a request's target as the client sent it, if a server of `node:http` keeps it with the request; otherwise the URL,
- * which most platforms have already resolved. A platform's `Request` keeps the fragment that it was created with, which was
- * never sent.
+ * which most platforms have already resolved. A platform's `Request` keeps its fragment, which is never sent.
  */
 export function sentTarget(raw: Request): string {
   const sent = nodeExchange(raw)?.req?.url;

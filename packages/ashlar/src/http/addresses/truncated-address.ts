@@ -1,12 +1,12 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
-/** What a provider assigns to one site (RFC 6177); the rest identifies devices in it. */
+/** The part that a provider assigns to one site (RFC 6177); the rest identifies devices in it. */
 const SITE_BITS = 48;
 
 /**
- * Returns the network of an address instead of the address: the last of four numbers of IPv4 is 0, and of IPv6 the first 48
- * bits are kept. It still tells networks apart, but not the people in them.
+ * Returns an address's network: for IPv4, the last of the four numbers is 0; for IPv6, the first 48 bits are kept. It
+ * still distinguishes networks, but not the people in them.
  *
  * @param address in canonical form
  * @returns `null` if it is not an address

@@ -14,7 +14,7 @@ export class TrustedOrigins {
     this.#set = new Set(list);
   }
 
-  /** Whether no other origin is trusted. */
+  /** Whether the list is empty. */
   get isEmpty(): boolean {
     return this.list.length === 0;
   }
@@ -28,8 +28,8 @@ export class TrustedOrigins {
 /**
  * Parses a list of origins: scheme, host, and port unless it is the scheme's own.
  *
- * Security: each is exact. A pattern such as `https://*.example.com` is refused, because any forgotten subdomain that
- * someone else can fill would be trusted with every user's account.
+ * Security: each origin is compared exactly. A pattern such as `https://*.example.com` is refused, because a forgotten
+ * subdomain that someone else controls would be trusted with every user's account.
  *
  * @returns if an entry is not valid, what is wrong with the first such entry, as text
  */
@@ -44,7 +44,7 @@ export function parseOrigins(entries: readonly string[]): readonly string[] | st
   return origins;
 }
 
-/** The origin that a text names, as browsers write it; `null` if it is anything more, or anything else. */
+/** The origin that a text names, as browsers write it; `null` if it contains more than an origin, or something else. */
 function originOf(text: string): string | null {
   // The URL parser would forgive white space, backslashes and missing slashes.
   if (!/^https?:\/\/[^\s\\/?#@]+\/?$/i.test(text)) return null;
@@ -60,7 +60,7 @@ export function isSameSite(one: string, other: string): boolean {
 }
 
 function siteOf({ protocol, hostname }: URL): string {
-  // To a browser, names below localhost are sites of their own.
+  // To a browser, each name below localhost is a separate site.
   const host = hostname.endsWith(".localhost") ? hostname.split(".").slice(-2).join(".") : parseHost(hostname).host;
   return `${protocol}//${host}`;
 }

@@ -8,9 +8,9 @@ import {
   UNIX_PEER,
 } from "./client-address.ts";
 
-/** What a name stands for in a list of proxies. */
+/** The ranges that a name stands for in a list of proxies. */
 const NAMED: Readonly<Record<string, readonly string[]>> = {
-  // RFC 1122 §3.2.1.3, RFC 4291 §2.5.3. What connects through a unix socket is on this machine, too.
+  // RFC 1122 §3.2.1.3, RFC 4291 §2.5.3. A peer at a unix socket is on this machine, too.
   loopback: ["127.0.0.0/8", "::1", UNIX_PEER],
   // RFC 1918, RFC 4193.
   private: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"],
@@ -23,8 +23,8 @@ const NAMED: Readonly<Record<string, readonly string[]>> = {
 const MIN_PREFIX: Readonly<Record<string, number>> = { ipv4: 8, ipv6: 7 };
 
 /**
- * The application's own proxies, as listed in `APP.trustedProxies`: this alone decides whose forwarding headers count, for
- * the client's address, the scheme and the host.
+ * The application's own proxies, as listed in `APP.trustedProxies`: only this list decides whose forwarding headers are
+ * used, for the client's address, the scheme and the host.
  */
 export class TrustedProxies {
   readonly ranges: readonly ProxyRange[];
@@ -37,12 +37,12 @@ export class TrustedProxies {
     this.resolver = createAddressResolver([ranges.length === 0 ? SOCKET_ADDRESS : "x-forwarded-for"], ranges);
   }
 
-  /** Whether no proxy is trusted. */
+  /** Whether the list is empty. */
   get isEmpty(): boolean {
     return this.ranges.length === 0;
   }
 
-  /** Reports whether an address is that of a trusted proxy. */
+  /** Reports whether an address is a trusted proxy's. */
   trusts(address: string | null): boolean {
     return address !== null && isInRanges(address, this.ranges);
   }

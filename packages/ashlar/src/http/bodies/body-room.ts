@@ -2,29 +2,31 @@ import { AshlarError } from "../../support/index.ts";
 import { tooLarge } from "./body-source.ts";
 
 /**
- * A body of this size, in bytes, always has room: logins and clicks go on while others upload. A connection costs the process
- * about as much.
+ * There is always room for a body of this size, in bytes, so that logins and clicks work while others upload. A
+ * connection costs the process about as much.
  */
 export const ALWAYS_ROOM_BYTES = 65_536;
 
 /**
- * The room that the bodies of all requests share. What a client announces has to fit before anything of it is read, so that
- * what doesn't is refused at once, and not in the middle. Then as much as it holds is reserved for what is to come.
+ * The room that the bodies of all requests share. An announced body has to fit before any of it is read, so that one
+ * that doesn't is refused at once, and not halfway through. After that, as much room as the request already holds is
+ * reserved for data that is still to come.
  *
- * Security: an announcement costs nothing, so by itself it keeps no more than {@link ALWAYS_ROOM_BYTES} from others.
+ * Security: an announcement costs a client nothing, so by itself it takes no more than {@link ALWAYS_ROOM_BYTES} away
+ * from others.
  */
 export class BodyRoom {
   readonly #maxBytes: number;
   readonly #setting: string;
   #usedBytes = 0;
 
-  /** @param setting what sets the maximum, for the log */
+  /** @param setting the name of the setting with the maximum, for the log */
   constructor(maxBytes: number, setting: string) {
     this.#maxBytes = maxBytes;
     this.#setting = setting;
   }
 
-  /** What is held and reserved, in bytes. */
+  /** The room that is held and reserved, in bytes. */
   get usedBytes(): number {
     return this.#usedBytes;
   }
@@ -54,11 +56,11 @@ export class BodyRoom {
   }
 }
 
-/** What else is known of room that a request asks for, in bytes. */
+/** Details of a request for room, in bytes. */
 interface Needs {
-  /** What the request then has. */
+  /** The total that the request then has. */
   readonly total: number;
-  /** What there has to be room for; default: what it asks for. */
+  /** The amount that must fit; default: the requested amount. */
   readonly needed?: number;
 }
 
@@ -70,7 +72,7 @@ interface SharedRoom {
   readonly free: (bytes: number) => void;
 }
 
-/** What one request has of a {@link BodyRoom}: what it holds, and what it has reserved. */
+/** One request's share of a {@link BodyRoom}: the room that it holds, and the room that it has reserved. */
 export class RoomShare {
   readonly #room: SharedRoom;
   #heldBytes = 0;
@@ -81,13 +83,13 @@ export class RoomShare {
     this.#room = room;
   }
 
-  /** What the request holds, in bytes. */
+  /** The room that the request holds, in bytes. */
   get heldBytes(): number {
     return this.#heldBytes;
   }
 
   /**
-   * Reserves room for what is announced, in so far as an announcement is worth it.
+   * Reserves room for an announced body, up to the limit for announcements.
    *
    * @throws `E_OVERLOADED` if there is not enough for all of it; `E_PAYLOAD_TOO_LARGE` if there never is
    */
@@ -99,8 +101,8 @@ export class RoomShare {
   }
 
   /**
-   * Takes room for what has arrived, first of what is reserved, and reserves as much for what is still to come, if there is
-   * room.
+   * Takes room for data that has arrived, first from the reserved room, and reserves as much for data that is still to
+   * come, if there is room.
    *
    * @throws `E_OVERLOADED`, `E_PAYLOAD_TOO_LARGE`
    */
@@ -114,13 +116,13 @@ export class RoomShare {
     if (ahead > 0 && this.#room.extend(ahead)) this.#reservedBytes += ahead;
   }
 
-  /** Gives room back that is no longer needed. */
+  /** Gives back room that is no longer needed. */
   give(bytes: number): void {
     this.#heldBytes -= bytes;
     this.#room.free(bytes);
   }
 
-  /** Gives back what was reserved and has not been taken. */
+  /** Gives back room that was reserved but not taken. */
   dropReservation(): void {
     this.#room.free(this.#reservedBytes);
     this.#reservedBytes = 0;

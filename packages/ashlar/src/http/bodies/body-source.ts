@@ -6,7 +6,7 @@ import "../errors.ts";
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-/** What a body is read from, chunk by chunk. */
+/** The source of a body, read chunk by chunk. */
 export interface BodySource {
   /** Returns the next chunk; `null` at the end of a complete body. */
   read(): Promise<Bytes | null>;
@@ -36,10 +36,10 @@ export function inviteBody(raw: Request): void {
   served.res?.writeContinue();
 }
 
-/** The length that a client has announced for its body, in bytes; `null` if it has not. */
+/** The announced length of a body, in bytes; `null` if the client announced none. */
 export function announcedLength(raw: Request): number | null {
   const length = Number(raw.headers.get("content-length") ?? Number.NaN);
-  // A host of another kind may pass on anything.
+  // Other kinds of hosts may pass on any value.
   return Number.isSafeInteger(length) && length >= 0 ? length : null;
 }
 
@@ -61,7 +61,7 @@ export function nodeMessage(raw: Request): IncomingMessage | undefined {
 }
 
 /**
- * Returns where to read the body of a request, which takes from the client only what is read.
+ * Returns the source of a request's body, which takes data from the client only as it is read.
  *
  * @throws `E_INTERNAL` if something else has read it
  */
@@ -73,8 +73,8 @@ export function bodySource(raw: Request): BodySource {
 const CHANGES = ["readable", "end", "close"] as const;
 
 /**
- * Reads a message of `node:http`. No listener for data stays attached between two reads or after the last one, so that the
- * server can skip what the handler leaves unread.
+ * Reads a message of `node:http`. No listener for data stays attached between two reads or after the last one, so that
+ * the server can skip data that the handler leaves unread.
  */
 class MessageBody implements BodySource {
   readonly #message: IncomingMessage;

@@ -3,8 +3,8 @@ import { type BodySource, type Bytes, bodySource, hasBody, inviteBody, tooLarge 
 import { closeWithResponse } from "./response-end.ts";
 
 /**
- * Returns the body of a request as a stream that reads from the client only what its reader asks for, and counts it. The
- * rest is left to the server once the response is out.
+ * Returns the body of a request as a stream that reads from the client only as its reader asks for data, and counts the
+ * bytes. The rest is left to the server once the response is out.
  *
  * @param maxBytes may be `Infinity`
  * @throws `E_INTERNAL` if something else has read it
@@ -27,11 +27,11 @@ function streamOf(source: BodySource, maxBytes: number): ReadableStream<Bytes> {
     source.close();
     throw tooLarge(maxBytes);
   };
-  // Nothing is read ahead: what the reader has not asked for stays with the client.
+  // Nothing is read ahead: data that the reader has not asked for stays with the client.
   return new ReadableStream({ pull, cancel: () => source.close() }, { highWaterMark: 0 });
 }
 
-/** The bytes of a body that is still to be streamed can't be had in another way. */
+/** The bytes of a body that is still to be streamed can't be read in another way. */
 export function streamedBody(wanted: string): AshlarError {
   return new AshlarError(
     "E_INTERNAL",
@@ -39,7 +39,7 @@ export function streamedBody(wanted: string): AshlarError {
   );
 }
 
-/** The files of a form that are still to come can't be had in another way. */
+/** The files of a form that are still to come can't be read in another way. */
 export function streamedParts(wanted: string): AshlarError {
   return new AshlarError(
     "E_INTERNAL",

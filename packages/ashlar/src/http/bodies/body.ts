@@ -23,7 +23,10 @@ import "../errors.ts";
 
 /** Limits of a body. */
 export interface BodyLimits {
-  /** The largest body that is not multipart, unless the route sets its own limit; and all text fields of one that is. */
+  /**
+   * The largest body that isn't multipart, unless the route sets its own limit; also the limit for all text fields of a
+   * multipart body together.
+   */
   readonly maxBodyBytes: number;
   /** The largest multipart body, its files included, in bytes, unless the route sets its own limit. */
   readonly maxMultipartBytes: number;
@@ -31,15 +34,15 @@ export interface BodyLimits {
   readonly maxFields: number;
   /** How many files a multipart form may have. */
   readonly maxFiles: number;
-  /** How deep JSON may nest. */
+  /** How deeply JSON may be nested. */
   readonly maxDepth: number;
   /** How many members and elements JSON may have, in all objects and lists together. */
   readonly maxJsonValues: number;
-  /** How much of a form's files is kept in memory, in bytes; the others are written to the disk. */
+  /** How many bytes of a form's files are kept in memory; the rest is written to the disk. */
   readonly maxFormMemoryBytes: number;
-  /** What the bodies of all requests may take of the memory at the same time, in bytes. */
+  /** The memory that the bodies of all requests may take at the same time, in bytes. */
   readonly maxMemoryBytes: number;
-  /** What the files of all requests may take of the disk at the same time, in bytes. */
+  /** The disk space that the files of all requests may take at the same time, in bytes. */
   readonly maxDiskBytes: number;
 }
 
@@ -59,31 +62,31 @@ export const DEFAULT_BODY_LIMITS: BodyLimits = Object.freeze({
   maxDiskBytes: 8 * 1024 ** 3,
 });
 
-/** A body as it was read. Only multipart is already parsed; `type` is the complete `Content-Type`, as sent. */
+/** A body that was read. Only multipart is already parsed; `type` is the complete `Content-Type`, as sent. */
 export type RequestBody =
   | { readonly kind: "none" }
-  /** It was left to the handler, which streams it. */
+  /** The body is left to the handler, which streams it. */
   | { readonly kind: "streamed" }
-  /** Of a form, only the fields before its first file were read; the handler streams the rest. */
+  /** Only the form's fields before its first file were read; the handler streams the rest. */
   | { readonly kind: "parts"; readonly fields: Fields; readonly rest: FormParts }
   | { readonly kind: "json" | "form" | "unsupported"; readonly bytes: Uint8Array; readonly type: string }
   | {
       readonly kind: "multipart";
-      /** Of the complete body, in bytes. */
+      /** The length of the complete body, in bytes. */
       readonly size: number;
-      /** `null` if they were too many to keep in addition to the files. */
+      /** `null` if there were too many to keep in addition to the files. */
       readonly bytes: Uint8Array | null;
       readonly fields: MultipartForm["fields"];
       readonly files: MultipartForm["files"];
     };
 
-/** The body of a request without one. */
+/** Stands for a missing body. */
 export const NO_BODY: RequestBody = Object.freeze({ kind: "none" });
 
 /** The body of a request whose handler streams it. */
 export const STREAMED_BODY: RequestBody = Object.freeze({ kind: "streamed" });
 
-/** The limits of a request for which no route sets any. */
+/** The limits of a request whose route doesn't set any. */
 const NO_LIMITS: readonly null[] = Object.freeze([null]);
 
 type BodyKind = Exclude<RequestBody["kind"], "none" | "streamed" | "parts">;
@@ -91,20 +94,20 @@ type BodyKind = Exclude<RequestBody["kind"], "none" | "streamed" | "parts">;
 /** How a body is read. */
 export interface BodyReading {
   /**
-   * The limits of the routes that the request may be for, in bytes; the largest counts, and for a route without one (`null`)
-   * the application's own. Default: that.
+   * The limits, in bytes, of the routes that the request may be for; the largest applies, and `null` stands for the
+   * application's own. Default: that.
    */
   readonly routeLimits?: readonly (number | null)[];
-  /** Whether to keep the bytes of multipart too, however many they are; default: up to `maxBodyBytes`. */
+  /** Whether to keep the bytes of a multipart body, too, however many there are; default: up to `maxBodyBytes`. */
   readonly keepsBytes?: boolean;
-  /** Whether to leave the files of a form to the handler, and what follows them; default: `false`. */
+  /** Whether to leave a form's files, and everything after them, to the handler; default: `false`. */
   readonly leavesFiles?: boolean;
 }
 
 /**
  * Reads the body of a request, within limits of bytes. Afterwards `raw` has no body left, unless its files are left.
  *
- * @param held gets what is kept of the body. It is up to the caller to release it, also after an error.
+ * @param held receives the kept parts of the body. It is up to the caller to release it, also after an error.
  * @throws `E_PAYLOAD_TOO_LARGE` before a byte is read if `Content-Length` is too large, otherwise as soon as the limit is
  *   exceeded; `E_INVALID_BODY` if the client disconnected or a multipart body is malformed; `E_UNSUPPORTED_MEDIA_TYPE`
  *   if the body is compressed; `E_OVERLOADED` if there is no room for it, before a byte is read if its length is known;
@@ -121,7 +124,7 @@ export async function readBody(
   const kind = bodyKind(type);
   const isForm = kind === "multipart";
   const usual = isForm ? limits.maxMultipartBytes : limits.maxBodyBytes;
-  // The limit of a route that streams files is for these: what else it gets is read into memory.
+  // A streaming route's limit is for the files: other bodies are read into memory.
   const maxBytes = leavesFiles && !isForm ? usual : Math.max(...routeLimits.map((limit) => limit ?? usual));
   refuseAnnounced(raw, maxBytes);
   if (kind !== "unsupported") refuseEncoded(raw);
@@ -176,7 +179,7 @@ async function leaveFiles(
   }
 }
 
-/** A body without a byte is no body, whatever its type is. */
+/** An empty body counts as missing, whatever its type is. */
 function startingWith(first: Bytes, source: BodySource): BodySource {
   let pending: Bytes | null = first;
   const read = async (): Promise<Bytes | null> => {
@@ -187,7 +190,7 @@ function startingWith(first: Bytes, source: BodySource): BodySource {
   return { read, close: () => source.close() };
 }
 
-/** Counts what is read of a body against its limit, and keeps its bytes as long as they are few. */
+/** Counts the bytes of a body against its limit, and keeps them as long as there are few. */
 class CountedSource implements BodySource {
   readonly #source: BodySource;
   readonly #bounds: { readonly maxBytes: number; readonly maxKeptBytes: number };
@@ -209,7 +212,7 @@ class CountedSource implements BodySource {
     return this.#size;
   }
 
-  /** The bytes; `null` if they were too many. */
+  /** The bytes; `null` if there were too many. */
   get kept(): Uint8Array | null {
     return this.#kept?.bytes ?? null;
   }

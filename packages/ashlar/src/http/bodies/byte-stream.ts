@@ -2,17 +2,17 @@ import { type FileHandle, open, stat } from "node:fs/promises";
 import { AshlarError } from "../../support/index.ts";
 import "../errors.ts";
 
-/** How much of a file is read at once, in bytes. */
+/** How many bytes of a file are read at once. */
 const CHUNK_BYTES = 65_536;
 
 /** Anything that yields bytes or text in chunks: a stream of the platform, a `Readable`, an async generator. */
 export type StreamSource = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array | string>;
 
-/** What a {@link ByteStream} reads from. It opens what it needs at its first `read`. */
+/** The source of a {@link ByteStream}. It opens its resources at the first `read`. */
 export interface ByteSource {
   /** Returns the next chunk; `null` at the end. */
   read(): Promise<Uint8Array<ArrayBuffer> | null>;
-  /** Closes what is open, even if nothing was read yet. Called once. */
+  /** Closes its resources, even if nothing was read yet. Called once. */
   close(): unknown;
 }
 
@@ -61,7 +61,7 @@ export function byteStream(source: ByteSource): ByteStream {
     await close();
     controller.close();
   };
-  // Neither of these functions may refer to the stream: the registry holds them, and would hold it.
+  // Neither of these functions may refer to the stream: the registry holds them, and would keep it alive.
   const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({ pull, cancel: close }, { highWaterMark: 0 });
   dropped.register(stream, close, source);
   return { stream, close };
@@ -72,18 +72,18 @@ async function closed(source: ByteSource): Promise<void> {
   try {
     await source.close();
   } catch {
-    // What was to be read has been read, or is no longer needed.
+    // Everything has been read, or is no longer needed.
   }
 }
 
 /** Turns any kind of source into a stream of bytes. Canceling it ends the source. */
 export function toByteStream(source: StreamSource): ByteStream {
   if (!(source instanceof ReadableStream)) return byteStream(new Pieces(source));
-  // If it is being read elsewhere, its reader closes it, and it refuses to be canceled here.
+  // If a reader has locked it, that reader closes it, and canceling it here fails.
   return { stream: source as ByteStream["stream"], close: () => source.cancel().catch(ignore) };
 }
 
-/** What Node's own streams have besides being iterable. */
+/** The members of Node's own streams besides being iterable. */
 interface Destroyable {
   destroy?(): unknown;
   on?(event: "error", listener: () => void): unknown;
@@ -119,7 +119,7 @@ class Pieces implements ByteSource {
  * Prepares a file to be read as a stream. It is opened when the first chunk is read.
  *
  * @param path the path of the file
- * @throws `E_NOT_FOUND` if there is no such file
+ * @throws `E_NOT_FOUND` if the file doesn't exist
  */
 export async function readFileBytes(path: string): Promise<FileBytes> {
   const found = await stat(path).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-/** The first room for what doesn't come in one piece, in bytes. */
+/** The initial room for data that doesn't arrive in one piece, in bytes. */
 const FIRST_BYTES = 1024;
 
 /**
@@ -8,7 +8,7 @@ const FIRST_BYTES = 1024;
  * much as they contain.
  */
 export class CollectedBytes {
-  /** The only piece so far, as it came. */
+  /** The only piece so far, as it arrived. */
   #first: Uint8Array | null = null;
   #buffer: Buffer | null = null;
   #size = 0;
@@ -17,7 +17,7 @@ export class CollectedBytes {
     return this.#size;
   }
 
-  /** What has been added. Nothing may be added afterwards. */
+  /** The bytes that have been added. Nothing may be added afterwards. */
   get bytes(): Uint8Array<ArrayBuffer> {
     if (this.#buffer !== null) return this.#buffer.subarray(0, this.#size) as Uint8Array<ArrayBuffer>;
     return (this.#first ?? new Uint8Array()) as Uint8Array<ArrayBuffer>;
@@ -30,7 +30,7 @@ export class CollectedBytes {
     this.#size = size;
   }
 
-  /** An array that has all of it, and is large enough for more. */
+  /** An array with all the bytes, and room for more. */
   #roomFor(size: number): Buffer {
     const current = this.#buffer ?? this.#first!;
     if (this.#buffer !== null && size <= this.#buffer.length) return this.#buffer;

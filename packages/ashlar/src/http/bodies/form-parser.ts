@@ -6,7 +6,7 @@ import "../errors.ts";
 /** How many pairs of brackets a name may have. */
 const MAX_BRACKETS = 5;
 
-/** The code to report a malformed form with: a query is not a body. */
+/** The error code for a malformed form, which is another one for a query than for a body. */
 export type FormErrorCode = "E_BAD_REQUEST" | "E_INVALID_BODY";
 
 /** A container while the form is read: whether it is a list or an object is decided at the end. */
@@ -32,14 +32,14 @@ function isIndex(key: string): boolean {
 /**
  * Parses an urlencoded form or a query into a dictionary, like {@link nestFields}.
  *
- * In a query, a percent sign that does not begin an escape stands for itself, and bytes that are not UTF-8 become U+FFFD,
- * as in the URL standard: people type queries, and append things found elsewhere. In a body, both are refused.
+ * In a query, a percent sign that does not begin an escape stands for itself, and bytes that are not UTF-8 become
+ * U+FFFD, as in the URL standard: people type queries, and append text found elsewhere. In a body, both are refused.
  *
  * @param text the form, without a leading `?`
  * @param maxFields how many fields it may have
  * @param look receives the fields before their names are parsed
- * @throws the given code if a body is malformed (percent-encoding, UTF-8), or anything has too many fields or nests too
- *   deep
+ * @throws the given code if a body is malformed (percent-encoding, UTF-8), or either has too many fields or is nested
+ * too deeply
  */
 export function parseForm(
   text: string,
@@ -92,7 +92,7 @@ function decodeLeniently(text: string): string {
  * others an object. If a name has both a text and members, the later one replaces the earlier. A name with unbalanced
  * brackets is used literally.
  *
- * @throws the given code if brackets nest too deep
+ * @throws the given code if brackets are nested too deeply
  */
 export function nestFields<T>(fields: Iterable<readonly [name: string, value: T]>, code: FormErrorCode): Dictionary {
   const root = new Branch<T>();

@@ -9,7 +9,7 @@ import { extensionOf, sanitizeFileName, UNNAMED } from "./uploaded-file.ts";
 
 /** The limits of a part's content. */
 export interface PartLimits {
-  /** How much of a file `text()` and `bytes()` read into memory, in bytes. */
+  /** How many bytes of a file `text()` and `bytes()` read into memory. */
   readonly maxMemoryBytes: number;
   /** Counts the content of text fields. */
   readonly countField: (bytes: number) => void;
@@ -19,8 +19,8 @@ export interface PartLimits {
  * A part of a form, as `request.parts()` yields it: a file, or a text field, while its content arrives. It can be read once,
  * before the next part is asked for.
  *
- * Security: `name`, `clientName`, `extension` and `type` are what the client claims, as those of an `UploadedFile`. There is no
- * `size`: the form may still be refused, or end, after the first bytes.
+ * Security: `name`, `clientName`, `extension` and `type` are what the client claims, as those of an `UploadedFile`.
+ * There is no `size`: the form may still be refused, or end, after the first bytes.
  */
 export class FormPart {
   /** The name of the form's field, as sent: `photos[]`. */
@@ -51,7 +51,7 @@ export class FormPart {
     return this.clientName === "" ? UNNAMED : this.clientName;
   }
 
-  /** The part after the last dot of `clientName`, in lower case; empty if there is none. */
+  /** The part after the last dot of `clientName`, in lower case; empty if there isn't one. */
   get extension(): string {
     return extensionOf(this.clientName);
   }
@@ -73,8 +73,8 @@ export class FormPart {
   /**
    * The content as text.
    *
-   * @throws `E_PAYLOAD_TOO_LARGE` if it is larger than `APP.limits.maxBodyBytes`; `E_INVALID_BODY` if it is not UTF-8; what
-   *   reading {@link stream} throws
+   * @throws `E_PAYLOAD_TOO_LARGE` if it is larger than `APP.limits.maxBodyBytes`; `E_INVALID_BODY` if it is not UTF-8;
+   * and the errors of reading {@link stream}
    */
   async text(): Promise<string> {
     return decodeBodyText(await this.bytes());
@@ -83,7 +83,8 @@ export class FormPart {
   /**
    * The content in memory.
    *
-   * @throws `E_PAYLOAD_TOO_LARGE` if it is larger than `APP.limits.maxBodyBytes`; what reading {@link stream} throws
+   * @throws `E_PAYLOAD_TOO_LARGE` if it is larger than `APP.limits.maxBodyBytes`; and the errors of reading
+   * {@link stream}
    */
   async bytes(): Promise<Uint8Array<ArrayBuffer>> {
     const { maxMemoryBytes } = this.#limits;
@@ -96,13 +97,13 @@ export class FormPart {
   }
 
   /**
-   * Saves the content while it arrives, creating missing folders. The file appears under its name once it is complete; until
-   * then it is hidden next to it, and if the client disconnects or the form is refused, nothing stays.
+   * Saves the content while it arrives, creating missing folders. The file appears under its name once it is complete;
+   * until then it is in a hidden file next to it. If the client disconnects or the form is refused, nothing stays.
    *
    * @param target the path to write to; if it is a folder, or ends in a slash, the file is saved there under its `name`
    * @returns the path written
-   * @throws `E_FILE_EXISTS` if a file already exists there and `overwrite` is not set; `E_DISK_FULL`; what reading
-   *   {@link stream} throws
+   * @throws `E_FILE_EXISTS` if a file already exists there and `overwrite` is not set; `E_DISK_FULL`; and the errors of
+   * reading {@link stream}
    *
    * Security: in a folder that is served, use a path you generate, not the client's name.
    */
@@ -119,7 +120,7 @@ export class FormPart {
 
   async *#pieces(): AsyncGenerator<Uint8Array, void> {
     for (;;) {
-      // Security: what is left must not look like the end of a complete file.
+      // Security: a file that is cut off must not look complete.
       if (this.#isOver) throw partRead();
       const piece = await this.#part.read();
       if (piece === null) return;
@@ -128,7 +129,7 @@ export class FormPart {
     }
   }
 
-  /** @internal The next part is asked for: this one can't be read any more. */
+  /** @internal The next part was requested, so this one can't be read any longer. */
   end(): void {
     this.#isOver = true;
   }

@@ -8,17 +8,17 @@ import { asDiskFull } from "./move-file.ts";
 import { UploadFolder } from "./upload-folder.ts";
 import type { StoredContent } from "./uploaded-file.ts";
 
-/** Deno reads a file into memory when it becomes a `Blob`, so that writing it to the disk would be for nothing. */
+/** Deno reads a file into memory when it becomes a `Blob`, so writing it to the disk would gain nothing. */
 const USES_DISK = RUNTIME !== "deno";
 
-/** What an application holds of bodies, in memory and on its disk, for the requests that are being handled. */
+/** An application's bodies, in memory and on disk, of the requests that are being handled. */
 export class HeldBodies {
   readonly folder: UploadFolder;
   readonly #memory: BodyRoom;
   readonly #disk: BodyRoom;
   readonly #maxFormMemoryBytes: number;
 
-  /** @param folder where uploads are written to; default: the system's folder for temporary files */
+  /** @param folder the folder for uploads; default: the system's folder for temporary files */
   constructor(limits: BodyLimits, folder: string | null = null) {
     this.folder = new UploadFolder(folder);
     this.#memory = new BodyRoom(limits.maxMemoryBytes, "maxMemoryBytes");
@@ -26,7 +26,7 @@ export class HeldBodies {
     this.#maxFormMemoryBytes = USES_DISK ? limits.maxFormMemoryBytes : Number.POSITIVE_INFINITY;
   }
 
-  /** What is held and reserved, in bytes. */
+  /** The room that is held and reserved, in bytes. */
   get usage(): { readonly memoryBytes: number; readonly diskBytes: number } {
     return { memoryBytes: this.#memory.usedBytes, diskBytes: this.#disk.usedBytes };
   }
@@ -42,7 +42,7 @@ export class HeldBodies {
   }
 }
 
-/** What is held of one request's body. */
+/** The held parts of one request's body. */
 export class HeldBody {
   readonly #memory: RoomShare;
   readonly #disk: RoomShare;
@@ -58,7 +58,7 @@ export class HeldBody {
     this.#formMemoryLeft = maxFormMemoryBytes;
   }
 
-  /** Whether some of it is on the disk. */
+  /** Whether part of it is on disk. */
   get hasFiles(): boolean {
     return this.#paths.length > 0;
   }
@@ -66,7 +66,7 @@ export class HeldBody {
   /**
    * Reserves room for a body of an announced length.
    *
-   * @param isForm whether what is too large for memory goes to the disk
+   * @param isForm whether parts that are too large for memory go to the disk
    * @throws `E_OVERLOADED`, `E_PAYLOAD_TOO_LARGE`
    */
   reserve(bytes: number, isForm: boolean): void {
@@ -83,16 +83,16 @@ export class HeldBody {
     this.#memory.give(bytes);
   }
 
-  /** Gives back what was announced and has not come: the body is complete. */
+  /** Gives back the room for announced data that never arrived: the body is complete. */
   complete(): void {
     this.#memory.dropReservation();
     this.#disk.dropReservation();
   }
 
   /**
-   * Keeps a file of a form: in memory, or from where that is not enough for all of the form's files, on the disk.
+   * Keeps a file of a form: in memory, or on disk from the point where the form's files exceed their memory.
    *
-   * @throws `E_OVERLOADED`, `E_PAYLOAD_TOO_LARGE`, `E_DISK_FULL`, and what reading throws
+   * @throws `E_OVERLOADED`, `E_PAYLOAD_TOO_LARGE`, `E_DISK_FULL`, and errors of reading
    */
   async keepFile(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer> | StoredContent> {
     const kept = new CollectedBytes();

@@ -104,7 +104,7 @@ describe("parseJson", () => {
 
   test("S42 nesting counts from the outermost level and ends at the limit", () => {
     expect(parse('{"a":[{"b":1}]}', 3)).toEqual({ a: [{ b: 1 }] });
-    const refused = new AshlarError("E_INVALID_BODY", "The JSON body nests too deep.");
+    const refused = new AshlarError("E_INVALID_BODY", "The JSON body is nested too deeply.");
     expect(() => parse('{"a":[{"b":[]}]}', 3)).toThrow(refused);
     expect(() => parse("[[[[]]]]", 3)).toThrow(refused);
   });

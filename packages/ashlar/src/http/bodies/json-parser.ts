@@ -12,10 +12,10 @@ const SUSPECT = /__proto__|constructor|prototype|\\u/;
  * Every object in it is a dictionary, without a prototype. Members named `__proto__`, `constructor` and `prototype`
  * are omitted. Numbers are those of `JSON.parse`. An empty body is an empty object.
  *
- * @param maxDepth how deep objects and lists may nest, including the outermost
+ * @param maxDepth how deeply objects and lists may be nested, including the outermost
  * @param maxValues how many members and elements it may have, in all objects and lists together
- * @throws `E_INVALID_BODY` for bad UTF-8, bad syntax, nesting too deep, too many values, and a top level that is neither
- *   an object nor a list
+ * @throws `E_INVALID_BODY` for bad UTF-8, bad syntax, deep nesting, too many values, and a top level that is neither an
+ * object nor a list
  */
 export function parseJson(bytes: Uint8Array, maxDepth: number, maxValues: number): Dictionary | unknown[] {
   if (bytes.length === 0) return dictionary();

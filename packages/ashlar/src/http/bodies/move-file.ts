@@ -4,18 +4,18 @@ import { dirname, join } from "node:path";
 import { AshlarError } from "../../support/index.ts";
 import "../errors.ts";
 
-/** How a file is moved where another one may be. */
+/** How a file is moved if there may already be another one. */
 export interface MoveOptions {
   /** Whether to replace a file of the same name; otherwise it is an error. */
   readonly overwrite?: boolean;
 }
 
-/** What is written to a file: its bytes in pieces, or another file on the disk. */
+/** The content for a file: its bytes in pieces, or another file on disk. */
 export type Content = AsyncIterable<Uint8Array> | { readonly path: string; readonly mayBeLinked: boolean };
 
 /**
- * Writes a file under its name only once it is complete: before that it is hidden next to it, under a name of its own. Missing
- * folders are created.
+ * Writes a file that appears under its name only once it is complete: until then it is in a hidden file next to it.
+ * Missing folders are created.
  *
  * @param name the file's name if the target is a folder, or ends in a slash
  * @returns the path written, and whether a file on the disk got a second name there instead of being copied
@@ -45,7 +45,7 @@ async function fill(part: string, content: Content): Promise<boolean> {
   const handle = await open(part, "wx");
   try {
     if ("path" in content) {
-      // As a new file would have: others may be meant to read it.
+      // The permissions of any new file, since other users may need to read it.
       const { mode } = await handle.stat();
       if (content.mayBeLinked && (await linked(content.path, part, mode))) return true;
       await copyFile(content.path, part);
@@ -60,7 +60,10 @@ async function fill(part: string, content: Content): Promise<boolean> {
   }
 }
 
-/** Gives a file a second name instead of the empty one that is there; not every file system can, and none for a file of another. */
+/**
+ * Gives a file a second name, replacing the empty file there. Not every file system supports this, and none does across
+ * file systems.
+ */
 async function linked(path: string, part: string, mode: number): Promise<boolean> {
   const second = `${part}.link`;
   try {
@@ -101,7 +104,7 @@ function fileExists(path: string): AshlarError {
   return new AshlarError("E_FILE_EXISTS", `A file already exists at "${path}". ${remedy}`);
 }
 
-/** Turns the system's errors about a disk or a quota that is used up into that of the framework. */
+/** Converts the system's errors about a full disk or quota into the framework's. */
 export function asDiskFull(error: unknown): unknown {
   const { code } = Object(error) as { readonly code?: unknown };
   if (code !== "ENOSPC" && code !== "EDQUOT") return error;

@@ -6,7 +6,7 @@ import { message } from "../messages.ts";
 import type { BodySource } from "./body-source.ts";
 import "../errors.ts";
 
-/** Limits of one part's headers, in bytes and in number; the rest is cut off. */
+/** Limits of one part's headers, in bytes and in number; anything beyond is cut off. */
 const PART_LIMITS = { maxHeaderSize: 8192, maxHeaderPairs: 32 };
 
 /** RFC 2046 §5.1.1. */
@@ -20,15 +20,15 @@ export interface ArrivingPart {
   readonly field: string;
   /** `undefined` for a text field. */
   readonly fileName: string | undefined;
-  /** The media type claimed by the client; empty if there is none. */
+  /** The media type claimed by the client; empty if there isn't one. */
   readonly type: string;
   /** Returns the next piece of its content; `null` at the end. */
   read(): Promise<Uint8Array | null>;
 }
 
 /**
- * Reads the parts of a multipart form (RFC 7578) one after the other, while they arrive. It takes from its source only what
- * is read, and a few buffers more.
+ * Reads the parts of a multipart form (RFC 7578) one after the other, while they arrive. It takes from its source only
+ * as much as is read, plus a few buffers.
  */
 export class MultipartReader {
   readonly #source: BodySource;
@@ -56,9 +56,9 @@ export class MultipartReader {
   }
 
   /**
-   * Returns the next part, and skips what was not read of the one before; `null` at the end of the body.
+   * Returns the next part, and skips the unread rest of the previous one; `null` at the end of the body.
    *
-   * @throws `E_INVALID_BODY` if the form is malformed, cut off, or has too many parts; what reading throws
+   * @throws `E_INVALID_BODY` if the form is malformed, cut off, or has too many parts; and errors of reading
    */
   async next(): Promise<ArrivingPart | null> {
     if (!this.#isPumping) {
@@ -70,7 +70,7 @@ export class MultipartReader {
     // It may be the last one.
     this.#changed();
     const part = await this.#until(() => {
-      // At once: that nothing is left may be decided by what the parser has not handed over.
+      // At once: data that the parser has not handed over yet may decide that nothing is left.
       this.#current = this.#arrived.shift() ?? null;
       return this.#current ?? (this.#isAtEnd ? null : undefined);
     });
@@ -90,7 +90,7 @@ export class MultipartReader {
     dicer.on("part", (stream) => {
       if (count === this.#maxParts) {
         this.#fail(malformed(message("body.multipart.parts", { max: this.#maxParts })));
-        // Through the parser, which is on the stack: a million empty parts must not become a million streams.
+        // Thrown through the parser, which is on the stack: a million empty parts must not become a million streams.
         throw this.#error;
       }
       count++;
@@ -103,7 +103,7 @@ export class MultipartReader {
       this.#changed();
     });
     for (let chunk = await this.#source.read(); chunk !== null; chunk = await this.#source.read()) {
-      // What follows the last boundary is read, and ignored.
+      // Data after the last boundary is read and ignored.
       if (this.#isComplete) continue;
       let isTaken = false;
       try {
@@ -114,7 +114,7 @@ export class MultipartReader {
       } catch (error) {
         throw error instanceof AshlarError ? error : malformed(message("body.multipart.headers"));
       }
-      // After the last boundary, the parser doesn't say that it has taken a chunk.
+      // After the last boundary, the parser doesn't report that it has consumed a chunk.
       await this.#until(() => (isTaken || this.#isComplete ? true : undefined));
     }
     dicer.end();
@@ -135,7 +135,7 @@ export class MultipartReader {
 
   readonly #changed = (): void => this.#wake?.();
 
-  /** Waits until something can be found; what has gone wrong comes first. */
+  /** Waits until there is something to return; errors come first. */
   readonly #until = async <T>(find: () => T | undefined): Promise<T> => {
     for (;;) {
       if (this.#error !== null) throw this.#error;
@@ -189,7 +189,7 @@ class Part {
   }
 
   async opened(): Promise<ArrivingPart> {
-    // One whose headers are malformed ends without them.
+    // A part with malformed headers ends without them.
     await this.#until(() => (this.#headers !== null || this.#endsNow() ? true : undefined));
     const { name, fileName } = disposition(this.#headers);
     const type = mediaType(header(this.#headers, "content-type") ?? "");
@@ -226,7 +226,7 @@ function disposition(headers: Headers | null): { readonly name: string; readonly
   return { name: unescapeName(name), fileName: extended === undefined ? undefined : extendedValue(extended) };
 }
 
-/** RFC 8187 §3.2: `UTF-8''a%20name`. RFC 7578 §4.2 tells clients not to send it; some do, and mean a file. */
+/** RFC 8187 §3.2: `UTF-8''a%20name`. RFC 7578 §4.2 forbids clients to send it; some do, for a file. */
 function extendedValue(value: string): string {
   const [, text] = /^utf-8'[\w-]*'([\w!#$&+.^`|~%-]*)$/i.exec(value) ?? [];
   try {

@@ -33,7 +33,7 @@ export class FormParts {
 
   /**
    * @param contentType the request's `Content-Type`, which contains the boundary
-   * @param held gets the text fields that are read
+   * @param held receives the text fields
    * @throws `E_INVALID_BODY` if there is no valid boundary
    */
   constructor(source: BodySource, contentType: string, limits: BodyLimits, held: HeldBody) {
@@ -55,7 +55,7 @@ export class FormParts {
   /**
    * Returns the next part; `null` at the end of the form.
    *
-   * @throws `E_INVALID_BODY` if the form is malformed, cut off, or has too many fields or files; what reading throws
+   * @throws `E_INVALID_BODY` if the form is malformed, cut off, or has too many fields or files; and errors of reading
    */
   async next(): Promise<FormPart | null> {
     const first = this.#pushedBack;
@@ -72,7 +72,7 @@ export class FormParts {
     return null;
   }
 
-  /** Lets the part that was returned last be the next one again. Nothing of it has been read. */
+  /** Makes the last returned part the next one again. Nothing of it has been read. */
   pushBack(part: FormPart): void {
     this.#pushedBack = part;
   }
@@ -108,7 +108,7 @@ async function unlessEmpty(part: ArrivingPart): Promise<ArrivingPart | null> {
 /**
  * Reads a form to its end. Its files are in memory or on the disk.
  *
- * @throws what reading throws; `E_OVERLOADED` or `E_DISK_FULL` if there is no room for its files
+ * @throws errors of reading; `E_OVERLOADED` or `E_DISK_FULL` if there is no room for its files
  */
 export async function readForm(parts: FormParts, held: HeldBody): Promise<MultipartForm> {
   const fields: [string, string][] = [];
@@ -121,9 +121,9 @@ export async function readForm(parts: FormParts, held: HeldBody): Promise<Multip
 }
 
 /**
- * Reads the text fields of a form up to its first file, which is the next part then.
+ * Reads the text fields of a form up to its first file, which is then the next part.
  *
- * @throws what reading throws
+ * @throws errors of reading
  */
 export async function readLeadingFields(parts: FormParts): Promise<Fields> {
   const fields: [string, string][] = [];

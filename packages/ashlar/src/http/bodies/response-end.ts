@@ -3,10 +3,10 @@ import { FastResponse } from "../responses/fast-response.ts";
 import { byteStream } from "./byte-stream.ts";
 
 /**
- * Closes something as soon as the response to a request is out, or its client has disconnected: what a request opened does
- * not outlive it, whether or not its response is the one that was sent.
+ * Closes something as soon as the response to a request is out, or its client has disconnected: nothing that a request
+ * opened outlives it, even if another response was sent in its place.
  *
- * @param raw the request; one that did not come through a `node:http` server has no known end
+ * @param raw the request; a request that didn't come through a `node:http` server has no known end
  */
 export function closeWithResponse(raw: Request, close: () => unknown): void {
   const response = nodeExchange(raw)?.res;
@@ -16,10 +16,10 @@ export function closeWithResponse(raw: Request, close: () => unknown): void {
 }
 
 /**
- * Ends what a request holds once its response is out, also at a host whose end of a response is not known otherwise: there, the
- * response's body is watched.
+ * Releases a request's resources once its response is out. At a host that doesn't report the end of a response, it
+ * watches the response's body.
  *
- * @param isNeededByBody whether the response's body may read what is held
+ * @param isNeededByBody whether the response's body may read from these resources
  * @returns the response to send
  */
 export function endWithResponse(
@@ -48,11 +48,12 @@ export function endWithResponse(
 
 /** Does the same for the body of a response that an application made itself. */
 export function closeBodyWithResponse(raw: Request, response: Response): void {
-  // The framework's own are closed by what created them.
+  // The framework's own streams are closed by the code that created them.
   if (isNodeResponse(response)) return;
   const { body } = response;
   if (!(body instanceof ReadableStream)) return;
-  // A locked one, such as that of a response which has been cloned since then, refuses: its reader closes it.
+  // A locked stream, such as that of a response that has since been cloned, can't be canceled here: its reader closes
+  // it.
   closeWithResponse(raw, () => void body.cancel().catch(ignore));
 }
 

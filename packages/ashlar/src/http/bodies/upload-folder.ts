@@ -16,19 +16,23 @@ import { connect, createServer, type Server } from "node:net";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** What the names of all such folders begin with. */
+/** The prefix of all such folders' names. */
 const PREFIX = "ashlar-uploads-";
 
-/** A folder's sign of life: a socket that its process listens at, or a file with the process's id and where that counts. */
+/**
+ * A folder's sign of life: a socket that its process listens on, or a file with the process's id and the id's scope.
+ */
 const OWNER = "owner";
 
 /** How long a process may take to put that into its folder. */
 const STARTING_MS = 60_000;
 
-/** After this time without a new file, a folder of another machine, or of before a restart, is a leftover. */
+/**
+ * After this time without a new file, a folder from another machine, or from before a restart, counts as a leftover.
+ */
 const FOREIGN_MS = 86_400_000;
 
-/** The longest path of a socket on all systems, in bytes: macOS has room for 104 with the zero at the end. */
+/** The longest path of a socket on all systems, in bytes: macOS has room for 104, including the final zero. */
 const MAX_SOCKET_PATH = 103;
 
 /** A file that is open for writing. */
@@ -48,7 +52,7 @@ export class UploadFolder {
   #path: Promise<string> | null = null;
   #owner: Server | null = null;
 
-  /** @param parent default: that of the system for temporary files */
+  /** @param parent default: the system's folder for temporary files */
   constructor(parent: string | null) {
     this.parent = parent ?? tmpdir();
   }
@@ -59,7 +63,7 @@ export class UploadFolder {
     try {
       return await createIn(await folder);
     } catch (error) {
-      // Something that cleans temporary folders may have removed it since the last upload.
+      // A cleaner of temporary folders may have removed it since the last upload.
       if (!isMissing(error) || this.#path !== folder) throw error;
       await this.close();
       return createIn(await this.#make());
@@ -84,10 +88,10 @@ export class UploadFolder {
   }
 
   /**
-   * Removes what processes that were killed have left behind. It never rejects.
+   * Removes the leftovers of processes that were killed. It never rejects.
    *
-   * Security: only folders of this user are looked at. The system says of a process's socket whether it is still there, also if
-   * it can't run at the moment or is in another container.
+   * Security: only folders of this user are looked at. A process's socket shows whether the process still exists, even
+   * if it is suspended or in another container.
    */
   async removeLeftovers(): Promise<void> {
     const names = await readdir(this.parent).catch(() => []);
@@ -113,8 +117,8 @@ async function createIn(folder: string): Promise<OpenedFile> {
 }
 
 /**
- * Names the machine since its start. Its containers may share a folder, and have the same kernel. Of other machines' processes,
- * nothing can be asked.
+ * Names the machine since its start. Containers on it may share a folder, and have the same kernel. The state of other
+ * machines' processes is unknown.
  */
 async function machine(): Promise<string> {
   const id = await readFile("/proc/sys/kernel/random/boot_id", "utf8").catch(hostname);
@@ -137,8 +141,8 @@ async function showOwner(folder: string): Promise<Server | null> {
 }
 
 /**
- * Uses a name in a folder by a path that is short enough for a socket. On Linux, a folder that is open has a short path,
- * through its descriptor, and the socket is in the folder itself, where other containers find it too.
+ * Reaches a name in a folder by a path that is short enough for a socket. On Linux, an open folder has a short path,
+ * through its descriptor, and the socket is in the folder itself, where other containers can find it too.
  */
 async function withShortPath<T>(folder: string, name: string, use: (path: string) => Promise<T>): Promise<T> {
   const path = join(folder, name);
@@ -151,7 +155,7 @@ async function withShortPath<T>(folder: string, name: string, use: (path: string
   }
 }
 
-/** Names what numbers the processes: containers have ids of their own, and an id of one says nothing in another. */
+/** Identifies the process namespace: containers have separate ids, and an id from one means nothing in another. */
 function processIds(): Promise<string> {
   return readlink("/proc/self/ns/pid").catch(hostname);
 }
@@ -181,7 +185,7 @@ async function isLeft(folder: string, ageMs: number): Promise<boolean> {
   if (found === null) return ageMs > STARTING_MS;
   if (found.isSocket()) return withShortPath(folder, OWNER, isRefused);
   const [pid, ids] = (await readFile(owner, "utf8")).split(" ");
-  // Another process may have got the id by now, and one of another container can't be asked for.
+  // Another process may have the id by now, and an id from another container can't be looked up.
   return ageMs > FOREIGN_MS || (ids === (await processIds()) && !isRunning(Number(pid)));
 }
 
@@ -189,7 +193,7 @@ function isRefused(path: string): Promise<boolean> {
   const socket = connect(path);
   return new Promise((resolve) => {
     socket.once("connect", () => resolve(false));
-    // A queue that is full is that of a process.
+    // If the socket's queue is full, there is a process behind it.
     socket.once("error", (error: NodeJS.ErrnoException) => resolve(error.code === "ECONNREFUSED"));
   }).then((isLeft) => {
     socket.destroy();

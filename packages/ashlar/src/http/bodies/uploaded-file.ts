@@ -4,7 +4,7 @@ import { type MoveOptions, writeWhole } from "./move-file.ts";
 /** The longest file name that common file systems allow, in bytes of UTF-8. */
 const MAX_NAME_BYTES = 255;
 
-/** Control characters, and the marks that reverse or hide text: `annexe\u202Efdp.exe` would read as a PDF. */
+/** Control characters, and marks that reverse or hide text: `annexe\u202Efdp.exe` would read as a PDF. */
 const INVISIBLE = /[\p{Cc}\u061C\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/gu;
 
 /** Characters that have a meaning on Windows: drives, alternate streams, wildcards. */
@@ -53,7 +53,7 @@ function isDotOrSpace(name: string, index: number): boolean {
   return name[index] === "." || name[index]!.trim() === "";
 }
 
-/** The part of a file's name after its last dot, in lower case; empty if there is none. */
+/** The part of a file's name after its last dot, in lower case; empty if there isn't one. */
 export function extensionOf(name: string): string {
   const dot = name.lastIndexOf(".");
   return dot === -1 ? "" : name.slice(dot + 1).toLowerCase();
@@ -65,7 +65,7 @@ export const UNNAMED = "file";
 /** A file's content on the disk, which is removed after the response. */
 export interface StoredContent {
   readonly path: string;
-  /** The content, which is read from there. */
+  /** The content, read from there. */
   readonly blob: Blob;
 }
 
@@ -98,14 +98,14 @@ export class UploadedFile extends File {
     this.#path = isStored ? content.path : null;
   }
 
-  /** The part after the last dot of `clientName`, in lower case; empty if there is none. */
+  /** The part after the last dot of `clientName`, in lower case; empty if there isn't one. */
   get extension(): string {
     return extensionOf(this.clientName);
   }
 
   /**
-   * Saves the file, creating missing folders. It appears under its name once it is complete. What is in a temporary file is
-   * not written again, unless that is on another file system. The uploaded file can still be read, and saved again.
+   * Saves the file, creating missing folders. It appears under its name once it is complete. The content of a temporary
+   * file isn't copied, unless it is on another file system. The uploaded file can still be read, and saved again.
    *
    * @param target the path to write to; if it is a folder, or ends in a slash, the file is saved there under its `name`
    * @returns the path written
@@ -117,7 +117,7 @@ export class UploadedFile extends File {
   async moveTo(target: string, options: MoveOptions = {}): Promise<string> {
     const path = this.#path;
     if (path === null) return (await writeWhole(target, this.name, this.stream(), options)).path;
-    // Two names for one file would change together.
+    // If one file had two names, changes to one would show in the other.
     const content = { path, mayBeLinked: !this.#isLinked };
     const moved = await writeWhole(target, this.name, content, options).catch((error: unknown) => {
       throw isGone(error, path) ? removed(error) : error;

@@ -5,7 +5,7 @@ import { HttpResponse } from "./response.ts";
 import type { HttpServices, RouteMatch } from "./services.ts";
 
 /**
- * What is remembered about a visitor between requests. The feature that remembers something declares it by declaration
+ * Data about a visitor that is kept between requests. The feature that keeps the data declares it by declaration
  * merging; the layers below pass it on without looking inside.
  */
 // biome-ignore lint/suspicious/noEmptyInterface: it is empty so that the feature can augment it.
@@ -17,11 +17,13 @@ export interface PageToReturnTo {
   readonly url: string;
   /** What happened, and what to do there; `null` if the error says it. */
   readonly message: Message | null;
-  /** What may have changed, and what becomes of what was typed. */
+  /** A note on what may have changed, and on what happens to the input. */
   readonly notes: readonly Message[];
 }
 
-/** What the framework's features add to {@link HttpContext}. An application augments `HttpContext` itself. */
+/**
+ * The members that the framework's features add to {@link HttpContext}. An application augments `HttpContext` itself.
+ */
 // biome-ignore lint/suspicious/noEmptyInterface: it is empty so that features can augment it.
 export interface FrameworkContext {}
 
@@ -31,27 +33,27 @@ export interface HttpContext extends FrameworkContext {}
  * One request on its way through the application, and everything that belongs to it.
  *
  * Each application extends this class once, at boot; providers add lazy properties (`auth`, `view`, …) to that class.
- * Nothing about a request is kept anywhere else.
+ * Request state isn't kept anywhere else.
  */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: `contextProperty` defines what the interface declares.
 export class HttpContext {
-  /** The request as it came in. */
+  /** The incoming request. */
   readonly request: HttpRequest;
-  /** What the context needs of its application. */
+  /** The parts of the application that the context needs. */
   readonly services: HttpServices;
   /** The user loaded for the active guard; written only by guards, read through `request.user()`. */
   currentUser: RegisteredUser | null = null;
   /** @internal The primary key in a token that was verified without loading its user; for the log. */
   provenUserId: string | null = null;
-  /** What is remembered about the visitor, on routes that remember anything; written only by `SessionMiddleware`. */
+  /** The data that is kept about the visitor, on routes that keep any; written only by `SessionMiddleware`. */
   visitor: Visitor | null = null;
-  /** @internal Whether a handler of the route has begun that may change something. */
+  /** @internal Whether a handler of the route that may change something has begun. */
   wasHandled = false;
   /** @internal The page that the page of this request's error leads back to. */
   pageToReturnTo: PageToReturnTo | null = null;
-  /** Whether nothing may be stored for the request: neither the use of a login or a token nor the session. */
+  /** Whether nothing may be stored for the request: neither the last use of a login or a token nor the session. */
   isReadOnly = false;
-  /** @internal Whether a token was looked for in the request, so that the response depends on `Authorization`. */
+  /** @internal Whether the request was checked for a token, so that the response depends on `Authorization`. */
   readsToken = false;
   #origin: string | null = null;
   #response: HttpResponse | null = null;
@@ -61,7 +63,7 @@ export class HttpContext {
 
   /**
    * @param raw the platform's request
-   * @param services what the context needs from its application
+   * @param services the parts of the application that the context needs
    * @param match the matching route, or `null` if none matched
    */
   constructor(raw: Request, services: HttpServices, match: RouteMatch | null) {
@@ -70,8 +72,8 @@ export class HttpContext {
   }
 
   /**
-   * @internal The application's origin for this request: that of `APP_URL`, or of the requested host if `APP.hosts` has it;
-   * `null` if `APP_URL` is not set.
+   * @internal The application's origin for this request: the origin of `APP_URL`, or of the requested host if it is in
+   * `APP.hosts`; `null` if `APP_URL` is not set.
    */
   get origin(): string | null {
     return this.#origin ?? this.services.appUrl;

@@ -2,7 +2,7 @@ import type { FileBytes } from "../bodies/byte-stream.ts";
 import { selectedRange } from "../headers/selected-range.ts";
 import type { HttpRequest } from "./request.ts";
 
-/** What a response sends of a file. */
+/** The part of a file that a response sends. */
 export interface FileSelection {
   readonly status: 200 | 206 | 304 | 412 | 416;
   /** The headers about the file, and about the range. */
@@ -12,8 +12,8 @@ export interface FileSelection {
 }
 
 /**
- * Decides what a request gets of a file: everything, the range that it asks for, or nothing if it has the file already
- * (RFC 9110 §13, §14).
+ * Decides which part of a file a request gets: everything, the requested range, or nothing if the client has the file
+ * already (RFC 9110 §13, §14).
  *
  * @param ownEtag the application's own validator; default: derived from the file's size and time
  */

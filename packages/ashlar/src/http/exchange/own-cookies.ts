@@ -2,11 +2,14 @@ import { isIP } from "node:net";
 import { parseHost } from "../addresses/host.ts";
 import type { HttpContext } from "./context.ts";
 
-/** What the names of the framework's own cookies depend on. */
+/** The settings that the names of the framework's own cookies depend on. */
 export interface CookieSite {
   /** Whether visitors use the application over https. */
   readonly isHttps: boolean;
-  /** Keeps the cookies of applications apart that share a host: `~shop` for one at `/shop`; `""` for one that doesn't. */
+  /**
+   * Keeps the cookies of applications that share a host apart: `~shop` for the one at `/shop`; `""` for an application
+   * without a base path.
+   */
   readonly suffix: string;
   /** The origin of `APP_URL`; `null` or omitted if it is not set. */
   readonly url?: string | null;
@@ -16,8 +19,8 @@ const NO_DOMAIN = Object.freeze({});
 
 /**
  * Returns the name of a cookie that the framework sets for itself: `token`, and over https `__Host-token`, which no other
- * host and no response over plain http can set (RFC 6265bis §4.1.3.2). With a domain, it is `__Secure-token`, and `shared.token`
- * over http: another name, so that a cookie from before the domain was set never stands beside it.
+ * host and no response over plain http can set (RFC 6265bis §4.1.3.2). With a domain, it is `__Secure-token`, and
+ * `shared.token` over http: another name, so that a cookie from before the domain was set never coexists with it.
  *
  * Security: `__Host-` needs the path `/`, so applications at several paths of one host can't be kept apart by the path.
  */
@@ -27,13 +30,15 @@ export function ownCookieName(name: string, { isHttps, suffix }: CookieSite, dom
   return `${isHttps ? "__Secure-" : "shared."}${name}${suffix}`;
 }
 
-/** The end of the cookies' names of an application under a base path. A base path has no `~`, so no two are the same. */
+/**
+ * The suffix of the cookies' names of an application under a base path. A base path has no `~`, so no two are the same.
+ */
 export function cookieSuffixOf(basePath: string): string {
   return basePath.replaceAll("/", "~");
 }
 
 /**
- * Says what is wrong with a domain whose hosts are to share a cookie; `null` if it can be.
+ * Says what is wrong with a domain whose hosts are to share a cookie; `null` if nothing is.
  *
  * @param url the origin of `APP_URL`; `null` if it is not set
  */
@@ -53,11 +58,11 @@ export function domainProblem(domain: string, url: string | null): string | null
  */
 export function domainFor(context: HttpContext, domain: string | null): { readonly domain?: string } {
   if (domain === null) return NO_DOMAIN;
-  // Not the origin of URLs, which is that of `APP_URL` for a host that isn't listed.
+  // Not the origin for URLs: for an unlisted host, that is the origin of `APP_URL`.
   return isWithin(new URL(context.request.raw.url).hostname, domain) ? { domain } : NO_DOMAIN;
 }
 
-/** What to know about a cookie with a domain. */
+/** A warning about a cookie with a domain. */
 export function sharedCookieWarning(where: string, domain: string): string {
   return (
     `${where} is ${domain}: every host below it gets these cookies and can set them, so each of them can act for the ` +

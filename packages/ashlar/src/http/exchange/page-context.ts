@@ -4,7 +4,7 @@ import type { HttpContext } from "./context.ts";
 import type { RouteMatch } from "./services.ts";
 
 /**
- * Creates the context of a GET that the sender of a request could have made too: to respond to a form with a page.
+ * Creates the context of a GET that the request's sender could have made as well, to respond to a form with a page.
  *
  * @param match the page's route; `null` for a page without one
  * @param target the page's path, below the application's own, and its query; default: those of the request

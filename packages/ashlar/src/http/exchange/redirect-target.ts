@@ -27,14 +27,14 @@ function isOwnPath(text: string): boolean {
 }
 
 /**
- * Returns where a redirect with a target from outside may go: only a path of the application's own origin.
+ * Returns the destination of a redirect whose target comes from outside: only a path of the application's own origin.
  *
  * A target is allowed only if all of this is true: it is text of at most 2048 characters; it begins with one slash and
  * no second slash or backslash; it contains no backslash and no control character; the same is true after
  * percent-decoding; and the URL standard's own parser keeps it, and its parsed form, within the origin.
  *
  * @param input the target from outside, of any type
- * @param fallback where to go instead; chosen by the application, and not checked
+ * @param fallback the destination otherwise; chosen by the application, and not checked
  * @returns the target as the URL parser writes it (`/a/../b` is `/b`), or the fallback
  */
 export function redirectTarget(input: unknown, fallback: string): string {
@@ -51,7 +51,7 @@ export function redirectTarget(input: unknown, fallback: string): string {
  *
  * @param url an absolute URL, such as the value of `Referer`
  * @param hosts with their ports, unless they are the default ones
- * @returns what follows the host, still to be passed to {@link redirectTarget}; `null` for any other URL
+ * @returns the part after the host, which must still go through {@link redirectTarget}; `null` for any other URL
  */
 export function pathWithin(url: string, hosts: readonly string[]): string | null {
   const parsed = URL.parse(url);
@@ -63,7 +63,7 @@ export function pathWithin(url: string, hosts: readonly string[]): string | null
  * Returns the path, query and fragment of an absolute URL of this application, under `APP_URL` or the requested host, such
  * as that of `Referer`.
  *
- * @returns what follows the host, still to be passed to {@link redirectTarget}; `null` for any other URL
+ * @returns the part after the host, which must still go through {@link redirectTarget}; `null` for any other URL
  */
 export function ownPath(context: HttpContext, url: unknown): string | null {
   const { request, origin } = context;
@@ -85,8 +85,8 @@ export function trustedUrl(origins: TrustedOrigins, url: unknown): string | null
 }
 
 /**
- * Returns where an absolute URL from outside may lead: one of this application to its path, one of a trusted origin to
- * itself.
+ * Returns the destination that an absolute URL from outside is allowed: the path of this application's own URLs, or the
+ * unchanged URL of a trusted origin.
  *
  * @returns `null` for anything else
  */
@@ -109,7 +109,7 @@ export function checkRouteTarget(name: string, target: string): void {
 }
 
 /**
- * Returns where a redirect out of the application goes.
+ * Returns the destination of a redirect out of the application.
  *
  * @throws `E_INVALID_REDIRECT` for anything but an absolute http or https URL
  */

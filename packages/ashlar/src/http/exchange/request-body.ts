@@ -9,7 +9,7 @@ import type { UploadedFile } from "../bodies/uploaded-file.ts";
 import { RequestInputs } from "../inputs/request-inputs.ts";
 import type { HttpServices, RouteInfo } from "./services.ts";
 
-/** The body of a request: when it is read, and what can be had of it besides the inputs. */
+/** The body of a request: when it is read, and how to get it other than as inputs. */
 export abstract class RequestWithBody extends RequestInputs {
   /** The platform's request. Its body has been read, or is left to {@link bodyStream}. */
   readonly raw: Request;
@@ -35,21 +35,21 @@ export abstract class RequestWithBody extends RequestInputs {
   /** @internal Called when the body has been read. */
   protected abstract bodyWasRead(): void;
 
-  /** @internal What was read of the body. */
+  /** @internal The body as read. */
   protected get readBody(): RequestBody {
     return this.#body;
   }
 
   /**
-   * Reads the body, once, and calls what waits for it. Until then, the only inputs are those of the query. The application
-   * calls it before the handler, and before any middleware that does not declare that it can run earlier (see
-   * `Middleware.beforeBody`). The body of a route with `streamsBody()` stays unread, and of one with `streamsFiles()` a form's
-   * files and what follows them.
+   * Reads the body, once, and runs the callbacks that wait for it. Until then, the only inputs are those of the query.
+   * The application calls it before the handler, and before any middleware that does not declare that it can run
+   * earlier (see `Middleware.beforeBody`). The body of a route with `streamsBody()` stays unread, and so do the files
+   * of a form, and everything after them, on a route with `streamsFiles()`.
    *
    * @param routes the routes that the request may be for; default: the matched one
    * @returns nothing if there is nothing to wait for
-   * @throws `E_PAYLOAD_TOO_LARGE`, `E_INVALID_BODY`, `E_UNSUPPORTED_MEDIA_TYPE`; `E_OVERLOADED` or `E_DISK_FULL` if there is no
-   *   room for it; and what callbacks of {@link whenBodyIsRead} throw
+   * @throws `E_PAYLOAD_TOO_LARGE`, `E_INVALID_BODY`, `E_UNSUPPORTED_MEDIA_TYPE`; `E_OVERLOADED` or `E_DISK_FULL` if
+   * there is no room for it; and errors of the callbacks of {@link whenBodyIsRead}
    */
   loadBody(routes: readonly (RouteInfo | null)[] = [this.route()]): MaybePromise<void> {
     if (this.#isLoaded || (this.#loading === null && !hasBody(this.raw))) return;
@@ -71,12 +71,12 @@ export abstract class RequestWithBody extends RequestInputs {
     }
     this.forgetBody();
     this.bodyWasRead();
-    // If one throws, the body stays unread for all: everything that waits for it gets the same error.
+    // If one throws, the body stays unread: every caller that waits for it gets the same error.
     for (const check of this.#bodyChecks) check();
     this.#isLoaded = true;
   }
 
-  /** @internal Makes what is held of the body end with the response. The handler is done. */
+  /** @internal Releases the body's resources with the response. The handler is done. */
   endWith(response: Response): Response {
     const held = this.#held;
     if (held === null) return response;
@@ -100,7 +100,7 @@ export abstract class RequestWithBody extends RequestInputs {
   }
 
   /**
-   * @internal Checks a body that was read for several routes against the limit of the one it is for.
+   * @internal Checks a body that was read for several routes against the limit of its actual route.
    *
    * @throws `E_PAYLOAD_TOO_LARGE`
    */
@@ -109,8 +109,8 @@ export abstract class RequestWithBody extends RequestInputs {
   }
 
   /**
-   * Runs a check on the body before any other code sees it: at once if it has been read, or if there is none. A middleware
-   * that runs before the body is read refuses a request by throwing here, and the handler is not called.
+   * Runs a check on the body before any other code sees it: at once if it has been read, or if there isn't one. A
+   * middleware that runs before the body is read refuses a request by throwing here, and the handler is not called.
    */
   whenBodyIsRead(check: () => void): void {
     if (this.#isLoaded || !hasBody(this.raw)) check();
@@ -130,11 +130,11 @@ export abstract class RequestWithBody extends RequestInputs {
    * const text = new TextDecoder().decode(await request.rawBody());
    * ```
    *
-   * Of a form with files, the bytes are kept in addition to the files only up to `APP.limits.maxBodyBytes`, unless a
+   * The bytes of a form with files are kept in addition to the files only up to `APP.limits.maxBodyBytes`, unless a
    * middleware that runs before the body is read has asked for them.
    *
-   * @throws `E_INTERNAL` if they were not kept, if the route has `streamsBody()` or `streamsFiles()`, or if a framework around the application
-   *   has read them; what {@link loadBody} throws, in a middleware that runs before the body is read
+   * @throws `E_INTERNAL` if they were not kept, if the route has `streamsBody()` or `streamsFiles()`, or if a framework
+   * around the application has read them; errors of {@link loadBody}, in a middleware that runs before the body is read
    */
   async rawBody(): Promise<Uint8Array<ArrayBuffer>> {
     if (this.route()?.streamsBody === true) throw streamedBody("rawBody()");
@@ -142,7 +142,7 @@ export abstract class RequestWithBody extends RequestInputs {
     this.#keepsBytes = true;
     await this.loadBody();
     if (this.#body.kind === "none" || this.#body.kind === "streamed" || this.#body.kind === "parts") {
-      // Its host has read it, and handed over what it had no use for.
+      // The host has read it, and passed on the part that it had no use for.
       if (!hasBody(this.raw) && announcesBody(this.raw)) throw alreadyRead();
       return new Uint8Array();
     }
@@ -151,8 +151,8 @@ export abstract class RequestWithBody extends RequestInputs {
   }
 
   /**
-   * The body of a route with `streamsBody()`, as a stream. It takes from the client only as much as its reader takes, so a
-   * body of any size passes through little memory. Each call returns the same stream; a request without a body has an empty
+   * The body of a route with `streamsBody()`, as a stream. It takes from the client only as much as its reader takes,
+   * so a body of any size needs little memory. Each call returns the same stream; a request without a body has an empty
    * one.
    *
    * ```ts
@@ -168,7 +168,7 @@ export abstract class RequestWithBody extends RequestInputs {
    * Reading it fails with `E_PAYLOAD_TOO_LARGE` (413) once the body is larger than the route's limit, and with
    * `E_INVALID_BODY` (400) if the client disconnects before the end. It ends with the response at the latest.
    *
-   * Security: what arrives is the client's, down to the last byte. Write to a name of your own, and remove what is incomplete.
+   * Security: the client controls every byte of it. Write to a name that you choose, and remove incomplete files.
    *
    * @throws `E_INTERNAL` on any other route, or if a framework around the application has read the body
    */
@@ -180,7 +180,7 @@ export abstract class RequestWithBody extends RequestInputs {
 
   /**
    * The parts of a form on a route with `streamsFiles()`, while they arrive: from the first file on, in the order of the form. The
-   * fields before it are inputs. What is not read of a part is skipped; a request without a form has no parts.
+   * fields before it are inputs. The unread rest of a part is skipped; a request without a form has no parts.
    *
    * ```ts
    * Route.post("/films", async ({ request, response }) => {
@@ -194,7 +194,8 @@ export abstract class RequestWithBody extends RequestInputs {
    * The loop fails with `E_PAYLOAD_TOO_LARGE` (413) once the form is larger than the route's limit, and with `E_INVALID_BODY`
    * (400) if it is malformed, if it has more fields or files than `APP.limits` allows, or if the client disconnects.
    *
-   * Security: what fails may do so after some files have been saved. Remove these, or clean up what no row refers to.
+   * Security: the loop may fail after some files have been saved. Remove these, or clean up files that no row refers
+   * to.
    *
    * @throws `E_INTERNAL` on any other route
    */

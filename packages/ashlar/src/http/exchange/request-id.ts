@@ -10,11 +10,11 @@ export const REQUEST_ID_HEADER = "x-request-id";
 const USABLE = /^[\w.:+/=-]{1,128}$/;
 
 /**
- * Returns the id that a request was sent with, in `X-Request-Id`; `null` if it has none that is usable: 1 to 128 letters,
- * digits and `_ . : + / = -`.
+ * Returns the id that a request was sent with, in `X-Request-Id`; `null` without a usable one: 1 to 128 letters, digits
+ * and `_ . : + / = -`.
  *
- * With trusted proxies, only theirs count: any other peer is a client, which could make its requests look like someone
- * else's in the log.
+ * With trusted proxies, only theirs are used: any other peer is a client, which could make its requests look like
+ * someone else's in the log.
  */
 export function sentRequestId(raw: Request, proxies: TrustedProxies): string | null {
   const served = nodeExchange(raw);
@@ -23,17 +23,19 @@ export function sentRequestId(raw: Request, proxies: TrustedProxies): string | n
   return mayBringIds(raw, proxies) ? sent : null;
 }
 
-/** Reports whether the ids that a request was sent with count: its own, and that of the trace it belongs to. */
+/** Reports whether the ids in a request's headers are trusted: its own, and its trace's. */
 export function mayBringIds(raw: Request, proxies: TrustedProxies): boolean {
   return proxies.isEmpty || proxies.trusts(peerAddress(raw));
 }
 
-/** Returns the id of a request: the one it was sent with, or else a random UUID. */
+/** Returns a request's id: the id it was sent with, or else a random UUID. */
 export function requestIdOf(raw: Request, proxies: TrustedProxies): string {
   return sentRequestId(raw, proxies) ?? randomUuid();
 }
 
-/** How many UUIDs are made at once: asking the system for random bytes, and writing them as text, costs most. */
+/**
+ * How many UUIDs are made at once: because asking the system for random bytes, and formatting them, is the costly part.
+ */
 const AT_ONCE = 256;
 const DIGITS = 32;
 

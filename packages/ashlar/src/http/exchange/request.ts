@@ -21,9 +21,9 @@ import type { HttpServices, RouteInfo, RouteMatch } from "./services.ts";
 const NO_PARAMETERS: Readonly<Dictionary<string | null>> = Object.freeze(Object.create(null) as Dictionary<null>);
 
 /**
- * The incoming request, and what can be read from it.
+ * The incoming request.
  *
- * Setting a header or a cookie here changes only what later readers of this request see: set the response's on the
+ * Setting a header or a cookie here changes only the request that later readers see: set the response's headers on the
  * response.
  */
 export class HttpRequest extends RequestWithBody {
@@ -64,8 +64,8 @@ export class HttpRequest extends RequestWithBody {
    * Identifies the request in the log, in audit lines, on error pages and in the response's `X-Request-Id`: the
    * `X-Request-Id` that it was sent with, if that has 1 to 128 letters, digits and `_ . : + / = -`, else a random UUID.
    *
-   * Security: with `APP.trustedProxies`, only a trusted proxy's is used. Without, any client can choose its own, so
-   * base nothing on it but finding lines.
+   * Security: with `APP.trustedProxies`, only a trusted proxy's is used. Without it, any client can choose its own id,
+   * so use it only to find lines in the log.
    */
   get id(): string {
     this.#trace ??= nodeExchange(this.raw)?.trace ?? { id: null };
@@ -73,7 +73,10 @@ export class HttpRequest extends RequestWithBody {
     return this.#trace.id;
   }
 
-  /** @internal Uses the id of the request that this one is a part of, or is known by outside of its context. */
+  /**
+   * @internal Uses another id: the id of the request that this one is part of, or the one that code outside of its
+   * context knows.
+   */
   shareId(trace: { id: string | null }): void {
     this.#trace ??= trace;
   }
@@ -108,7 +111,7 @@ export class HttpRequest extends RequestWithBody {
     return this.params[name] ?? null;
   }
 
-  /** The method: a form's `__method` (`PUT`, `PATCH`, `DELETE`) counts if it is in the body of a POST. */
+  /** The method: a form's `__method` (`PUT`, `PATCH`, `DELETE`) overrides it, in the body of a POST. */
   getRequestMethod(): string {
     this.#method ??= overriddenMethod(this.raw.method, this.readBody, (name) => this.bodyInput(name));
     return this.#method;
@@ -121,7 +124,7 @@ export class HttpRequest extends RequestWithBody {
 
   /**
    * Reports whether the path matches a glob: a segment `*` is one segment, at the end one or more, and alone everything. Next to
-   * other characters, a `*` is any text within its segment (`/user*`, `/files/*.pdf`). Escapes are decoded, in both.
+   * other characters, a `*` is any text within its segment (`/user*`, `/files/*.pdf`). Escapes are decoded in both.
    */
   contains(glob: string): boolean {
     return matchesGlob(this.getPath(), glob);
@@ -187,7 +190,9 @@ export class HttpRequest extends RequestWithBody {
     }
   }
 
-  /** Returns the value of a cookie, decoded; `null` if it is missing. Of several with the same name, the first counts. */
+  /**
+   * Returns the value of a cookie, decoded; `null` if it is missing. If several have the same name, the first is used.
+   */
   cookie(name: string): string | null;
   /** Sets a cookie of this request, for later readers of it; set the response's cookies on the response. */
   cookie(name: string, value: string): this;
@@ -203,8 +208,8 @@ export class HttpRequest extends RequestWithBody {
   }
 
   /**
-   * The token of `Authorization: Bearer …` (RFC 6750 §2.1); `null` for anything else. If it was asked for, a response that
-   * sets `Cache-Control` varies by that header.
+   * The token of `Authorization: Bearer …` (RFC 6750 §2.1); `null` for anything else. Once it has been read, a response
+   * that sets `Cache-Control` varies by that header.
    */
   bearerToken(): string | null {
     this.#context.readsToken = true;
@@ -251,7 +256,7 @@ export class HttpRequest extends RequestWithBody {
   /**
    * The client's address in canonical form, as `IpMiddleware` finds it; `null` without that middleware.
    *
-   * Security: unless `APP.trustedProxies` is set, the client can make this any address. Base no decision on it: use
+   * Security: unless `APP.trustedProxies` is set, the client can make this any address. Don't base decisions on it: use
    * {@link clientAddress}.
    */
   ip(): string | null {
@@ -268,7 +273,7 @@ export class HttpRequest extends RequestWithBody {
     this.#clientAddress = null;
   }
 
-  /** @internal Finds the client's address like another request of the same client. */
+  /** @internal Finds the client's address in the same way as another request of the same client. */
   shareAddressOf(other: HttpRequest): void {
     this.#resolver = other.#resolver;
   }
@@ -282,8 +287,9 @@ export class HttpRequest extends RequestWithBody {
   }
 
   /**
-   * The client's address in canonical form, for counting attempts and for logs: that of the socket or, behind the proxies
-   * of `APP.trustedProxies`, the one they report. A client cannot choose it. `null` if it is not known.
+   * The client's address in canonical form, for counting attempts and for logs: the socket's address or, behind the
+   * proxies of `APP.trustedProxies`, the address that they report. A client cannot choose it. `null` if it is not
+   * known.
    */
   get clientAddress(): string | null {
     if (this.#clientAddress === null) {

@@ -255,7 +255,7 @@ describe("a result that cannot be sent", () => {
       new (class Odd {
         toJSON() {}
       })(),
-      "is an object of Odd whose toJSON gives nothing, which JSON cannot represent.",
+      "is an object of Odd whose toJSON returns nothing, which JSON cannot represent.",
     ],
     ["bytes", new Uint8Array(1), "is raw bytes or a stream: return response.stream(…) or response.download(…)."],
     ["buffer", new ArrayBuffer(1), "is raw bytes or a stream: return response.stream(…) or response.download(…)."],
@@ -288,7 +288,7 @@ describe("a result that cannot be sent", () => {
     );
   });
 
-  test("the message names no route if there is none", () => {
+  test("the message names no route if there isn't one", () => {
     expect(() => toResponse(makeContext(), Symbol())).toThrow("The response is a symbol, which JSON cannot represent.");
   });
 });

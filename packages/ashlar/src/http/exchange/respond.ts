@@ -20,7 +20,7 @@ const EMPTY_INIT: ResponseInit = { status: 204, headers: [NOSNIFF] };
  * @throws `E_UNSERIALIZABLE_RESULT`, with the route's name, for a result that cannot become a response
  */
 export function toResponse(context: HttpContext, result: unknown): Response {
-  // If all responses have a header, the context's own response has it.
+  // Headers that all responses have are on the context's own response.
   const started = context.services.strictTransportSecurity === null ? context.startedResponse : context.response;
   if (typeof result === "string") {
     return started === null ? new FastResponse(result, HTML_INIT) : started.respond(result, HTML_TYPE);
@@ -37,8 +37,8 @@ export function toResponse(context: HttpContext, result: unknown): Response {
 
 /**
  * Reports whether something is a response of the platform. `instanceof Response` is not enough: hosts such as
- * `@hono/node-server` replace that global with their own class, and then responses of srvx, of the platform itself and of
- * another copy of either don't match. All of them have the same tag (Fetch §5.5, Web IDL §3.7.3).
+ * `@hono/node-server` replace that global with their own class, and then responses of srvx, of the platform itself, and
+ * of another copy of either don't match. All of them have the same tag (Fetch §5.5, Web IDL §3.7.3).
  */
 export function isResponse(value: unknown): value is Response {
   if (typeof value !== "object" || value === null) return false;
@@ -52,13 +52,13 @@ function isPlain(value: object): boolean {
 
 function fromPlatform(context: HttpContext, started: HttpResponse | null, response: Response): Response {
   if (response.status === 0) throw unserializable(context, "is an error of fetch, with no status.");
-  // Reading this from a response of the server would cost it its shortcut, and those are never reused. They are told apart
-  // without mentioning `Response`, with which Node.js loads its `fetch`; see `inheritLate`.
+  // Reading this from one of the server's own responses would lose its shortcut, and those are never reused anyway.
+  // They are recognized without mentioning `Response`, which would make Node.js load its `fetch`; see `inheritLate`.
   if (!isNodeResponse(response) && (response.constructor as unknown) === Response && response.bodyUsed) {
     throw unserializable(context, "is a Response that was already sent or read: create a new one each time.");
   }
   if (started !== null) return started.mergeInto(response);
-  // Of what a handler returns, only such a response can allow caches to keep it, so no other one pays for the token.
+  // Of all results of handlers, only such a response can let caches keep it, so only it pays for checking the token.
   return context.readsToken && response.headers.has("cache-control") ? context.response.mergeInto(response) : response;
 }
 

@@ -22,18 +22,20 @@ import { absoluteTarget, asciiTarget, checkRouteTarget, externalTarget, redirect
 import { HTML_TYPE, JSON_TYPE, serialize, TEXT_TYPE } from "./serialize.ts";
 import type { QueryParameters, RouteParameters } from "./services.ts";
 
-/** What the body of an outgoing response can be. */
+/** The types of an outgoing response's body. */
 type Body = string | Uint8Array<ArrayBuffer> | ReadableStream | null;
 
 const BY_LANGUAGE = "accept-language";
 
-/** Of these, a platform's response gets what was set here in addition to its own: it depends on both. */
+/**
+ * For these headers, a platform's response gets the values set here in addition to its own, because it depends on both.
+ */
 const LISTS: ReadonlySet<string> = new Set(["set-cookie", "vary"]);
 
 /** RFC 9110 §6.4.1: responses with these statuses have no content. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** The type of events that a browser subscribes to. */
+/** The media type of server-sent events. */
 const EVENTS = /^text\/event-stream\s*(?:;|$)/i;
 
 /**
@@ -43,8 +45,8 @@ const EVENTS = /^text\/event-stream\s*(?:;|$)/i;
  * return response.status(201).header("Location", "/orders/7").json(order);
  * ```
  *
- * What is set here is added to whatever the handler returns: its status to a string or an object, its headers and cookies
- * also to a `Response`, whose own headers win.
+ * Everything that is set here is added to the handler's result: the status to a string or an object, headers and
+ * cookies also to a `Response`, whose own headers win.
  */
 export class HttpResponse {
   readonly #context: HttpContext;
@@ -56,7 +58,7 @@ export class HttpResponse {
   #hasContent = false;
   #dependence: VisitorDependence = "none";
   #enforced: EnforcedHeaders | null = null;
-  /** The body that a response was built with; it belongs to that response. */
+  /** The body of a response that was built; it belongs to that response. */
   #handedOver: Body = null;
 
   constructor(context: HttpContext) {
@@ -102,7 +104,7 @@ export class HttpResponse {
   }
 
   /**
-   * Sets headers in place of whatever else this response gets, also later.
+   * Sets headers that override any others of this response, even later ones.
    *
    * @internal
    */
@@ -134,7 +136,7 @@ export class HttpResponse {
     return this;
   }
 
-  /** @internal The request's headers by which the response tells visitors apart. */
+  /** @internal The request's headers by which the response distinguishes visitors. */
   get visitorFields(): readonly string[] {
     return visitorFields(this.#dependence, this.#context.readsToken);
   }
@@ -169,7 +171,7 @@ export class HttpResponse {
    * Sets a cookie, replacing one of the same name, path and domain: `HttpOnly`, `SameSite=Lax`, the path of `APP_URL`
    * or else `Path=/`, and `Secure` if the application's URL is https, unless the options differ. In a database transaction, it is set with the commit.
    *
-   * @throws `E_INVALID_COOKIE` for what a cookie cannot contain, and for one that browsers would refuse
+   * @throws `E_INVALID_COOKIE` for characters that a cookie cannot contain, and for a cookie that browsers would refuse
    */
   cookie(name: string, value: string, options: CookieOptions = {}): this {
     const isHttps = this.#context.request.isSecure();
@@ -201,7 +203,7 @@ export class HttpResponse {
   /**
    * Responds with JSON; uses the value's `toJSON`.
    *
-   * @throws `E_UNSERIALIZABLE_RESULT` for what JSON cannot represent
+   * @throws `E_UNSERIALIZABLE_RESULT` for values that JSON cannot represent
    */
   json(data: unknown): this {
     return this.#content(serialize(this.#context, data), ["content-type", JSON_TYPE]);
@@ -242,7 +244,7 @@ export class HttpResponse {
   /**
    * Responds with bytes for the browser to save under a name.
    *
-   * @param bytes what to save
+   * @param bytes the content to save
    */
   download(bytes: Uint8Array<ArrayBuffer>, name: string): this;
   /**
@@ -254,7 +256,7 @@ export class HttpResponse {
    *
    * @param path the path of the file
    * @param name the name to save it under; default: the file's own
-   * @throws `E_NOT_FOUND` if there is no such file
+   * @throws `E_NOT_FOUND` if the file doesn't exist
    */
   download(path: string, name?: string): Promise<this>;
   download(source: string | Uint8Array<ArrayBuffer>, name?: string): this | Promise<this> {
@@ -274,11 +276,12 @@ export class HttpResponse {
 
   /**
    * Redirects (302, unless `status` is called afterwards) to a path of this application, or to an absolute URL of an origin
-   * in `APP.trustedOrigins`. A path gets the path of `APP_URL` before it, unless it begins with that. The application's own absolute URLs are reduced to their path. A target from input needs no
-   * further check: one that leads elsewhere is replaced by the fallback.
+   * in `APP.trustedOrigins`. A path is prefixed with the path of `APP_URL`, unless it begins with it already. The
+   * application's own absolute URLs are reduced to their path. A target from input needs no further check: a target
+   * that leads elsewhere is replaced by the fallback.
    *
    * @param target such as `/orders?page=2`
-   * @param fallback where to go if the target leaves the application; chosen by the application, and not checked
+   * @param fallback the destination if the target leaves the application; chosen by the application, and not checked
    */
   redirect(target: unknown, fallback = "/"): this {
     return this.#location(absoluteTarget(this.#context, target) ?? this.#own(redirectTarget(target, fallback)));
@@ -300,7 +303,7 @@ export class HttpResponse {
    * Redirects to the page the request came from, if that is one of this application, or of an origin in
    * `APP.trustedOrigins`.
    *
-   * @param fallback where to go otherwise; chosen by the application, and not checked
+   * @param fallback the destination otherwise; chosen by the application, and not checked
    */
   back(fallback = "/"): this {
     const target = absoluteTarget(this.#context, this.#context.request.header("referer"));
@@ -335,7 +338,7 @@ export class HttpResponse {
     return this;
   }
 
-  /** Builds the response from what was set here; 204 if neither content nor status was set. */
+  /** Builds the response; 204 if neither content nor status was set. */
   toResponse(): Response {
     const status = this.#status ?? (this.#hasContent ? 200 : 204);
     if (!WITHOUT_BODY.has(status)) this.#handedOver = this.#body;
@@ -355,16 +358,16 @@ export class HttpResponse {
   /**
    * Adds the headers that a platform's response lacks, and the cookies.
    *
-   * Security: to a copy, because a response that is kept and returned again must not carry one visitor's cookies to the
-   * next. Only a response that the framework has just made isn't copied, since reading its body would cost it its shortcut
-   * to the socket.
+   * Security: they are added to a copy, because a response that is kept and returned again must not carry one visitor's
+   * cookies to the next. Only a response that the framework has just made isn't copied, since reading its body would
+   * cost it its shortcut to the socket.
    */
   mergeInto(response: Response): Response {
     this.#dropBody();
     const isFresh = response instanceof FreshResponse;
     const headers = isFresh ? response.headers : new Headers(response.headers);
     for (const [name, values] of this.#headers) {
-      // The framing of another body does not apply: a wrong length would run into the next response.
+      // Another body's framing headers don't apply: a wrong length would run into the next response.
       if (name === "content-length" || name === "transfer-encoding") continue;
       if (headers.has(name) && !LISTS.has(name)) continue;
       for (const value of values) {
@@ -411,7 +414,7 @@ export class HttpResponse {
     return this;
   }
 
-  /** Turns a stream into a body whose source ends with the response at the latest. */
+  /** Converts a stream into a body whose source is closed with the response at the latest. */
   #streaming({ stream, close }: ByteStream): ReadableStream {
     closeWithResponse(this.#context.request.raw, close);
     return stream;

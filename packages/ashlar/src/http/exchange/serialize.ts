@@ -22,7 +22,7 @@ export function unserializable(context: HttpContext, problem: string, cause?: un
 /** Describes a value that JSON cannot represent. */
 function kindOf(value: unknown): string {
   if (typeof value !== "object" || value === null) return `a ${typeof value}`;
-  return `an object of ${value.constructor?.name ?? "no class"} whose toJSON gives nothing`;
+  return `an object of ${value.constructor?.name ?? "no class"} whose toJSON returns nothing`;
 }
 
 /**

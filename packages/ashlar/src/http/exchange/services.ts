@@ -21,15 +21,15 @@ export interface UrlGenerator {
    * @throws `E_UNKNOWN_ROUTE`, `E_MISSING_ROUTE_PARAMETER`, `E_INVALID_ROUTE_PARAMETER`
    */
   to(name: string, parameters?: RouteParameters, query?: QueryParameters): string;
-  /** A path of the application as visitors see it: under the path of `APP_URL`, if that has one. */
+  /** A path of the application as visitors see it: prefixed with the path of `APP_URL`, if there is one. */
   url(path: string): string;
 }
 
-/** What a context needs from its application; one frozen object for all requests. */
+/** The parts of the application that a context needs; one frozen object for all requests. */
 export interface HttpServices {
   readonly urls: UrlGenerator;
   readonly limits: BodyLimits;
-  /** What is held of bodies while their requests are handled. */
+  /** The bodies that are held while their requests are handled. */
   readonly bodies: HeldBodies;
   /** The sentences that visitors read, in the languages that the application offers. */
   readonly messages: Catalogue;
@@ -47,13 +47,13 @@ export interface HttpServices {
   readonly fieldWarnings?: FieldWarnings | null;
 }
 
-/** Warns the developer about fields that were sent more than once, and of which only the last value counts. */
+/** Warns the developer about fields that were sent more than once, and whose last value wins. */
 export interface FieldWarnings {
   /** @param route the route that the request is for, once that has been decided */
   look(fields: FormFields, route: () => RouteInfo | null): void;
 }
 
-/** What a request can know about its matched route. */
+/** The data about its matched route that a request has. */
 export interface RouteInfo {
   readonly name: string | null;
   /** The pattern as it was written, prefixes included: `/orders/@id:int`. */
@@ -71,7 +71,9 @@ export interface RouteInfo {
   readonly streamsFiles?: boolean;
 }
 
-/** A route, and what its pattern captured from the URL (decoded; `null` for a missing optional parameter). */
+/**
+ * A route, and the values that its pattern captured from the URL (decoded; `null` for a missing optional parameter).
+ */
 export interface RouteMatch {
   readonly route: RouteInfo;
   readonly params: Readonly<Dictionary<string | null>>;

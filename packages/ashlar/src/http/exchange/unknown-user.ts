@@ -1,15 +1,17 @@
 import type { RegisteredUser } from "../../support/index.ts";
 import type { HttpContext } from "./context.ts";
 
-/** What a page does with a user who could not be looked up. */
+/** A page's handling of a user who could not be looked up. */
 interface UnknownUser {
-  /** Whether it has asked for the user, and so may treat the visitor as a guest. */
+  /** Whether it has read the user, and so may treat the visitor as a guest. */
   wasAskedFor: boolean;
-  /** Whether it knows that this says nothing. */
+  /** Whether it knows that the user is unknown. */
   isNoticed: boolean;
 }
 
-/** Requests whose user could not be looked up. They are few, and no other request pays for them. */
+/**
+ * Requests whose user could not be looked up. Kept here because they are rare, so that no other request pays for them.
+ */
 const UNKNOWN = new WeakMap<HttpContext, UnknownUser>();
 
 /** Records that looking up a request's user failed, so that no page treats the user as a guest. */
@@ -38,7 +40,9 @@ export function noticeUnknownUser(context: HttpContext): boolean {
   return unknown !== undefined;
 }
 
-/** Reports whether a page has asked for a user who could not be looked up, without noticing that: it may be a guest's page. */
+/**
+ * Reports whether a page has read a user who could not be looked up without noticing that: it may be a guest's page.
+ */
 export function treatsUnknownAsGuest(context: HttpContext): boolean {
   const unknown = UNKNOWN.get(context);
   return unknown?.wasAskedFor === true && !unknown.isNoticed;

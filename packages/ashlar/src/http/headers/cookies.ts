@@ -11,16 +11,16 @@ const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const EQUALS = "=".charCodeAt(0);
 const SEMICOLON = ";".charCodeAt(0);
 
-/** Characters that end a cookie, a header or a line, and all other control characters. */
+/** Characters that would end a cookie, a header or a line, and all other control characters. */
 const FORBIDDEN = /[\p{Cc};]/u;
 
 /** Attributes of a cookie in a response. */
 export interface CookieOptions {
-  /** How long the browser keeps it, in whole seconds; default: until the browser's session ends. */
+  /** The cookie's lifetime, in whole seconds; default: until the browser's session ends. */
   readonly maxAgeSeconds?: number;
-  /** Until when the browser keeps it, as a date. */
+  /** The date when the cookie expires. */
   readonly expires?: Date;
-  /** The path it is sent to; default: that of `APP_URL`, else `/`. */
+  /** The path it is sent to; default: the path of `APP_URL`, or else `/`. */
   readonly path?: string;
   /** The domain whose subdomains get it too; default: only the host that sets it. */
   readonly domain?: string;
@@ -46,7 +46,7 @@ function decodeValue(value: string): string | undefined {
 /**
  * Parses a `Cookie` header. It never throws, whatever the header contains.
  *
- * If several cookies have the same name, the first counts: browsers send the one with the longest path first (RFC 6265
+ * If several cookies have the same name, the first is used: browsers send the one with the longest path first (RFC 6265
  * §5.4).
  *
  * @param header the header's value, or `null` if it is missing
@@ -120,7 +120,8 @@ function checkPrefix(cookie: SetCookie): void {
 /**
  * Returns one `Set-Cookie` value: `HttpOnly`, `SameSite=Lax` and `Path=/` unless the options differ.
  *
- * @param value any text without control characters and semicolons; what a cookie cannot contain is percent-encoded
+ * @param value any text without control characters and semicolons; characters that a cookie cannot contain are
+ * percent-encoded
  * @param isHttps whether the application is reached over https, which makes cookies `Secure` by default
  * @throws `E_INVALID_COOKIE` for an invalid name, value or attribute, for more than 4096 bytes in total, for
  *   `SameSite=None` without `Secure`, and if the rules of a `__Host-` or `__Secure-` name are violated

@@ -1,10 +1,10 @@
-/** The headers in which browsers say that they load a page before anyone asks for it, or only to show its picture. */
+/** The headers by which browsers announce that they load a page speculatively, or only for a preview. */
 const PURPOSE_HEADERS = ["sec-purpose", "purpose", "x-purpose", "x-moz"];
 const SPECULATIVE = /\b(?:prefetch|prerender|preview)\b/i;
 const NAMES_HTML = /\b(?:text\/html|application\/xhtml\+xml)\b/i;
 
 /**
- * Reports whether a browser loads a page only in case its user goes there: a prefetch or a prerendering (WHATWG Fetch,
+ * Reports whether a browser loads a page only in case its user goes there: a prefetch or a prerender (WHATWG Fetch,
  * `Sec-Purpose`).
  */
 export function isSpeculative({ headers }: Request): boolean {
@@ -12,12 +12,13 @@ export function isSpeculative({ headers }: Request): boolean {
 }
 
 /**
- * Reports whether a user went to a page, or sent a form: as opposed to everything that an open page loads or sends by
- * itself, such as an image, a frame, or what a script fetches.
+ * Reports whether a user went to a page, or sent a form, as opposed to the requests that an open page makes by itself,
+ * such as for an image, a frame, or a script's fetch.
  *
- * `Sec-Fetch-Mode` and `Sec-Fetch-Dest` say so (W3C Fetch Metadata §2), which no page can set. Browsers send neither over
- * plain http, and Safari sends none before 16.4; Node's `fetch`, which is no browser, sends the first alone. Then a navigation is what asks for HTML by name, as only navigations, frames,
- * and scripts that want a page do.
+ * `Sec-Fetch-Mode` and `Sec-Fetch-Dest` say so (W3C Fetch Metadata §2), which no page can set. Browsers send neither
+ * over plain http, nor does Safari before 16.4; Node's `fetch`, which isn't a browser, sends only the first. In that
+ * case, a request counts as a navigation if it accepts HTML by name, as only navigations, frames, and scripts that want
+ * a page do.
  */
 export function isNavigation(raw: Request): boolean {
   const { headers } = raw;
@@ -27,7 +28,10 @@ export function isNavigation(raw: Request): boolean {
   return NAMES_HTML.test(headers.get("accept") ?? "") && !headers.has("x-requested-with");
 }
 
-/** Reports whether a request says that it is no navigation. One that says nothing may come from any program. */
+/**
+ * Reports whether a request says that it is not a navigation. A request without this information may come from any
+ * client.
+ */
 export function isInBackground(raw: Request): boolean {
   const { headers } = raw;
   const says = headers.has("sec-fetch-dest") || headers.has("accept") || headers.has("x-requested-with");

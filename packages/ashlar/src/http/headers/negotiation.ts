@@ -55,7 +55,7 @@ function parseRange(text: string): MediaRange | null {
   return { type, subtype, parameters: parameters.sort(), quality };
 }
 
-/** Parses the ranges of an `Accept` header; skips what is not valid. */
+/** Parses the ranges of an `Accept` header; skips invalid ones. */
 function parseAccept(accept: string): MediaRange[] {
   return splitOutsideQuotes(accept, ",")
     .map(parseRange)
@@ -74,7 +74,7 @@ function covers(range: MediaRange, offer: MediaRange): boolean {
   return range.parameters.every((parameter) => offer.parameters.includes(parameter));
 }
 
-/** Returns the weight of an offered type: that of the most specific range that covers it; 0 if none does. */
+/** Returns the weight of an offered type, from the most specific range that covers it; 0 if none does. */
 function qualityOf(offer: MediaRange, ranges: readonly MediaRange[]): number {
   let narrowest: MediaRange | null = null;
   for (const range of ranges) {
@@ -127,7 +127,7 @@ export function isJsonType(contentType: string | null): boolean {
 
 /**
  * Reports whether JSON suits a caller better than a page: JSON is its first choice, or it sends JSON and a page is not its
- * first choice. A browser's first choice is a page; `fetch` and curl accept anything and have none.
+ * first choice. A browser's first choice is a page; `fetch` and curl accept anything and have no first choice.
  */
 export function prefersJson(accept: string | null, contentType: string | null): boolean {
   const first = firstChoice(accept);

@@ -1,4 +1,4 @@
-/** What can be requested of a file, or of anything else whose bytes are known to be the same as before. */
+/** A file, or other content that is known to have the same bytes as before. */
 export interface Representation {
   /** A strong validator, in quotes (RFC 9110 §8.8.3). */
   readonly etag: string;
@@ -6,7 +6,9 @@ export interface Representation {
   readonly length: number;
 }
 
-/** What a request selects: everything, one range (`end` is its last byte), or a response without content. */
+/**
+ * The content that a request selects: everything, one range (`end` is its last byte), or a response without content.
+ */
 export type Selection =
   | { readonly status: 200 | 304 | 412 | 416 }
   | { readonly status: 206; readonly start: number; readonly end: number };
@@ -32,7 +34,7 @@ export function selectedRange(method: string, header: ReadHeader, file: Represen
   return range === null || !mayBeRange(file, header("if-range")) ? { status: 200 } : parse(range, file.length);
 }
 
-/** RFC 9110 §8.8.3.2: tags in a list, compared strongly unless said otherwise. */
+/** RFC 9110 §8.8.3.2: a list of tags, compared strongly by default. */
 function lists(value: string, etag: string, weakly = false): boolean {
   if (value.trim() === "*") return true;
   const tags = value.match(/(?:W\/)?"[^"]*"/g) ?? [];

@@ -10,8 +10,8 @@ export const OVERRIDING_METHODS: readonly string[] = ["PUT", "PATCH", "DELETE"];
  * Returns the method of a request, considering `__method` in the body of a POST. In a query it is ignored, because a link to
  * a harmless address could otherwise be turned into another request.
  *
- * @param method as it was sent
- * @param body as it was read
+ * @param method the method that was sent
+ * @param body the body as read
  * @param read returns an input of the body; only called if the body may contain that input
  */
 export function overriddenMethod(method: string, body: RequestBody, read: (name: string) => unknown): string {
@@ -21,12 +21,12 @@ export function overriddenMethod(method: string, body: RequestBody, read: (name:
     const name = typeof wanted === "string" ? wanted.toUpperCase() : "";
     return OVERRIDING_METHODS.includes(name) ? name : method;
   } catch {
-    // A malformed body overrides nothing. Code that reads an input gets the error.
+    // A malformed body doesn't override anything. Code that reads an input gets the error.
     return method;
   }
 }
 
-/** Avoids parsing most bodies for this. */
+/** This avoids parsing most bodies. */
 function mayOverride(body: RequestBody): boolean {
   if (body.kind === "multipart") return body.fields.some(([name]) => name === INPUT);
   if (body.kind !== "form" && body.kind !== "json") return false;

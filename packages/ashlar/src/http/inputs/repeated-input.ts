@@ -11,7 +11,7 @@ interface InputText {
   readonly text: string;
   /** Whether it has the name of a secret. */
   readonly isSecret: boolean;
-  /** Whether the sentence is about the list or the object that it is in. */
+  /** Whether the sentence is about the list or object that contains it. */
   readonly isMember: boolean;
 }
 
@@ -19,9 +19,10 @@ interface InputText {
  * Reports whether a schema's sentence repeats the input that it is about, as those of Valibot and ArkType do: `Expected
  * "a" but received "b"`. Sentences are stored in sessions and shown on pages, so passwords must not get into them.
  *
- * What counts is a text in quotes, and one of at least four characters without them; of the members of a list or an
- * object, only secrets count without quotes. A sentence about a secret may not quote anything, because what is quoted is
- * either the input or what it is compared with. The same applies to numbers, except for the limits of its rule.
+ * A text matches in quotes, or if it has at least four characters, without them. Among the members of a list or an
+ * object, only secrets match without quotes. A sentence about a secret may not quote anything, because the quotation is
+ * either the input or the value that it is compared with. The same applies to numbers, except for the limits of its
+ * rule.
  *
  * @param field the issue's path, as it is named in errors by field
  * @param params the limits of the issue's rule
@@ -40,7 +41,7 @@ export function repeatsInput(issue: SchemaIssue, field: string, params: MessageP
 /**
  * Reports whether a sentence has a number that is not one of the limits.
  *
- * @param isAboutNumber whether the input is a number; if it is not, short ones may occur, as in "Use 12 characters."
+ * @param isAboutNumber whether the input is a number; otherwise, short numbers may occur, as in "Use 12 characters."
  */
 function hasNumber(sentence: string, isAboutNumber: boolean, params: MessageParams): boolean {
   const minLength = isAboutNumber ? 1 : MIN_UNQUOTED_LENGTH;

@@ -28,11 +28,11 @@ import {
 import { validateInput } from "./validation.ts";
 import "../errors.ts";
 
-/** What the inputs of a request are parsed from. */
+/** The sources of a request's inputs. */
 export interface InputSource {
   /** The query, with or without its `?`. */
   readonly search: string;
-  /** What `readBody` returned. */
+  /** The result of `readBody`. */
   readonly body: RequestBody;
   readonly limits: BodyLimits;
   /** Receives the fields of the query, and those of a form, when they are parsed. */
@@ -88,7 +88,7 @@ export abstract class RequestInputs {
   /**
    * The input at a path.
    *
-   * @param fallback what to return if the path does not exist; default: `null`
+   * @param fallback the result if the path does not exist; default: `null`
    */
   input(name: string, fallback: unknown = null): unknown {
     const value = this.#find(name);
@@ -147,7 +147,7 @@ export abstract class RequestInputs {
     return this;
   }
 
-  /** The file with a name; the last one if there are several, `null` if there is none. */
+  /** The file with a name; the last one if there are several, `null` if there isn't one. */
   file(name: string): UploadedFile | null {
     return this.files(name).at(-1) ?? null;
   }
@@ -231,8 +231,8 @@ export abstract class RequestInputs {
    * ```
    *
    * Security: a schema's sentence that repeats the input, as those of Valibot do by default, is replaced by `input.invalid`.
-   * Of what a rule asks for, only limits and the names of formats are in `params`. Don't write secrets into sentences of your
-   * own: everything else in them is shown.
+   * `params` contains only the limits of a rule, and the names of formats. Don't write secrets into your own sentences:
+   * everything else in them is shown.
    *
    * @returns the schema's output
    * @throws `E_INVALID_INPUT` with all problems at once, by field; `E_UNSUPPORTED_MEDIA_TYPE` if the request has a body

@@ -34,7 +34,7 @@ function messageOf(issue: SchemaIssue, field: string, input: unknown): Message {
   return field === "" ? message("input.invalidAsWhole") : message("input.invalid", { name: field });
 }
 
-/** What the issues of zod and Valibot have in addition to what Standard Schema knows. */
+/** Members of the issues of zod and Valibot beyond Standard Schema. */
 type DetailedIssue = SchemaIssue & Readonly<Record<"code" | "type", unknown>>;
 
 /** Standard Schema only knows messages. Zod names the rule that was broken `code`, Valibot `type`. */
@@ -44,14 +44,14 @@ function ruleOf(issue: SchemaIssue): string | null {
 }
 
 /**
- * What a rule asks for, by the names that zod and Valibot give it. Zod's `format` is the name of a format: `uuid`.
+ * A rule's limits, by the names that zod and Valibot give them. Zod's `format` is the name of a format: `uuid`.
  *
- * Security: nothing else of an issue. It may contain the input, such as a password, or what the input is compared with,
- * such as a code; the author may have replaced the sentence in order not to say that.
+ * Security: nothing else of an issue is used. It may contain the input, such as a password, or the value that the input
+ * is compared with, such as a code; the author may have replaced the sentence to keep that out.
  */
 const LIMITS = ["minimum", "maximum", "divisor"];
 
-/** The rules of Valibot that have a limit in `requirement`; that of others is a value, a text or a pattern. */
+/** The rules of Valibot whose `requirement` is a limit; for other rules, it is a value, a text or a pattern. */
 const LIMITING =
   /^(?:(?:min|max|gt|lt)_[a-z_]+|(?:not_)?(?:bytes|code_points|entries|graphemes|length|size|words)|multiple_of)$/;
 

@@ -4,7 +4,7 @@ import { CheckedHeaders } from "../headers/header-fields.ts";
 import { EnforcedHeaders } from "../responses/enforced-headers.ts";
 import type { Middleware, Next } from "./middleware.ts";
 
-/** A request, as far as it may ask what a page is permitted to send. */
+/** The part of a request that can be a preflight. */
 export interface Preflight {
   readonly method: string | undefined;
   readonly origin: string | null;
@@ -38,8 +38,8 @@ const NOTHING = new EnforcedHeaders(new CheckedHeaders([]), BY_ORIGIN);
  * }
  * ```
  *
- * Security: a listed origin can do everything that its visitors can. For a listed origin, what a handler sets in
- * `Access-Control-Allow-Origin` is replaced, so that `*` never meets credentials.
+ * Security: a listed origin can do everything that its visitors can. For a listed origin, a handler's
+ * `Access-Control-Allow-Origin` is replaced, so that `*` is never combined with credentials.
  */
 export class CorsMiddleware implements Middleware {
   /** The methods that pages may use. */
@@ -51,7 +51,7 @@ export class CorsMiddleware implements Middleware {
     ...["X-CSRF-TOKEN", "X-Request-Id", "X-Requested-With", "traceparent", "tracestate"],
   ];
 
-  /** The response headers that pages may read, in addition to those that they always may. */
+  /** The response headers that pages may read, in addition to those that are always readable. */
   static exposedHeaders: readonly string[] = [
     ...["Content-Disposition", "Content-Range", "ETag", "Location", "Retry-After"],
     ...["WWW-Authenticate", "X-Request-Id"],
@@ -81,7 +81,10 @@ export class CorsMiddleware implements Middleware {
     return context.response.checkedHeaders(this.#preflight).noContent();
   }
 
-  /** @internal Sets who may read a context's response, and reports whether the request's origin may. */
+  /**
+   * @internal Sets the headers that say which origin may read a context's response, and reports whether the request's
+   * origin may.
+   */
   permit({ request, response, services: { origins } }: HttpContext): boolean {
     if (origins.isEmpty) return false;
     const origin = request.raw.headers.get("origin");
@@ -96,7 +99,7 @@ export class CorsMiddleware implements Middleware {
 
   /**
    * @internal The headers of the response to a preflight request that no middleware has seen. Without permission, the
-   * browser would not send the request that follows, so its page could not read why that is refused.
+   * browser would not send the actual request, so the page could not read why that one is refused.
    *
    * @returns `null` if the request is not a preflight request, or its origin is not listed
    */
@@ -107,7 +110,7 @@ export class CorsMiddleware implements Middleware {
     return Object.fromEntries(this.#headersFor(origins, origin).over(asked));
   }
 
-  /** It reads no input. */
+  /** This middleware reads no input. */
   beforeBody(): boolean {
     return true;
   }

@@ -83,7 +83,7 @@ describe("IpMiddleware", () => {
     expect(() => new Former()).toThrow(
       new ConfigurationError(
         "Former.trustedProxies",
-        "it no longer counts: one setting now says which proxies are trusted, for everything.",
+        "it is no longer used: a single setting now says which proxies are trusted, for everything.",
         "Set APP.trustedProxies in config/app.ts, or TRUSTED_PROXIES in the environment.",
       ),
     );

@@ -44,7 +44,7 @@ export class IpMiddleware implements Middleware {
   constructor() {
     const { headers, name } = new.target;
     if ("trustedProxies" in new.target) {
-      const problem = "it no longer counts: one setting now says which proxies are trusted, for everything.";
+      const problem = "it is no longer used: a single setting now says which proxies are trusted, for everything.";
       const remedy = "Set APP.trustedProxies in config/app.ts, or TRUSTED_PROXIES in the environment.";
       throw new ConfigurationError(`${name}.trustedProxies`, problem, remedy);
     }
@@ -67,7 +67,7 @@ export class IpMiddleware implements Middleware {
     return next();
   }
 
-  /** It reads no input. */
+  /** This middleware reads no input. */
   beforeBody(): boolean {
     return true;
   }

@@ -1,6 +1,6 @@
 import type { HttpContext } from "../exchange/context.ts";
 
-/** Runs the rest of the pipeline; returns what the handler, or a middleware nearer to it, returned. */
+/** Runs the rest of the pipeline; returns the result of the handler, or of a middleware nearer to it. */
 export type Next = () => unknown;
 
 /** A middleware written as a function. */
@@ -11,18 +11,18 @@ export type MiddlewareFunction = (context: HttpContext, next: Next, ...args: str
  */
 export interface Middleware {
   /**
-   * Handles the request: returns `next()` to continue, or anything a handler may return to respond instead.
+   * Handles the request: returns `next()` to continue, or anything that a handler may return, to respond instead.
    *
    * @param context the current request
    * @param next the rest of the pipeline; to see its outcome, `await` it
-   * @param args what follows the colon in the route's name for the middleware: `guard:jwt` passes `"jwt"`
+   * @param args the part after the colon in the route's name for the middleware: `guard:jwt` passes `"jwt"`
    */
   handle(context: HttpContext, next: Next, ...args: string[]): unknown;
 
   /**
    * Checks the arguments of one use in a routes file. Called at boot, once for each use.
    *
-   * @throws any error of the framework; it ends the boot, with the route's location added
+   * @throws any error of the framework; it fails startup, with the route's location added
    */
   checkArguments?(...args: string[]): void;
 
@@ -32,7 +32,8 @@ export interface Middleware {
    * `request.whenBodyIsRead(…)`. Called at boot, once for each use. Without this method the body is read first. A subclass
    * that overrides `handle` has to declare it again.
    *
-   * Security: `VerifyCsrfToken` compares tokens when the body is read. What runs before that must change nothing.
+   * Security: `VerifyCsrfToken` compares tokens when the body is read. Code that runs before that must not change
+   * anything.
    */
   beforeBody?(...args: string[]): boolean;
 }

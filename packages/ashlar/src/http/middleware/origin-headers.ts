@@ -2,17 +2,17 @@ import type { TrustedOrigins } from "../addresses/trusted-origins.ts";
 import type { CorsMiddleware, Preflight } from "./cors-middleware.ts";
 
 /**
- * The headers by which pages of other origins may read responses that no middleware sees: those of an overloaded server, of
- * one that shuts down, and to health checks.
+ * The headers by which pages of other origins may read responses that no middleware sees: those of a server that is
+ * overloaded or shutting down, and those to health checks.
  */
 export interface OriginHeaders {
   /** The headers of a response to a page of an origin. */
   of(origin: string | null): Readonly<Record<string, string>>;
-  /** The headers of the response to a preflight request of a trusted origin; `null` if it is none. */
+  /** The headers of the response to a preflight request of a trusted origin; `null` for any other request. */
   ofPreflight(request: Preflight): Readonly<Record<string, string>> | null;
 }
 
-/** For applications that no other origin may use. */
+/** For applications without other origins. */
 export const NO_ORIGIN_HEADERS: OriginHeaders = Object.freeze({ of: () => ({}), ofPreflight: () => null });
 
 /** Makes the headers that an application's own middleware would have set. */
@@ -34,7 +34,7 @@ export interface OriginTable {
 
 type Fields = Readonly<Record<string, string>>;
 
-/** Writes down all that {@link OriginHeaders} say. */
+/** Converts {@link OriginHeaders} to data. */
 export function originTable(headers: OriginHeaders, { list }: TrustedOrigins): OriginTable {
   const preflight = { method: "OPTIONS", requestedMethod: "GET" };
   const trusted = list.map((origin) => {
@@ -43,7 +43,7 @@ export function originTable(headers: OriginHeaders, { list }: TrustedOrigins): O
   return { others: headers.of(null), trusted: Object.fromEntries(trusted) };
 }
 
-/** Reads what {@link originTable} has written. */
+/** Reads the data from {@link originTable}. */
 export function originHeadersOf({ others, trusted }: OriginTable): OriginHeaders {
   const listed = new Map(Object.entries(trusted));
   return {
@@ -55,7 +55,7 @@ export function originHeadersOf({ others, trusted }: OriginTable): OriginHeaders
   };
 }
 
-/** The part of a request that decides about its headers. */
+/** The part of a request that its headers depend on. */
 export function preflightOf({ method, headers }: Request): Preflight {
   const requestedMethod = headers.get("access-control-request-method");
   return { method, origin: headers.get("origin"), requestedMethod };

@@ -83,7 +83,7 @@ test("S49 nothing inline is allowed", () => {
   expect(policy).not.toMatch(/unsafe|nonce|data:|\*/);
 });
 
-test("a handler has the last word", () => {
+test("a handler decides", () => {
   const headers = answer(new SecurityHeadersMiddleware(), ({ response }) => {
     response.header("Referrer-Policy", "no-referrer");
     return "x";

@@ -4,14 +4,14 @@ import type { HttpServices } from "../exchange/services.ts";
 import { CheckedHeaders } from "../headers/header-fields.ts";
 import type { Middleware, Next } from "./middleware.ts";
 
-/** What a policy's `form-action` depends on. */
+/** The origins that a policy's `form-action` depends on. */
 const FORM_ACTION = "form-action";
 const NOWHERE = "'none'";
 
 /**
- * Tells browsers what a page of this application may do: run and load only its own files, never be framed, never send its
- * address to other sites, and share neither its window nor its content with them. Part of the `web` stack; a subclass can
- * relax it, or make it stricter:
+ * Restricts the application's pages in browsers: they run and load only their own files, are never framed, never send
+ * their address to other sites, and share neither their window nor their content with them. Part of the `web` stack; a
+ * subclass can relax it, or make it stricter:
  *
  * ```ts
  * class Headers extends SecurityHeadersMiddleware {
@@ -20,15 +20,15 @@ const NOWHERE = "'none'";
  * }
  * ```
  *
- * Security: a handler that sets one of these headers itself has the last word.
+ * Security: if a handler sets one of these headers itself, its value is used.
  */
 export class SecurityHeadersMiddleware implements Middleware {
   /**
    * The directives of `Content-Security-Policy` (W3C CSP 3), by name.
    *
-   * There is no `form-action`: browsers apply it to each redirect after a form, so it would stop those to a payment service
-   * or a login provider. If you add it, the origins of `APP.trustedOrigins` are added to it; list every other origin that
-   * a response to a form leads to.
+   * There is no `form-action`: browsers apply it to each redirect after a form, so it would block redirects to a
+   * payment service or a login provider. If you add it, the origins of `APP.trustedOrigins` are added to it; list every
+   * other origin that a response to a form leads to.
    */
   static policy: Readonly<Record<string, string>> = {
     "default-src": "'self'",
@@ -37,7 +37,10 @@ export class SecurityHeadersMiddleware implements Middleware {
     "object-src": "'none'",
   };
 
-  /** What pages may not ask visitors for, in `Permissions-Policy` (W3C Permissions Policy), by the name of the feature. */
+  /**
+   * Permissions that pages may not ask visitors for, in `Permissions-Policy` (W3C Permissions Policy), by the name of
+   * the feature.
+   */
   static permissions: Readonly<Record<string, string>> = {
     camera: "()",
     "display-capture": "()",
@@ -50,8 +53,8 @@ export class SecurityHeadersMiddleware implements Middleware {
   };
 
   /**
-   * Headers besides these two, by name. Unless it is listed, `Cross-Origin-Resource-Policy` (Fetch §3.7) is `same-origin`,
-   * or as wide as the origins of `APP.trustedOrigins` need it: `same-site`, or `cross-origin`.
+   * Headers besides these two, by name. Unless it is listed, `Cross-Origin-Resource-Policy` (Fetch §3.7) is
+   * `same-origin`, or as broad as the origins of `APP.trustedOrigins` need it: `same-site`, or `cross-origin`.
    */
   static headers: Readonly<Record<string, string>> = {
     // HTML §7.1.3: windows that a page opens, such as a provider's login, can still report back to it.
@@ -62,8 +65,7 @@ export class SecurityHeadersMiddleware implements Middleware {
   };
 
   /**
-   * Headers of the files in `public/`, by name. Anyone may embed these files, as the pictures of mails are embedded by
-   * webmail.
+   * Headers of the files in `public/`, by name. Anyone may embed these files, as webmail does with pictures in mails.
    */
   static fileHeaders: Readonly<Record<string, string>> = {
     "Cross-Origin-Resource-Policy": "cross-origin",
@@ -79,12 +81,12 @@ export class SecurityHeadersMiddleware implements Middleware {
 
   handle({ response, services }: HttpContext, next: Next): unknown {
     this.#headers ??= this.#headersFor(services);
-    // Before the handler, so that the handler can set another value.
+    // Set before the handler runs, so that it can set another value.
     response.checkedHeaders(this.#headers);
     return next();
   }
 
-  /** It reads no input. */
+  /** This middleware reads no input. */
   beforeBody(): boolean {
     return true;
   }
@@ -104,7 +106,10 @@ export class SecurityHeadersMiddleware implements Middleware {
   }
 }
 
-/** Where forms may lead: after a login, for example, back to the page of a trusted origin that required it. */
+/**
+ * The places to which forms may lead: after a login, for example, back to the page of a trusted origin that required
+ * it.
+ */
 function formTargets(sources: string, { list }: TrustedOrigins): string {
   return sources.trim() === NOWHERE ? sources : [sources, ...list].join(" ");
 }

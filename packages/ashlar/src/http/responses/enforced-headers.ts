@@ -1,7 +1,7 @@
 import type { CheckedHeaders } from "../headers/header-fields.ts";
 import { isVaried } from "../headers/vary.ts";
 
-/** Headers that nothing in a response takes precedence over, and the request header that they depend on. */
+/** Headers that override everything else in a response, and the request header that they depend on. */
 export class EnforcedHeaders {
   readonly #headers: CheckedHeaders;
   readonly #varyBy: string;
@@ -12,13 +12,13 @@ export class EnforcedHeaders {
     this.#varyBy = varyBy;
   }
 
-  /** Sets them in place of those that a response has. */
+  /** Sets them, replacing a response's own. */
   setIn(headers: Headers): void {
     for (const [name, values] of this.#headers.entries) headers.set(name, values.join(", "));
     if (!isVaried(headers.get("vary") ?? "", this.#varyBy)) headers.append("vary", this.#varyBy);
   }
 
-  /** Returns a response's headers with these in place of those of the same name. */
+  /** Returns a response's headers, with these replacing any of the same name. */
   over(pairs: readonly [string, string][]): [string, string][] {
     const own = this.#headers.entries;
     const kept = pairs.filter(([name]) => !own.some(([other]) => other === name));

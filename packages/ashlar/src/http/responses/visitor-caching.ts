@@ -15,9 +15,9 @@ const TOKEN: readonly string[] = ["authorization"];
 const BOTH: readonly string[] = ["cookie", "authorization"];
 
 /**
- * The request's headers by which a response tells visitors apart.
+ * The request's headers by which a response distinguishes visitors.
  *
- * @param readsToken whether a token was looked for, also if there was none
+ * @param readsToken whether the request was checked for a token, even if there wasn't one
  */
 export function visitorFields(dependence: VisitorDependence, readsToken: boolean): readonly string[] {
   if (dependence === "none") return readsToken ? TOKEN : NONE;
@@ -26,13 +26,13 @@ export function visitorFields(dependence: VisitorDependence, readsToken: boolean
 
 /**
  * Returns the header that keeps caches from serving one visitor's response to another (RFC 9111 §5.2.2, RFC 9110 §12.5.5),
- * in place of the response's own. This includes the browser's own cache: the browser's next user would see what the previous
- * one saw.
+ * in place of the response's own. This includes the browser's own cache: the browser's next user would see the previous
+ * one's pages.
  *
- * @param cacheControl what the handler set; it takes precedence unless the response identifies the visitor. With it, and
- *   without one if the response shows nothing of a visitor, it varies by what visitors are told apart by: some caches keep
- *   what says nothing
- * @returns `null` if none is needed
+ * @param cacheControl the handler's own value, which takes precedence unless the response identifies the visitor. With
+ * it, or without any if the response shows no data of a visitor, the response varies by the headers that distinguish
+ * visitors: some caches keep responses without `Cache-Control`
+ * @returns `null` if no header is needed
  */
 export function cachingHeader(
   dependence: VisitorDependence,
@@ -42,7 +42,8 @@ export function cachingHeader(
 ): [string, string] | null {
   if (dependence === "identified") return PRIVATE;
   if (cacheControl === null && dependence === "shown") return PRIVATE;
-  // With a token, too: `public` lets a shared cache keep the response for guests (RFC 9111 §3.5), and theirs for users.
+  // With a token, too: `public` lets a shared cache serve a user's response to guests (RFC 9111 §3.5), and a guest's to
+  // users.
   const fields = visitorFields(dependence, readsToken);
   if (fields.length === 0 || (cacheControl !== null && /no-store/i.test(cacheControl))) return null;
   if (vary === null) return ["vary", fields.join(", ")];

@@ -43,7 +43,7 @@ describe("the body and its method", () => {
     expect((await ask(application, "/orders/7", form({}))).status).toBe(405);
   });
 
-  test("the body of a request without a matching route is not read", async () => {
+  test("a request's body is not read without a matching route", async () => {
     const application = await applicationOf(routes);
     const raw = new Request("http://localhost/nowhere", form({ a: "b" }));
     expect((await application.fetch(raw)).status).toBe(404);

@@ -10,9 +10,9 @@ interface Cause {
 
 /**
  * The routes whose requests are refused because there are too many for something that they need, such as the connections of
- * a database. As long as another one would be refused for the same reason, it is so before any of its work is done. Requests with
- * credentials and those without are told apart: only the former may need a user's row. Forms of visitors with a session are left
- * to the middleware, which knows what their error's page has to lead back to.
+ * a database. As long as another one would be refused for the same reason, it is so before any of its work is done.
+ * Requests with and without credentials are counted separately: only the former may need a user's row. Forms of
+ * visitors with a session are left to the middleware, which knows what their error's page has to lead back to.
  */
 export class BusyRoutes {
   readonly #withCredentials = new Map<RouteInfo, Cause>();
@@ -23,7 +23,7 @@ export class BusyRoutes {
     return this.#withCredentials.size === 0 && this.#without.size === 0;
   }
 
-  /** Is told that a request of a route was refused. */
+  /** Records that a route refused a request. */
   refused(route: RouteInfo, raw: Request, error: RefusedError): void {
     const { stands } = error.refusal;
     if (stands !== undefined) this.#of(raw).set(route, { error, stands });

@@ -14,7 +14,7 @@ import { type Problem, problemOf, visitorProblem } from "./problem.ts";
 import type { SitePages } from "./site-pages.ts";
 
 /**
- * Sees an error before the response. What it returns becomes the response; `undefined` passes the error to the next
+ * Sees an error before the response. Its return value becomes the response; `undefined` passes the error to the next
  * listener.
  *
  * @param error whatever was thrown
@@ -41,7 +41,7 @@ export class ErrorHandler {
   /**
    * @param showsDetails whether a 500 shows message, stack and source; never in production
    * @param paths returns a request's path as it may appear in the log
-   * @param counts is told of each error that a request ends with
+   * @param counts receives each error that a request ends with
    */
   constructor(logger: Logger, showsDetails: (raw: Request) => boolean, paths: LoggablePaths, counts: ErrorCounts) {
     this.#logger = logger;
@@ -60,7 +60,7 @@ export class ErrorHandler {
     this.#pages.set(status, render);
   }
 
-  /** Uses the site's pages for errors that do not have a page of their own. */
+  /** Uses the site's pages for errors that don't have their own page. */
   useSite(pages: SitePages): void {
     this.#site = pages;
   }

@@ -40,7 +40,7 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = Object.freeze({
 });
 
 /**
- * Renders an error page if the application has none of its own.
+ * Renders an error page if the application doesn't have its own.
  *
  * @param reference finds the request in the log; `null` if the visitor can solve the problem alone
  * @param language the page's language
@@ -62,8 +62,8 @@ ${fieldList(problem)}${page === null ? "" : linkBack(page, t)}${reference === nu
 /**
  * The document of an error page.
  *
- * @param language of what it says
- * @param html what it says under its heading
+ * @param language the page's language
+ * @param html the content under its heading
  */
 export function errorDocument(language: string, status: number, heading: string, html: string): string {
   const title = escapeHtml(heading);

@@ -72,7 +72,7 @@ export class SitePages {
    * Returns the page of an error, as a handler would.
    *
    * @param reference finds the request in the log
-   * @param report is told why the user could not be looked up for the page
+   * @param report receives the reason why the user could not be looked up for the page
    * @returns `null` if the plain page should be used: there is no template, the response will not be shown (an image was
    *   requested, for example), the page would have to look something up while the server is in trouble, or its template
    *   treats a user who could not be looked up as a guest

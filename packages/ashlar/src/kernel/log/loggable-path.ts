@@ -53,7 +53,7 @@ export class LoggablePaths {
   }
 
   /**
-   * Returns the path of a request as it may appear in the log, without its query, and with the path of `APP_URL`:
+   * Returns a request's path as it may appear in the log, without its query, and with the path of `APP_URL`:
    *
    * - The path itself if a route matches it, but the route's pattern if that has a signed parameter, or one with the name
    *   of a secret. A segment that looks like a token is removed.

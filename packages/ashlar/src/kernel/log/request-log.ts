@@ -5,7 +5,7 @@ import type { LoggablePaths } from "./loggable-path.ts";
 
 /** How a request ended. */
 export interface RequestEnd {
-  /** The status of the response; `null` if there was none. */
+  /** The status of the response; `null` if there wasn't one. */
   readonly status: number | null;
   /** Why the client did not get the complete response; `null` if it did. */
   readonly aborted: AbortReason | null;

@@ -13,7 +13,7 @@ import { nodeHandler } from "../../server/handlers/node-handler.ts";
 import { afterResponse, fetchTraced } from "./after-response.ts";
 import { requestTraces } from "./request-trace.ts";
 
-/** An application whose handlers defer work, and some of which go on for a while. */
+/** An application whose handlers defer work, some of which continue for a while. */
 async function working(): Promise<{ readonly application: Application; readonly order: string[] }> {
   const order: string[] = [];
   const leave = () => afterResponse(() => order.push("work"));

@@ -75,7 +75,7 @@ test("each duration is in the first class whose bound it does not exceed", () =>
   expect(latency).toEqual({ boundsMs: LATENCY_BOUNDS_MS, counts, count: 8, sumMs: 1e9 + 30_003.61 });
 });
 
-test("a status that is none of HTTP's counts as no response", () => {
+test("a status outside of HTTP's range counts as no response", () => {
   const stats = new RequestStats();
   for (const status of [null, 99, 600, 999, 100, 599]) stats.count(null, status, 1);
   expect(stats.read()[0]?.statuses).toEqual({ none: 4, "1xx": 1, "5xx": 1 });

@@ -80,7 +80,7 @@ class RouteCounters {
 export class RequestStats {
   readonly #routes = new Map<RouteInfo | null, RouteCounters>();
 
-  /** @param status the status of the response; `null` if there was none */
+  /** @param status the status of the response; `null` if there wasn't one */
   count(route: RouteInfo | null, status: number | null, durationMs: number): void {
     let counters = this.#routes.get(route);
     if (counters === undefined) {

@@ -27,7 +27,7 @@ export class RequestWatch implements EndWatch {
   ): void {
     const durationMs = performance.now() - startedAt;
     this.#stats.count(context.request.route(), status, durationMs);
-    // What is refused because there is too much of it comes by the thousand, and is told of in two lines.
+    // Requests that are refused under overload come by the thousands, and get two lines in total.
     const isRefused = servedExchange(context.request.raw)?.isRefused === true;
     if (!isRefused) this.#log?.write(context, { status, aborted, durationMs, bytes });
     if (isTracing()) endTrace(context, this.#paths, status, aborted);

@@ -7,7 +7,10 @@ import { requireOutbox } from "./require-outbox.ts";
 /** How many are listed. */
 const LISTED = 200;
 
-/** `mail:failed`: lists the mails that were given up, oldest first, and counts those that were sealed with a key that is gone. */
+/**
+ * `mail:failed`: lists the mails that were abandoned, oldest first, and counts those that were sealed with a key that
+ * is gone.
+ */
 export async function run(context: CommandContext): Promise<void> {
   const { print } = context;
   const outbox = await requireOutbox(context);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { CommandContext } from "../../boot/index.ts";
 import { run } from "./mail-retry.ts";
 
-/** Runs the command, of whose mails so many were given up. */
+/** Runs the command, of whose mails so many were abandoned. */
 async function retry(args: readonly string[], count: number) {
   const asked: unknown[] = [];
   const lines: string[] = [];
@@ -49,8 +49,8 @@ test.each([[[]], [["--all", "12"]], [["12", "x"]], [["-1"]], [["1".repeat(19)]]]
 );
 
 test.each([
-  [["12"], "No mail with the number 12 was given up."],
-  [["12", "15"], "None of these mails was given up."],
+  [["12"], "No mail with the number 12 was abandoned."],
+  [["12", "15"], "None of these mails was abandoned."],
 ])("%j that were not given up are a mistake", async (args, message) => {
   const { done } = await retry(args, 0);
   await expect(done).rejects.toMatchObject({ code: "E_COMMAND", message: expect.stringContaining(message) });

@@ -7,8 +7,8 @@ const USAGE =
   "for their next attempt.";
 
 /**
- * `mail:retry`: makes mails due again that were given up, or with `--waiting` those that wait for their next attempt. A server,
- * or `mail:work`, then sends them.
+ * `mail:retry`: makes mails due again that were abandoned, or with `--waiting` those that wait for their next attempt.
+ * A server, or `mail:work`, then sends them.
  */
 export async function run(context: CommandContext): Promise<void> {
   const { args, print } = context;
@@ -24,7 +24,7 @@ export async function run(context: CommandContext): Promise<void> {
   const count = await outbox.retry(isAll ? null : args);
   if (!isAll && count === 0) {
     const what = args.length === 1 ? `No mail with the number ${args[0]}` : "None of these mails";
-    throw new AshlarError("E_COMMAND", `${what} was given up. npx ashlar mail:failed lists those that were.`);
+    throw new AshlarError("E_COMMAND", `${what} was abandoned. npx ashlar mail:failed lists those that were.`);
   }
   print(`${counted(count, "mail")} will be sent again by the servers, or by npx ashlar mail:work.`);
 }

@@ -5,7 +5,7 @@ import "../errors.ts";
 /** A normalized email address and its display name. */
 export interface MailAddress {
   readonly address: string;
-  /** `null` if there is none. */
+  /** `null` if there isn't one. */
   readonly name: string | null;
 }
 

@@ -18,7 +18,7 @@ export interface DiscardedRow {
 const DISCARDED_AT_ONCE = 500;
 
 /**
- * Deletes everything that waits in the outbox: mails, and work that may lead to one. Mails that were given up stay.
+ * Deletes everything that waits in the outbox: mails, and work that may lead to one. Mails that were abandoned stay.
  *
  * What a process has claimed goes too, because the claims in a restored backup are those of processes that have ended. One
  * that is just being sent is sent.

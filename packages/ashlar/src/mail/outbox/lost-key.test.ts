@@ -44,7 +44,7 @@ await onEachDatabase("mails in the outbox that were sealed with a lost key", (en
 
   testWhere(
     engine.name === "sqlite",
-    "are counted among the oldest 2,000, whether they wait or were given up",
+    "are counted among the oldest 2,000, whether they wait or were abandoned",
     async () => {
       const own = await opened(engine);
       await abandoned(own, 1);

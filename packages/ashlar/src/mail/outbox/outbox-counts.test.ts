@@ -77,7 +77,7 @@ test("counts are unknown once a look takes too long, or fails, and known again w
   await vi.advanceTimersByTimeAsync(0);
   expect(counts.read()).toEqual(sizes(3, 4));
   await vi.advanceTimersByTimeAsync(5000);
-  find = () => Promise.reject(new Error("The database is away."));
+  find = () => Promise.reject(new Error("The database is down."));
   await counts.refresh();
   expect([counts.read(), vi.getTimerCount()]).toEqual([null, 0]);
 });

@@ -58,7 +58,7 @@ export class OutboxCounts {
       try {
         this.#latest = (await (await this.#find())?.sizes()) ?? null;
       } catch {
-        // The statements of the application report that the database is away.
+        // The statements of the application report that the database is down.
         this.#latest = null;
       } finally {
         this.#lookedAt = performance.now();

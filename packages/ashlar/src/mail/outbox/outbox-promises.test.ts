@@ -127,7 +127,7 @@ test("promised work that has become impossible is forgotten, and logged", async 
   expect(logged).toMatchObject([{ level: "error", job: "a greeting", message: "A background job failed." }]);
 });
 
-test("promised work that fails for too long is given up, with the code of what it failed with", async () => {
+test("promised work that fails for too long is abandoned, with the code of what it failed with", async () => {
   const logged: Record<string, unknown>[] = [];
   const { mail, rows, store, application } = await shop(await opened(sqlite), {
     logged,
@@ -137,7 +137,7 @@ test("promised work that fails for too long is given up, with the code of what i
   await application.background.settled();
   expect(await rows()).toMatchObject([{ reason: "E_DATABASE", failed_at: expect.any(Number) }]);
   expect(logged.slice(1)).toEqual([
-    { level: "error", message: "A mail in the outbox was given up.", outbox: "1", reason: "E_DATABASE", attempts: 1 },
+    { level: "error", message: "A mail in the outbox was abandoned.", outbox: "1", reason: "E_DATABASE", attempts: 1 },
   ]);
   expect(await store.failed(10)).toMatchObject([{ kind: "greeting", mailable: null, message: null }]);
 });

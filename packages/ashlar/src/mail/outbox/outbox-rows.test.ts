@@ -255,7 +255,7 @@ await onEachDatabase("rows of the outbox", (engine) => {
     expect(await second.claim(room(10), [])).toMatchObject([{ id, attempts: 2 }]);
   });
 
-  test("a row whose next attempt would come when its time is over is given up, and not claimed again", async () => {
+  test("a row whose next attempt would come when its time is over is abandoned, and not claimed again", async () => {
     const { rowsOf, stored } = await opened(engine);
     const rows = rowsOf("first");
     const [soon, late] = [await rows.insert(note()), await rows.insert(note())];
@@ -339,7 +339,7 @@ await onEachDatabase("rows of the outbox", (engine) => {
     expect((await rows.failed(10)).at(-1)).toMatchObject({ kind: "greeting", mailable: null });
   });
 
-  test("given-up rows that are asked for begin anew: due at once, and tried for as long as new ones", async () => {
+  test("given-up rows that are asked for begin again: due at once, and tried for as long as new ones", async () => {
     const { rowsOf, stored } = await opened(engine);
     const rows = rowsOf("first");
     const [waiting, chosen, other] = [await rows.insert(note()), await rows.insert(note()), await rows.insert(note())];
@@ -359,7 +359,7 @@ await onEachDatabase("rows of the outbox", (engine) => {
     expect((await stored())[0]).toEqual(untouched);
   });
 
-  test("rows that were given up long enough ago are deleted, until it is stopped", async () => {
+  test("rows that were abandoned long enough ago are deleted, until it is stopped", async () => {
     const { rowsOf, stored } = await opened(engine);
     const rows = rowsOf("first");
     const [failed, waiting] = [await rows.insert(note()), await rows.insert(note())];

@@ -13,7 +13,7 @@ import { type MailSizes, outboxSizes } from "./outbox-sizes.ts";
 import { databaseTime, type MailPriority, storedPriority, MAIL_OUTBOX_TABLE as TABLE } from "./outbox-table.ts";
 import type { ServerState } from "./server-outage.ts";
 
-/** A row that was given up. */
+/** A row that was abandoned. */
 export interface FailedRow extends ClaimedRow {
   /** The name of the mail's class; `null` if there is no mail yet. */
   readonly mailable: string | null;
@@ -112,7 +112,7 @@ export class OutboxRows {
     return numDeletedRows > 0n;
   }
 
-  /** Releases a row for another attempt after a pause, unless that would be too late: then it is given up. */
+  /** Releases a row for another attempt after a pause, unless that would be too late: then it is abandoned. */
   async postpone(id: string, reason: string, pauseMs: number): Promise<Postponement> {
     const next = sql`${this.#time} + ${sql.lit(Math.ceil(pauseMs))}`;
     return this.#end(id, reason, {
@@ -138,7 +138,7 @@ export class OutboxRows {
     }
   }
 
-  /** The rows that were given up, oldest first. */
+  /** The rows that were abandoned, oldest first. */
   async failed(limit: number): Promise<FailedRow[]> {
     const query = this.connection.kysely.selectFrom(TABLE).selectAll().where("failed_at", "is not", null);
     return ((await query.orderBy("id").limit(limit).execute()) as Row[]).map((row) => ({
@@ -151,7 +151,7 @@ export class OutboxRows {
   }
 
   /**
-   * Makes rows that were given up due again.
+   * Makes rows that were abandoned due again.
    *
    * @param ids `null` for all
    * @returns how many
@@ -184,7 +184,7 @@ export class OutboxRows {
     return outboxSizes(this.connection, this.#options.hasPriority);
   }
 
-  /** How many rows wait, those that are being sent included, and how many were given up. */
+  /** How many rows wait, those that are being sent included, and how many were abandoned. */
   async counts(): Promise<{ readonly waiting: number; readonly failed: number }> {
     const [row] = (await this.connection.kysely
       .selectFrom(TABLE)
@@ -194,7 +194,7 @@ export class OutboxRows {
     return { waiting: all - failed, failed };
   }
 
-  /** Deletes rows that were given up longer ago than this, and returns how many. */
+  /** Deletes rows that were abandoned longer ago than this, and returns how many. */
   async prune(ageMs: number, signal?: AbortSignal): Promise<number> {
     const table = { kysely: this.connection.kysely, table: TABLE, key: "id" };
     return deleteInBatches(table, () => sql<SqlBool>`failed_at <= ${this.#time} - ${sql.lit(ageMs)}`, signal);

@@ -40,7 +40,7 @@ export interface OwnedRow {
   /** Whether it is a mail that others get too, and that isn't about the owner's account. */
   readonly isShared: boolean;
   readonly createdAt: Date;
-  /** When it was given up; `null` if it waits. */
+  /** When it was abandoned; `null` if it waits. */
   readonly failedAt: Date | null;
 }
 

@@ -11,7 +11,7 @@ import {
 export interface MailSizes {
   /** How many mails wait, those that are being sent included: up to 10,000 of each priority. */
   readonly waiting: number;
-  /** How many were given up: up to 10,000. */
+  /** How many were abandoned: up to 10,000. */
   readonly failed: number;
   /**
    * How many seconds ago the oldest one that waits was queued, by priority; 0 if none waits. Of more than 10,000, it is the

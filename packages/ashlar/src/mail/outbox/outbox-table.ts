@@ -44,7 +44,7 @@ export async function createMailOutboxTable(database: Kysely<any>): Promise<void
     .addColumn("created_at", "bigint", (column) => column.notNull())
     .addColumn("available_at", "bigint", (column) => column.notNull())
     .addColumn("retry_until", "bigint", (column) => column.notNull())
-    // When it was given up, and why.
+    // When it was abandoned, and why.
     .addColumn("failed_at", "bigint")
     .addColumn("reason", "varchar(500)")
     .execute();

@@ -80,7 +80,7 @@ class Attempts {
   }
 
   async fail(id: string): Promise<void> {
-    this.#ends.get(id)!.reject(new Error("The database is away."));
+    this.#ends.get(id)!.reject(new Error("The database is down."));
     await turns();
   }
 }
@@ -171,7 +171,7 @@ describe("claims", () => {
     const { table, attempts, worker, logged } = setUp();
     const claimedAt = performance.now();
     await vi.advanceTimersByTimeAsync(CLAIM_MS);
-    table.failure = new Error("The database is away.");
+    table.failure = new Error("The database is down.");
     worker.add("1", attempts.of("1"), claimedAt, "ordinary");
     await turns();
     expect([attempts.begun, worker.pending]).toEqual([[], 0]);
@@ -215,7 +215,7 @@ describe("claims", () => {
   test("that can't be renewed are renewed the next time", async () => {
     const { table, attempts, worker, logged } = setUp();
     worker.add("1", attempts.of("1"), performance.now(), "ordinary");
-    table.failure = new Error("The database is away.");
+    table.failure = new Error("The database is down.");
     await pass(CLAIM_MS / 3);
     table.failure = null;
     await pass(CLAIM_MS / 3);
@@ -398,12 +398,12 @@ describe("looks", () => {
   test("that fail are logged once for an outage", async () => {
     const { table, worker, logged } = setUp();
     const line = "error: The outbox of mails could not be read. It is tried again.";
-    table.failure = new Error("The database is away.");
+    table.failure = new Error("The database is down.");
     for (let count = 0; count < 3; count++) await worker.look();
     expect(logged).toEqual([line]);
     table.failure = null;
     await worker.look();
-    table.failure = new Error("The database is away again.");
+    table.failure = new Error("The database is down again.");
     for (let count = 0; count < 2; count++) await worker.look();
     expect(logged).toEqual([line, line]);
   });
@@ -550,7 +550,7 @@ describe("close()", () => {
     let asked = 0;
     table.renew = () => {
       asked++;
-      return Promise.reject(new Error("The database is away."));
+      return Promise.reject(new Error("The database is down."));
     };
     worker.add("1", async () => DONE, performance.now() - CLAIM_MS, "ordinary");
     expect([await worker.close(10), asked]).toEqual([0, 1]);
@@ -572,7 +572,7 @@ describe("close()", () => {
   test("doesn't fail if rows can't be released, but says so", async () => {
     const { table, attempts, worker, logged } = setUp();
     worker.add("1", attempts.of("1"), performance.now(), "ordinary");
-    table.failure = new Error("The database is away.");
+    table.failure = new Error("The database is down.");
     const closed = worker.close(1);
     await pass(1500);
     expect(await closed).toBe(1);
@@ -665,7 +665,7 @@ describe("an outage of the mail server", () => {
     await turns();
     for (const id of ["1", "2"]) await attempts.end(id, null, "unreachable");
     expect([attempts.begun, table.releases, worker.pending]).toEqual([["1", "2"], [["3", "4"]], 0]);
-    // A mail that is queued meanwhile isn't tried, and not held in memory.
+    // A mail that is queued in the meantime isn't tried, and not held in memory.
     worker.add("5", attempts.of("5"), performance.now(), "account");
     await turns();
     expect([attempts.begun.length, table.releases.at(-1), worker.pending]).toEqual([2, ["5"], 0]);

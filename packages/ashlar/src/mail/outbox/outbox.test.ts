@@ -144,7 +144,7 @@ await onEachDatabase("the outbox", (engine) => {
     expect([slow.transport.subjects, other.transport.subjects]).toEqual([["slow"], []]);
   });
 
-  test("a waiting mail is sent although more mails than a look claims were given up", async () => {
+  test("a waiting mail is sent although more mails than a look claims were abandoned", async () => {
     const own = await opened(engine);
     const dead = await shop(own);
     dead.transport.decide = () => Promise.reject(new DeliveryError("No such mailbox.", { permanent: true }));
@@ -236,7 +236,7 @@ await onEachDatabase("the outbox", (engine) => {
     transport.decide = () => Promise.reject(new Error("down"));
     const chances = [0, 500, 999];
     byChance(() => chances.pop()!);
-    // No clock is stopped: the server's would go on, between a statement's creation and its turn.
+    // No clock is stopped: the server's would continue, between a statement's creation and its turn.
     await Promise.all([queue("one"), queue("two"), queue("three")]);
     await mail.settled();
     const pauses = (await rows()).map(({ available_at, created_at }) => Number(available_at) - Number(created_at));
@@ -258,7 +258,7 @@ await onEachDatabase("the outbox", (engine) => {
     expect(Number(row!.available_at) - Number(row!.created_at)).toBeGreaterThanOrEqual(7.5 * 60_000);
   });
 
-  test("a permanent failure is given up at once", async () => {
+  test("a permanent failure is abandoned at once", async () => {
     const { transport, store, mail, queue } = await shop(await opened(engine));
     transport.decide = () => Promise.reject(new DeliveryError("No such mailbox.", { permanent: true }));
     await queue("wrong");
@@ -340,7 +340,7 @@ await onEachDatabase("the outbox", (engine) => {
     expect(rotated.transport.subjects).toEqual(["note 0"]);
   });
 
-  test("mails that were given up are deleted after a month", async () => {
+  test("mails that were abandoned are deleted after a month", async () => {
     const own = await opened(engine);
     const { application, transport, store, mail, queue } = await shop(own);
     transport.decide = () => Promise.reject(new DeliveryError("No such mailbox.", { permanent: true }));
@@ -576,7 +576,7 @@ test("the table is looked at as often as configured, for what other processes le
   expect(transport.subjects).toEqual(["note 0"]);
 });
 
-test("a server sends what others have left, and says how many were given up; a command does neither", async () => {
+test("a server sends what others have left, and says how many were abandoned; a command does neither", async () => {
   const own = await opened(sqlite);
   await abandoned(own, 3);
   const logged: Record<string, unknown>[] = [];
@@ -609,7 +609,7 @@ test("a shutdown sends a mail that no one has waited for, and then says nothing"
   expect(await rows()).toEqual([]);
 });
 
-test("a mail that can't be stored, and that no one waits for, is in the log, and the process goes on", async () => {
+test("a mail that can't be stored, and that no one waits for, is in the log, and the process continues", async () => {
   const logged: Record<string, unknown>[] = [];
   const own = await opened(sqlite);
   const { queue } = await shop(own, { logged });

@@ -52,7 +52,7 @@ export interface MailSender {
   attempt(message: MailMessage, mailable: Mailable | null, signal: AbortSignal): Promise<MailAttempt>;
   /** Tells that a mail is tried again after a pause. */
   postponed(message: MailMessage, reason: string, attempts: number, pauseMs: number): void;
-  /** Tells that a mail was given up. */
+  /** Tells that a mail was abandoned. */
   failed(message: MailMessage, reason: string, attempts: number): void;
 }
 
@@ -184,7 +184,7 @@ export class Outbox {
     return this.#rows.sizes();
   }
 
-  /** How many mails wait to be sent, and how many were given up, in all processes. It reads all rows. */
+  /** How many mails wait to be sent, and how many were abandoned, in all processes. It reads all rows. */
   counts(): Promise<{ readonly waiting: number; readonly failed: number }> {
     return this.#rows.counts();
   }
@@ -194,13 +194,13 @@ export class Outbox {
     return countLost(this.#rows.connection, this.#options.seal);
   }
 
-  /** The mails that were given up, oldest first, with their recipients if they can be read. */
+  /** The mails that were abandoned, oldest first, with their recipients if they can be read. */
   async failed(limit: number): Promise<readonly (FailedRow & { readonly message: MailMessage | null })[]> {
     const rows = await this.#rows.failed(limit);
     return rows.map((row) => ({ ...row, message: row.kind === MAIL ? this.#messageIn(row) : null }));
   }
 
-  /** Makes mails due again that were given up, and returns how many: those with these ids, or all. */
+  /** Makes mails due again that were abandoned, and returns how many: those with these ids, or all. */
   retry(ids: readonly string[] | null): Promise<number> {
     return this.#rows.retry(ids);
   }
@@ -220,7 +220,7 @@ export class Outbox {
     return new OutboxSearch(this.#rows.connection, this.#options.seal);
   }
 
-  /** Deletes mails that were given up too long ago, and returns how many. */
+  /** Deletes mails that were abandoned too long ago, and returns how many. */
   prune(signal?: AbortSignal): Promise<number> {
     return this.#rows.prune(this.#options.settings.keepFailedDays * DAY_MS, signal);
   }
@@ -311,7 +311,7 @@ export class Outbox {
     if (result === "failed") {
       this.#options.logger.error(
         { outbox: row.id, reason, attempts: row.attempts },
-        "A mail in the outbox was given up.",
+        "A mail in the outbox was abandoned.",
       );
     }
     return { pauseMs: result === "postponed" ? pauseMs : null, server: null };

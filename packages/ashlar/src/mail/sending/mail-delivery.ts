@@ -90,7 +90,7 @@ export class MailDelivery implements MailSender {
     this.#logger.warn(details, "A mail could not be sent yet.");
   }
 
-  /** Logs and announces that a mail was given up. */
+  /** Logs and announces that a mail was abandoned. */
   giveUp(account: MailAccount, { reason }: Pick<DeliveryFailure, "reason">, message: string, attempts?: number): void {
     this.#logger.error({ ...masked(account), reason, ...(attempts === undefined ? {} : { attempts }) }, message);
     this.announceFailure(account, reason);

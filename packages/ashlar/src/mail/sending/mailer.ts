@@ -139,7 +139,7 @@ export class Mailer {
 
   /**
    * @internal Promises work that may lead to mails, before it is known whether it does: after the response, it is done, also
-   * if this process dies meanwhile. Without an outbox, it is a background job.
+   * if this process dies in the meantime. Without an outbox, it is a background job.
    *
    * @param name of the work as {@link keepPromises} has it
    * @param title what it is, for the log
@@ -240,7 +240,7 @@ export class Mailer {
   /**
    * @internal Sends the queued mails and accepts no more.
    *
-   * @param seconds how long it may take; mails left after that stay in the outbox, or are logged
+   * @param seconds the limit it may take; mails left after that stay in the outbox, or are logged
    * @returns how many are lost
    */
   async close(seconds: number): Promise<number> {
@@ -262,7 +262,7 @@ export class Mailer {
     try {
       const outbox = await this.outbox();
       if (outbox !== null) await this.#compose(task);
-      // Rolled back meanwhile, by a caller that didn't wait: what follows would be outside of the transaction.
+      // Rolled back in the meantime, by a caller that didn't wait: what follows would be outside of the transaction.
       if (unit?.isOpen === false) return;
       if (outbox === null) afterCommit(() => this.#queue.add(task));
       else if (task.message !== null) await outbox.add(task.message, task.mailable, task.priority, task.account);

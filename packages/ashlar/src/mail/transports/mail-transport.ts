@@ -66,7 +66,7 @@ export class DeliveryError extends Error {
 
   /**
    * @param message the reason, as a sentence for the log
-   * @param options.permanent whether another attempt would fail the same way; if so, the mail is given up at once
+   * @param options.permanent whether another attempt would fail the same way; if so, the mail is abandoned at once
    */
   constructor(message: string, { permanent, cause }: { readonly permanent: boolean; readonly cause?: unknown }) {
     super(message, cause === undefined ? {} : { cause });

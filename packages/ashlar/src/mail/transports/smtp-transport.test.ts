@@ -197,7 +197,7 @@ test("a mail uses another connection when the server has closed the open one", a
 test.each([
   ["does not greet", "connected", { connectSeconds: 0.05, idleSeconds: 60 }],
   ["stops responding during a mail", ".", { connectSeconds: 60, idleSeconds: 0.05 }],
-])("a server that %s is given up after its timeout", async (_, command, timeouts) => {
+])("a server that %s is abandoned after its timeout", async (_, command, timeouts) => {
   const { deliver } = await serve({ [command]: silent }, { timeouts });
   await expect(deliver()).rejects.toMatchObject({ code: "ETIMEDOUT" });
 });

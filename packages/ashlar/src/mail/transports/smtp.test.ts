@@ -649,7 +649,7 @@ describe("a server that does not accept a mail", () => {
     expect(new Set(ids).size).toBe(1);
   });
 
-  test("a mail is given up after the last attempt", async () => {
+  test("a mail is abandoned after the last attempt", async () => {
     const { application, lines } = await make({ port: await freePort() });
     const mailer = application.container.make("mail");
     mailer.queue(new Note(), "jane@shop.example");

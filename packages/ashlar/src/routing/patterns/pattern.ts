@@ -6,7 +6,7 @@ import "../errors.ts";
 /** A parameter of a pattern: `@id:int`, `?page`. */
 export interface PatternParameter {
   readonly name: string;
-  /** The name after the colon; `null` if there is none. */
+  /** The name after the colon; `null` if there isn't one. */
   readonly compilerName: string | null;
   readonly compiler: Compiler;
   readonly optional: boolean;

@@ -26,11 +26,11 @@ export interface DeploymentFacts {
   readonly maxRequests: number | null;
   /** The port of the first instance. The second one has the next. */
   readonly port: number;
-  /** The path that responds as long as the process handles requests; `null` if there is none. */
+  /** The path that responds as long as the process handles requests; `null` if there isn't one. */
   readonly up: string | null;
-  /** The path that responds with 200 if requests should be sent; `null` if there is none. */
+  /** The path that responds with 200 if requests should be sent; `null` if there isn't one. */
   readonly ready: string | null;
-  /** How long an instance goes on serving after it was told to end. */
+  /** How long an instance continues serving after it was told to end. */
   readonly drainSeconds: number;
   /** How long it then takes to end, at most. */
   readonly shutdownSeconds: number;
@@ -47,7 +47,7 @@ export interface DeploymentFacts {
   readonly bodyPaths: readonly BodyPath[];
   /** The name of the default connection to the database; `null` if the application has no database. */
   readonly connection: string | null;
-  /** The name of its dialect, such as `postgres`; `null` if there is none. */
+  /** The name of its dialect, such as `postgres`; `null` if there isn't one. */
   readonly dialect: string | null;
   /** Whether a Redis server belongs to the deployment. */
   readonly redis: boolean;

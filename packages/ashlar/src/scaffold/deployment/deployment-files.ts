@@ -48,7 +48,7 @@ const MAX_CHECK_SECONDS = 2;
 
 const GIBIBYTE = 1024 ** 3;
 
-/** How long a pod goes on as before while Kubernetes tells proxies that it ends, in seconds. */
+/** How long a pod continues as before while Kubernetes tells proxies that it ends, in seconds. */
 const PRE_STOP_SECONDS = 5;
 const MAX_PODS = 6;
 

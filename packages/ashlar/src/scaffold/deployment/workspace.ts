@@ -26,7 +26,7 @@ interface Manifest {
 
 /**
  * Returns the workspace that an application is a package of, whose root is the nearest folder above that lists it; `null` if
- * there is none.
+ * there isn't one.
  *
  * @param root the application's folder
  */

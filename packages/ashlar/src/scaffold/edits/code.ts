@@ -85,7 +85,10 @@ export class Code {
     return Code.#parsed(text, this.#path, this.#parse);
   }
 
-  /** The end of a comma that follows a place, if nothing but space and comments is between them; `null` if there is none. */
+  /**
+   * The end of a comma that follows a place, if nothing but space and comments is between them; `null` if there isn't
+   * one.
+   */
   commaAfter(place: number): number | null {
     const next = this.#tokens.find(({ start }) => start >= place);
     return next !== undefined && this.text.slice(next.start, next.end) === "," ? next.end : null;

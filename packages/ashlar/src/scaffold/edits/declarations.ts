@@ -10,7 +10,7 @@ import type {
 import { bare, type Code, declarationOf, rangeOf } from "./code.ts";
 import { withItem } from "./lists.ts";
 
-/** The value of a variable that is declared at the top of a file; `null` if there is none. */
+/** The value of a variable that is declared at the top of a file; `null` if there isn't one. */
 export function initialValueOf(code: Code, name: string): Node | null {
   for (const statement of code.program.body) {
     const declaration = declarationOf(statement);
@@ -27,13 +27,13 @@ export function classesOf(code: Code): ClassDeclaration[] {
   return code.program.body.map(declarationOf).filter((one) => one.type === "ClassDeclaration");
 }
 
-/** The property of an object by its key; `null` if there is none. */
+/** The property of an object by its key; `null` if there isn't one. */
 export function propertyOf(object: ObjectExpression, key: string): ObjectProperty | null {
   for (const one of object.properties) if (one.type === "ObjectProperty" && keyOf(one) === key) return one;
   return null;
 }
 
-/** The member of a class by its name; `null` if there is none. */
+/** The member of a class by its name; `null` if there isn't one. */
 export function memberOf(declaration: ClassDeclaration, name: string): ClassMethod | ClassProperty | null {
   for (const one of declaration.body.body) {
     const isNamed = one.type === "ClassMethod" || one.type === "ClassProperty";

@@ -228,7 +228,7 @@ export function declaring(name: string, lines: readonly string[]): Edit {
   };
 }
 
-/** The only call of `createApplication` in a file; `null` if there is none, or more than one. */
+/** The only call of `createApplication` in a file; `null` if there isn't one, or more than one. */
 export function creationIn(code: Code): CallExpression | null {
   const imports = importsOf(code);
   const calls: CallExpression[] = [];

@@ -309,7 +309,7 @@ test.each([
     `import { sqlite as file } from "ashlar/database";\nexport const DATABASES = { main: { driver: "sqlite" }, own: file({}) };\n`,
   ],
   ["a store that can't be told", "config/session.ts", `export const SESSION = { driver: env("DRIVER") };\n`],
-  ["a store that there is none of", "config/session.ts", `export const SESSION = { driver: "redis" };\n`],
+  ["a store that there isn't one of", "config/session.ts", `export const SESSION = { driver: "redis" };\n`],
   [
     "a store whose name is taken",
     "config/session.ts",

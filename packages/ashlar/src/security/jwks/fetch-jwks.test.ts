@@ -118,7 +118,7 @@ describe("S103", () => {
         };
       },
     ],
-  ])("S103 a server that %s is given up after the time limit", async (_, prepare) => {
+  ])("S103 a server that %s is abandoned after the time limit", async (_, prepare) => {
     const issuer = await startIssuer();
     issuer.respond = () => {};
     prepare(issuer);

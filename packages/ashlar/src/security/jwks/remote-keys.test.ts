@@ -127,7 +127,7 @@ test("a clock that is set back has the keys fetched again", async () => {
   expect(issuer.requests).toBe(2);
 });
 
-describe("while the issuer is away", () => {
+describe("while the issuer is down", () => {
   const away = (issuer: TokenIssuer) => {
     issuer.respond = (_request, response) => issuer.publish(response, 503);
   };

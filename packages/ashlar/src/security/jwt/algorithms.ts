@@ -55,7 +55,7 @@ export interface EddsaAlgorithm {
   readonly curves: readonly ("ed25519" | "ed448")[];
 }
 
-/** What an algorithm's name stands for. */
+/** An algorithm's definition. */
 export type AlgorithmDetails = HmacAlgorithm | RsaAlgorithm | EcdsaAlgorithm | EddsaAlgorithm;
 
 /** OpenSSL's name of a hash. */
@@ -82,7 +82,7 @@ const ALGORITHMS: ReadonlyMap<string, AlgorithmDetails> = new Map<JwtAlgorithm, 
   ["Ed448", { family: "eddsa", curves: ["ed448"] }],
 ]);
 
-/** The algorithms that use a key pair: those that can be verified with what anyone may know. */
+/** The algorithms that use a key pair: those whose signatures can be verified with a public key. */
 export const PAIR_ALGORITHMS: readonly JwtAlgorithm[] = Object.freeze(
   ([...ALGORITHMS] as [JwtAlgorithm, AlgorithmDetails][]).flatMap(([name, { family }]) =>
     family === "hmac" ? [] : [name],

@@ -9,13 +9,14 @@ const decoded: { buffer: Buffer; length: number } = { buffer: scratch, length: 0
 /**
  * Decodes a segment like {@link decodeBase64url}, into a buffer that the next call overwrites.
  *
- * @returns the buffer and how many of its bytes are used, to be read at once; `null` if the segment is not canonical
+ * @returns the buffer and how many of its bytes are used, which must be read before the next call; `null` if the
+ * segment is not canonical
  */
 export function decodeTransient(segment: string): { readonly buffer: Buffer; readonly length: number } | null {
   const buffer = segment.length <= SCRATCH_BYTES ? scratch : Buffer.allocUnsafe(segment.length);
   const length = buffer.write(segment, "base64url");
   // Node's decoder skips unknown characters and accepts both alphabets, padding and stray bits, so several texts decode
-  // to the same bytes. Only the one that these bytes encode to is canonical.
+  // to the same bytes. Only the text that these bytes encode to is canonical.
   if (buffer.toString("base64url", 0, length) !== segment) return null;
   decoded.buffer = buffer;
   decoded.length = length;

@@ -36,7 +36,7 @@ export function openJws(
       ? usual.parsedJwtHeader
       : readHeader(token.slice(0, first));
   if (typeof header === "string") return header;
-  // The keys determine the algorithm; the token can only agree.
+  // The keys determine the algorithm; the token can only confirm it.
   if (!list.some(({ algorithm }) => algorithm === header.alg)) return "algorithm";
   let failure: JwtFailure = "unknown_key";
   for (const key of narrowed(list, header.kid)) {
@@ -48,7 +48,7 @@ export function openJws(
 }
 
 /**
- * The protected header of a compact JWS, of which nothing has been verified; `null` if it has no readable one.
+ * The protected header of a compact JWS, unverified; `null` if it has no readable header.
  *
  * Security: only for deciding whether other keys are worth looking for.
  */

@@ -6,19 +6,19 @@ import "./errors.ts";
 /** A JSON Web Key (RFC 7517). */
 export interface JsonWebKey extends webcrypto.JsonWebKey {
   /**
-   * The key's name. Tokens signed by a private key have it in their header, and a public key doesn't verify tokens with
-   * another one. Two keys for the same algorithm in a list must not share it.
+   * The key's name. Tokens signed by a private key have the name in their header, and a public key doesn't verify
+   * tokens with another name. Two keys for the same algorithm in a list must not share it.
    */
   readonly kid?: string;
 }
 
 /**
- * What a key can be made from. A string is an HMAC secret (its UTF-8 bytes), or PEM for the other families; the same
+ * The forms of key material. A string is an HMAC secret (its UTF-8 bytes), or PEM for the other families; the same
  * goes for bytes. A JWK (RFC 7517) is a single key, not a set.
  */
 export type KeyMaterial = string | Uint8Array | KeyObject | JsonWebKey;
 
-/** What a key will be used for, in the terms of `key_ops` (RFC 7517 §4.3). */
+/** A key's intended use, in the terms of `key_ops` (RFC 7517 §4.3). */
 export type KeyUse = "sign" | "verify";
 
 /** Returns the JWK if it is of the kind that an algorithm needs and allows the intended use. */

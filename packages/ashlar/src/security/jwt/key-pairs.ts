@@ -85,7 +85,7 @@ function edwardsProblem({ curves }: EddsaAlgorithm, pair: KeyObject): string | n
   return names.includes(pair.asymmetricKeyType) ? null : `it is not a key of type ${curves.join(" or ")}.`;
 }
 
-/** What Node reports about every RSA key, and what it reports about some. */
+/** The details that Node reports about every RSA key, and those it reports about some. */
 type RsaDetails = AsymmetricKeyDetails & Required<Pick<AsymmetricKeyDetails, "modulusLength" | "publicExponent">>;
 
 function rsaProblem(details: RsaAlgorithm, pair: KeyObject): string | null {

@@ -29,8 +29,8 @@ export class SigningKey {
   /** The algorithm that this key signs with. */
   readonly algorithm: JwtAlgorithm;
   /**
-   * The `kid` in the header of its tokens: that of the JWK it was created from, otherwise the thumbprint of its public key
-   * (RFC 7638); `null` for a secret.
+   * The `kid` in the header of its tokens: the `kid` of the JWK it was created from, or else the thumbprint of its
+   * public key (RFC 7638); `null` for a secret.
    */
   readonly kid: string | null;
   /** @internal The protected header `{"alg":…,"typ":"JWT"}`, with `kid` if there is one, encoded. */
@@ -71,7 +71,7 @@ export class VerificationKey {
   readonly algorithm: JwtAlgorithm;
   /** @internal Whether it is a secret, which must never be used next to public keys. */
   readonly isSecret: boolean;
-  /** @internal The `kid` of the JWK it was created from; `null` if it has none. */
+  /** @internal The `kid` of the JWK it was created from; `null` if the JWK has none. */
   readonly kid: string | null;
   /** @internal The public key with its name; `null` for a secret. */
   readonly publicJwk: ReturnType<typeof publicJwk> | null;
@@ -132,8 +132,8 @@ export class VerificationKey {
 /**
  * Returns the keys to try, in order; at least one.
  *
- * @throws `E_JWT_KEY` if there are none; if a secret stands next to a public key, which is one mistake away from
- *   algorithm confusion (RFC 8725 §2.1); if two JWKs for the same algorithm have the same name (RFC 7517 §4.5)
+ * @throws `E_JWT_KEY` if there aren't any; if a secret is listed next to a public key, which is one mistake away from
+ * algorithm confusion (RFC 8725 §2.1); if two JWKs for the same algorithm have the same name (RFC 7517 §4.5)
  */
 export function keyList(
   keys: VerificationKey | readonly VerificationKey[],
@@ -157,8 +157,8 @@ export function keyList(
 }
 
 /**
- * The keys that may have signed a token with this `kid`: those with this name, otherwise those without a name. Only public
- * keys are narrowed down; a `kid` never adds a key.
+ * The keys that may have signed a token with this `kid`: those with this name, or else those without a name. Only
+ * public keys are narrowed down; a `kid` never adds a key.
  */
 export function narrowed(list: readonly VerificationKey[], kid: unknown): readonly VerificationKey[] {
   if (kid === undefined || list[0]?.isSecret) return list;

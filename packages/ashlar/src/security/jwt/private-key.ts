@@ -1,7 +1,7 @@
 import { generateKeyPair, type KeyObject } from "node:crypto";
 import { algorithmDetails, type JwtAlgorithm, PAIR_ALGORITHMS } from "./algorithms.ts";
 
-/** Its types tell each kind of key apart. */
+/** Its types distinguish the kinds of keys. */
 const generate = generateKeyPair as (
   type: string,
   options: object,
@@ -18,10 +18,10 @@ export const KEY_ALGORITHMS = ["ES256", "EdDSA", "Ed25519", "RS256"] as const;
 export type KeyAlgorithm = (typeof KEY_ALGORITHMS)[number];
 
 /**
- * The command that makes the secret or the private key of a driver, also if it makes no keys for the algorithm by name.
+ * The command that makes a driver's secret or private key, even if it can't make keys for the algorithm by name.
  *
  * @param driver its name in `DRIVERS`
- * @param algorithm as the driver writes it
+ * @param algorithm the algorithm as the driver names it
  */
 export function keyCommand(driver: string, algorithm: unknown): string {
   if (!KEY_ALGORITHMS.some((one) => one === algorithm)) return "npx ashlar key:generate";
@@ -42,7 +42,7 @@ export async function generatePrivateKey(algorithm: JwtAlgorithm): Promise<strin
 /**
  * Generates a private key for the algorithm of a driver.
  *
- * @param algorithm as the driver writes it
+ * @param algorithm the algorithm as the driver names it
  * @returns the key in PEM (PKCS #8); `null` if the algorithm has a secret instead
  */
 export async function privateKeyFor(algorithm: unknown): Promise<string | null> {

@@ -13,7 +13,7 @@ type PairType = keyof typeof MEMBERS;
  * The thumbprint of a key (RFC 7638): the SHA-256 of its public members, 43 characters of base64url. The private key and
  * its public key have the same one.
  *
- * @param jwk a key of a pair; its other members don't count
+ * @param jwk a key of a pair; its other members are ignored
  * @throws `E_JWT_KEY` if it is a secret, whose hash would give it away, of an unknown type, or lacks a member
  */
 export function jwkThumbprint(jwk: JsonWebKey): string {
@@ -30,7 +30,7 @@ export function jwkThumbprint(jwk: JsonWebKey): string {
  * The public key of a verification key, as a JWK (RFC 7517) for those who verify. Of its members, it has those of the public key, and
  * `use`, `alg` and `kid`.
  *
- * @param key one that was created from a public or private key
+ * @param key a key that was created from a public or private key
  * @throws `E_JWT_KEY` if it is a secret
  */
 export function publicJwk(key: VerificationKey): webcrypto.JsonWebKey & { readonly kid: string } {
@@ -48,7 +48,7 @@ export function publicJwk(key: VerificationKey): webcrypto.JsonWebKey & { readon
  * Route.get("/keys", () => jwks([signer]));
  * ```
  *
- * @param keys the keys that still verify, and those that will sign next
+ * @param keys the keys that still verify tokens, and the next signing key
  * @throws `E_JWT_KEY` if one of them is a secret
  */
 export function jwks(keys: readonly VerificationKey[]): {
@@ -65,7 +65,7 @@ export function publicMembers(key: KeyObject): JsonWebKey {
   return Object.fromEntries(names.map((name) => [name, exported[name]]));
 }
 
-/** Node writes no JWK of a key of the type RSASSA-PSS; as one of the type RSA, it is the same numbers. */
+/** Node can't export a key of the type RSASSA-PSS as a JWK; as a key of the type RSA, it has the same numbers. */
 function jwkReady(key: KeyObject): KeyObject {
   if (key.asymmetricKeyType !== "rsa-pss") return key;
   const spki = key.export({ type: "spki", format: "der" });

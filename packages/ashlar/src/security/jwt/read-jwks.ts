@@ -4,10 +4,12 @@ import type { JsonWebKey } from "./key-material.ts";
 import { VerificationKey } from "./keys.ts";
 import "./errors.ts";
 
-/** What an issuer publishes, as far as it can be used. */
+/** The usable part of an issuer's published keys. */
 export interface ReadJwks {
   readonly keys: readonly VerificationKey[];
-  /** How many entries cannot be used: for another purpose, of an unknown type, weak, malformed, or with a name twice. */
+  /**
+   * The number of unusable entries: for another purpose, of an unknown type, weak, malformed, or with a duplicate name.
+   */
   readonly ignored: number;
 }
 
@@ -19,11 +21,13 @@ const MAX_EXPONENT_LENGTH = 11;
 const MAX_KID_LENGTH = 256;
 
 /**
- * Reads another issuer's JWK Set (RFC 7517 §5). Entries that cannot be used are ignored, as §5 asks for: the set may have
- * keys for other purposes and of types yet to come. So is one that contains a private key or a secret: others know it.
+ * Reads another issuer's JWK Set (RFC 7517 §5). Entries that cannot be used are ignored, as §5 requires: the set may
+ * have keys for other purposes and of types yet to come. So is an entry that contains a private key or a secret,
+ * because it is no longer secret.
  *
  * @param value the document
- * @param algorithms those that tokens may be signed with; a key without `alg` is for each of them that it fits
+ * @param algorithms the algorithms that tokens may be signed with; a key without `alg` is used for each of them that it
+ * fits
  * @param maxKeys the largest number of entries
  * @throws `E_JWT_KEY` if it is not a JWK Set, or has more entries
  */
@@ -38,7 +42,7 @@ export function readJwks(value: unknown, algorithms: readonly JwtAlgorithm[], ma
   for (const entry of entries) {
     const jwk = isUsable(entry) ? entry : null;
     const created = jwk === null ? [] : algorithms.flatMap((algorithm) => keyOf(algorithm, jwk));
-    // Of two keys with one name, only the first is used: which of them was meant cannot be told.
+    // If two keys have the same name, only the first is used, because there is no telling which one was meant.
     const fresh = created.filter((key) => !keys.some((other) => isSame(key, other)));
     if (fresh.length === 0) ignored++;
     keys.push(...fresh);

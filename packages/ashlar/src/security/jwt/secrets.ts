@@ -33,7 +33,7 @@ export function hmacSecret(name: JwtAlgorithm, details: HmacAlgorithm, key: KeyM
 }
 
 /**
- * The bytes of the secret that a key is made from; `null` if the algorithm is for key pairs.
+ * Returns the bytes of a key's secret; `null` if the algorithm is for key pairs.
  *
  * @throws `E_JWT_ALGORITHM`; `E_JWT_KEY` if it is another kind of key
  */
@@ -71,7 +71,8 @@ function isKey(bytes: Buffer): boolean {
 
 function isJwk(text: string): boolean {
   try {
-    // An array also has `keys` (its method), and may be an array of JWKs. Values without members are wrapped and have none.
+    // An array also has `keys` (its method), and may be an array of JWKs. Values without members are wrapped, and then
+    // have none.
     const value: object = Object(JSON.parse(text));
     return "kty" in value || "keys" in value;
   } catch {

@@ -15,7 +15,7 @@ export interface JwsHeaderMembers {
   readonly [name: string]: unknown;
 }
 
-/** What verification refuses to read, and `alg`, which the caller must not choose. */
+/** Members that verification refuses, and `alg`, which the caller must not choose. */
 const FORBIDDEN_MEMBERS: readonly string[] = ["alg", "crit", "b64", "__proto__"];
 
 /**

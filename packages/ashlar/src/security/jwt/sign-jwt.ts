@@ -5,7 +5,7 @@ import type { SigningKey } from "./keys.ts";
 import { signSegments } from "./sign-jws.ts";
 import "./errors.ts";
 
-/** How a token is signed, besides its claims and key. */
+/** Options for signing a token. */
 export interface JwtSignOptions {
   /** The header's `typ`; default: `JWT`. */
   readonly typ?: string;

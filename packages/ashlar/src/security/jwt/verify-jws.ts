@@ -5,7 +5,7 @@ import { JwtError } from "./errors.ts";
 import type { VerificationKey } from "./keys.ts";
 import { maxBytesOf } from "./verify-options.ts";
 
-/** How a JWS is verified. */
+/** Options for verifying a JWS. */
 export interface JwsVerifyOptions {
   /** The longest token accepted, in bytes; default: 8192. */
   readonly maxBytes?: number;
@@ -14,7 +14,7 @@ export interface JwsVerifyOptions {
 /**
  * Verifies a compact JWS with any payload (RFC 7515 §5.2).
  *
- * Security: a signature shows who made the bytes, not what they are for. If several kinds of tokens share a key, check
+ * Security: a signature shows who made the bytes, not their purpose. If several kinds of tokens share a key, check
  * the header's `typ`.
  *
  * @param keys one key, or several during a key rotation: any of them may have signed

@@ -14,7 +14,7 @@ const NO_OPTIONS: JwtVerifyOptions = Object.freeze({});
  * Size, shape, header and algorithm come first, then the signature. Only then are the claims read: their types, then
  * subject, issuer, audience, and finally the times.
  *
- * @param token what the caller presented, of any type
+ * @param token the value that the caller presented, of any type
  * @param keys one key, or several during a key rotation: any of them may have signed
  * @returns the claims of a valid token, or why it was refused
  * @throws `E_JWT_KEY`, `E_INVALID_CONFIGURATION` if the keys or options cannot be used; never because of the token

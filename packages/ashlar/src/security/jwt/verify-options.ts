@@ -1,7 +1,7 @@
 import { ConfigurationError } from "../../support/index.ts";
 import { DEFAULT_MAX_BYTES } from "./compact.ts";
 
-/** What a token is checked against, besides its signature. */
+/** The requirements for a token, besides its signature. */
 export interface JwtVerifyOptions {
   /** The current time in seconds; default: taken from the framework's clock. */
   readonly clock?: () => number;
@@ -16,8 +16,8 @@ export interface JwtVerifyOptions {
    */
   readonly audience?: string;
   /**
-   * What the header's `typ` must be. If you leave it out, a token may have no `typ`, or `JWT` (RFC 7519 §5.1). With
-   * `null`, `typ` isn't looked at. Types are compared as media types (RFC 7515 §4.1.9): case doesn't count, and
+   * The required `typ` of the header. If you leave it out, a token may have no `typ`, or `JWT` (RFC 7519 §5.1). With
+   * `null`, `typ` is ignored. Types are compared as media types (RFC 7515 §4.1.9): case is ignored, and
    * `application/at+jwt` is `at+jwt`.
    *
    * Security: if several kinds of tokens share a key, give each its own type, and name it here (RFC 8725 §3.11).
@@ -54,7 +54,7 @@ export function checkVerifyOptions(options: JwtVerifyOptions): void {
   if (exactTyp === true && typ === null) throw invalid("exactTyp", "contradicts typ: null, which accepts any type.");
 }
 
-/** Reports whether the `typ` of a header, of any type, is what the options require. */
+/** Reports whether the `typ` of a header, of any type, meets the options. */
 export function hasExpectedTyp(typ: unknown, { typ: expected, exactTyp }: JwtVerifyOptions): boolean {
   if (expected === null || typ === (expected ?? "JWT")) return true;
   if (exactTyp === true) return false;

@@ -31,7 +31,7 @@ const ofNode: Argon2 = (message, nonce, { variant, memory, passes, parallelism, 
  * hashes; Node's takes more than twice as long.
  *
  * @param importPackage loads the package
- * @throws `E_MISSING_PACKAGE` if there is neither
+ * @throws `E_MISSING_PACKAGE` if neither is available
  */
 export async function loadArgon2(
   importPackage: () => Promise<typeof Argon2Package> = () => import("@node-rs/argon2"),
@@ -41,7 +41,7 @@ export async function loadArgon2(
   } catch (cause) {
     // OpenSSL before 3.2, which Node may be built with, does not have Argon2.
     if (typeof crypto.argon2Sync === "function") return ofNode;
-    // A native package is code that Deno can't confine.
+    // Deno can't sandbox a native package.
     const remedy = RUNTIME === "deno" ? "Run Deno with --allow-ffi." : "Run `npm install @node-rs/argon2`.";
     throw new AshlarError("E_MISSING_PACKAGE", `Passwords need Argon2. ${remedy}`, { cause });
   }

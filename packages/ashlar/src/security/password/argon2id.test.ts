@@ -105,7 +105,7 @@ describe("the parameters", () => {
   test("a complete hash is not accepted as the beginning of imported ones, and not repeated", () => {
     const hash = hashSync(PLAIN, 4);
     expect(() => argon2id({ imported: hash })).toThrow(
-      "argon2id().imported: is not how a hash begins that can be verified. Write their first characters, without salt " +
+      "argon2id().imported: is not the beginning of a verifiable hash. Write their first characters, without salt " +
         'and hash: "$2y$12$", "$scrypt$n=16384,r=8,p=1$".',
     );
   });

@@ -21,7 +21,7 @@ import "../errors.ts";
 /** One set for the whole process, since all hashers share its cores. */
 const threads = new HashingThreads();
 
-/** The line of passwords for the threads of the process. */
+/** The queue of passwords for the process's threads. */
 export function hashingUsage(): HashingUsage {
   return threads.usage;
 }
@@ -31,10 +31,10 @@ function run(operation: TracedHash["operation"], job: HashingJob): Promise<strin
   return traced(traceChannels.hash, { operation }, () => threads.run(job));
 }
 
-/** A hash that no password matches and no program ever stores. */
+/** A hash that no password matches and that is never stored. */
 const NO_HASH = "";
 
-/** The limits for verification are also the limits for these options. */
+/** The limits for verification also apply to these options. */
 const SCHEMA = settings<Argon2idSettings>()({
   memoryKiB: integer({ from: 8, to: MAX_MEMORY, unit: "KiB" }, DEFAULT_PARAMETERS.memory),
   passes: integer({ from: 1, to: MAX_PASSES }, DEFAULT_PARAMETERS.passes),
@@ -42,13 +42,13 @@ const SCHEMA = settings<Argon2idSettings>()({
   imported: derived(text(null), (beginning, where) => (beginning === null ? null : likeImported(beginning, where))),
 });
 
-/** @throws `E_INVALID_CONFIGURATION` if no hash that can be verified begins so */
+/** @throws `E_INVALID_CONFIGURATION` if no verifiable hash begins like this */
 function likeImported(beginning: string, where: string): string {
   const hash = unknownHash(beginning);
   if (hash !== null) return hash;
   // Not repeated: it could be a complete hash, copied from the table.
   const remedy = `Write their first characters, without salt and hash: ${quoted("$2y$12$")}, ${quoted("$scrypt$n=16384,r=8,p=1$")}.`;
-  throw new ConfigurationError(where, "is not how a hash begins that can be verified.", remedy);
+  throw new ConfigurationError(where, "is not the beginning of a verifiable hash.", remedy);
 }
 
 /**
@@ -57,7 +57,7 @@ function likeImported(beginning: string, where: string): string {
  */
 const LEAST_MEMORY_KIB = [47_104, 19_456, 12_288, 9_216, 7_168] as const;
 
-/** The settings of {@link argon2id}: what it uses for each password. */
+/** The settings of {@link argon2id}: the resources it uses for each password. */
 export interface Argon2idSettings {
   /** Memory in KiB; default: 19456. At most 262144 (256 MiB). */
   readonly memoryKiB?: number;
@@ -66,9 +66,9 @@ export interface Argon2idSettings {
   /** Lanes, from 1 to 16; default: 1. Each takes at least 8 KiB. */
   readonly lanes?: number;
   /**
-   * How imported hashes begin, up to the salt, such as `$2y$12$` or `$scrypt$n=16384,r=8,p=1$`. As long as it is set, each
-   * password is verified with the work of both algorithms, so response times don't tell accounts with an imported hash,
-   * accounts that have logged in since, and addresses without an account from each other. Remove it when no such hash
+   * The beginning of imported hashes, up to the salt, such as `$2y$12$` or `$scrypt$n=16384,r=8,p=1$`. As long as it is
+   * set, each password is verified with the work of both algorithms, so response times don't distinguish accounts with
+   * an imported hash, accounts that have logged in since, and addresses without an account. Remove it when no such hash
    * is left. Default: none.
    */
   readonly imported?: string | null;
@@ -112,19 +112,20 @@ export class Argon2Hasher implements PasswordHasher {
  * export const PASSWORDS = { hasher: argon2id({ memoryKiB: 65_536, passes: 3 }) };
  * ```
  *
- * Besides its own hashes, it verifies those that other programs made; the next login replaces them:
+ * Besides its own hashes, it verifies those made by other software; the next login replaces them:
  *
  * - Argon2 of any variant, up to 256 MiB, 16 passes and 16 lanes;
  * - bcrypt up to a cost of 14: `$2a$`, `$2b$`, `$2y$`;
  * - scrypt up to 256 MiB: `$scrypt$n=16384,r=8,p=1$<salt>$<hash>`, or `ln=14` instead of `n`. With `p=1,nfkc=1`, the
- *   password is normalized first, as some programs do;
+ *   password is normalized first, as some software does;
  * - PBKDF2 up to 2,000,000 iterations: `$pbkdf2-sha256$i=310000$<salt>$<hash>`, also `sha1` and `sha512`.
  *
- * Salts and hashes of the last two are in base64 without padding, as in every PHC string. A hash of any other kind never
- * matches, and takes as long as one of its own. `isVerifiableHash` tells them apart.
+ * Salts and hashes of the last two are in base64 without padding, as in every PHC string. A hash of any other kind
+ * never matches, and takes as long as one of its own kind. Use `isVerifiableHash` to find those.
  *
- * Security: bcrypt sees only the first 72 bytes of a password. An imported hash takes another time than a current one,
- * so response times tell such an account from one that does not exist, until its next login; `imported` evens that out.
+ * Security: bcrypt sees only the first 72 bytes of a password. An imported hash doesn't take the same time as a current
+ * one, so until its next login, response times distinguish such an account from one that does not exist; `imported`
+ * evens that out.
  *
  * @throws `E_INVALID_CONFIGURATION` if a setting is out of range, or the work is less than OWASP's minimum: 46 MiB for
  *   one pass, 19 MiB for two, 12 for three, 9 for four, 7 for five

@@ -4,9 +4,9 @@ import { compareSync } from "bcryptjs";
  * Verifies a password against an imported bcrypt hash. It is slow: never call it on the event loop.
  *
  * Security: bcrypt sees only the first 72 bytes of a password, so any text that begins with them is accepted. The first
- * login ends that by hashing the complete password again.
+ * login fixes that by hashing the complete password again.
  *
- * @param hash one that `isBcrypt` accepts
+ * @param hash a hash that `isBcrypt` accepts
  */
 export function verifyBcrypt(hash: string, plain: string): boolean {
   return compareSync(plain, hash);

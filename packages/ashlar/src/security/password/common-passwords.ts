@@ -4,9 +4,12 @@ import { PACKAGE_FOLDER } from "../../support/index.ts";
 
 const DATA = join(PACKAGE_FOLDER, "data");
 
-/** The parts of the passwords guessed first, all in lower case. */
+/** The passwords that are guessed first, and parts of them, all in lower case. */
 interface CommonPasswords {
-  /** The commonest in the published lists of leaked passwords, of at least 8 bytes, without words that have an ending. */
+  /**
+   * The most common ones in published lists of leaked passwords, of at least 8 bytes, without words that have an
+   * ending.
+   */
   readonly passwords: ReadonlySet<string>;
   /** First names and everyday words that top these lists: alone, doubled, or with one of the endings. */
   readonly words: ReadonlySet<string>;

@@ -12,7 +12,10 @@ export const SALT_BYTES = 16;
 
 const NAMES = Object.keys(DEFAULT_PARAMETERS) as (keyof Argon2Parameters)[];
 
-/** Reports whether a hash was made with anything but these parameters: other Argon2 parameters, bcrypt, anything else. */
+/**
+ * Reports whether a hash was made in any other way than with these parameters: other Argon2 parameters, bcrypt, or
+ * anything else.
+ */
 export function differsFrom(parameters: Argon2Parameters, hash: string): boolean {
   const made = readPhc(hash);
   if (made === null || made.saltBytes < SALT_BYTES) return true;

@@ -7,25 +7,25 @@ import type { Argon2Parameters } from "./phc.ts";
 export interface HashingJob {
   readonly hash: string | null;
   readonly plain: string;
-  /** The parameters for new hashes, and what verifying an unknown hash costs. */
+  /** The parameters for new hashes, and for the work done on an unknown hash. */
   readonly parameters: Argon2Parameters;
-  /** A hash like the imported ones, whose work is done for every verification; `null` if it need not be. */
+  /** A hash like the imported ones, whose work is done for every verification; `null` if there isn't any. */
   readonly imported?: string | null;
 }
 
-/** What a thread returns for a job: its result, or the error that prevented it. */
+/** A thread's answer to a job: the result, or the error that prevented it. */
 export type HashingResult =
   | { readonly result: string | boolean }
   | { readonly code: ErrorCode; readonly error: unknown };
 
 /** The default maximum of threads: each one takes memory, and this many verify several hundred logins a second. */
 const MAX_THREADS = 8;
-/** Each thread is given one job ahead, so that it need not wait for the event loop between two jobs. */
+/** Each thread is given one job ahead, so that it doesn't wait for the event loop between two jobs. */
 const JOBS_AHEAD = 1;
 /** At some 10 ms a hash, the last job in the queue waits for less than a second. */
 const MAX_WAITING_PER_THREAD = 64;
 
-/** How {@link HashingThreads} work; options have defaults that suit the machine. */
+/** Options of {@link HashingThreads}; the defaults suit the machine. */
 export interface HashingThreadsOptions {
   /** The maximum number of threads, at least 1; default: one per core, up to 8. */
   readonly threads?: number;
@@ -33,9 +33,9 @@ export interface HashingThreadsOptions {
   readonly maxWaiting?: number;
 }
 
-/** The line of passwords for hashing. */
+/** The queue of passwords to hash. */
 export interface HashingUsage {
-  /** How many are with a thread: the one that it hashes, and the next. */
+  /** How many are with a thread: the one being hashed, and the next. */
   readonly running: number;
   /** How many wait for a thread. */
   readonly waiting: number;
@@ -47,7 +47,7 @@ interface Task {
   readonly reject: (error: unknown) => void;
 }
 
-/** The source runs both as it is and bundled: the worker is next to it either way. */
+/** This runs both as source and bundled: the worker is next to it either way. */
 const WORKER = new URL(
   import.meta.url.endsWith(".ts") ? "./hashing-worker.ts" : "./hashing-worker.js",
   import.meta.url,
@@ -81,8 +81,8 @@ export class HashingThreads {
   /**
    * Runs a job on the next free thread (FIFO).
    *
-   * @throws `E_OVERLOADED` (503, `Retry-After: 1`) if the queue is full: a login that completes after its client has given up
-   *   costs as much as any other. `E_MISSING_PACKAGE`; `E_INTERNAL` if the thread ended without a result
+   * @throws `E_OVERLOADED` (503, `Retry-After: 1`) if the queue is full: a login that completes after its client has
+   * left costs as much as any other. `E_MISSING_PACKAGE`; `E_INTERNAL` if the thread ended without a result
    */
   run(job: HashingJob): Promise<string | boolean> {
     return new Promise((resolve, reject) => {

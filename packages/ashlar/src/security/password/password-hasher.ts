@@ -13,11 +13,11 @@ import "../errors.ts";
  * - the work is done off the event loop;
  * - if it cannot be done, because too many calls are waiting or a service cannot be reached, `hash` and `verify` throw.
  *
- * The framework passes passwords in NFC, and for hashes of before also as typed, so a hasher normalizes nothing. If your
- * own code calls one, call it with `plain.normalize("NFC")`.
+ * The framework passes passwords in NFC, and for older hashes also as typed, so a hasher must not normalize anything.
+ * If your own code calls one, call it with `plain.normalize("NFC")`.
  *
- * Verifying hashes that are already stored is up to you: pass all those that `argon2id()` knows to it, and return `true` from
- * `needsRehash` if the next login should replace them.
+ * Verifying hashes that are already stored is up to you: pass all hashes that `argon2id()` supports to it, and return
+ * `true` from `needsRehash` if the next login should replace them.
  *
  * ```ts
  * import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
@@ -68,6 +68,6 @@ export interface PasswordHasher {
    * @throws `E_OVERLOADED`
    */
   verify(hash: string | null, plain: string): Promise<boolean>;
-  /** Reports whether a hash differs from what `hash` would make now; the next login then replaces it. */
+  /** Reports whether a hash differs from the ones that `hash` makes now; if so, the next login replaces it. */
   needsRehash(hash: string): boolean;
 }

@@ -24,7 +24,7 @@ export function makeHash(argon2: Argon2, plain: string, parameters: Argon2Parame
   return formatPhc({ parameters, salt, tag: argon2(plain, salt, parameters) });
 }
 
-/** Verifies a password with what the hash itself says; an unknown hash costs as much as a current one. */
+/** Verifies a password with the parameters in the hash; an unknown hash costs as much as a current one. */
 function verifies(argon2: Argon2, hash: string, plain: string, today: Argon2Parameters): boolean {
   if (isBcrypt(hash)) return verifyBcrypt(hash, plain);
   if (isScrypt(hash)) return timingSafeEqual(...scryptTags(hash, plain));
@@ -34,7 +34,7 @@ function verifies(argon2: Argon2, hash: string, plain: string, today: Argon2Para
 }
 
 /**
- * Reports whether a hash was made from this password. A text that is not a hash never matches, and takes as long as a
+ * Reports whether a hash was made from this password. Text that is not a hash never matches, and takes as long as a
  * hash with the current parameters.
  *
  * @param imported a hash like those that were imported. Every password is then verified with the parameters of both, so

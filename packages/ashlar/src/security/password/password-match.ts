@@ -1,17 +1,17 @@
 import type { PasswordHasher } from "./password-hasher.ts";
 
 /**
- * The longest text that can be a password in any normal form, in UTF-16 units: 1024 bytes have at most 1024 units, and
- * decomposed at most four times as many.
+ * The longest text that can be a password in any normal form, in UTF-16 units: 1024 bytes are at most 1024 units, and
+ * at most four times as many when decomposed.
  */
 const MAX_LENGTH = 4096;
 
 /**
- * A password in the form that is checked and hashed: NFC (RFC 8265 §4.2.2). Keyboards and browsers differ in how they
- * type one letter, `é` or `e` with an accent that follows, and people can't see which. Nothing else changes.
+ * Returns a password in the form that is checked and hashed: NFC (RFC 8265 §4.2.2). Keyboards and browsers differ in
+ * how they enter some letters: as `é`, or as `e` followed by an accent. People can't see which. Nothing else changes.
  */
 export function normalizePassword(plain: string): string {
-  // Too long for a password, and it need not take time to find out.
+  // Too long for a password, so no time is wasted on it.
   return plain.length > MAX_LENGTH ? plain : plain.normalize("NFC");
 }
 
@@ -24,10 +24,10 @@ export interface PasswordMatch {
 
 /**
  * Compares a password with a hash, first in normal form. If it was typed in another form, the text as typed is compared
- * as well, because earlier versions and other programs hashed what was typed.
+ * as well, because earlier versions and other software hashed the text as typed.
  *
- * Security: how many comparisons there are depends on what was typed. For a password that doesn't fit, it doesn't
- * depend on the account.
+ * Security: the number of comparisons depends on the typed text. For a wrong password, it doesn't depend on the
+ * account.
  *
  * @param hash as for {@link PasswordHasher.verify}
  * @throws `E_OVERLOADED`

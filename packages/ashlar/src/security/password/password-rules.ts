@@ -14,7 +14,7 @@ function isCommon(plain: string): boolean {
   const half = text.slice(0, text.length / 2);
   if (text === half + half && words.has(half)) return true;
   if (endings.some((ending) => text.endsWith(ending) && words.has(text.slice(0, -ending.length)))) return true;
-  // A single repeated character is as common as any of them, however long.
+  // A single repeated character is as common as any of them, however long it is.
   return new Set(text).size === 1;
 }
 
@@ -26,10 +26,10 @@ export function isHashable(plain: string): boolean {
 
 /**
  * Explains what is wrong with a password that a user chooses: in NFC, it must have 8 to 1024 bytes in UTF-8 and not be
- * among the commonest. There are no composition rules (NIST SP 800-63B §3.1.1.2).
+ * among the most common. There are no composition rules (NIST SP 800-63B §3.1.1.2).
  *
  * @param plain the password as typed: it is not trimmed, folded or cut
- * @returns a sentence for the user, or `null` if the password is acceptable
+ * @returns a message for the user, or `null` if the password is acceptable
  */
 export function checkPassword(plain: string): string | null {
   return passwordProblem(plain)?.message ?? null;

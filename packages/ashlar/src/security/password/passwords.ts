@@ -9,8 +9,8 @@ export const DEFAULT_HASHER: PasswordHasher = argon2id();
  * Hashes a password off the event loop, with argon2id (RFC 9106): 19456 KiB, two passes, one lane, a salt of 16 random
  * bytes. It ignores `PASSWORDS.hasher` in `config/auth.ts`.
  *
- * Security: it refuses only what cannot be hashed, not what is easily guessed; run passwords that users choose through
- * `checkPassword` first.
+ * Security: it refuses only passwords that cannot be hashed, not those that are easily guessed; run passwords that
+ * users choose through `checkPassword` first.
  *
  * @param plain the password as typed: it is normalized (NFC), and not trimmed, folded or cut
  * @returns a PHC string of 97 characters
@@ -25,15 +25,15 @@ export function hashPassword(plain: string): Promise<string> {
  * Reports, off the event loop, whether a hash was made from a password. Supports Argon2 of any variant with parameters
  * up to 256 MiB, 16 passes and 16 lanes, bcrypt up to a cost of 14, and scrypt and PBKDF2 as `argon2id` describes.
  *
- * A hash of any other kind never matches, and takes as long as one that is supported. A password that was not typed in
+ * A hash of any other kind never matches, and takes as long as a supported one. A password that was not typed in
  * NFC is also compared as typed, for hashes that were made without normalizing it.
  *
- * Security: bcrypt sees only the first 72 bytes of a password. Hashes that another program made take another time than
- * `null` does, so response times tell such an account from one that does not exist. Both end with the rehash that
- * `needsRehash` asks for.
+ * Security: bcrypt sees only the first 72 bytes of a password. Hashes made by other software don't take the same time
+ * as `null`, so response times distinguish such an account from one that does not exist. Both issues disappear with the
+ * rehash that `needsRehash` requests.
  *
- * @param hash the stored hash; `null` for an account that does not exist or has no password: the work is done all the
- *   same, and the result is `false`
+ * @param hash the stored hash; `null` for an account that does not exist or has no password: the work is done anyway,
+ * and the result is `false`
  * @param plain the password as typed
  * @throws `E_OVERLOADED`; `E_MISSING_PACKAGE`
  */
@@ -41,7 +41,7 @@ export async function verifyPassword(hash: string | null, plain: string): Promis
   return (await matchPassword(DEFAULT_HASHER, hash, plain)).fits;
 }
 
-/** Reports whether a hash differs from what `hashPassword` would make now, so the next login should replace it. */
+/** Reports whether a hash differs from the ones that `hashPassword` makes now, so the next login should replace it. */
 export function needsRehash(hash: string): boolean {
   return DEFAULT_HASHER.needsRehash(hash);
 }

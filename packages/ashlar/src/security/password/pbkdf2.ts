@@ -32,8 +32,8 @@ export function isPbkdf2(hash: string): boolean {
 /**
  * Computes the tag of a password with the parameters and the salt of a hash. It is slow: never call it on the event loop.
  *
- * @param hash one that {@link isPbkdf2} accepts
- * @returns what was computed, and what the hash contains
+ * @param hash a hash that {@link isPbkdf2} accepts
+ * @returns the computed tag, and the tag in the hash
  */
 export function pbkdf2Tags(hash: string, plain: string): readonly [computed: Buffer, stored: Buffer] {
   const { digest, iterations, salt, tag } = readPbkdf2(hash)!;

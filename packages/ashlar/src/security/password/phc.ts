@@ -1,7 +1,7 @@
 /** The three variants of Argon2 (RFC 9106). */
 export type Argon2Variant = "argon2d" | "argon2i" | "argon2id";
 
-/** What an Argon2 hash costs. */
+/** The cost of an Argon2 hash. */
 export interface Argon2Parameters {
   readonly variant: Argon2Variant;
   /** Memory in KiB. */
@@ -53,14 +53,14 @@ const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 /** The bits of the last character beyond the last byte, by the text's length modulo 4; a remainder of 1 is impossible. */
 const SPARE_BITS = [0, undefined, 0b1111, 0b11];
 
-/** Base64 as PHC strings use it: without padding. */
+/** Base64 as in PHC strings: without padding. */
 function encode(bytes: Buffer): string {
   const padded = bytes.toString("base64");
   const end = padded.indexOf("=");
   return end === -1 ? padded : padded.slice(0, end);
 }
 
-/** Returns how many bytes a base64 text stands for; 0 if it is not the canonical encoding. */
+/** Returns how many bytes a base64 text decodes to; 0 if it is not the canonical encoding. */
 function decodedLength(text: string): number {
   const spareBits = SPARE_BITS[text.length % 4];
   if (spareBits === undefined || (ALPHABET.indexOf(text.at(-1)!) & spareBits) !== 0) return 0;
@@ -96,8 +96,8 @@ export function formatPhc({ parameters, salt, tag }: Argon2Hash): string {
  * Reads the contents of an Argon2 PHC string: version 1.3, parameters in the order `m`, `t`, `p`, canonical base64, which
  * is not decoded.
  *
- * @returns `null` if it is anything else, or its parameters exceed what is verified: 256 MiB, 16 passes, 16 lanes, a
- *   salt of 8 to 64 bytes, a tag of 16 to 64 bytes
+ * @returns `null` if it is anything else, or its parameters exceed the limits for verification: 256 MiB, 16 passes, 16
+ * lanes, a salt of 8 to 64 bytes, a tag of 16 to 64 bytes
  */
 export function readPhc(text: string): EncodedHash | null {
   if (text.length > MAX_LENGTH) return null;

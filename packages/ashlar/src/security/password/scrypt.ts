@@ -2,9 +2,9 @@ import { scryptSync } from "node:crypto";
 import { MAX_LENGTH, measureSaltAndTag } from "./phc.ts";
 
 /**
- * What a scrypt hash costs (RFC 7914), with the bytes as written.
+ * A scrypt hash's cost (RFC 7914), with the bytes as written.
  *
- * `nfkc=1` is for programs that normalize passwords before they hash them.
+ * `nfkc=1` is for software that normalizes passwords before hashing them.
  */
 interface ScryptHash {
   readonly cost: number;
@@ -18,11 +18,11 @@ interface ScryptHash {
 const SCRYPT =
   /^\$scrypt\$(?:n=([1-9]\d{0,7})|ln=([1-9]\d?)),r=([1-9]\d{0,2}),p=([1-9]\d?)(,nfkc=1)?\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
-/** As for Argon2, the hash contains what it costs: at most 256 MiB, and four times the work that OWASP recommends. */
+/** As with Argon2, the hash contains its cost: at most 256 MiB, and four times the work that OWASP recommends. */
 const MAX_BYTES = 256 * 1024 * 1024;
 const MAX_WORK = 4 * 2 ** 17 * 8;
 const MAX_PARALLELIZATION = 16;
-/** Node refuses to compute what may take more; the blocks of all lanes are on top of the limit. */
+/** Node refuses a hash that may take more memory; the blocks of all lanes come on top of the limit. */
 const NODE_MAX_BYTES = 2 * MAX_BYTES;
 
 function readScrypt(hash: string): ScryptHash | null {
@@ -49,8 +49,8 @@ export function isScrypt(hash: string): boolean {
 /**
  * Computes the tag of a password with the parameters and the salt of a hash. It is slow: never call it on the event loop.
  *
- * @param hash one that {@link isScrypt} accepts
- * @returns what was computed, and what the hash contains
+ * @param hash a hash that {@link isScrypt} accepts
+ * @returns the computed tag, and the tag in the hash
  */
 export function scryptTags(hash: string, plain: string): readonly [computed: Buffer, stored: Buffer] {
   const { cost: N, blockSize: r, parallelization: p, normalizes, salt, tag } = readScrypt(hash)!;

@@ -1,4 +1,4 @@
-// Only looks at hashes: what computes them is loaded by the hashing threads alone.
+// Only inspects hashes: only the hashing threads load the code that computes them.
 import { randomBytes } from "node:crypto";
 import { SALT_BYTES } from "./hash-parameters.ts";
 import { isPbkdf2 } from "./pbkdf2.ts";
@@ -23,7 +23,7 @@ const TAG_BYTES = 32;
 
 /**
  * Reports whether `argon2id()` and `verifyPassword` can verify a stored hash: Argon2, bcrypt, scrypt or PBKDF2, in the
- * form and within the limits that `argon2id` names. Import scripts find with it the users who need a new password.
+ * form and within the limits that `argon2id` names. Import scripts use it to find the users who need a new password.
  *
  * ```ts
  * const kept = isVerifiableHash("$2y$12$RAFo8aqXRkzcVzHYOYcRIO4W1q6uFEoo1rZsV6k/5dMcmjSvHGQHe");
@@ -34,10 +34,10 @@ export function isVerifiableHash(hash: string): boolean {
 }
 
 /**
- * Makes a hash of an unknown password, like those that another program made.
+ * Makes a hash of an unknown password, like those made by other software.
  *
- * @param beginning how those begin, up to the salt: `$2y$12$`, `$scrypt$n=16384,r=8,p=1$`
- * @returns `null` if no hash that can be verified begins so
+ * @param beginning the beginning of those hashes, up to the salt: `$2y$12$`, `$scrypt$n=16384,r=8,p=1$`
+ * @returns `null` if no verifiable hash begins like this
  */
 export function unknownHash(beginning: string): string | null {
   const characters = Array.from(randomBytes(BCRYPT_SALT_AND_HASH), (byte) => BCRYPT_ALPHABET[byte % 64]);

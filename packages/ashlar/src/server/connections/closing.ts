@@ -83,7 +83,7 @@ export async function close(closing: Closing, timeoutSeconds: number): Promise<C
   cut.isQuiet = await acceptWaiting(server, listening.length > 0 ? acceptMs : Number.POSITIVE_INFINITY);
   // What another process has read of a connection doesn't count as read here.
   const isSilent = (socket: Socket): boolean => socket.bytesRead === 0 && unfinishedResponse(socket) === null;
-  // The client of the last one may only just have connected, to an address that goes on.
+  // The client of the last one may only just have connected, to an address that continues.
   if (closeSource !== null && [...sockets].some(isSilent)) await sleep(Math.min(SILENCE_MS, acceptMs));
   // Otherwise the server would wait for connections that have sent nothing.
   for (const socket of sockets) if (isSilent(socket)) socket.destroy();

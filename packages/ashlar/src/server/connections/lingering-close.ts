@@ -8,7 +8,7 @@ const MAX_SKIPPED_BYTES = 65_536;
 export interface Patience {
   /** How long the client may take to read the response and close the connection, in milliseconds. */
   readonly lingerMs: number;
-  /** How much of the body is read meanwhile, in bytes. Beyond that, the client has to wait. */
+  /** How much of the body is read in the meantime, in bytes. Beyond that, the client has to wait. */
   readonly maxBytes: number;
 }
 

@@ -213,15 +213,15 @@ async function removeStale(path: string): Promise<void> {
     );
   }
   const failure = await failureAt(path);
-  // Another process has removed it meanwhile.
+  // Another process has removed it in the meantime.
   if (failure.code === "ENOENT") return;
   if (failure.code !== "ECONNREFUSED") throw socketProblem(failure, path);
   await setAside(path);
 }
 
 /**
- * Removes a socket at which no process listens, unless another one has replaced it meanwhile: it is moved first, and moved
- * back if a process listens at it after all.
+ * Removes a socket at which no process listens, unless another one has replaced it in the meantime: it is moved first,
+ * and moved back if a process listens at it after all.
  */
 async function setAside(path: string): Promise<void> {
   const aside = `${path}.${process.pid}`;

@@ -52,7 +52,7 @@ export class FileList {
    * that is a file. What is behind a link is looked up under the path itself.
    *
    * @param path decoded, with a leading slash
-   * @returns with a leading slash; `null` if there is none
+   * @returns with a leading slash; `null` if there isn't one
    */
   find(path: string): string | null | Promise<string | null> {
     const found = this.#findNow(path);

@@ -59,7 +59,7 @@ export function staticFiles(
     loading ??= load(folder);
     const serve = await loading;
     const version = VERSION.exec(requestSearch(raw))?.[1];
-    // Ask before the file is read: if the file is replaced meanwhile, the old one is not taken for the new one.
+    // Ask before the file is read: if the file is replaced in the meantime, the old one is not taken for the new one.
     const isForGood = version !== undefined && version === versionOf(join(folder, name));
     let asked = requestForFile(raw, name);
     let found = await serve(asked, () => none);

@@ -411,7 +411,7 @@ test("S150 all connections that wait to be accepted are taken in before more req
   expect(statuses.filter((status) => status !== "200" && status !== "503")).toEqual([]);
 });
 
-test("the limit is a second in production, and there is none elsewhere", () => {
+test("the limit is a second in production, and there isn't one elsewhere", () => {
   const read = serverSettings({}).read({}, "APP.server");
   expect([true, false].map((isProduction) => completeServerSettings(read, isProduction).maxQueueMs)).toEqual([1000, 0]);
 });

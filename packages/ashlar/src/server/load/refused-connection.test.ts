@@ -95,7 +95,7 @@ test("S117 a preflight request of a trusted origin gets its permission here too,
   }
 });
 
-test("S50 a health check is never refused: it goes on with all that was read of it", async () => {
+test("S50 a health check is never refused: it continues with all that was read of it", async () => {
   const outcome = await refusing();
   const text = "GET /up?from=nginx HTTP/1.1\r\nHost: a\r\nX-Name: \xe9\r\n\r\n";
   const { socket } = rawSocket(outcome.port, "");

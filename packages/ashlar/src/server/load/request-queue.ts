@@ -4,7 +4,10 @@ import { performance } from "node:perf_hooks";
 import { ControlledDelay } from "../../support/index.ts";
 import type { NodeListener } from "../handlers/node-handler.ts";
 
-/** For how long a turn of the event loop handles requests before it looks for what has come meanwhile, in milliseconds. */
+/**
+ * For how long a turn of the event loop handles requests before it looks for what has come in the meantime, in
+ * milliseconds.
+ */
 const SLICE_MS = 10;
 /** For how long it takes in connections before it handles requests again, in milliseconds. */
 const INTAKE_MS = 10;
@@ -33,9 +36,9 @@ export interface QueueOptions {
  * Requests that wait until the event loop has time for them, and are refused if that takes too long.
  *
  * The event loop accepts one connection per turn, and reads what all have sent. If it also handled all of that before the next
- * turn, what comes meanwhile would wait in the system, where no one sees it, and new connections longest of all. So a turn
- * handles requests for a bounded time only. Between two such times, the loop turns until no new connection comes. All that
- * waits is then here, and its age is known.
+ * turn, what comes in the meantime would wait in the system, where no one sees it, and new connections longest of all.
+ * So a turn handles requests for a bounded time only. Between two such times, the loop turns until no new connection
+ * comes. All that waits is then here, and its age is known.
  *
  * As long as nothing waits, requests are handled as they are read, and all this costs a look at the clock for each.
  */
@@ -100,7 +103,10 @@ export class RequestQueue {
     else this.#options.handle(message, response, waits);
   }
 
-  /** A request may have been sent right after the loop last looked: what a turn does makes all wait that come meanwhile. */
+  /**
+   * A request may have been sent right after the loop last looked: what a turn does makes all wait that come in the
+   * meantime.
+   */
   #sinceOf(socket: Socket, now: number): number {
     const accepted = this.#acceptedAt.get(socket);
     const turnBefore = this.#turnBeforeAt ?? now;

@@ -58,7 +58,7 @@ export class ResponseBatch {
    */
   begin(): number {
     const now = this.#clock();
-    // A handler that has not ended yet goes on in a later turn.
+    // A handler that has not ended yet continues in a later turn.
     if (this.#isHandling) this.#measure(now);
     this.#isHandling = true;
     this.#steppedAt = now;

@@ -17,7 +17,8 @@ const TOKEN = /^[\w-]{86}$/;
  * time, so that the length of a compressed page reveals nothing about it (BREACH).
  *
  * The mask of a token in a page is 16 random bytes and 16 of an HMAC over them, the session's id and the page's address. It
- * proves that the page was shown to the session. It needs a key: who has a token can remove its mask.
+ * proves that the page was shown to the session. The HMAC needs a key, because anyone who has a token can remove its
+ * mask.
  */
 export class CsrfTokens {
   readonly #keys: readonly [KeyObject, ...KeyObject[]];
@@ -26,7 +27,7 @@ export class CsrfTokens {
 
   /**
    * @param secret the application's key
-   * @param options previous keys: forms on pages rendered with them can still be sent
+   * @param options previous keys: forms on pages that were rendered with them still work
    * @throws `E_WEAK_SECRET`
    */
   constructor(secret: string, options: RotationOptions = {}) {
@@ -38,7 +39,8 @@ export class CsrfTokens {
   /**
    * A token for a session's pages: 86 characters of base64url, different each time.
    *
-   * @param page the host and path of the page that it is in, which it then proves; `null` to prove none
+   * @param page the host and path of the page that the token is for, which it then proves; `null` if it should prove no
+   * page
    */
   issue(sessionId: string, page: string | null = null): string {
     const mask = page === null ? randomBytes(MASK_BYTES) : pageMask(sessionId, page, this.#pageKeys[0]);
@@ -46,8 +48,8 @@ export class CsrfTokens {
   }
 
   /**
-   * Reports whether a token was issued for a session. The time this takes depends neither on where the token differs
-   * nor on which key it was made with.
+   * Reports whether a token was issued for a session. The time it takes reveals neither where the token differs nor
+   * which key it was made with.
    */
   matches(sessionId: string, token: unknown): boolean {
     if (typeof token !== "string" || !TOKEN.test(token)) return false;
@@ -67,7 +69,7 @@ export class CsrfTokens {
   }
 
   /**
-   * A text for the forms of pages that are shown to a user: it says whose form it is after the session and the login have
+   * A tag for the forms on a user's pages: it identifies the form's user even after the session and the login have
    * ended. Only the application can make it, and it names the user to no one else.
    */
   tagOf(owner: string): string {

@@ -1,22 +1,22 @@
 import { type HttpRequest, type HttpServices, requestAuthority, trustedUrl } from "../../http/index.ts";
 
-/** What browsers send instead of an origin that they hide, or that a page doesn't have (Fetch §3.2, HTML §7.1.1). */
+/** The value that browsers send for an origin that they hide, or that a page doesn't have (Fetch §3.2, HTML §7.1.1). */
 const HIDDEN_ORIGIN = "null";
 
 /**
  * Reports whether a request itself says that a page of another site made it. These headers are checked in this order,
- * and the first one that says anything decides: `Sec-Fetch-Site`, which browsers set and pages cannot; `Origin`;
- * `Referer`. If none of them does, the request's token decides, which it needs in any case.
+ * and the first informative one decides: `Sec-Fetch-Site`, which browsers set and pages cannot; `Origin`; `Referer`. If
+ * none is, the token decides, which every such request needs anyway.
  *
- * `Origin: null` says nothing. A form on a page with `Referrer-Policy: no-referrer` has it, even if it is sent to its own
- * site, and so has one in a sandboxed frame or on a `data:` URL, which other sites can make. Those two never have a token.
+ * `Origin: null` isn't informative. Browsers send it for a form on a page with `Referrer-Policy: no-referrer`, even to
+ * its own site, and for one in a sandboxed frame or on a `data:` URL, which other sites can make. The latter two never
+ * have a token.
  *
  * A page on another subdomain (`same-site`) is another site's page: it may belong to anyone. Only if its origin is one of
  * `APP.trustedOrigins` is it the application's own. Browsers send `Origin` with every request to another origin that could
  * change something, and pages cannot set it (Fetch §2.2.2, §3.2).
  *
- * @param services with the application's origin, which the requested host stands in for if it is not known, and the trusted
- * ones
+ * @param services with the application's origin, or else the requested host, and the trusted origins
  */
 export function comesFromElsewhere(
   request: HttpRequest,
@@ -36,7 +36,7 @@ export function comesFromElsewhere(
  * Reports whether a request itself says that a page of this application made it, in a way that pages of other sites
  * cannot imitate. This proves something only about browsers. `Origin: null` proves nothing.
  *
- * @param appUrl the application's origin; if it is not known, the requested host counts instead
+ * @param appUrl the application's origin; if it is unknown, the requested host is used
  */
 export function comesFromHere(request: HttpRequest, appUrl: string | null): boolean {
   const site = request.header("sec-fetch-site");

@@ -1,10 +1,11 @@
-/** RFC 9110 §9.2.1: methods that change nothing, limited to those that reach a handler. */
+/** The safe methods (RFC 9110 §9.2.1) that can reach a handler. */
 const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 
 /**
  * Reports whether a request's method changes nothing.
  *
- * @param method as it was sent: if a form overrides it, the request is as unsafe as the POST that carries it
+ * @param method the method that was sent, before a form's override: the request is as unsafe as the POST that carries
+ * it
  */
 export function isSafeMethod(method: string): boolean {
   return SAFE_METHODS.has(method);

@@ -7,10 +7,10 @@ import { formPageOf, isOwnForm, sentPageOf, showForm } from "./form-page.ts";
 
 /**
  * The response to a form with mistakes in it: back to the form's page (303, RFC 9110 §15.4.4), which then shows the
- * messages and what was typed. If the session has no room for all of that, the response is the form's page itself (422),
- * provided that it may be shown there: see `formPageOf`.
+ * messages and the input again. If the session has no room for all of that, the response is the form's page itself
+ * (422), provided that it may be shown there: see `formPageOf`.
  *
- * @param error what was thrown
+ * @param error the thrown error
  * @returns `null` for any other error, for a caller that wants JSON, and for a request that did not come from a form
  */
 export function backToForm(
@@ -36,7 +36,7 @@ async function showInPlace(
   input: Dictionary,
 ): Promise<HttpResponse | Response> {
   const page = formPageOf(context, held, router, isOwnForm(context, held));
-  // Where a front end of another origin, or no page at all, showed the form, as much is kept as fits.
+  // If a front end of another origin, or no page at all, showed the form, the session keeps as much as fits.
   if (page?.mayBeShown === true && !isOfAnotherOrigin(context)) {
     const shown = await showForm(context, held, error, page, { errors: error.errors, input });
     if (shown !== null) return shown;
@@ -61,12 +61,12 @@ function pageOf({ request }: HttpContext, router: Router): string {
   return router.match("GET", path, requestAuthority(request.raw)) === null ? "/" : redirectTarget(path, "/");
 }
 
-/** What was typed. */
+/** The input that was typed. */
 export function inputsOf({ request }: HttpContext): Dictionary {
   try {
     return request.all();
   } catch {
-    // What cannot be parsed cannot be shown again.
+    // Input that can't be parsed can't be shown again.
     return {};
   }
 }

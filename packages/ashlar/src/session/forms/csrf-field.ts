@@ -10,10 +10,12 @@ export const CSRF_HEADER = "x-csrf-token";
 /** The name of the input that carries the token. */
 export const CSRF_INPUT = "__token";
 
-/** The name of the input that says which page a form is on, if the browser's address is that of an earlier form. */
+/**
+ * The name of the input that says which page a form is on, if the browser's address bar shows an earlier form's page.
+ */
 export const PAGE_INPUT = "__page";
 
-/** The name of the input that says whose form it is, by its tag: see `CsrfTokens`. */
+/** The name of the input that identifies the form's user, by a tag: see `CsrfTokens`. */
 export const OWNER_INPUT = "__owner";
 
 /** The token in a request's input; anything but text counts as missing. */
@@ -35,7 +37,7 @@ export function csrfToken(context: HttpContext): string {
 
 /**
  * The hidden input that every form needs unless its method is GET: `context.csrfField`, and `csrf_field` in every view.
- * It is created each time it is printed; before that it costs nothing and opens no session.
+ * It is created each time it is printed; until then it costs nothing and opens no session.
  */
 export class CsrfField {
   readonly #context: HttpContext | null;
@@ -46,8 +48,8 @@ export class CsrfField {
   }
 
   /**
-   * The markup, which also says whose form it is, if the request has a user; empty if the request does not go through `SessionMiddleware`, or if its session can't be read. Views print
-   * it without escaping it.
+   * The markup, which also identifies the form's user, if the request has one; empty if the request does not go through
+   * `SessionMiddleware`, or if its session can't be read. Views print it without escaping it.
    */
   get value(): string {
     const held = this.#context === null ? null : shownSession(this.#context);

@@ -99,7 +99,7 @@ test.each([
   { error: "away", typed: LONG, status: 503, notes: ["some", "reload"], filled: true },
   { error: "broken", typed: LONG, status: 500, notes: ["some"], filled: true },
   { error: "large", typed: TYPED, status: 413, notes: ["kept"], filled: true },
-  // Of what there is too much already, nothing is read.
+  // Under overload, nothing more is read.
   { error: "busy", typed: TYPED, status: 503, notes: ["lost", "reload"], filled: false },
 ])(
   "a form that fails before its handler leads back: $error $notes",

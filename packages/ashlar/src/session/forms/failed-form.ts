@@ -14,17 +14,18 @@ const UNCERTAIN = message("session.uncertain");
 const RELOAD = message("session.reload");
 
 /**
- * Lets the page of an error lead back to the form that was sent, if the server has failed or the form is too large: it says
- * whether anything may have changed, and the form's page is filled in again with as much as the session can keep.
+ * Lets the page of an error lead back to the form that was sent, if the server has failed or the form is too large: the
+ * error page says whether anything may have changed, and the form's page is filled in again with as much input as the
+ * session can hold.
  *
- * The form's page is not shown in its place, as for a form that may be sent again at once (`formAgain`): what it needs may be
- * away, too.
+ * Unlike for a form that may be sent again at once (`formAgain`), the form's page is not shown in its place: it may
+ * depend on whatever has failed.
  *
- * If the form's page fails in turn, what was typed is kept for the next one.
+ * If the form's page fails in turn, the input is kept for the next page.
  *
- * Security: as there, what was typed is kept only for a form of this site.
+ * Security: as there, the input is kept only for a form of this site.
  *
- * @param error what was thrown; any other error, a caller that wants JSON, and a form without a page change nothing
+ * @param error the thrown error; any other error, a caller that wants JSON, and a form without a page change nothing
  * @returns `null`: the response is the error's page
  */
 export async function leadBackFromFailure(
@@ -37,11 +38,11 @@ export async function leadBackFromFailure(
   const status = error instanceof AshlarError ? error.status : 500;
   if ((status < 500 && status !== 413) || request.wantsJson()) return null;
   if (isSafeMethod(request.raw.method)) {
-    // The page that was to show what is flashed has failed; perhaps it was the form's.
+    // The page that was to show the flashed values has failed; perhaps it was the form's page.
     if (status >= 500 && held.isReadable && held.isKnown) held.session.keepUnread();
     return null;
   }
-  // Of what there is too much already, nothing is read.
+  // Under overload, nothing more is read.
   const isOwn = error instanceof RefusedError ? isOwnForm(context, held) : await readOwnForm(context, held);
   const page = formPageOf(context, held, router, isOwn);
   if (page === null) return null;
@@ -62,12 +63,12 @@ export async function leadBackFromFailure(
 }
 
 function typedNote(context: HttpContext, held: RequestSession, target: string, isOwn: boolean): Message | null {
-  // Too large, or there is too much already.
+  // The form is too large, or the server is overloaded.
   if (context.request.awaitsBody) return TYPED_NOTES.none;
   return isOwn ? noteOf(context, held, target, refillableInput(inputsOf(context))) : null;
 }
 
-/** Corrects what an error's page says of what was typed, once the session that was to keep it could not be saved. */
+/** Corrects an error page's note about the input if the session that was to keep it could not be saved. */
 export function typedIsLost(context: HttpContext): void {
   const page = context.pageToReturnTo;
   if (page === null) return;

@@ -10,7 +10,10 @@ import { formPageOf, isOwnForm, sentOwner, showForm } from "./form-page.ts";
 import "../errors.ts";
 import { message } from "../messages.ts";
 
-/** How many bytes of a form are read, at most, only to show it again. A route that accepts less keeps its own limit. */
+/**
+ * The maximum number of bytes that are read of a form only to show it again. A route that accepts less keeps its own
+ * limit.
+ */
 const MAX_TYPED_BYTES = 1024 * 1024;
 
 const EXPIRED = message("session.expiredForm");
@@ -21,7 +24,7 @@ const EXPIRED_THERE = message("session.expiredThere");
 /** The same for a request without a session: the browser may refuse cookies. */
 const EXPIRED_THERE_ALONE = message("session.expiredThereWithoutSession");
 
-/** What the error page says of what was typed, by how much of it is kept. */
+/** The error page's note about the input, by how much of it is kept. */
 export const TYPED_NOTES: Readonly<Record<KeptInput, Message>> = {
   all: message("session.typedKept"),
   some: message("session.typedNotKept"),
@@ -34,7 +37,7 @@ const ANOTHERS = message("session.typedByAnother");
 /** The message on the page that the visitor is redirected to. There is nothing to send again. */
 const NOT_USED = message("session.notUsed");
 
-/** The form's page has expired: its token is missing, or not the session's. */
+/** The form's page has expired: its token is missing, or isn't the session's. */
 export class ExpiredPageError extends AshlarError {
   /** @param isForProgram whether the caller wants JSON: it has no page to go back to */
   constructor(isForProgram = false) {
@@ -44,16 +47,16 @@ export class ExpiredPageError extends AshlarError {
 
 /**
  * The response to a form that was refused, but may be sent again unchanged, now or later: its page was open for too
- * long, or there were too many attempts. It is the form itself, with what was typed and the error, under the error's
- * own status: the page of this site that it was sent from, or else the one that GET shows at the same path. If that page
- * may not be shown here (see `formPageOf`), the error's own page leads back to it, and the session keeps what was typed, as
- * much as fits. It begins for that, if there is none. If a form has expired and its page now redirects elsewhere, such as to the login page, the visitor is
- * redirected there.
+ * long, or there were too many attempts. It is the form itself, with the input and the error, under the error's own
+ * status: the page of this site that it was sent from, or else the one that GET shows at the same path. If that page
+ * may not be shown here (see `formPageOf`), the error's own page leads back to it, and the session keeps as much of the
+ * input as fits. A session starts for this if there isn't one. If a form has expired and its page now redirects
+ * elsewhere, such as to the login page, the visitor is redirected there.
  *
- * Security: what was typed is kept only if the browser or the token says that it was sent from a page of this site.
+ * Security: the input is kept only if the browser or the token says that it was sent from a page of this site.
  * Otherwise another site could fill in the form that the visitor is about to send.
  *
- * @param error what was thrown
+ * @param error the thrown error
  * @returns `null` for any other error, for a caller that wants JSON, or if no page shows the messages
  */
 export function formAgain(
@@ -69,7 +72,7 @@ export function formAgain(
     : showAgain(context, held, error, router);
 }
 
-/** Another tab may already have done what the form asks for. Then nothing is done, and the visitor is redirected. */
+/** Another tab may already have done the form's work. Then nothing is done, and the visitor is redirected. */
 async function overtaken(
   context: HttpContext,
   held: RequestSession,
@@ -101,14 +104,14 @@ async function showAgain(
   const errors = { "": [isExpired ? EXPIRED : error.detail] };
   const follow = (shown: Response) => (isExpired && isRedirect(shown) ? leadOn(held, shown) : null);
   const shown = await showForm(context, held, error, page, { errors, input }, follow);
-  // A request that is refused and not shown a form does not start a session.
+  // A request that is refused without showing a form does not start a session.
   if (shown === null && !held.isKnown) held.session.invalidate();
   return shown;
 }
 
 /**
- * Lets the error's page lead back to a page that may not be shown here. The error's page has the message: the page that is
- * opened next keeps what was typed, and may be another one.
+ * Lets the error's page lead back to a page that may not be shown here. The error's page has the message. The next page
+ * gets the input, and it may be a different page.
  */
 function leadBack(
   context: HttpContext,
@@ -126,16 +129,16 @@ function leadBack(
   };
 }
 
-/** Whether another user is logged in by now than the one whose form it is. */
+/** Whether the form belongs to a user other than the one who is logged in now. */
 function isAnothers(context: HttpContext, { manager }: RequestSession): boolean {
   const [owner, user] = [sentOwner(context), manager.ownerOf(context)];
   return owner !== null && user !== null && !manager.tokens.isTagOf(user, owner);
 }
 
 /**
- * Keeps what was typed, in a new session if there is none, and returns what to say of it; `null` if nothing was typed.
+ * Keeps the input, in a new session if there isn't one, and returns the note about it; `null` if nothing was typed.
  *
- * Security: what a user has typed is only for that user, who may be logged in no more. What a guest has typed is for the next page.
+ * Security: a user's input is only for that user, who may no longer be logged in. A guest's input is for the next page.
  *
  * @param target the path and query of the form's page
  */
@@ -154,12 +157,12 @@ export function noteOf(
     return TYPED_NOTES[held.keepTyped({ owner, page: pageAddress(context, target), input: typed })];
   }
   const kept = held.flashTyped(typed);
-  // There is nothing to begin a session for.
+  // There is no reason to start a session.
   if (kept === "none" && !isKnown) held.session.invalidate();
   return TYPED_NOTES[kept];
 }
 
-/** What to say of what was typed if nothing of it is known; `null` if there probably is nothing. */
+/** The note about the input if none of it is known; `null` if there probably isn't any. */
 export function noteOfUnread({ request }: HttpContext): Message | null {
   const isUnread = request.awaitsBody && Number(request.header("content-length")) > MAX_TYPED_BYTES;
   return isUnread ? TYPED_NOTES.none : null;
@@ -183,7 +186,7 @@ function leadOn(held: RequestSession, shown: Response): Response {
  * Reports whether a form was sent from a page of this site. If it was refused before its body was read, for example because
  * it was sent too often, the body is read now.
  *
- * Security: one that nothing says this of is read only within a session, for its token.
+ * Security: a form without such evidence is read only within a session, to check its token.
  */
 export async function readOwnForm(context: HttpContext, held: RequestSession): Promise<boolean> {
   const { request } = context;

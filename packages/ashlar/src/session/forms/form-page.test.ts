@@ -163,7 +163,7 @@ describe("the button of an error page that leads back to a form's page", () => {
   const PAGE = { referer: "/admin/report" };
   const BACKGROUND = { accept: "image/png", "sec-fetch-dest": "image", "sec-fetch-mode": "no-cors" };
 
-  test("fills it in again, whatever the error's page loads meanwhile", async () => {
+  test("fills it in again, whatever the error's page loads in the meantime", async () => {
     const browser = new Browser(await create());
     await browser.open("/login");
     await naming(browser, "/often", PAGE, { __token: browser.token, story: "once" });

@@ -18,31 +18,32 @@ import { OWNER_INPUT, PAGE_INPUT, sentCsrfToken } from "./csrf-field.ts";
 /** The page that a form belongs to. */
 export interface FormPage {
   readonly match: CompiledMatch;
-  /** Its path, below the application's own, and its query; `null` if those of the form's own request are all that is known. */
+  /** Its path, below the application's own, and its query; `null` if only those of the form's own request are known. */
   readonly target: string | null;
   /**
    * Whether it may be shown in the response to the form.
    *
-   * Security: a proxy or a guard in front may have rules for its path, and has seen only the form's.
+   * Security: a proxy or a guard in front may have rules for that path, but has seen only the form's.
    */
   readonly mayBeShown: boolean;
 }
 
-/** What a form is shown again with. */
+/** The values with which a form is shown again. */
 export interface Mistakes {
   readonly errors: FieldErrors;
   readonly input: Readonly<Dictionary>;
 }
 
 /**
- * The page that a form belongs to. Many are sent to another path than their page's: `/orders/create` to `/orders`. If the
- * browser doesn't say which page it was, as with `Referrer-Policy: no-referrer`, it is the one at the form's own path.
+ * The page that a form belongs to. Many are sent to another path than their page's: `/orders/create` to `/orders`. If
+ * the browser doesn't say which page it was, as with `Referrer-Policy: no-referrer`, the page at the form's own path is
+ * used.
  *
- * Security: the address of the page counts only if the form is known to come from this site. Its page may be shown in the
+ * Security: the page's address is used only if the form is known to come from this site. Its page may be shown in the
  * response if it has the form's own path, or if the form's token proves that the page was shown to this session before.
  *
- * @param isOwn whether it is
- * @returns `null` if there is no such page
+ * @param isOwn whether the form comes from this site
+ * @returns `null` if the page doesn't exist
  */
 export function formPageOf(
   context: HttpContext,
@@ -96,7 +97,9 @@ export function sentPageOf({ request }: HttpContext): string | null {
   }
 }
 
-/** The tag that says whose form it is, as `CsrfField` makes it; `null` if it is a guest's, or can't be read. */
+/**
+ * The tag that identifies the form's user, as `CsrfField` makes it; `null` for a guest's form, or if it can't be read.
+ */
 export function sentOwner({ request }: HttpContext): string | null {
   try {
     const owner = request.input(OWNER_INPUT);
@@ -113,11 +116,11 @@ export function isOwnForm(context: HttpContext, held: RequestSession): boolean {
 }
 
 /**
- * Responds to a form with its own page, as GET shows it, with what was typed and the error, under the error's status. What was
- * typed is nowhere but in the response, so that its length does not matter.
+ * Responds to a form with its own page, as GET shows it, with the input and the error, under the error's status. The
+ * input is only in the response, so its length doesn't matter.
  *
- * @param overtakenBy makes a response of what the page responds with instead of itself, such as a redirect
- * @returns `null` if the page is not there, or does not show the messages
+ * @param overtakenBy converts whatever the page responds with instead of itself, such as a redirect
+ * @returns `null` if the page doesn't exist, or doesn't show the messages
  */
 export async function showForm(
   context: HttpContext,

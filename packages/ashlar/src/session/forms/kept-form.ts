@@ -7,27 +7,30 @@ import { inputsOf } from "./back-to-form.ts";
 import { noteOfUnread, readOwnForm, TYPED_NOTES } from "./form-again.ts";
 import { formPageOf, sentOwner } from "./form-page.ts";
 
-/** What becomes of a form whose user has to log in, or to prove something else, before it can be sent. */
+/** The fate of a form whose user has to log in, or give another proof, before it can be sent. */
 export interface KeptForm {
-  /** The path and query of the form's page, below the application's own path, if what was typed is kept for it; otherwise `null`. */
+  /**
+   * The path and query of the form's page, below the application's own path, if the input is kept for it; otherwise
+   * `null`.
+   */
   readonly page: string | null;
-  /** What to say of what was typed; `null` if nothing was. */
+  /** The note about the input; `null` if nothing was typed. */
   readonly note: Message | null;
 }
 
 const NOTHING: KeptForm = { page: null, note: null };
 
 /**
- * Keeps what was typed into a form that is refused until its user has logged in again, or has proved something else: as much
- * as the session has room for. The form's page is filled in with it as soon as that user opens it, however many pages come
+ * Keeps the input of a form that is refused until its user has logged in again, or given another proof: as much as the
+ * session has room for. The form's page is filled in with it as soon as that user opens it, however many pages come
  * before.
  *
- * Security: the form says whose it is (`CsrfField`), which outlasts the session and the login. No other user gets what was
- * typed, and a form that doesn't say so, or that another site may have sent, is not kept.
+ * Security: the form identifies its user (`CsrfField`), even after the session and the login have ended. No other user
+ * gets the input, and a form that doesn't identify its user, or that another site may have sent, is not kept.
  */
 export async function keepForm(context: HttpContext): Promise<KeptForm> {
   const { request, visitor: held } = context;
-  // What another framework handles has no page here, and its body is not ours to read.
+  // A request that another framework handles has no page here, and its body isn't ours to read.
   if (held === null || isSafeMethod(request.raw.method) || request.route() === null) return NOTHING;
   const isOwn = await readOwnForm(context, held);
   if (!isOwn) return NOTHING;

@@ -6,7 +6,7 @@ import { CsrfField, csrfToken } from "./csrf-field.ts";
 type HelperName = "csrf_field" | "csrf_token" | "old" | "errors" | "flash";
 
 /**
- * What every view knows about the session of its request, by name. The first one that is used opens the session.
+ * The values about the request's session that every view has, by name. The first one that is used opens the session.
  * Outside of a session, for example on the page for an unknown address, and if it can't be read, they are empty.
  */
 export const VIEW_HELPERS: Readonly<Record<HelperName, (context: HttpContext) => unknown>> = {
@@ -23,7 +23,7 @@ export const VIEW_HELPERS: Readonly<Record<HelperName, (context: HttpContext) =>
       shownSession(context)?.session.flashed(key, fallback) ?? fallback,
 };
 
-/** The same for what is rendered outside of a request, such as mails: everything is empty. */
+/** The same for templates rendered outside of a request, such as mails: everything is empty. */
 export const NEUTRAL_HELPERS: Readonly<Record<HelperName, unknown>> = Object.freeze({
   csrf_field: new CsrfField(null),
   csrf_token: () => "",

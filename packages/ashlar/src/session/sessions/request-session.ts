@@ -21,13 +21,13 @@ declare module "../../http/exchange/context.ts" {
   interface Visitor extends RequestSession {}
 }
 
-/** After how long a request no longer counts as a use of an unchanged session, in milliseconds. */
+/** The time after which a request no longer counts as a use of an unchanged session, in milliseconds. */
 const LATE_MS = 1000;
 
-/** What a session must still have room for, besides what was typed, until its user has logged in, in bytes. */
+/** The room that a session must keep free beside the input until its user has logged in, in bytes. */
 const ROOM_UNTIL_LOGIN = 768;
 
-/** How much of what was typed a session keeps. */
+/** How much of the input a session keeps. */
 export type KeptInput = "all" | "some" | "none";
 
 /** The session of one request: opened on first use, saved once the request has been handled. */
@@ -36,7 +36,7 @@ export class RequestSession {
   /** The path and query of the page that is shown in the response to its form, under the form's address. */
   formPage: string | null = null;
   readonly #context: HttpContext;
-  /** What the browser has, as far as we know: the cookie in the request, or the one that this response sets. */
+  /** The browser's cookie, as far as we know: from the request, or as set by this response. */
   #cookie: string | null = null;
   #found: SessionRecord | null = null;
   #isLoaded = false;
@@ -69,7 +69,7 @@ export class RequestSession {
     }
   }
 
-  /** Whether it can be opened: `false` if the store could not be read. */
+  /** Whether the session can be opened: `false` if the store could not be read. */
   get isReadable(): boolean {
     return this.#failure === null;
   }
@@ -78,7 +78,7 @@ export class RequestSession {
   get session(): Session {
     if (this.#session === null) {
       this.#session = this.#open();
-      // An error page, too, uses up what was flashed for one request.
+      // An error page, too, uses up the values that were flashed for one request.
       this.#changed(this.#session);
     }
     return this.#session;
@@ -123,24 +123,24 @@ export class RequestSession {
   }
 
   /**
-   * Keeps what the next page needs to show a form again: the messages, and as much of the input as fits.
+   * Keeps the data that the next page needs to show a form again: the messages, and as much of the input as fits.
    *
    * @returns whether all of it fits
    */
   flashMistakes(errors: Readonly<FieldErrors>, input: Readonly<Dictionary>, summary: Message): boolean {
     const { session } = this;
     session.flashErrors(errors);
-    // A list of a thousand entries can have as many mistakes.
+    // A list of a thousand entries can have a thousand mistakes.
     const areSummarized = this.#room(session) < ROOM_AROUND_INPUT;
     if (areSummarized) session.flashErrors({ "": [summary] });
     return this.flashTyped(refillableInput(input)) === "all" && !areSummarized;
   }
 
   /**
-   * Keeps as much as fits of what was typed, for the next page.
+   * Keeps as much of the input as fits, for the next page.
    *
-   * @param typed without what must not be kept
-   * @returns how much of it fits; `"all"` if there is nothing to keep
+   * @param typed without secrets and other inputs that must not be kept
+   * @returns how much fits; `"all"` if there is nothing to keep
    */
   flashTyped(typed: Readonly<Dictionary>): KeptInput {
     const { session } = this;
@@ -150,10 +150,10 @@ export class RequestSession {
   }
 
   /**
-   * Keeps as much as fits of what a user typed, until the same user opens the form's page again: the pages in between, such
-   * as that of the login, leave it there. It replaces what was kept before.
+   * Keeps as much of a user's input as fits, until the same user opens the form's page again: the pages in between,
+   * such as the login page, leave it there. It replaces the input kept before.
    *
-   * @param form without what must not be kept
+   * @param form without inputs that must not be kept
    * @returns how much of it fits
    */
   keepTyped(form: TypedForm): KeptInput {
@@ -165,13 +165,13 @@ export class RequestSession {
     return kept;
   }
 
-  /** Forgets what another user than this one has typed. */
+  /** Forgets the input of any user other than this one. */
   keepTypedOnlyOf(owner: string): void {
     const { typed } = this.session;
     if (typed !== null && !this.manager.tokens.isTagOf(owner, typed.owner)) this.session.keepTyped(null);
   }
 
-  /** Security: what was typed is for the eyes of its user alone, and for the page that it was typed into. */
+  /** Security: input is only for its user's eyes, and for the page that it was typed into. */
   #isFor({ owner, page }: TypedForm): boolean {
     const { raw } = this.#context.request;
     if (!isSafeMethod(raw.method) || isInBackground(raw) || isSpeculative(raw)) return false;
@@ -185,7 +185,7 @@ export class RequestSession {
   }
 
   /**
-   * Saves the session if it was opened. What changes it afterwards, such as an error page with a form, saves it again.
+   * Saves the session if it was opened. A later change, for example by an error page with a form, saves it again.
    *
    * @throws `E_SESSION` if it holds more than its store has room for
    */
@@ -205,8 +205,8 @@ export class RequestSession {
   }
 
   /**
-   * A session that holds something may appear in the response, and its id in a CSRF token; an empty one reveals nothing
-   * about anyone.
+   * A session with contents may show in the response, and its id in a CSRF token; an empty one reveals nothing about
+   * anyone.
    */
   #noteVisitor(session: Session): void {
     if (this.#found !== null || session.encode() !== null) this.#context.response.dependsOnVisitor(true);
@@ -224,7 +224,7 @@ export class RequestSession {
   }
 
   #open(): Session {
-    // Replacing it with an empty session would end the one that the browser has.
+    // Replacing it with an empty session would end the browser's session.
     if (this.#failure !== null) throw this.#failure.error;
     // If the store is asynchronous, the session has been read already: see load().
     if (!this.#isLoaded) this.#loaded(this.#find() as SessionRecord | null);
@@ -252,7 +252,10 @@ export class RequestSession {
     this.#send(record, saving);
   }
 
-  /** Handles a change after the session was saved. The response is about to be sent, so its cookie cannot wait. */
+  /**
+   * Handles a change that comes after the session was saved. The response is about to be sent, so its cookie cannot
+   * wait.
+   */
   #changed(session: Session): void {
     if (!this.#isClosed) return;
     const previous = this.#found;
@@ -272,7 +275,9 @@ export class RequestSession {
     return this.#late;
   }
 
-  /** The session as it has to be saved now; `null` if nothing has to be, or if what is stored will do. */
+  /**
+   * The session as it has to be saved now; `null` if nothing has to be saved, or if the stored session is good enough.
+   */
   #due(session: Session): SessionRecord | null {
     const contents = session.encode();
     if (contents === null) return null;
@@ -281,11 +286,11 @@ export class RequestSession {
     const found = this.#found;
     const usedAt = now();
     const isKept = found?.id === id && found.contents === contents;
-    // What is stored, or in the browser, may be newer than what a request that takes long began with.
+    // The stored session, or the browser's, may be newer than the one that a slow request began with.
     if (isKept && (usedAt - found.usedAt < refreshAfterMs || usedAt - this.#loadedAt > LATE_MS)) return null;
     let bytes = Buffer.byteLength(contents);
     if (bytes <= keeper.maxBytes) return { id, createdAt, usedAt, contents };
-    // What was typed is worth less than the rest, and than a response.
+    // The input matters less than the rest of the session, and less than sending a response.
     const fitting = session.encodeWithin(keeper.maxBytes)!;
     bytes = Buffer.byteLength(fitting);
     if (bytes <= keeper.maxBytes) return { id, createdAt, usedAt, contents: fitting };
@@ -328,7 +333,7 @@ export function heldSession(context: HttpContext): RequestSession | null {
   return context.visitor;
 }
 
-/** The same for views: `null` as well if it could not be read, so that the page that says so can be rendered. */
+/** The same for views: `null` as well if it could not be read, so that the error page about it can be rendered. */
 export function shownSession(context: HttpContext): RequestSession | null {
   const held = heldSession(context);
   return held?.isReadable === true ? held : null;

@@ -1,11 +1,11 @@
 import { type Dictionary, dictionary, isPlainObject, isPrototypeName } from "../../support/index.ts";
 import { freezeParsed } from "../stores/session-value.ts";
 
-/** What a session holds between two requests. */
+/** A session's contents between two requests. */
 export interface SessionContents {
-  /** What stays until it is removed. */
+  /** Values that stay until they are removed. */
   readonly data: Dictionary;
-  /** What only the next request sees. */
+  /** Values that only the next request sees. */
   readonly flash: Dictionary;
   /**
    * Whether something outside depends on the session's id, such as a form's token, so that an empty session is kept

@@ -2,11 +2,11 @@ import { type Dictionary, dictionary, isPlainObject, isPrototypeName, isSecretNa
 
 const MAX_DEPTH = 16;
 
-/** What JSON adds around the old input in a session, in bytes. */
+/** The overhead of JSON around the old input in a session, in bytes. */
 export const ROOM_AROUND_INPUT = 32;
 
 /**
- * The inputs that a form can be filled in with again. Passwords, tokens and secrets are left out, by their names and at
+ * The inputs that can be filled into a form again. Passwords, tokens and secrets are left out, by their names and at
  * any depth, and so are the framework's own inputs (`__token`) and what JSON cannot hold, such as files.
  *
  * Security: only names are considered. A secret under another name is kept.
@@ -29,7 +29,7 @@ function keep(value: unknown, depth: number): unknown {
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
   if (typeof value === "number") return Number.isFinite(value) ? value : undefined;
   if (depth >= MAX_DEPTH) return undefined;
-  // A list keeps its positions: leaving an entry out would move the following ones to other names.
+  // A list keeps its positions, because leaving out an entry would rename the following ones.
   if (Array.isArray(value)) return value.map((item) => keep(item, depth + 1) ?? null);
   if (!isPlainObject(value)) return undefined;
   const result: Record<string, unknown> = {};
@@ -57,7 +57,7 @@ export function fittingInput(input: Readonly<Dictionary>, maxBytes: number): Dic
   return result;
 }
 
-/** The value at a path of inputs: `name`, `items.0.name`; `undefined` if there is none. */
+/** The value at a path of inputs: `name`, `items.0.name`; `undefined` if there isn't one. */
 export function inputAt(input: unknown, path: string): unknown {
   if (hasMember(input, path)) return input[path];
   let value = input;

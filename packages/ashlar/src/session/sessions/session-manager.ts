@@ -10,29 +10,28 @@ const MINUTE_MS = 60_000;
 const MAX_REFRESH_MS = 5 * MINUTE_MS;
 const PRUNE_EVERY_MS = 60 * MINUTE_MS;
 
-/** What the sessions of an application share: the container's `session`. */
+/** Shared by an application's sessions: the container's `session`. */
 export class SessionManager {
   readonly settings: CompleteSessionSettings;
   /** @internal */
   readonly keeper: SessionKeeper;
   /** @internal */
   readonly tokens: CsrfTokens;
-  /** @internal After how long an unchanged session is saved again, so that it counts as used. */
+  /** @internal The time after which an unchanged session is saved again, so that it counts as used. */
   readonly refreshAfterMs: number;
   readonly #logger: Logger;
   readonly #router: () => Router;
   #underway = 0;
-  /** Resolves when no background work is left; `null` while there is none. */
+  /** Resolves when no background work is left; `null` while there isn't one. */
   #idle: PromiseWithResolvers<void> | null = null;
   #prunedAt: number = now();
   /**
-   * @internal The response to a form whose page has expired, if what it asks for has already happened; otherwise
-   * `null`.
+   * @internal The response to a form whose page has expired, if its work has already been done; otherwise `null`.
    */
   respondToExpired: (context: HttpContext) => MaybePromise<unknown> = () => null;
   /** @internal The response to an error that a handler has thrown, if there is a better one than the error's page. */
   respondToError: (context: HttpContext, error: unknown) => MaybePromise<HttpResponse | null> = () => null;
-  /** @internal What a visitor should know of a form that the server has failed to process; `null` for most. */
+  /** @internal A note for the visitor about a form that the server has failed to process; `null` for most. */
   noteOfFailure: (context: HttpContext) => Message | null = () => null;
 
   /** @internal A text that names the user whom a request's pages are shown to; `null` for a guest. */
@@ -60,7 +59,7 @@ export class SessionManager {
   }
 
   /**
-   * @internal The session that a cookie identifies; `null` if there is none, or if it is too old.
+   * @internal The session that a cookie identifies; `null` if there isn't one, or if it is too old.
    *
    * @param mayPrune whether this may be the occasion to delete expired sessions
    */
@@ -82,7 +81,7 @@ export class SessionManager {
   }
 
   /**
-   * Deletes expired sessions from the store; with sessions in cookies there are none.
+   * Deletes expired sessions from the store; with sessions in cookies there aren't any.
    *
    * @returns how many were deleted
    */

@@ -22,16 +22,16 @@ const ERRORS = "__errors";
 const TYPED = "__typed";
 const INTENDED = "url.intended";
 
-/** What a user typed into a form that was refused because it needs a login, or a further proof, first. */
+/** A user's input to a form that was refused because it needs a login, or another proof, first. */
 export interface TypedForm {
-  /** Whose it is, as the form's tag says. */
+  /** The form's tag, which identifies the user. */
   readonly owner: string;
   /** The host, path and query of the form's page. */
   readonly page: string;
   readonly input: Readonly<Dictionary>;
 }
 
-/** What an existing session is restored from. */
+/** The stored state that a session is restored from. */
 export interface SessionBeginning {
   readonly id: string;
   /** When it got its id, in milliseconds since 1970. */
@@ -40,11 +40,11 @@ export interface SessionBeginning {
 }
 
 /**
- * What is remembered about a visitor from one request to the next: `context.session`.
+ * Data about a visitor that is kept from one request to the next: `context.session`.
  *
- * Keys are plain names: `"cart.items"` is one key, not a path. Values are what JSON can hold. They are copied when
- * stored and frozen when read, so {@link put} is the only way to change them. If a database transaction is rolled back,
- * so are the changes made in it.
+ * Keys are plain names: `"cart.items"` is one key, not a path. Values must be representable in JSON. They are copied
+ * when stored and frozen when read, so {@link put} is the only way to change them. If a database transaction is rolled
+ * back, so are the changes made in it.
  *
  * Security: guards, not the session, know who is logged in. A user's id in the session proves nothing once the user has
  * logged out elsewhere.
@@ -58,20 +58,20 @@ export class Session {
   #createdAt: number;
   #isIdentified: boolean;
   #data: Dictionary;
-  /** What the previous request flashed. */
+  /** Values that the previous request flashed. */
   #flash: Dictionary;
-  /** What this request flashes for the next one. */
+  /** Values that this request flashes for the next one. */
   #next: Dictionary = dictionary();
   #hasShownErrors = false;
-  /** What was read of `#flash`; `null` if all of it ends with this request, read or not. */
+  /** The keys of `#flash` that were read; `null` if all of it ends with this request, read or not. */
   #read: Set<string> | null = null;
 
   /**
-   * @param beginning what the session holds already; `null` for a new session
+   * @param beginning the session's stored contents; `null` for a new session
    * @param onChange called after each change
    * @param t translates a message into the visitor's language
    * @param origins the other origins where a visitor may have been heading
-   * @param isFor reports whether this request's page is the one of a form, and its user the one who typed into it
+   * @param isFor reports whether this request's page is a form's page, and its user the one who filled in the form
    */
   constructor(
     beginning: SessionBeginning | null,
@@ -95,7 +95,7 @@ export class Session {
    * Identifies the session: 256 random bits, new after {@link regenerate} and {@link invalidate}. A session whose id
    * was read is kept, even if it is empty.
    *
-   * Security: unless the cookie holds the session itself, this id is what the cookie carries. Never print it; store
+   * Security: unless the cookie holds the session itself, it carries this id. Never print it; store
    * only its digest.
    */
   get id(): string {
@@ -109,7 +109,7 @@ export class Session {
   /**
    * The value under a key, stored or flashed.
    *
-   * @param fallback what to return if there is none; default: `null`
+   * @param fallback the result if there isn't one; default: `null`
    */
   get(key: string, fallback: unknown = null): unknown {
     return isOwnKey(key) ? fallback : this.#valueIn(key, fallback, this.#data, this.#next, this.#flash);
@@ -169,8 +169,8 @@ export class Session {
   }
 
   /**
-   * Keeps a value for the rest of this request and for the next page that opens the session. What an open page loads by itself
-   * in between, such as an image or data for a script, leaves it there, unless it reads the value.
+   * Keeps a value for the rest of this request and for the next page that opens the session. Requests that an open page
+   * makes by itself in between, such as for an image or for data, leave the value there, unless they read it.
    *
    * @throws `E_SESSION` as {@link put}
    */
@@ -212,7 +212,7 @@ export class Session {
   }
 
   /**
-   * What was typed into a form that is shown again.
+   * The input of a form that is shown again.
    *
    * @param name the input's name, or a path: `items.0.name`
    */
@@ -220,12 +220,12 @@ export class Session {
     return inputAt(this.#valueIn(OLD_INPUT, null, this.#next, this.#flash) ?? this.#returned(), name) ?? fallback;
   }
 
-  /** @internal What was typed and waits for its user; `null` if nothing does. */
+  /** @internal Input that waits for its user; `null` if there isn't any. */
   get typed(): TypedForm | null {
     return (this.#data[TYPED] as TypedForm | undefined) ?? null;
   }
 
-  /** @internal Keeps what was typed until its user opens the form's page again; `null` forgets it. */
+  /** @internal Keeps input until its user opens the form's page again; `null` forgets it. */
   keepTyped(typed: TypedForm | null): void {
     if (typed === null && this.typed === null) return;
     const kept = typed === null ? null : toSessionValue("old input", typed);
@@ -235,7 +235,7 @@ export class Session {
     this.#onChange();
   }
 
-  /** What waited for this page and its user. From now on, it is flashed like any other input. */
+  /** Input that waited for this page and its user. From now on, it is treated like any other flashed input. */
   #returned(): unknown {
     const { typed } = this;
     if (typed === null || !this.#isFor(typed)) return null;
@@ -253,7 +253,10 @@ export class Session {
     return this.#flashFor(ERRORS, toSessionValue("errors", toStoredErrors(errors)));
   }
 
-  /** @internal Whether the text of a message of this request was read, as by a page that shows it, not only counted. */
+  /**
+   * @internal Whether the text of one of this request's messages was read, as by a page that shows it, not only
+   * counted.
+   */
   get hasShownErrors(): boolean {
     return this.#hasShownErrors;
   }
@@ -272,7 +275,7 @@ export class Session {
    */
   errors(): FieldErrors {
     const errors = readStoredErrors(this.#valueIn(ERRORS, {}, this.#next, this.#flash), this.#t);
-    // A page's title may say that there are mistakes, and its form nothing of them.
+    // A page's title may mention mistakes while its form shows none of them.
     if (ERRORS in this.#next) noteReading(errors, () => (this.#hasShownErrors = true));
     return errors;
   }
@@ -299,7 +302,7 @@ export class Session {
    * Remembers where the visitor was heading, for {@link intended}. Anything but a path of the application, or an absolute
    * URL of an origin in `APP.trustedOrigins`, is ignored.
    *
-   * @param guard whose login is required: each guard's destination is kept separately; `null` for the default guard
+   * @param guard the guard whose login is required; each guard has its own destination; `null` for the default guard
    */
   intend(path: string, guard: string | null = null): this {
     const target = this.#permitted(path, "");
@@ -309,7 +312,7 @@ export class Session {
   /**
    * Returns where the visitor was heading, and removes it.
    *
-   * @param fallback where to go otherwise; it comes from the application and is not checked
+   * @param fallback the destination otherwise; it comes from the application and is not checked
    * @param guard as in {@link intend}
    */
   intended(fallback = "/", guard: string | null = null): string {
@@ -321,12 +324,15 @@ export class Session {
     return trustedUrl(this.#origins, target) ?? redirectTarget(target, fallback);
   }
 
-  /** @internal Keeps what was flashed before, except what this request reads of it: it is not what the visitor waits for. */
+  /**
+   * @internal Keeps the flashed values, except those that this request reads: this isn't the page that the visitor is
+   * waiting for.
+   */
   keepUnread(): void {
     this.#read ??= new Set();
   }
 
-  /** @internal What has to be kept of it, as text; `null` if nothing has. */
+  /** @internal The contents to keep, as text; `null` if there aren't any. */
   encode(): string | null {
     const flash = this.#read === null ? this.#next : { ...this.#unread(this.#read), ...this.#next };
     return encodeContents({ data: this.#data, flash, isIdentified: this.#isIdentified });
@@ -349,7 +355,7 @@ export class Session {
     return Object.fromEntries(Object.entries(this.#flash).filter(([key]) => !read.has(key)));
   }
 
-  /** @internal The id, whether or not anything depends on it, and when it was given. */
+  /** @internal The id, whether or not anything depends on it, and the time when it was assigned. */
   get identity(): { readonly id: string; readonly createdAt: number } {
     return { id: this.#id, createdAt: this.#createdAt };
   }

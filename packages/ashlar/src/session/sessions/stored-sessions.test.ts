@@ -40,7 +40,7 @@ test("a store whose update does not return whether the session existed is refuse
 });
 
 test("a failure in a store fails the request", async () => {
-  const error = new Error("The server is away.");
+  const error = new Error("The server is down.");
   const away = () => Promise.reject(error);
   const failing = keeper({ read: away, create: away, update: away, destroy: away });
   const one = record();

@@ -8,7 +8,7 @@ import "../errors.ts";
 const ID = /^[\w-]{43}$/;
 
 /**
- * Keeps sessions in a store, under the digest of the id that the cookie carries: a leaked store opens no session.
+ * Keeps sessions in a store, under the digest of the id in the cookie, so that a leaked store opens no session.
  *
  * A request that changes nothing writes nothing. If two concurrent requests both change the session, the one that
  * finishes last wins. A session that has ended in the meantime is not restored.
@@ -16,7 +16,7 @@ const ID = /^[\w-]{43}$/;
 export class StoredSessions implements SessionKeeper {
   readonly isRemote = true;
   readonly maxBytes: number;
-  readonly remedy = "Keep large values in a table of their own, and only their ids in the session.";
+  readonly remedy = "Keep large values in a separate table, and only their ids in the session.";
   readonly #store: SessionStore;
   readonly #settings: CompleteSessionSettings;
 
@@ -45,7 +45,7 @@ export class StoredSessions implements SessionKeeper {
     const session = { createdAt, usedAt, contents };
     const expiresAt = endOf(record, this.#settings);
     if (previous?.id === id) {
-      // Never create it: that would bring back what a concurrent request has ended.
+      // Never create it: that would bring back a session that a concurrent request has ended.
       const isKept: unknown = await this.#store.update(digest(id), session, expiresAt);
       if (typeof isKept === "boolean") return isKept;
       throw new AshlarError("E_SESSION", "The session store's update() must return whether the session existed.");
@@ -63,7 +63,7 @@ export class StoredSessions implements SessionKeeper {
     await this.#store.destroy(digest(id));
   }
 
-  /** Where they are kept. */
+  /** Where sessions are kept. */
   get store(): SessionStore {
     return this.#store;
   }

@@ -9,7 +9,7 @@ const HEAD_BYTES = 64;
 /** `id.createdAt.usedAt.contents`, the times in base 36. */
 const SEALED = /^([\w-]{43})\.([0-9a-z]{1,9})\.([0-9a-z]{1,9})\.(.*)/s;
 
-/** What {@link cookieSessions} returns: there is no store; the cookie holds the session. */
+/** The result of {@link cookieSessions}: there is no store, because the cookie holds the session. */
 export class CookieSessions {
   /** @internal */
   keeper(sealer: Sealer, settings: CompleteSessionSettings): SealedSessions {

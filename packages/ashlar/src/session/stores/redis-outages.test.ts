@@ -113,7 +113,7 @@ withProgram("redis-server", () => {
     expect(JSON.stringify(lines)).not.toContain("confidential-word");
   });
 
-  test("with another store, visitors go on with a new session while Redis is away, and keep it afterwards", async () => {
+  test("with another store, visitors continue with a new session while Redis is down, and keep it afterwards", async () => {
     const other = new MemorySessions();
     const { visitor } = await shop({ whenAway: other, commandTimeoutMs: 3000 });
     const [ada, grace] = [visitor(), visitor()];
@@ -125,11 +125,11 @@ withProgram("redis-server", () => {
     expect([await ada("/name"), other.sessions.size]).toEqual(["Eve", 1]);
     server.thaw();
     await isBack(visitor());
-    // One came meanwhile, and the other one didn't.
+    // One came in the meantime, and the other one didn't.
     expect([await ada("/name"), await grace("/name")]).toEqual(["Eve", "Grace"]);
   });
 
-  test("S19 who leaves while Redis is away has left when it is back", async () => {
+  test("S19 who leaves while Redis is down has left when it is back", async () => {
     const { visitor, application } = await shop({ whenAway: new MemorySessions(), commandTimeoutMs: 3000 });
     const client = createTestClient(application);
     await client.get("/put/Ada");

@@ -117,7 +117,7 @@ test.each([
   [new MemorySessions(), "Sessions end, and new ones are kept in the other store, until it can be used again."],
   [() => new MemorySessions(), "Sessions end, and new ones are kept in the other store, until it can be used again."],
 ] as const)(
-  "an application starts without Redis, and the log says what happens meanwhile: %s",
+  "an application starts without Redis, and the log says what happens in the meantime: %s",
   async (whenAway, text) => {
     const lines: LoggedLine[] = [];
     const { container } = await emptyApplication(lines);

@@ -86,7 +86,7 @@ withProgram("redis-server", () => {
     expect(await store.read("one")).toBeNull();
   });
 
-  test("what can't be a store ends the boot", async () => {
+  test("what can't be a store fails startup", async () => {
     for (const whenAway of ["cookie", {}, () => null, null]) {
       await expect(storeWith({ url: server.url, whenAway } as RedisSessionsSettings)).rejects.toThrow(
         'config/session.ts: SESSION.store.whenAway: is not a store. Write databaseSessions() or "refuse".',

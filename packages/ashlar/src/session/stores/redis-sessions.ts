@@ -15,8 +15,8 @@ import { SessionsWhileAway } from "./sessions-while-away.ts";
 export interface RedisSessionsSettings extends RedisSettings {
   /**
    * What happens while Redis can't be used. `"refuse"`, the default: requests with a session are refused with 503
-   * (`E_REDIS_UNAVAILABLE`), and no session is lost. `databaseSessions()`, or a store of your own: the sessions of visitors
-   * who come meanwhile end, and those who need one get a new one, which is kept there.
+   * (`E_REDIS_UNAVAILABLE`), and no session is lost. `databaseSessions()`, or your own store: the sessions of visitors
+   * who come in the meantime end, and visitors who need a session get a new one, which is kept there.
    */
   readonly whenAway?: SessionStoreSource | "refuse";
 }
@@ -33,16 +33,16 @@ const REPLACE = redisScript(
 );
 
 /**
- * Keeps the data of sessions in Redis or Valkey, up to 64 KB each, which deletes by itself what has ended. It needs the
- * package `ioredis`: `npm install ioredis`.
+ * Keeps the data of sessions in Redis or Valkey, up to 64 KB each; the server deletes expired sessions itself. It needs
+ * the package `ioredis`: `npm install ioredis`.
  *
  * ```ts
  * // config/session.ts
  * export const SESSION = { store: redisSessions({ url: env("REDIS_URL") }) } satisfies SessionSettings;
  * ```
  *
- * A store of limits with the same settings shares its connection. While Redis can't be used, requests with a session are
- * refused with 503, unless `whenAway` names another store; the log tells once that it begins, and that it ends.
+ * A store of limits with the same settings shares its connection. While Redis can't be used, requests with a session
+ * are refused with 503, unless `whenAway` names another store; the beginning and the end of the outage are logged once.
  *
  * The boot fails with `E_INVALID_CONFIGURATION` if a setting is unknown or invalid, and with `E_MISSING_PACKAGE` without
  * the package.
@@ -114,7 +114,7 @@ export class RedisSessions implements SessionStore {
     await this.#command("DEL", this.#keyOf(key));
   }
 
-  /** If Redis can't be used, the log tells what happens meanwhile, and the application starts. */
+  /** If Redis can't be used, the log says what happens in the meantime, and the application starts anyway. */
   async connect(): Promise<void> {
     await this.#told(this.#lease.connection.connect()).catch((error: unknown) => {
       if (!isRedisUnavailable(error)) throw error;
@@ -147,7 +147,7 @@ export class RedisSessions implements SessionStore {
   }
 }
 
-/** The server counts down by its own clock, so it doesn't matter if it differs from that of this process. */
+/** The server counts down by its own clock, so a difference to this process's clock doesn't matter. */
 function timeUntil(expiresAt: number): number {
   return Math.max(1, Math.ceil(expiresAt - now()));
 }

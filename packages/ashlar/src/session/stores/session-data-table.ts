@@ -18,7 +18,7 @@ export const SESSION_DATA_TABLE = "session_data";
  */
 // biome-ignore lint/suspicious/noExplicitAny: a migration's Kysely may know any tables.
 export async function createSessionDataTable(database: Kysely<any>): Promise<void> {
-  // Migrations run with the database loaded; an application that keeps sessions in cookies should not have to load it
+  // Migrations run with the database loaded; an application that keeps sessions in cookies shouldn't have to load it
   // for this.
   const { longText, timestamp } = await import("../../database/index.ts");
   await database.schema
@@ -28,7 +28,7 @@ export async function createSessionDataTable(database: Kysely<any>): Promise<voi
     .addColumn("created_at", timestamp(database), (column) => column.notNull())
     .addColumn("last_used_at", timestamp(database), (column) => column.notNull())
     .execute();
-  // What prune looks for: sessions that were not used for long, and those that are too old in any case.
+  // For prune, which looks for sessions that were not used for long, and sessions that are too old in any case.
   for (const column of ["last_used_at", "created_at"]) {
     await database.schema
       .createIndex(`${SESSION_DATA_TABLE}_${column}`)

@@ -4,26 +4,28 @@ import type { CompleteSessionSettings } from "./settings.ts";
 
 const MINUTE_MS = 60_000;
 
-/** A session as it is kept between two requests. */
+/** A session as stored between two requests. */
 export interface SessionRecord extends StoredSession {
   readonly id: string;
 }
 
 /**
- * Stores sessions and finds them again by what their cookies hold. A session it returns may be too old: the caller
+ * Stores sessions, and finds them again by their cookies. A session it returns may be too old: the caller
  * checks that.
  */
 export interface SessionKeeper {
   /** How many bytes the contents of one session may have. */
   readonly maxBytes: number;
-  /** What to do about a session that holds more, in a sentence. */
+  /** Advice for a session that holds more, as a sentence. */
   readonly remedy: string;
-  /** Whether reading a session is asynchronous, because a store is asked. */
+  /** Whether reading a session is asynchronous, because it asks a store. */
   readonly isRemote: boolean;
   /** Whether only this process has the sessions. */
   readonly isLocal?: boolean;
 
-  /** The session that a cookie identifies; `null` if there is none. Nothing in the cookie can make this throw. */
+  /**
+   * The session that a cookie identifies; `null` if there isn't one. It doesn't throw, whatever the cookie contains.
+   */
   find(cookie: string): MaybePromise<SessionRecord | null>;
 
   /** The value of a session's cookie. */
@@ -49,10 +51,10 @@ export interface SessionKeeper {
    */
   prune(usedBefore: number, createdBefore: number): MaybePromise<number>;
 
-  /** Connects to the store, if there is something to connect to. */
+  /** Connects to the store, if it needs a connection. */
   connect?(): Promise<void> | undefined;
 
-  /** Checks whether the store can be reached, if it can tell; `undefined` if there is no such check. */
+  /** Checks whether the store can be reached; `undefined` if the store has no such check. */
   check?(): Promise<void> | undefined;
 
   /** Releases all resources. */

@@ -1,13 +1,13 @@
 import type { Container } from "../../kernel/index.ts";
 import type { MaybePromise } from "../../support/index.ts";
 
-/** What a store keeps of a session between two requests. */
+/** A session as a store keeps it between two requests. */
 export interface StoredSession {
   /** When the session got its id, in milliseconds since 1970. */
   readonly createdAt: number;
   /** When it was last saved, in milliseconds since 1970. */
   readonly usedAt: number;
-  /** What it holds, as JSON. */
+  /** The contents, as JSON. */
   readonly contents: string;
 }
 
@@ -23,7 +23,7 @@ export interface StoredSession {
  * A store knows neither visitors nor cookies. It keeps text under keys that the framework derives from the cookie. The
  * framework itself checks each time whether a session is too old to be used. A store must promise this:
  *
- * - **What is stored is visible to every process as soon as the promise resolves**, unchanged: contents to the
+ * - **A stored session is visible to every process as soon as the promise resolves**, unchanged: contents to the
  *   character, times to the millisecond. The next request may go to another process.
  * - **A session that was destroyed does not come back.** A visitor may log out in one tab while a request from another
  *   tab is running, which saves the session at its end. `update` must therefore be one conditional step, such as
@@ -37,19 +37,19 @@ export interface StoredSession {
  *
  * A store in the process's memory may return its results without a promise.
  *
- * Security: a key is the SHA-256 digest of what the cookie carries, so a leaked store opens no session. The contents
+ * Security: a key is the SHA-256 digest of the cookie's value, so a leaked store opens no session. The contents
  * are not encrypted; they hold whatever the application puts into sessions.
  */
 export interface SessionStore {
   /**
-   * Whether it keeps sessions in the memory of this process, so that others don't have them. In production, the boot then
-   * ends if several processes run the application. Default: `false`.
+   * Whether it keeps sessions in the memory of this process, so that others don't have them. In production, startup
+   * then fails if several processes run the application. Default: `false`.
    */
   readonly isLocal?: boolean;
   /** How many bytes of UTF-8 the contents of one session may have. Saving a larger session fails with `E_SESSION`. */
   readonly maxBytes: number;
   /**
-   * The session under a key, too old or not; `null` if there is none. Called once for each request that has a session
+   * The session under a key, too old or not; `null` if there isn't one. Called once for each request that has a session
    * cookie.
    */
   read(key: string): MaybePromise<StoredSession | null>;
@@ -71,7 +71,7 @@ export interface SessionStore {
    * Stores a session under a new key, and ends the previous one, in one step. Leave it out if the store can't: the
    * framework then calls {@link create}, and {@link destroy} after it.
    *
-   * @param previous the key of the session that ends, which may have ended already
+   * @param previous the key of the previous session, which may have ended already
    * @param expiresAt as in {@link create}
    */
   replace?(previous: string, key: string, session: StoredSession, expiresAt: number): MaybePromise<void>;
@@ -88,7 +88,7 @@ export interface SessionStore {
   prune?(usedBefore: number, createdBefore: number): MaybePromise<number>;
   /**
    * Connects before the application serves, so that no request waits for that; commands that only look at the application
-   * don't call it. If the store can't be reached, it must not throw: requests are told then. Leave it out if there is
+   * don't call it. It must not throw if the store can't be reached: requests fail then. Leave it out if there is
    * nothing to connect to.
    */
   connect?(): Promise<void>;
@@ -96,7 +96,7 @@ export interface SessionStore {
    * Checks whether the store can be reached, and changes nothing. `ashlar doctor` calls it. Leave it out if there is nothing
    * to connect to.
    *
-   * @throws why it can't be reached
+   * @throws an error with the reason if it can't be reached
    */
   check?(): Promise<void>;
   /** Releases all resources. Called when the application shuts down. */

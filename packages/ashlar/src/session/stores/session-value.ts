@@ -4,7 +4,7 @@ import "../errors.ts";
 const MAX_DEPTH = 32;
 const MAX_KEY_LENGTH = 128;
 
-/** The framework's own keys in a session begin with this. */
+/** The prefix of the framework's own keys in a session. */
 const OWN = "__";
 
 /**
@@ -36,7 +36,7 @@ export function isOwnKey(key: string): boolean {
 /**
  * Returns a frozen copy of a value as the next request will see it: only what JSON can hold without changing it.
  *
- * @param key what the value is kept under, for messages
+ * @param key the value's key, for messages
  * @throws `E_SESSION` if the value, or anything in it, is not JSON; the message does not include it
  */
 export function toSessionValue(key: string, value: unknown): unknown {

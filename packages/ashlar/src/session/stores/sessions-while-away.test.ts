@@ -65,7 +65,7 @@ for (const { title, run } of sessionStoreSuite(
   test(`while the first store is there: ${title}`, run);
 }
 
-test("while the first store is away, sessions begin in the other one, and stay there when it is back", async () => {
+test("while the first store is down, sessions begin in the other one, and stay there when it is back", async () => {
   const { first, other, both } = stores();
   first.isAway = true;
   await both.create("one", session("Ada"), LATER);
@@ -81,7 +81,7 @@ test("while the first store is away, sessions begin in the other one, and stay t
   expect([await both.read("one"), other.sessions.size]).toEqual([null, 0]);
 });
 
-test("a session whose visitor comes while the first store is away has ended, also when it is back", async () => {
+test("a session whose visitor comes while the first store is down has ended, also when it is back", async () => {
   const { first, both } = stores();
   await both.create("one", session("Ada"), LATER);
   await both.create("two", session("Grace"), LATER);
@@ -92,7 +92,7 @@ test("a session whose visitor comes while the first store is away has ended, als
   expect(await both.read("two")).toEqual(session("Grace"));
 });
 
-test("S19 a session that ends while the first store is away is deleted there as soon as any request finds it back", async () => {
+test("S19 a session that ends while the first store is down is deleted there as soon as any request finds it back", async () => {
   const { first, both } = stores();
   for (const key of ["one", "two", "three"]) await both.create(key, session(key), LATER);
   first.isAway = true;
@@ -104,7 +104,7 @@ test("S19 a session that ends while the first store is away is deleted there as 
   await expect.poll(() => [...first.sessions.keys()]).toEqual(["three"]);
 });
 
-test("S19 made-up keys, and sessions that begin and end meanwhile, do not bring back what has ended while the first store is away", async () => {
+test("S19 made-up keys, and sessions that begin and end in the meantime, do not bring back what has ended while the first store is down", async () => {
   const [first, other] = [new Leaving(), new MemorySessions()];
   const both = new SessionsWhileAway(first, other, 10);
   await both.create("one", session("Ada"), LATER);
@@ -131,7 +131,7 @@ test("what could not be deleted is deleted later", async () => {
   await expect.poll(() => first.sessions.size).toBe(0);
 });
 
-test("a new id given while the first store is away ends the previous session", async () => {
+test("a new id given while the first store is down ends the previous session", async () => {
   const { first, other, both } = stores();
   await both.create("one", session("Ada"), LATER);
   first.isAway = true;

@@ -7,19 +7,21 @@ const MAX_REMEMBERED = 100_000;
 /**
  * Keeps sessions in another store while the first one can't be used.
  *
- * A session stays in the store in which it began. Those of the first store end if their visitors come while it is away:
- * a visitor who logs out then must not find the session again later, so it is deleted as soon as that is possible.
+ * A session stays in the store in which it began. Sessions of the first store end if their visitors come while it is
+ * down: a visitor who logs out then must not find the session again later, so it is deleted as soon as that is
+ * possible.
  */
 export class SessionsWhileAway implements SessionStore {
   readonly maxBytes: number;
   readonly #first: SessionStore;
   readonly #other: SessionStore;
-  /** The keys of sessions that were destroyed while the first store was away. */
+  /** The keys of sessions that were destroyed while the first store was down. */
   readonly #ended = new Set<string>();
   /**
-   * The keys that were asked for while it was away.
+   * The keys that were requested while it was down.
    *
-   * Security: anyone can ask for keys that don't exist, and so push others out of this set, but not out of the other one.
+   * Security: anyone can request keys that don't exist, and so push others out of this set, but not out of the other
+   * one.
    */
   readonly #missed = new Set<string>();
   readonly #maxRemembered: number;
@@ -35,7 +37,7 @@ export class SessionsWhileAway implements SessionStore {
 
   async read(key: string): Promise<StoredSession | null> {
     const found = await this.#inFirst(key, () => this.#first.read(key));
-    // What began in the other store stays there, also once the first one is back.
+    // A session that began in the other store stays there, even once the first one is back.
     return found ?? (await this.#other.read(key));
   }
 
@@ -62,7 +64,7 @@ export class SessionsWhileAway implements SessionStore {
       await this.#first.destroy(key);
       return true;
     });
-    // What began in the other store was never in the first one.
+    // A session that began in the other store was never in the first one.
     if (isGone === null && (await this.#other.read(key)) === null) this.#remember(this.#ended, key);
     await this.#other.destroy(key);
   }
@@ -88,7 +90,10 @@ export class SessionsWhileAway implements SessionStore {
     await this.#other.close();
   }
 
-  /** The first store's answer; `null` if it is away, or if the session has ended while it was: then it counts as missing. */
+  /**
+   * The first store's answer; `null` if the store is down, or if the session ended during the outage: then it counts as
+   * missing.
+   */
   async #inFirst<T>(key: string, ask: () => MaybePromise<T>): Promise<T | null> {
     if (this.#ended.has(key) || this.#missed.has(key)) {
       this.#beginDeleting();
@@ -111,7 +116,7 @@ export class SessionsWhileAway implements SessionStore {
     });
   }
 
-  /** Deletes in the first store what has ended while it was away, until it fails again. */
+  /** Deletes sessions in the first store that ended while it was down, until it fails again. */
   async #deleteEnded(): Promise<void> {
     try {
       for (const keys of [this.#ended, this.#missed]) {
@@ -121,7 +126,7 @@ export class SessionsWhileAway implements SessionStore {
         }
       }
     } catch {
-      // It is away again. The next request that finds it back goes on.
+      // It is down again. The next request that finds it back resumes this.
     }
   }
 

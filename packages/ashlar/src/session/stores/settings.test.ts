@@ -104,7 +104,7 @@ describe("refused settings", () => {
     ],
     [
       { sameSite: "none" },
-      'config/session.ts: SESSION.sameSite: is "none", which browsers accept over https only. Set APP_URL to an https address, or leave it out.',
+      'config/session.ts: SESSION.sameSite: is "none", which browsers accept only over https. Set APP_URL to an https address, or leave it out.',
     ],
     [
       { store: { read() {} } },
@@ -132,7 +132,7 @@ describe("refused settings", () => {
     ],
     [
       { cookie: "__Host-s" },
-      'config/session.ts: SESSION.cookie: is "__Host-s", which browsers accept over https only. Set APP_URL to an https address, or leave it out.',
+      'config/session.ts: SESSION.cookie: is "__Host-s", which browsers accept only over https. Set APP_URL to an https address, or leave it out.',
     ],
     [
       { lifetimeMinutes: 60, absoluteMinutes: 30 },

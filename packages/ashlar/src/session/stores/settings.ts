@@ -17,30 +17,30 @@ import { CookieSessions, cookieSessions } from "./cookie-sessions.ts";
 import { databaseSessions } from "./database-sessions.ts";
 import type { SessionStore, SessionStoreSource } from "./session-store.ts";
 
-/** The stores that the framework brings, by name. */
+/** The framework's own stores, by name. */
 export type SessionStoreName = "cookie" | "database";
 
 /** The shape of `SESSION` in `config/session.ts`. */
 export interface SessionSettings {
   /**
-   * Where the data is kept: `cookieSessions()`, `databaseSessions()`, their names, or a store of your own; default:
+   * Where the data is kept: `cookieSessions()`, `databaseSessions()`, their names, or your own store; default:
    * `cookieSessions()`.
    */
   readonly store?: CookieSessions | SessionStoreSource | SessionStoreName;
   /** The cookie's name; default: `session`. Over https, a prefix binds it to its host: `__Host-session`. */
   readonly cookie?: string;
   /**
-   * The domain whose hosts share sessions, such as `shop.example` for `www` and `app` below it: that of `APP_URL` or one above.
-   * The cookie is then `__Secure-session` over https. Default: only the host that sets it.
+   * The domain whose hosts share sessions, such as `shop.example` for `www` and `app` below it: the domain of `APP_URL`
+   * or a parent. The cookie is then `__Secure-session` over https. Default: only the host that sets it.
    *
    * Security: every host below the domain gets the cookie and can set it.
    */
   readonly domain?: Optional<string>;
-  /** After how many minutes without use a session ends, from 1 to 525,600; default: 120. */
+  /** The number of minutes without use after which a session ends, from 1 to 525,600; default: 120. */
   readonly lifetimeMinutes?: number;
   /**
-   * After how many minutes a session ends, no matter how much it is used, from `lifetimeMinutes` to 525,600; default: a
-   * day or `lifetimeMinutes`, whichever is longer. A new id restarts the count.
+   * The number of minutes after which a session ends no matter how much it is used, from `lifetimeMinutes` to 525,600;
+   * default: a day or `lifetimeMinutes`, whichever is longer. A new id restarts the count.
    */
   readonly absoluteMinutes?: number;
   /**
@@ -50,10 +50,10 @@ export interface SessionSettings {
   readonly sameSite?: "lax" | "strict" | "none";
 }
 
-/** {@link SessionSettings}, as they were read. */
+/** {@link SessionSettings}, checked and complete. */
 export interface CompleteSessionSettings extends Omit<Complete<SessionSettings>, "store" | "domain"> {
   readonly store: CookieSessions | SessionStoreSource;
-  /** `null` for the host alone. */
+  /** `null`: only the host. */
   readonly domain: string | null;
 }
 
@@ -97,7 +97,7 @@ const SCHEMA = settings<SessionSettings>()(
 /**
  * Reads `SESSION`.
  *
- * @param session what `config/session.ts` exports as `SESSION`
+ * @param session the `SESSION` of `config/session.ts`
  * @param appUrl the application's own origin; `null` if it is not known
  * @param suffix the end of the cookie's name; see {@link CookieSite}
  * @throws `E_INVALID_CONFIGURATION`
@@ -119,7 +119,7 @@ export function readSessionSettings(session: unknown, appUrl: string | null, suf
 }
 
 /**
- * The store itself, or the one that a function creates.
+ * The store itself, or the store that a function creates.
  *
  * @throws `E_INVALID_CONFIGURATION` if the result is not a store
  */
@@ -139,13 +139,13 @@ function isStore(value: unknown): value is SessionStore {
 function cookieName(name: string, site: CookieSite, domain: string | null): string {
   if (PREFIXED.test(name) && !site.isHttps) throw requiresHttps("cookie", name);
   if (domain !== null && /^__host-/i.test(name)) {
-    const problem = `is "${name}", which browsers accept without a domain only.`;
+    const problem = `is "${name}", which browsers accept only without a domain.`;
     throw new ConfigurationError(`${WHERE}.cookie`, problem, "Leave the prefix out, or the domain.");
   }
   return ownCookieName(name, site, domain);
 }
 
 function requiresHttps(name: keyof SessionSettings, value: string): ConfigurationError {
-  const problem = `is "${value}", which browsers accept over https only.`;
+  const problem = `is "${value}", which browsers accept only over https.`;
   return new ConfigurationError(`${WHERE}.${name}`, problem, "Set APP_URL to an https address, or leave it out.");
 }

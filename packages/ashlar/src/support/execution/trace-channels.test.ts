@@ -27,7 +27,7 @@ test("synchronous work starts and ends", () => {
   ]);
 });
 
-test("asynchronous work goes on until asyncEnd, and its result is not in the message", async () => {
+test("asynchronous work continues until asyncEnd, and its result is not in the message", async () => {
   const seen = listen();
   expect(await traced(traceChannels.hash, { operation: "verify" }, async () => "secret")).toBe("secret");
   const message = { operation: "verify", isAsync: true };

@@ -5,7 +5,7 @@ import { isPromise } from "../values/kinds.ts";
 export interface TraceMessage {
   /** What the work failed with, if it did. */
   error?: unknown;
-  /** Set before `end` if the work goes on after that, until `asyncEnd`. */
+  /** Set before `end` if the work continues after that, until `asyncEnd`. */
   isAsync?: boolean;
 }
 
@@ -30,7 +30,7 @@ export interface TracedRequest extends TraceMessage {
   /** The path as it may be logged, without what could be a secret. */
   path: string | null;
   requestId: string | null;
-  /** The status of the response; `null` at the end if there was none. */
+  /** The status of the response; `null` at the end if there wasn't one. */
   status: number | null;
   /** Why the client did not get the complete response; `null` if it did. */
   aborted: "client" | "error" | "shutdown" | null;

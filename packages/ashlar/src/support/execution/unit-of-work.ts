@@ -18,7 +18,7 @@ export class UnitOfWork {
   #isOpen = true;
 
   /**
-   * The innermost unit that the caller is in; `null` outside of transactions. One that has ended no longer counts: code
+   * The innermost unit that the caller is in; `null` outside of transactions. A scope that has ended is ignored: code
    * that it left running is outside.
    */
   static get current(): UnitOfWork | null {

@@ -188,7 +188,7 @@ export function mailTransportSuite(
           );
           assert.ok(error instanceof Error, "the error is an Error");
           if (error instanceof assert.AssertionError) throw error;
-          assert.notEqual((error as { permanent?: unknown }).permanent, true, "the mail would be given up at once");
+          assert.notEqual((error as { permanent?: unknown }).permanent, true, "the mail would be abandoned at once");
         } finally {
           await transport.close();
         }

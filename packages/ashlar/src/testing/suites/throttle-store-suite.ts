@@ -101,7 +101,7 @@ export function throttleStoreSuite(
         assert.equal((await counter.get(key))?.attempts, 20);
       }
     }),
-    entry("counts that change together are each changed once, whatever others do meanwhile", async (_, store) => {
+    entry("counts that change together are each changed once, whatever others do in the meantime", async (_, store) => {
       if (store.addTogether === undefined) return;
       const buckets = ["one", "two", "three"].map((name, index) => {
         return { ...bucket(name), windowSeconds: WINDOW_SECONDS * (index + 1) };

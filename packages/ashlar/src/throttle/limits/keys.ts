@@ -5,7 +5,7 @@ import type { ThrottlePart } from "./limit.ts";
 
 /** Whose attempts are counted. */
 export interface ThrottleKeys {
-  /** The account's identifier: an email address, a user name, a primary key; `null` if there is none. */
+  /** The account's identifier: an email address, a user name, a primary key; `null` if there isn't one. */
   readonly account?: string | null;
   /**
    * The set of accounts that `account` belongs to. With a realm, the identifier is taken exactly as it is, and never

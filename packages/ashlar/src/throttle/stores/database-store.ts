@@ -129,7 +129,7 @@ export class DatabaseStore implements ThrottleStore {
   /**
    * Resolves the connection now, so that a wrong name makes the boot fail, rather than each attempt.
    *
-   * @throws what the function throws that returns the connection
+   * @throws whatever the function throws that returns the connection
    */
   checkConnection(): void {
     this.#connection();

@@ -15,13 +15,13 @@ function create(prune: () => Promise<unknown>) {
 test("S133 expired counts are deleted every few minutes, also after a failure", async () => {
   let prunes = 0;
   const { expired, warnings } = create(async () => {
-    if (++prunes === 1) throw new Error("The database is away.");
+    if (++prunes === 1) throw new Error("The database is down.");
   });
   expired.start();
   await vi.advanceTimersByTimeAsync(2 * MINUTE - 1);
   expect(prunes).toBe(0);
   await vi.advanceTimersByTimeAsync(3 * MINUTE);
-  expect([prunes, warnings]).toEqual([1, [{ err: new Error("The database is away.") }]]);
+  expect([prunes, warnings]).toEqual([1, [{ err: new Error("The database is down.") }]]);
   await vi.advanceTimersByTimeAsync(60 * MINUTE);
   expect(prunes).toBeGreaterThanOrEqual(12);
   expect(warnings).toHaveLength(1);

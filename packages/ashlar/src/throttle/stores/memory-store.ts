@@ -133,7 +133,7 @@ class MemoryCounter implements AttemptCounter {
     return this.#windowMs;
   }
 
-  /** How much of a key's window is left, in milliseconds; 0 if there is none. A former window is dropped. */
+  /** How much of a key's window is left, in milliseconds; 0 if there isn't one. A former window is dropped. */
   #timeLeft(key: string): number {
     const window = this.#windows.get(key);
     if (window === undefined) return 0;

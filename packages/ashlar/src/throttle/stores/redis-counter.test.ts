@@ -80,7 +80,7 @@ test.each([
   expect(await counter.add("a", 1)).toEqual({ attempts: 2, resetInMs });
 });
 
-test("S33 while Redis is away, each operation is done in the other store", async () => {
+test("S33 while Redis is down, each operation is done in the other store", async () => {
   const { counter, redis, other } = await make();
   redis.script.mockRejectedValue(UNAVAILABLE);
   redis.command.mockRejectedValue(UNAVAILABLE);
@@ -135,7 +135,7 @@ test.each<[string, RedisStoreSettings["whenAway"], string]>([
   ["the default", undefined, "Limits count in the database, or else in the memory of each process,"],
   ["one of its own", { counter: () => null as never, close() {} }, "Limits count in the other store"],
 ])(
-  "S33 an application starts without Redis, and the log says what happens meanwhile: %s",
+  "S33 an application starts without Redis, and the log says what happens in the meantime: %s",
   async (_, whenAway, text) => {
     const lines: LoggedLine[] = [];
     const { container } = await emptyApplication(lines);

@@ -34,7 +34,7 @@ withProgram("redis-server", () => {
     return () => server.remove();
   });
 
-  /** A counter that counts in memory while Redis is away, unless the settings say otherwise. */
+  /** A counter that counts in memory while Redis is down, unless the settings say otherwise. */
   async function counterWith(settings: Partial<RedisStoreSettings> = {}): Promise<AttemptCounter> {
     const { container } = await emptyApplication(lines);
     const store = redisStore({ url: server.url, whenAway: memoryStore(), ...PATIENT, ...settings })(container);
@@ -203,7 +203,7 @@ withProgram("redis-server", () => {
       expect(await statuses(5)).toEqual([200, 200, 200, 429, 429]);
     });
 
-    test("what was counted in the database meanwhile is pruned", async () => {
+    test("what was counted in the database in the meantime is pruned", async () => {
       const { application, statuses, rows } = await shop({ whenAway: databaseStore() });
       await server.stop();
       await statuses(1);

@@ -144,7 +144,7 @@ withProgram("redis-server", () => {
     ]);
   });
 
-  test("what can't be a store ends the boot", async () => {
+  test("what can't be a store fails startup", async () => {
     const { container } = await emptyApplication();
     const create = (whenAway: unknown) => () =>
       redisStore({ url: server.url, whenAway } as RedisStoreSettings)(container);
@@ -156,7 +156,7 @@ withProgram("redis-server", () => {
     expect(create(memoryStore())).not.toThrow();
   });
 
-  test("a misspelled setting ends the boot with a suggestion", async () => {
+  test("a misspelled setting fails startup with a suggestion", async () => {
     const { container } = await emptyApplication();
     const create = () => redisStore({ url: server.url, whenAwya: "refuse" } as RedisStoreSettings)(container);
     expect(create).toThrow(/config\/throttle\.ts: THROTTLE\.store.*whenAway/);

@@ -30,7 +30,7 @@ const WHERE = "config/throttle.ts: THROTTLE.store";
 /** As in the database: a window that lasts longer than it should began before the server's clock was set back. */
 const SLACK_MS = 60_000;
 
-// A script is one step for the server, whose clock stands still meanwhile. A window ends when its key expires.
+// A script is one step for the server, whose clock stands still in the meantime. A window ends when its key expires.
 const TIME_LEFT = `local left = redis.call("PTTL", KEYS[1])
   local length = tonumber(ARGV[1])
   local isUnderWay = left >= 0 and left <= length + ${SLACK_MS}`;
@@ -111,7 +111,7 @@ export class RedisStore implements ThrottleStore {
     return new RedisCounter(bucket, this.#lease, this.#other?.counter(bucket) ?? null, this.#outage);
   }
 
-  /** If Redis can't be used, the log tells what happens meanwhile, and the application starts. */
+  /** If Redis can't be used, the log says what happens in the meantime, and the application starts anyway. */
   async connect(): Promise<void> {
     try {
       await this.#lease.connection.connect();
@@ -124,7 +124,7 @@ export class RedisStore implements ThrottleStore {
 
   async clear(bucket: Bucket): Promise<number> {
     const cleared = await this.#lease.connection.deleteKeys(startOf(this.#lease, bucket));
-    // What is counted there while Redis is away.
+    // What is counted there while Redis is down.
     const others = (await this.#other?.clear?.(bucket)) ?? 0;
     return cleared + others;
   }
@@ -195,7 +195,8 @@ class RedisCounter implements AttemptCounter {
       async () => {
         const found = await this.#lease.connection.script(GET, this.#keyOf(key), this.#windowMs);
         const count = found === null ? null : this.#countOf(found as [number, number]);
-        // What can be read but not changed, such as a replica, doesn't have the attempts that were counted meanwhile.
+        // What can be read but not changed, such as a replica, doesn't have the attempts that were counted in the
+        // meantime.
         const elsewhere = this.#outage.isAway ? ((await this.#other?.get(key)) ?? null) : null;
         return elsewhere !== null && elsewhere.attempts > (count?.attempts ?? 0) ? elsewhere : count;
       },

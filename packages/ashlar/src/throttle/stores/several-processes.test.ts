@@ -44,7 +44,7 @@ const ENDS = {
     "If this is the only process, set APP_PROCESSES=1.",
 };
 
-describe("S33 in production, limits in memory end the boot", () => {
+describe("S33 in production, limits in memory fail startup", () => {
   test("if the configuration or the environment says that there are several processes", async () => {
     await expect(shop({ processes: 2 })).rejects.toMatchObject(ENDS);
     await expect(shop({ environment: { APP_PROCESSES: "3" } })).rejects.toMatchObject(ENDS);
@@ -126,7 +126,7 @@ describe("S33 in production, limits in memory end the boot", () => {
   });
 });
 
-test("in production, sessions in memory end the boot if several processes run the application", async () => {
+test("in production, sessions in memory fail startup if several processes run the application", async () => {
   const boot = (store: MemorySessions) => {
     return buildApplication({
       routes: [],

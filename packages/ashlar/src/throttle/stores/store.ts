@@ -107,12 +107,12 @@ export interface CountChange {
  * - **A window begins with its first attempt, and ends on time.** Later attempts don't extend it, and neither do `get` and
  *   `takeBack`. Once it has ended, its count is gone: `get` returns `null`, and `takeBack` changes nothing. All processes
  *   should use one clock, such as the database server's.
- * - **Counting goes on beyond the limit.** Refused attempts count too.
+ * - **Counting continues beyond the limit.** Refused attempts count too.
  * - **Taking back is a subtraction.** Attempts that are counted at the same time are not lost, and no count falls below 0.
  * - **Keys and buckets are separate.** A key is any text, compared byte by byte: `a`, `A` and `a ` are three keys. `delete`
  *   deletes one key of one bucket, whether it has a count or not.
- * - **Pruning deletes only what has ended.** Attempts are counted meanwhile, so the deletion itself checks the end of each
- *   window.
+ * - **Pruning deletes only what has ended.** Attempts are counted in the meantime, so the deletion itself checks the
+ *   end of each window.
  * - **What was counted stays counted,** even if the attempt was made in a transaction of the application that is rolled back.
  *   Use another connection than the application's.
  *
@@ -123,8 +123,8 @@ export interface CountChange {
  */
 export interface ThrottleStore {
   /**
-   * Whether it counts in the memory of this process, so that others don't know. In production, the boot then ends if several
-   * processes run the application. Default: `false`.
+   * Whether it counts in the memory of this process, so that others don't know. In production, startup then fails if
+   * several processes run the application. Default: `false`.
    */
   readonly isLocal?: boolean;
   /** Creates the counter of a bucket. Called once for each bucket, before the application handles requests. */
@@ -155,7 +155,7 @@ export interface ThrottleStore {
   prune?(): MaybePromise<number>;
   /**
    * Connects before the application serves, so that no request waits for that; commands that only look at the application
-   * don't call it. If the store can't be reached, it must not throw: requests are told then. Leave it out if there is
+   * don't call it. It must not throw if the store can't be reached: requests fail then. Leave it out if there is
    * nothing to connect to.
    */
   connect?(): Promise<void>;
@@ -163,7 +163,7 @@ export interface ThrottleStore {
    * Checks whether the store can be reached, and changes nothing. `ashlar doctor` calls it. Leave it out if there is nothing
    * to connect to.
    *
-   * @throws why it can't be reached
+   * @throws an error with the reason if it can't be reached
    */
   check?(): Promise<void>;
   /** Releases all resources. Called once when the application shuts down, after its last request. */

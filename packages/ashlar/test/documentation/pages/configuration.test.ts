@@ -177,7 +177,7 @@ test("the variables that keys name are those of the generated configuration, or 
   expect(named.filter((name) => !listed.has(name))).toEqual([]);
 });
 
-test("a misspelled key ends the boot with the sentence that the page shows", async () => {
+test("a misspelled key fails startup with the sentence that the page shows", async () => {
   const { readWebGuardSettings } = await import("../../../src/auth/web/web-guard-settings.ts");
   const text = await readFile(join(REPOSITORY, PAGE), "utf8");
   const [, shown] = /```text\n(.+)\n```/.exec(text)!;

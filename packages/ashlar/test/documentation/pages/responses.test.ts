@@ -21,8 +21,8 @@ const CASES: Readonly<Record<string, readonly [act: string, by: "user" | "guest"
     ["session used", "user"],
     ["token looked for", "token"],
   ],
-  "A login was looked for, and there is none.": [["login looked for", "guest"]],
-  "A token was looked for, also if there is none.": [["token looked for", "guest"]],
+  "A login was looked for, and there isn't one.": [["login looked for", "guest"]],
+  "A token was looked for, also if there isn't one.": [["token looked for", "guest"]],
   "The cookie of a session or a login is set or removed.": [
     ["session begun", "guest"],
     ["logged out", "user"],

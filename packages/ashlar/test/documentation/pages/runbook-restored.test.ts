@@ -136,7 +136,7 @@ await onEachDatabase("S203 a backup that was restored as the runbook says", (eng
   Route.post("/whose", async ({ request }) => ({ id: (await request.user()).id })).middleware("guard:jwt"),`,
     ]);
     await shop.start();
-    // The day of the backup: the mail server is away, so two mails wait.
+    // The day of the backup: the mail server is down, so two mails wait.
     const before = await register(shop, ADA);
     const tokens = [await tokenOf(shop, ADA.email, ADA.password)];
     await shop.visitor().submit("/change_password", { email: ADA.email });

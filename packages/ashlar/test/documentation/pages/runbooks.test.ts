@@ -40,7 +40,7 @@ async function register(url: string): Promise<SocketVisitor> {
 const tokenFor = (url: string) => visitorOf(url).post("/api/auth", { username: ADA.email, password: ADA.password });
 
 withOwnPostgres("the runbook about a database that is gone", () => {
-  test("says what the application says, and it goes on by itself", async () => {
+  test("says what the application says, and it continues by itself", async () => {
     const port = await freePort();
     const postgres = await startPostgres(port);
     onTestFinished(() => postgres.remove());

@@ -25,7 +25,7 @@ describe("blocking accounts in an application's own store", () => {
     await accounts.loggedIn(CLEO, PASSWORD);
   });
 
-  test("S204 blocks one that another operator has unblocked meanwhile, and keeps the time of one that is blocked", async () => {
+  test("S204 blocks one that another operator has unblocked in the meantime, and keeps the time of one that is blocked", async () => {
     const { accounts, cleo, rows } = await storeShop();
     await cleo();
     const { blocks, users } = accounts.application.container.make("accounts");

@@ -63,8 +63,8 @@ export class AccountBlocks {
   }
 
   /**
-   * Unblocks an account; see `Accounts.unblock`. Its epoch changes again: what has been issued meanwhile past the framework
-   * gives no access either.
+   * Unblocks an account; see `Accounts.unblock`. Its epoch changes again: what has been issued in the meantime past the
+   * framework gives no access either.
    */
   async unblock(guard: string, user: AccountUser, details: BlockDetails): Promise<boolean> {
     return this.#change(guard, user, "unblocked", { changes: { blockedAt: null } }, details);

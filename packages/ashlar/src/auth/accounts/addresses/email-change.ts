@@ -108,7 +108,7 @@ export class EmailChange {
     const { preventEnumeration, emailChangeExpiresInMinutes: expiresInMinutes } = settings;
     const guard = context.auth.guardName;
     const user = known ?? (await users.of(guard).findByAuthId(id));
-    // Deleted meanwhile, or changed: the link would no longer work.
+    // Deleted in the meantime, or changed: the link would no longer work.
     if (user === null || !isSameEmail(user.email, email)) return;
     await mails.prepare();
     if (preventEnumeration && (await addresses.isTaken(guard, newEmail, user))) {

@@ -54,7 +54,7 @@ describe("S108 links in mails lead to the front end", () => {
   });
 });
 
-describe("S108 an address that cannot be trusted ends the boot", () => {
+describe("S108 an address that cannot be trusted fails startup", () => {
   test.each([
     "https://evil.example",
     "http://app.shop.example",

@@ -9,7 +9,7 @@ export interface AccountMailData {
 
 /** The data of a mail about an action that may not have been the user's. */
 export interface AccountNoticeData extends AccountMailData {
-  /** The page of the user's guard for requesting a new password; `null` if there is none. */
+  /** The page of the user's guard for requesting a new password; `null` if there isn't one. */
   readonly newPasswordUrl: string | null;
 }
 

@@ -47,7 +47,7 @@ export interface DeviceLinksDependencies {
 /** What is stored of a warning. */
 interface Warning {
   readonly guard: string;
-  /** The primary key of the account, as text; `null` if there is none. */
+  /** The primary key of the account, as text; `null` if there isn't one. */
   readonly id: string | null;
 }
 

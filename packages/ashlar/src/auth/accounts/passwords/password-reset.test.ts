@@ -537,7 +537,7 @@ describe("a reset link", () => {
     expect((await accounts.toldOf("auth.email_verified")).length).toBe(1);
   });
 
-  test("S180 and a verification link that is followed meanwhile verify the address once", async () => {
+  test("S180 and a verification link that is followed in the meantime verify the address once", async () => {
     const accounts = await testAccounts();
     const token = await accounts.resetToken();
     await accounts.loggedIn().then((visitor) => visitor.post("/email/resend"));

@@ -134,7 +134,7 @@ export class Registration {
     const account = { email: email!, passwordHash: null, accessEpoch: makeAccessEpoch(), attributes };
     const created = await this.#storeProved(context, account, belonging);
     if (created !== null) return created;
-    // Nobody could ever log in to it, and the address is the caller's.
+    // No one could ever log in to it, and the address is the caller's.
     const owner = await users.of(guard).findByEmail(account.email);
     if (owner === null || !unfinished.has(guard, owner)) return null;
     return users.transaction(guard, async () => {

@@ -7,7 +7,7 @@ import type { Subject } from "../subject.ts";
 
 const EXAMPLE = "https://shop.example";
 
-/** What the application is run for, its public address, its proxies, and where it listens. */
+/** The application's environment, its public address, its proxies, and the address it listens on. */
 export const ADDRESS: Check = {
   name: "Environment and address",
   needsBoot: false,
@@ -69,7 +69,7 @@ function urlFindings(subject: Subject): Finding[] {
   const isWeb = url?.protocol === "https:" || url?.protocol === "http:";
   const site = siteOf(given);
   if (url === null || site === null) {
-    const problem = "APP_URL is not the address of a site: scheme, host and port, and perhaps a path.";
+    const problem = "APP_URL is not the address of a site: scheme, host and port, and optionally a path.";
     return [urlFinding(error, "url.invalid", subject, { problem, to: isWeb ? url.origin : EXAMPLE })];
   }
   if (!isProduction) return [];
@@ -117,7 +117,7 @@ function proxyFindings(subject: Subject): Finding[] {
   return hostFindings(subject, entries);
 }
 
-/** The unix socket or pipe that it listens at; `null` if it listens on a port, or needs no addresses of clients. */
+/** The unix socket or pipe that it listens on; `null` if it listens on a port, or doesn't need clients' addresses. */
 function socketOf({ app, variables }: Subject): string | null {
   const { server, clientAddress } = app as {
     readonly server?: { readonly socket?: unknown };
@@ -127,7 +127,7 @@ function socketOf({ app, variables }: Subject): string | null {
   return /[\\/]/.test(given) && clientAddress !== "unknown" ? given : null;
 }
 
-/** A list, or a text with commas. */
+/** A list, or text with commas. */
 function entriesOf(given: unknown): string[] {
   const entries: readonly unknown[] = Array.isArray(given) ? given : String(given).split(",");
   return entries.map((entry) => String(entry).trim()).filter((entry) => entry !== "");
@@ -154,7 +154,7 @@ function originFindings(subject: Subject): Finding[] {
   return [error("origins.invalid", { ...remedy, problem, note: "Write the address of each of your sites." })];
 }
 
-/** Larger than what one owner's proxies need: a /16, or a /48. */
+/** Larger than one owner's proxies need: a /16, or a /48. */
 function isWide(entry: string): boolean {
   if (entry === "private") return true;
   const [, address, length] = /^(.+)\/(\d+)$/.exec(entry) ?? [];

@@ -60,7 +60,7 @@ function kernelFindings(subject: Subject): Finding[] {
   if (!bindings.has("routes.api.location")) {
     const { file, lines } = linesFor("api", "routes.api.location");
     const problem = "registerRoutes() doesn't bind routes.api.location, so the API's routes are not loaded.";
-    // The prefix may be bound by now.
+    // The prefix may already be bound.
     const missing = lines.filter((line) => !line.includes("routes.api.prefix") || !bindings.has("routes.api.prefix"));
     findings.push(error("api.location", { file, problem, lines: missing }));
   }
@@ -87,7 +87,7 @@ function kernelFindings(subject: Subject): Finding[] {
   return findings;
 }
 
-/** A driver that issues tokens, as far as the configuration shows it. */
+/** A driver that issues tokens, as far as the configuration shows. */
 export interface IssuingDriver {
   readonly name: string;
   readonly entry: Readonly<Record<string, unknown>>;
@@ -95,7 +95,7 @@ export interface IssuingDriver {
   readonly hasMany: boolean;
   /** Whether its users have personal tokens. */
   readonly hasPersonal: boolean;
-  /** `null` if it can't be told. */
+  /** `null` if unknown. */
   readonly model: Readonly<Record<string, unknown>> | null;
 }
 
@@ -144,7 +144,7 @@ async function lacking({ root }: Subject, model: string, mixin: string): Promise
 function endpointFindings(subject: Subject): Finding[] {
   const { boot } = subject;
   const drivers = Object.values(subject.settings("api", "DRIVERS"));
-  // Other issuers have endpoints of their own.
+  // Other issuers have their own endpoints.
   if (drivers.length > 0 && drivers.every((one) => isPlainObject(one) && Object.hasOwn(one, "jwks"))) return [];
   if (boot.application === null || boot.application.router.routes.some(isTokenEndpoint)) return [];
   const { file, lines } = linesFor("api", "Api.routes");

@@ -3,7 +3,7 @@ import { type Check, error, type Finding, warning } from "../finding.ts";
 import { reasonOf } from "../limited.ts";
 import type { Subject } from "../subject.ts";
 
-/** Warnings of the boot about which another check has a finding of its own. */
+/** Startup warnings that another check reports as its own finding. */
 const REPORTED_ELSEWHERE =
   /^API tokens never expire|^APP_URL is |the (?:token endpoints|pages) have no limits|have no limits, so passwords|^Limits count in the memory|^config\/throttle\.ts: THROTTLE\.store is the memory/;
 
@@ -47,12 +47,12 @@ function bootFindings(subject: Subject): Finding[] {
   });
 }
 
-/** The errors that a boot has ended with: what it threw, or all that are in it. */
+/** The errors that failed startup: the thrown one, or all those it contains. */
 export function bootErrors(thrown: unknown): readonly unknown[] {
   return thrown instanceof SeveralProblemsError ? thrown.errors : [thrown];
 }
 
-/** The framework's errors end with what to do. */
+/** The framework's errors end with advice. */
 function remedyOf(reason: unknown): string {
   return reason instanceof AshlarError
     ? "The message says what to do."

@@ -48,10 +48,10 @@ export const DATABASE: Check = {
   },
 };
 
-/** A SQLite file can be read while nothing can be written: its log is created next to it. */
+/** A SQLite file may be readable although it can't be written, because its log is created next to it. */
 async function folderFindings(subject: Subject): Promise<Finding[]> {
   const file = databaseFileOf(subject);
-  // What is wrong with the permissions, or a disk that is read-only, is reported with the file, if there is one.
+  // Wrong permissions, or a read-only disk, are reported with the file, if there is one.
   if (file === null || (existsSync(file) && obstacle(file) !== null)) return [];
   const folder = existingFolder(dirname(file));
   const found = await trialWrite(folder, `Give the user that the application runs as permission to write ${folder}.`);
@@ -60,7 +60,7 @@ async function folderFindings(subject: Subject): Promise<Finding[]> {
   return [error("database.folder", { file: "config/database.ts", problem, note: found.note })];
 }
 
-/** The folder, or the one that it will be created in. */
+/** The folder, or the folder in which it will be created. */
 function existingFolder(folder: string): string {
   return existsSync(folder) || dirname(folder) === folder ? folder : existingFolder(dirname(folder));
 }
@@ -93,14 +93,14 @@ function remedyFor(
     const note = "End the program that has it open, such as a database browser with unsaved changes.";
     const [waited = ""] = /for all of \d+ ms/.exec(cause.message) ?? [];
     return {
-      problem: `The database ${name} can't be read: another program has locked it for itself, ${waited}.`,
+      problem: `The database ${name} can't be read: another program has locked it exclusively, ${waited}.`,
       note,
     };
   }
   const note = isDamaged(cause)
     ? `Put a backup in its place, and delete its -wal and -shm, or name another file: ${PATH}.`
     : `Correct its path: ${PATH}.`;
-  // The reason names the file too.
+  // The reason names the file as well.
   const reason = reasonOf(cause).replace(` (${file})`, "");
   return { problem: `The database ${name} can't be read: ${reason}`, note };
 }
@@ -112,7 +112,7 @@ async function databaseFindings(subject: Subject, database: Database): Promise<F
     ...pending,
     ...(await indexFindings(database)),
     ...(await replicaFindings(database)),
-    // What a pending migration creates is not missing for another reason.
+    // Tables and columns that a pending migration creates aren't reported separately.
     ...(pending.some(({ id }) => id === "migrations.pending") ? [] : await contentFindings(subject, database)),
   ];
 }
@@ -121,7 +121,7 @@ const MISSING = "Put the files back, or roll the migrations back where the files
 
 const NEWER =
   "They are newer than all that are here. If a later version of the application has run them, and you went back to this " +
-  "one, all is well: don't roll them back, because that deletes what users have entered since, and migrate with " +
+  "one, that's fine: don't roll them back, because that deletes data that users have entered since, and migrate with " +
   "npx ashlar migrate --allow-newer, which ignores them. Otherwise put the files back.";
 
 async function migrationFindings(subject: Subject, database: Database): Promise<Finding[]> {
@@ -145,7 +145,7 @@ async function migrationFindings(subject: Subject, database: Database): Promise<
   return findings;
 }
 
-/** What the pending migrations lock or break, as far as can be told without running them. */
+/** The locks and breaking changes of pending migrations, as far as they show without running them. */
 async function riskFindings({ root }: Subject, database: Database): Promise<Finding[]> {
   return (await examinePending(root, database)).flatMap(({ file, risks, obstacle }) => [
     ...risks.map((risk) => {
@@ -157,7 +157,7 @@ async function riskFindings({ root }: Subject, database: Database): Promise<Find
 }
 
 const LOOK =
-  "Look for yourself whether the rest locks or breaks something: the guide to deployments without downtime says what does.";
+  "Check the rest yourself for locks and breaking changes: the guide to deployments without downtime lists them.";
 
 /** An index that couldn't be built answers no query, and slows down each write. */
 async function indexFindings(database: Database): Promise<Finding[]> {
@@ -212,14 +212,14 @@ class ReadColumns {
     this.#connection = connection;
   }
 
-  /** The columns of a table; none if it is missing. */
+  /** The columns of a table; empty if it is missing. */
   async in(table: string): Promise<ReadonlySet<string>> {
     const known = this.#columns.get(table) ?? (await columnsOf(this.#connection, table));
     this.#columns.set(table, known);
     return known;
   }
 
-  /** The tables that were asked for. */
+  /** The tables that were requested. */
   get tables(): Iterable<string> {
     return this.#columns.keys();
   }
@@ -256,10 +256,10 @@ async function missingForPages(subject: Subject, columns: ReadColumns): Promise<
 }
 
 const NEW_MIGRATION =
-  "A line here is one for up() of a new migration, which imports sql from ashlar/database: npx ashlar make:migration, then " +
+  "Each line goes into up() of a new migration, which imports sql from ashlar/database: npx ashlar make:migration, then " +
   "npx ashlar migrate.";
 
-/** A table that another program created may find one account by another one's address. */
+/** In a table that other software created, one account may be found by another one's address. */
 async function textFindings(database: Database, table: string): Promise<Finding[]> {
   const loose = await looseTextColumnsOf(database.connection(), table);
   if (loose.length === 0) return [];
@@ -269,7 +269,7 @@ async function textFindings(database: Database, table: string): Promise<Finding[
   return [error("database.collation", { problem, in: "database/migrations", lines, note: NEW_MIGRATION })];
 }
 
-/** A table that another program created, or a server with another default, may lose what was promised of it. */
+/** A table that other software created, or a server with another default, may not keep the framework's guarantees. */
 async function engineFindings(database: Database): Promise<Finding[]> {
   const tables = await plainTablesOf(database.connection());
   if (tables.length === 0) return [];

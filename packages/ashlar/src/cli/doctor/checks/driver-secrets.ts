@@ -4,7 +4,10 @@ import { error, type Finding } from "../finding.ts";
 import { reading } from "../secrets-of.ts";
 import type { Subject } from "../subject.ts";
 
-/** The secrets of drivers: present. What is wrong with `JWT_SECRET` is another finding, and so is a private key. */
+/**
+ * The drivers' secrets: whether they are present. Problems with `JWT_SECRET` and with private keys are separate
+ * findings.
+ */
 export function driverSecretFindings(subject: Subject): Finding[] {
   const { driverSecrets, variables } = subject;
   if (driverSecrets === null) return [];
@@ -15,7 +18,7 @@ export function driverSecretFindings(subject: Subject): Finding[] {
   return drivers.flatMap(([name]) => {
     const variable = driverSecrets.drivers.get(name)?.variables.secret ?? null;
     if (variable === null) {
-      // That JWT_SECRET is missing as well is said first.
+      // If JWT_SECRET is missing as well, that comes first.
       if (name === "jwt" && !variables.JWT_SECRET) return [];
       return [unreadFinding(name, undefined, "secret")];
     }
@@ -26,10 +29,10 @@ export function driverSecretFindings(subject: Subject): Finding[] {
 }
 
 /**
- * A driver that reads its secret from no variable: the command can't write it.
+ * A driver that doesn't read its secret from a variable, so the command can't write it.
  *
- * @param algorithm as the driver writes it
- * @param what it needs
+ * @param algorithm the algorithm as the driver names it
+ * @param what the thing that it needs
  */
 export function unreadFinding(driver: string, algorithm: unknown, what: string): Finding {
   const problem = `DRIVERS.${driver} has no ${what}, and reads none from a variable.`;

@@ -7,7 +7,7 @@ import type { Subject } from "../subject.ts";
 
 const MAX_FILES = 2000;
 const SKIPPED = /^(?:\.|node_modules$|public$|dist$|tests?$)/;
-/** A redirect out of the application, with its target if that begins with a literal origin. */
+/** A redirect out of the application, with its target if the code begins it with a literal origin. */
 const AWAY = /\.away\(\s*(?:(?:new URL\(\s*)?["'`](https?:\/\/[^\s"'`/?#$]+)(?=["'`/?#]))?/g;
 const DIRECTIVE = /["']form-action["']\s*:\s*(?:"[^"\n]*"|'[^'\n]*'|`[^`\n]*`),?/;
 
@@ -17,8 +17,8 @@ interface SourceFile {
 }
 
 /**
- * Redirects that browsers block: they apply the `form-action` of the page with a form to everything that its response leads
- * to. Only what the source says can be seen, such as `response.away("https://pay.example")`.
+ * Redirects that browsers block: they apply the `form-action` of a form's page to every redirect that follows. Only
+ * literal targets in the source are visible, such as `response.away("https://pay.example")`.
  */
 export const FORM_TARGETS: Check = {
   name: "Forms",
@@ -44,7 +44,7 @@ function permittedTargets({ routeMiddleware }: Subject): readonly string[] | nul
   return sources === undefined ? null : sources.trim().split(/\s+/);
 }
 
-/** @param origin `null` if the source doesn't say */
+/** @param origin `null` if the source doesn't show it */
 function isPermitted(origin: string | null, sources: readonly string[]): boolean {
   if (sources.includes("*") || sources.includes("https:")) return true;
   return origin !== null && sources.some((source) => source.replace(/\/$/, "").toLowerCase() === origin.toLowerCase());
@@ -56,7 +56,7 @@ function redirectsIn({ path, text }: SourceFile) {
   });
 }
 
-/** Where the directive is written, and what to remove there. */
+/** The place of the directive, and the text to remove there. */
 function directiveIn(subject: Subject, files: readonly SourceFile[]): Partial<Parameters<typeof warning>[1]> {
   for (const { path, text } of files) {
     const found = DIRECTIVE.exec(text);

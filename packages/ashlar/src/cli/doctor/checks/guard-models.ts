@@ -3,7 +3,7 @@ import { isPlainObject } from "../../../support/index.ts";
 import type { Subject } from "../subject.ts";
 import { tableOf } from "./user-tables.ts";
 
-/** The models of all guards, one for each table of users. Users that an account store keeps have none. */
+/** The models of all guards, one for each table of users. Users in an account store have no model. */
 export function guardModels(subject: Subject): ReadonlyMap<string, object> {
   const models = new Map<string, object>();
   for (const entry of Object.values(subject.settings("auth", "GUARDS"))) {

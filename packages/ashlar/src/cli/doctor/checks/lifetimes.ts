@@ -34,7 +34,7 @@ function tokenFindingsOf(subject: Subject, { name, entry }: IssuingDriver): Find
     const problem = "API tokens never expire: a stolen one works until its user logs in again or changes the password.";
     return [warning("tokens.immortal", { file, problem, lines: [`// in DRIVERS.${name}:`, "expires: 60,"] })];
   }
-  // A stored token can be revoked, whenever it is renewed.
+  // A stored token can be revoked at any renewal.
   if (isRevocable || (entry.reauthWithinMinutes ?? null) !== null) return [];
   const problem =
     "An expired token can be renewed forever, and authenticates is false: anyone who has one keeps the access.";

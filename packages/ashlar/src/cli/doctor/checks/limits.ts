@@ -22,7 +22,7 @@ const LIMITED = new Map([
   ["account.email.store", "throttle:email.resend,user"],
 ]);
 
-/** What tries a password, or sends a mail that anyone may ask for, in the code of a handler, with its limit. */
+/** Code of handlers that checks a password, or sends a mail on anyone's request, with its limit. */
 const CALLS: readonly (readonly [call: RegExp, limit: string])[] = [
   [/\bauth\s*\.\s*(?:login|attempt)\s*\(/, "throttle:login"],
   [/\.\s*confirmPassword\s*\(/, "throttle:login,user"],
@@ -34,7 +34,7 @@ const CALLS: readonly (readonly [call: RegExp, limit: string])[] = [
   [/\baccounts\s*\.\s*sendVerification\s*\(/, "throttle:email.resend,user"],
 ];
 
-/** A limit with another name is as good, if one of its buckets allows no more than this. */
+/** A limit with another name is fine, too, if one of its buckets allows no more than this. */
 const MAX_ATTEMPTS_PER_HOUR = 600;
 
 /** The limits on attempts. */
@@ -65,7 +65,7 @@ function routeFindings(subject: Subject): Finding[] {
       const problem = `${label} has no limit but ${limits.join(", ")}, which allows too many attempts at passwords or mails.`;
       return [error("limits.route", { ...place, problem, note: `Add .middleware("${limit}") to the route.` })];
     }
-    const problem = `${label} has no limit, so passwords or mails can be tried without end.`;
+    const problem = `${label} has no limit, so passwords or mails can be tried without limit.`;
     const removed = `.withoutMiddleware("throttle")`;
     const note = `If the line has no ${removed}, add .middleware("${limit}") to the route.`;
     return [error("limits.route", { ...place, problem, remove: removed, note })];
@@ -87,7 +87,7 @@ function hasLimitedRoute({ boot }: Subject): boolean {
   return boot.application?.router.routes.some((route) => limitOf(route) !== null) ?? false;
 }
 
-/** The limit that a route needs: by what its handler does, whatever its path and name, or else by its name. */
+/** The limit that a route needs: by its handler's code, whatever its path and name, or else by its name. */
 function limitOf(route: CompiledRoute): string | null {
   if (isTokenEndpoint(route)) return null;
   const code = codeOf(route);

@@ -6,8 +6,8 @@ import { appKeyOf, nextKeyOf, previousKeysOf } from "../secrets-of.ts";
 import type { Subject } from "../subject.ts";
 
 /**
- * The table in which mails wait: those that are kept in memory are lost with the process, those without a priority wait for all
- * before them, and those that were sealed with a key that is gone are never sent.
+ * The table in which mails wait: mails in memory are lost with the process, mails without a priority wait for all mails
+ * before them, and mails that were sealed with a lost key are never sent.
  */
 export async function outboxFindings(subject: Subject, database: Database): Promise<Finding[]> {
   if (!subject.hasProvider(MailProvider)) return [];
@@ -32,11 +32,11 @@ async function lostFindings(subject: Subject, database: Database): Promise<Findi
   const problem = `${counted(lost, "mail")} in the outbox can't be opened: ${lostKey(lost)}.`;
   const note =
     "Add the former APP_KEY to APP_PREVIOUS_KEYS in .env, reload the servers, and run npx ashlar mail:retry --all. If it is gone " +
-    "for good, so are these mails: they are given up after a day, and deleted later.";
+    "for good, so are these mails: they are abandoned after a day, and deleted later.";
   return [warning("mail.key", { problem, note })];
 }
 
-/** Opens what the application opens; `null` if a key is missing or weak, which another finding says. */
+/** Opens sealed values like the application does; `null` if a key is missing or weak, which is another finding. */
 function sealOf(subject: Subject): OutboxSeal | null {
   const previousSecrets = [nextKeyOf(subject), ...previousKeysOf(subject)].filter((key) => key !== "");
   try {

@@ -45,12 +45,12 @@ async function enginesOf(root: string): Promise<string | null> {
   }
 }
 
-/** A nightly build of Node.js has what its version has. */
+/** A nightly build of Node.js counts as its version. */
 const AS_RELEASED = { includePrerelease: true } as const;
 
 /**
- * Says that a version of Node.js is older than `engines.node` allows. A newer one may work, and a range that can't be read is npm's
- * to complain about.
+ * Reports that a version of Node.js is older than `engines.node` allows. A newer one may work, and npm complains about
+ * an invalid range.
  *
  * @param engines the range, such as `>=24.7`
  */
@@ -64,7 +64,7 @@ async function copyFindings(root: string): Promise<Finding[]> {
   const copies = await copiesIn(join(root, "node_modules"));
   if (copies.length < 2) return [];
   const places = copies.map((path) => path.slice(root.length + 1)).join(" and ");
-  const problem = `${PACKAGE} is installed ${copies.length} times, in ${places}: what one copy creates, the other doesn't recognize.`;
+  const problem = `${PACKAGE} is installed ${copies.length} times, in ${places}: objects that one copy creates aren't recognized by the other.`;
   const command = (LOCKFILES.find(({ file }) => existsSync(join(root, file))) ?? LOCKFILES[0]).dedupe;
   const note = "If the copies remain, a package depends on another version of ashlar: update that package.";
   return [error("package.copies", { file: "package.json", problem, run: command, note })];
@@ -100,13 +100,13 @@ async function nestedFolders(packages: string): Promise<string[]> {
 
 async function namesIn(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  // Links lead to packages that are seen where they are.
+  // Links are skipped: their target is found where it is.
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
 }
 
 function lockfileFindings(root: string): Finding[] {
   if (!existsSync(join(root, "package.json"))) return [];
-  // In a workspace, it is in a folder above.
+  // In a workspace, it is in a parent folder.
   for (let folder = root; ; folder = dirname(folder)) {
     if (LOCKFILES.some(({ file }) => existsSync(join(folder, file)))) return [];
     if (dirname(folder) === folder) break;

@@ -44,7 +44,7 @@ const NAMED = [
   ["throttle", ThrottleMiddleware],
 ] as const;
 
-/** What `ashlar auth` installs for the account pages, apart from the database. */
+/** The account pages' setup by `ashlar auth`, apart from the database. */
 export const PAGES: Check = {
   name: "Account pages",
   needsBoot: false,

@@ -10,7 +10,7 @@ const PRIVATE =
 const MAX_BYTES = 4 * 1024 * 1024;
 const MAX_FILES = 5000;
 
-/** What is in `public/`, and should not be. */
+/** Files that should not be in `public/`. */
 export const PUBLIC_FILES: Check = {
   name: "Public files",
   needsBoot: false,
@@ -28,7 +28,7 @@ export const PUBLIC_FILES: Check = {
   },
 };
 
-/** The first files in a folder. Links are not followed, as the server doesn't follow them either. */
+/** Returns the first files in a folder. Links aren't followed, because the server doesn't follow them either. */
 async function filesIn(folder: string): Promise<string[]> {
   const folders = [folder];
   const files: string[] = [];
@@ -45,11 +45,11 @@ async function filesIn(folder: string): Promise<string[]> {
 
 function privateFile(path: string): Finding {
   const problem = `${path} is in public/, whose files anyone can download.`;
-  const note = "If the application was reachable meanwhile, replace every secret in the file.";
+  const note = "If the application was reachable in the meantime, replace every secret in the file.";
   return error("public.private", { file: path, problem, run: moving(path), note });
 }
 
-/** The command that takes a file out of the folder, to where git ignores it in a generated application. */
+/** The command that moves a file out of the folder, to a place that git ignores in a generated application. */
 function moving(path: string): string {
   const name = path.slice(path.lastIndexOf("/") + 1);
   if (name.startsWith(".env")) return `mv -n ${quoted(path)} ${quoted(`${name}.public.tmp`)}`;
@@ -69,7 +69,7 @@ async function secretsIn(subject: Subject, path: string, secrets: readonly Secre
     .map(({ name, value }) => {
       const line = text.slice(0, text.indexOf(value)).split("\n").length;
       const problem = `${path} contains the value of ${name}, and anyone can download it.`;
-      const note = `Replace ${name} as well, if the application was reachable meanwhile.`;
+      const note = `Replace ${name} as well, if the application was reachable in the meantime.`;
       return error("public.secret", { file: path, line, problem, run: moving(path), note });
     });
 }

@@ -2,10 +2,10 @@ import { type Connection, columnsOf, type Database, replicaMigrations } from "..
 import { type Finding, warning } from "../finding.ts";
 import { limited, reasonOf } from "../limited.ts";
 
-/** How long a replica may take to respond, in seconds: less than the database is given for everything. */
+/** How long a replica may take to respond, in seconds: less than the database's whole time limit. */
 const SECONDS = 3;
 
-/** The read replicas of all connections: reachable, and with everything that the primary was migrated to. */
+/** The read replicas of all connections: reachable, and with all of the primary's migrations. */
 export async function replicaFindings(database: Database): Promise<Finding[]> {
   const found = database.replicated().map((name) => findingsOf(database.connection(name)));
   return (await Promise.all(found)).flat();
@@ -33,7 +33,7 @@ const FILE = "config/database.ts";
 
 function behind(which: string, missing: readonly string[]): Finding {
   const problem = `${which} doesn't follow its primary: it lacks the migrations ${missing.join(", ")}.`;
-  const note = "See on its server whether replication has stopped or is late, or correct its address in read.";
+  const note = "Check on its server whether replication has stopped or lags, or correct its address in read.";
   return warning("database.replica", { file: FILE, problem, note });
 }
 

@@ -6,7 +6,7 @@ import { type GitAnswer, git } from "../git.ts";
 import { replacing, type Secret, searchedSecretsOf } from "../secrets-of.ts";
 import type { Subject } from "../subject.ts";
 
-/** How many of the latest commits that changed `.env` are looked at. */
+/** How many of the latest commits that changed `.env` are checked. */
 const COMMITS = 50;
 
 /** Secrets in the repository. */
@@ -36,7 +36,7 @@ export const REPOSITORY: Check = {
   },
 };
 
-/** What git said about the folders of applications. */
+/** Git's answers about the folders of applications. */
 const PLACES = new WeakMap<Subject, Promise<GitAnswer | null>>();
 
 /** Asks git once whether an application is in a repository. */
@@ -46,7 +46,7 @@ function placeOf(subject: Subject): Promise<GitAnswer | null> {
   return place;
 }
 
-/** Reports whether there is a repository here, or in a folder above. */
+/** Reports whether there is a repository here, or in a parent folder. */
 function isInRepository(root: string): boolean {
   for (let folder = root; ; folder = dirname(folder)) {
     if (existsSync(join(folder, ".git"))) return true;
@@ -80,7 +80,7 @@ async function trackedFileFindings(subject: Subject, secrets: readonly Secret[])
   const findings: Finding[] = [];
   for (const secret of secrets) {
     const found = await git(subject.root, ["grep", "-n", "-z", "-F", "-I", "-f", "-"], `${secret.value}\n`);
-    // The line itself is the secret: only the file and the line's number are used.
+    // The line itself contains the secret: only the file and the line number are used.
     const places = [...(found?.output ?? "").matchAll(/^([^\0\n]+)\0(\d+)\0/gm)].filter(([, file]) => file !== ".env");
     const [first] = places;
     if (first === undefined) continue;
@@ -98,7 +98,7 @@ async function historyFindings(subject: Subject, secrets: readonly Secret[]): Pr
   if (log === null || log.code !== 0) return [];
   const found = new Map<string, { readonly secret: Secret; readonly commit: string }>();
   for (const commit of log.output.split("\n").filter((line) => line !== "")) {
-    // Not with show, which lets a program of the repository's configuration convert the file.
+    // Not with show, which would run a filter from the repository's configuration.
     const file = await git(root, ["cat-file", "blob", `${commit}:./.env`]);
     if (file === null || file.code !== 0) continue;
     const values = Object.values(parseEnv(file.output)).join("\n");

@@ -12,7 +12,7 @@ import type { Subject } from "../subject.ts";
 const UNSAFE: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 const OFF_STACK = '.withoutMiddleware("web")';
 
-/** The routes as the application matches them: CSRF protection, and the stack that each should be on. */
+/** The routes as the application matches them: CSRF protection, and the stack that each belongs on. */
 export const ROUTES: Check = {
   name: "Routes",
   needsBoot: true,
@@ -22,7 +22,7 @@ export const ROUTES: Check = {
   },
 };
 
-/** What the stack web lacks, all its routes lack: that is one finding, or the one of the account pages. */
+/** If the stack web lacks something, all its routes do: that is one finding, or the account pages' finding. */
 function webFindings(subject: Subject, routes: readonly CompiledRoute[]): Finding[] {
   const open = routes.filter((route) => isOnWeb(route) && lacksCsrfProtection(subject, route));
   if (open.length === 0 || (hasPages(subject) && subject.routeMiddleware !== null)) return [];
@@ -47,7 +47,7 @@ function routeFindings(subject: Subject, route: CompiledRoute): Finding[] {
     const removal = onWeb(subject, route);
     const note =
       (removal.remove === undefined ? "Put the route back on the stack web. " : "") +
-      "If another program calls the route, such as a payment service, leave it on the stack web and name it in " +
+      "If another system calls the route, such as a payment service, leave it on the stack web and name it in " +
       "except of a class that extends VerifyCsrfToken.";
     findings.push(warning("routes.stack", { ...place, problem, ...removal, note }));
   }
@@ -59,19 +59,19 @@ function routeFindings(subject: Subject, route: CompiledRoute): Finding[] {
   return findings;
 }
 
-/** What protects a route that runs with the visitor's session, and isn't on the stack web. */
+/** The fix for a route that runs with the visitor's session, but isn't on the stack web. */
 function protecting(subject: Subject, route: CompiledRoute): Partial<Parameters<typeof error>[1]> {
   if (!isOnApi(route)) {
     return { ...onWeb(subject, route), note: "The route needs the whole stack web, with VerifyCsrfToken." };
   }
-  // The stack's own session is for no one: API clients keep no cookies.
+  // The stack's own session is useless: API clients keep no cookies.
   if (subject.stackHas("api", SessionMiddleware)) {
     return { in: "app/kernel.ts", lines: ["// in routeMiddleware:", "api: [JWTAuthenticationMiddleware],"] };
   }
   return { note: `${moving("routes/api.ts", "routes/web.ts")}.` };
 }
 
-/** What puts a route back on the stack web: the text to remove, if it is on the route's own line. */
+/** The fix that puts a route back on the stack web: the text to remove, if it is on the route's own line. */
 function onWeb(subject: Subject, route: CompiledRoute): { readonly remove?: string } {
   const { file, line } = subject.placeOf(route.location);
   if (file === null || line === null) return {};
@@ -98,7 +98,7 @@ function misplacedFindings(subject: Subject, route: CompiledRoute): Finding[] {
   return [warning("routes.api", { ...subject.placeOf(route.location), problem, note })];
 }
 
-/** What all paths of `routes/api.ts` begin with; `null` if that is nothing. */
+/** The prefix of all paths in `routes/api.ts`; `null` if there isn't one. */
 function apiPrefixOf({ bindings }: Subject): string | null {
   if (!bindings?.has("routes.api.location") || !bindings.has("routes.api.prefix")) return null;
   const prefix = `/${bindings.make("routes.api.prefix")}`.replace(/^\/+/, "/").replace(/\/+$/, "");

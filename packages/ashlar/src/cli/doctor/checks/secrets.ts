@@ -17,8 +17,8 @@ const DAY_MS = 86_400_000;
 const PREVIOUS_DAYS = 90;
 
 /**
- * What secrets that were typed contain. Each word has so many letters that fewer than one random secret in ten million has
- * it by chance.
+ * Words that typed secrets contain. Each word is so long that fewer than one random secret in ten million contains it
+ * by chance.
  */
 const KNOWN_WORDS =
   /secret|changeme|change[-_ ]me|password|example|placeholder|replace[-_ ]|your[-_ ]|default|qwertyu|abcdefg|1234567/i;
@@ -44,7 +44,7 @@ async function unreadable({ environmentError, root }: Subject): Promise<Finding>
   const problem = environmentError instanceof Error ? environmentError.message : String(environmentError);
   const isFolder = (await stat(join(root, ".env")).catch(() => null))?.isDirectory() === true;
   if (!isFolder) return error("env.file", { file: ".env", problem, run: "chmod u+r .env" });
-  // A container makes one if it mounts a file that isn't there.
+  // A container creates a folder if it mounts a missing file.
   const note = "Then copy .env.example to .env, and run npx ashlar key:generate.";
   return error("env.file", { file: ".env", problem, run: "rmdir .env", note });
 }
@@ -86,13 +86,15 @@ function findingsOf(subject: Subject, secret: Pick<Secret, "name" | "value" | "d
   return [error("secret.known", { ...where, problem })];
 }
 
-/** Reports whether tokens are signed with `JWT_SECRET`, or are going to be. */
+/** Reports whether tokens are signed with `JWT_SECRET`, or will be. */
 function usesJwtSecret(subject: Subject): boolean {
   const variable = subject.driverSecrets?.drivers.get("jwt")?.variables.secret ?? "JWT_SECRET";
   return hasApi(subject) && !hasOtherKey(subject) && variable === "JWT_SECRET";
 }
 
-/** Tokens may be signed with a private key instead, with a secret that is no text, or by other drivers or issuers only. */
+/**
+ * Tokens may be signed with a private key instead, with a secret that isn't text, or only by other drivers or issuers.
+ */
 function hasOtherKey(subject: Subject): boolean {
   const drivers = subject.settings("api", "DRIVERS");
   const jwt = drivers.jwt as { readonly algorithm?: unknown; readonly secret?: unknown } | undefined;
@@ -115,7 +117,7 @@ function sharedFindings(subject: Subject): Finding[] {
     seen.push(secret);
     if (other === undefined) continue;
     const replaced = secret.isGenerated ? secret : other;
-    const problem = `${secret.name} and ${other.name} are the same: who learns one, has the other.`;
+    const problem = `${secret.name} and ${other.name} are the same: anyone who learns one has the other.`;
     const remedy = replaced.isGenerated
       ? replacing(subject, replaced)
       : { note: `Set another password for ${secret.name}, on its server and in .env.` };

@@ -7,7 +7,7 @@ import type { Subject } from "../subject.ts";
 /** How long a server may take to respond, in seconds. */
 const SECONDS = 8;
 
-/** The sender of mails: it is missing in production before the boot can tell. */
+/** The sender of mails: reported even before production's boot would notice. */
 export const MAIL_SETTINGS: Check = {
   name: "Mail",
   needsBoot: false,
@@ -57,7 +57,7 @@ async function mailFindings({ boot }: Subject): Promise<Finding[]> {
   }
 }
 
-/** The reason without the server's words, which may repeat what it was sent: the login with its password. */
+/** The reason without the server's words, which may repeat the login with its password. */
 function mailReasonOf(thrown: unknown): string {
   const { response } = Object(thrown) as { readonly response?: unknown };
   if (!(thrown instanceof Error) || typeof response !== "string" || response === "") return reasonOf(thrown);

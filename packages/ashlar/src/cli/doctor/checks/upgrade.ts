@@ -8,11 +8,11 @@ import type { Subject } from "../subject.ts";
 /** How many files a finding names. */
 const NAMED = 5;
 
-/** Whether `ashlar upgrade` has something to do, apart from missing parts, which the other checks name. */
+/** Whether `ashlar upgrade` has something to do, apart from missing parts, which the other checks report. */
 export const UPGRADE: Check = {
   name: "Upgrade",
   needsBoot: false,
-  // It reads every text of the application.
+  // It reads all of the application's text files.
   seconds: 30,
   async obstacle({ boot }: Subject): Promise<string | null> {
     if (!boot.hasEntry) return "there is no app.ts that creates an application";
@@ -26,7 +26,7 @@ export const UPGRADE: Check = {
   },
   async run({ root }: Subject): Promise<Finding[]> {
     const plan = await planUpgrade(root).catch((error: unknown) => {
-      // Code that can't be read: the boot names it.
+      // Code that can't be read: startup reports it.
       if (error instanceof AshlarError && error.code === "E_COMMAND") return null;
       throw error;
     });
@@ -40,7 +40,7 @@ export const UPGRADE: Check = {
       return [warning("upgrade.pending", { problem, run, note: "To see the difference first: npx ashlar upgrade" })];
     }
     if (notes.length === 0) return [];
-    const problem = `This version has changed what your code uses: ${notes.map(({ place, text }) => `${place}: ${text}`).join(" ")}`;
+    const problem = `This version has changed names that your code uses: ${notes.map(({ place, text }) => `${place}: ${text}`).join(" ")}`;
     return [warning("upgrade.pending", { problem, note: "Change these lines. npx ashlar upgrade lists them." })];
   },
 };

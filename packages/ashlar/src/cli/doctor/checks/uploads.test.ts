@@ -46,7 +46,7 @@ test("a route that takes more than all uploads may take is a warning", async () 
   const limits = { maxDiskBytes: 2 ** 21 };
   const uploadFolder = await temporaryFolder();
   expect(brief(await findings({ limits, uploadFolder }, photos.bodyLimit("3mb")))).toEqual([
-    "warning uploads.room: POST /photos takes more than all uploads may take of the disk (APP.limits.maxDiskBytes: 2097152).",
+    "warning uploads.room: POST /photos accepts more than all uploads together may take on disk (APP.limits.maxDiskBytes: 2097152).",
   ]);
   expect(await findings({ limits, uploadFolder }, photos.bodyLimit("2mb"))).toEqual([]);
 });

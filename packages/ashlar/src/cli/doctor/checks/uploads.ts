@@ -11,7 +11,7 @@ const CONFIG = "config/app.ts";
 /** Memory that looks like a disk (`statfs(2)`). */
 const TMPFS = 0x01021994;
 
-/** Where large files of forms are written, if a route takes any. */
+/** The folder for large files of forms, if a route accepts any. */
 export const UPLOADS: Check = {
   name: "Uploads",
   needsBoot: true,
@@ -47,12 +47,12 @@ async function roomFindings({ bodies, settings }: Application): Promise<Finding[
   return [warning("uploads.room", { file: CONFIG, problem, note })];
 }
 
-/** A form of such a size is always refused. */
+/** A form of this size is always refused. */
 function routeFindings(subject: Subject, routes: readonly CompiledRoute[]): Finding[] {
   const { maxDiskBytes } = subject.boot.application!.settings.limits;
   const large = routes.filter(({ bodyLimitBytes }) => (bodyLimitBytes ?? 0) > maxDiskBytes);
   return large.map((route) => {
-    const problem = `${labelOf(route)} takes more than all uploads may take of the disk (APP.limits.maxDiskBytes: ${maxDiskBytes}).`;
+    const problem = `${labelOf(route)} accepts more than all uploads together may take on disk (APP.limits.maxDiskBytes: ${maxDiskBytes}).`;
     const note = "Raise maxDiskBytes, lower the route's bodyLimit, or add .streamsFiles() to it.";
     return warning("uploads.room", { ...subject.placeOf(route.location), problem, note });
   });

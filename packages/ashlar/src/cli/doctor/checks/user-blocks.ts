@@ -8,7 +8,10 @@ import { migrating } from "./limits.ts";
 /** The names that the migration of `ashlar auth --migrations` uses. */
 const USUAL = { table: "users", column: "blocked_at" };
 
-/** The tables of all guards' users: with the column without which `users:block` fails on the night it is needed. */
+/**
+ * The tables of all guards' users: whether they have the column without which `users:block` fails on the night it is
+ * needed.
+ */
 export async function userBlockFindings(subject: Subject, database: Database): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const [table, model] of guardModels(subject)) {
@@ -28,7 +31,7 @@ export async function userBlockFindings(subject: Subject, database: Database): P
     ];
     const note =
       `They are for a new migration and its up(): npx ashlar make:migration add_${column}_to_${table}, then npx ashlar migrate. ` +
-      "If they never are blocked, add static override blockedColumn = null to the class.";
+      "If they are never blocked, add static override blockedColumn = null to the class.";
     findings.push(warning("users.blocked", { problem, in: "database/migrations", lines, note }));
   }
   return findings;

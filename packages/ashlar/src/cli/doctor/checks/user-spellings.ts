@@ -4,14 +4,17 @@ import { error, type Finding, warning } from "../finding.ts";
 import type { Subject } from "../subject.ts";
 import { guardModels } from "./guard-models.ts";
 
-/** How long users are looked through, in milliseconds: the command looks at all of them. */
+/** How long the check reads users, in milliseconds: the command reads all of them. */
 const LOOK_MS = 2000;
 /** How many users a finding names. */
 const NAMED = 5;
 
 const RUN = "npx ashlar users:normalize";
 
-/** The users of all guards: found by what they log in with, and each mailbox with one account. */
+/**
+ * The users of all guards: whether they can be found by their identifiers, and whether each mailbox has only one
+ * account.
+ */
 export async function userSpellingFindings(subject: Subject, database: Database): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const [table, model] of guardModels(subject)) {
@@ -19,9 +22,9 @@ export async function userSpellingFindings(subject: Subject, database: Database)
     const connection = database.connection(users.connection ?? undefined);
     const spelled = await ModelSpellings.of(users, connection);
     const report = await findSpellings(spelled, AbortSignal.timeout(LOOK_MS));
-    const note = "It tells what it would change with --dry-run, and ends no login.";
+    const note = "With --dry-run it shows the changes. It ends no logins.";
     if (report.others.length > 0) {
-      const problem = `Users of the table ${table} are stored in a form that isn't looked up, so they may not be able to log in, and can register again: ${listed(report.others)}.`;
+      const problem = `Users of the table ${table} are stored in a form that lookups don't use, so they may not be able to log in, and can register again: ${listed(report.others)}.`;
       findings.push(warning("users.spelling", { problem, run: RUN, note }));
     }
     for (const all of report.collisions.slice(0, NAMED)) {
@@ -39,7 +42,7 @@ export async function userSpellingFindings(subject: Subject, database: Database)
   return findings;
 }
 
-/** By their keys: an address in a report would be shown to whoever reads the log of a deployment. */
+/** By their keys: an address in a report would be visible to everyone who reads a deployment's log. */
 function listed(texts: readonly StoredText[]): string {
   const names = texts.slice(0, NAMED).map(({ id }) => String(id));
   const rest = texts.length - names.length;

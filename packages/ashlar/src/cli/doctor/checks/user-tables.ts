@@ -6,7 +6,7 @@ import type { IssuingDriver } from "./api.ts";
 
 const NEW_MIGRATION = "for up() of a new migration: npx ashlar make:migration";
 
-/** A table of users, as the class of a driver's users describes it. */
+/** A table of users, as described by the class of a driver's users. */
 interface UserTable {
   readonly table: string;
   /** The name of the class. */
@@ -17,7 +17,7 @@ interface UserTable {
   readonly others: readonly (readonly [name: string, definition: string])[];
 }
 
-/** The tables of the users that drivers issue tokens to: present, and with a unique column for the token. */
+/** The tables of the users that drivers issue tokens to: whether they exist, and have a unique column for the token. */
 export async function userTableFindings(
   subject: Subject,
   database: Database,
@@ -37,7 +37,7 @@ export async function userTableFindings(
       lacking.add(table);
       findings.push(await missingColumn(subject, table, token));
     } else if (token !== null && (await uniqueColumnNamesOf(database.connection(), table))?.has(token) === false) {
-      const problem = `The column ${token} of the table ${table} is not unique: no index finds a token.`;
+      const problem = `The column ${token} of the table ${table} is not unique, so no index finds a token.`;
       const note = `That is a line ${NEW_MIGRATION}, then npx ashlar migrate.`;
       const lines = [uniqueIndex(table, token)];
       findings.push(warning("api.unique", { problem, in: "database/migrations", lines, note }));
@@ -96,7 +96,7 @@ function uniqueIndex(table: string, column: string): string {
   return `await database.schema.createIndex("${table}_${column}_unique").on("${table}").column("${column}").unique().execute();`;
 }
 
-/** The table of a model's class; `null` if it is no model. */
+/** The table of a model's class; `null` if it is not a model. */
 export function tableOf(model: unknown): string | null {
   const { table } = Object(model) as { readonly table?: unknown };
   if (typeof table === "string") return table;

@@ -141,7 +141,7 @@ export const TRANSACTIONS: readonly DialectTest[] = [
             async () => {
               const amount = (await names(database)).length;
               seen++;
-              // A transaction that makes others wait goes on alone.
+              // A transaction that makes others wait continues alone.
               for (let left = STATEMENTS_OF_A_WAIT; left > 0 && seen < 2; left--) await names(database);
               await insert(database, `row ${round}.${index}`, { amount });
             },
