@@ -160,7 +160,7 @@ export const floors = {
     ["api-provider.ts", "index.ts"],
   ],
   session: [
-    ["errors.ts", "messages.ts", "messages.de.ts", "session-errors.ts"],
+    ["errors.ts", "messages.ts", "messages.de.ts"],
     ["stores"],
     ["csrf"],
     ["sessions"],

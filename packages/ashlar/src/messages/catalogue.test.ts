@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { outputOf } from "../../test/support/own-process.ts";
 import { Catalogue, type LanguageFile } from "./catalogue.ts";
-import { messagesOf } from "./message.ts";
+import { messagesOf } from "./sentence.ts";
 
 const CART = {
   "cart.empty": "Your cart is empty.",

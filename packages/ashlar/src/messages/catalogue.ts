@@ -6,10 +6,17 @@ import {
   nearest,
   suggestion,
 } from "../support/index.ts";
-import { ENGLISH, type ParamsOf } from "./message.ts";
-import { negotiateLanguage } from "./negotiate-language.ts";
-import { isSentence, isWithoutOther, paramNames, type Sentence, type Sentences } from "./sentence.ts";
-import { Wording } from "./wording.ts";
+import { negotiateLanguage } from "./languages.ts";
+import {
+  ENGLISH,
+  isSentence,
+  isWithoutOther,
+  type ParamsOf,
+  paramNames,
+  type Sentence,
+  type Sentences,
+  Wording,
+} from "./sentence.ts";
 
 /** The sentences of the framework's features, by key. An application augments {@link Messages} itself. */
 // biome-ignore lint/suspicious/noEmptyInterface: it is empty so that the features can fill it.

@@ -1,4 +1,3 @@
-export { canonicalLanguage } from "./canonical-language.ts";
 export {
   Catalogue,
   type LanguageFile,
@@ -6,7 +5,13 @@ export {
   type Messages,
   type Translate,
 } from "./catalogue.ts";
-export { ENGLISH, inEnglish, type MessageMaker, messagesOf, translated } from "./message.ts";
-export { negotiateLanguage } from "./negotiate-language.ts";
-export type { Sentence, Sentences } from "./sentence.ts";
-export { textDirection } from "./text-direction.ts";
+export { canonicalLanguage, negotiateLanguage, textDirection } from "./languages.ts";
+export {
+  ENGLISH,
+  inEnglish,
+  type MessageMaker,
+  messagesOf,
+  type Sentence,
+  type Sentences,
+  translated,
+} from "./sentence.ts";

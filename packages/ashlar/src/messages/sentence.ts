@@ -1,3 +1,14 @@
+import {
+  type DataSize,
+  type Duration,
+  isMessage,
+  jsonOf,
+  type Message,
+  type MessageParams,
+  type MessageValue,
+  textOf,
+} from "../support/index.ts";
+
 /**
  * A sentence with placeholders, `Use at most {max} characters.`, or its plural forms, selected by the parameter `count`
  * and the language's rules (CLDR): `{ one: "{count} file", other: "{count} files" }`.
@@ -14,16 +25,21 @@ export type Sentences = Readonly<Record<string, Sentence>>;
 type NamesIn<Text> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
 
 /** The names of the parameters that a sentence takes. */
-export type ParamNames<S> = S extends string
+type ParamNames<S> = S extends string
   ? NamesIn<S>
   : S extends { readonly other: infer Other }
     ? NamesIn<Other> | "count"
     : never;
 
+/** The values that a sentence needs: none, or an object with all of them. */
+export type ParamsOf<S> = [ParamNames<S>] extends [never]
+  ? []
+  : [params: Readonly<Record<ParamNames<S>, MessageValue>>];
+
 const PLACEHOLDER = /\{(\w+)\}/g;
 
 /** Replaces the placeholders in a text. */
-export function fill(text: string, valueFor: (name: string) => string): string {
+function fill(text: string, valueFor: (name: string) => string): string {
   return text.replaceAll(PLACEHOLDER, (_, name: string) => valueFor(name));
 }
 
@@ -51,3 +67,146 @@ function hasPluralForms(value: unknown): value is object {
 }
 
 const FORMS: ReadonlySet<string> = new Set<Intl.LDMLPluralRule>(["zero", "one", "two", "few", "many", "other"]);
+
+/** The units of sizes, each 1024 times the one before it. */
+const SIZE_UNITS = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"] as const;
+
+/** Minutes in an hour and in a day. */
+const HOUR = 60;
+const DAY = 24 * HOUR;
+
+/**
+ * Formats sentences, numbers, dates, durations and sizes in one language. The formatters are created when they are first
+ * needed.
+ */
+export class Wording {
+  readonly #language: string;
+  #plurals: Intl.PluralRules | null = null;
+  #numbers: Intl.NumberFormat | null = null;
+  #dates: Intl.DateTimeFormat | null = null;
+
+  /** @param language its tag (BCP 47), such as `de` */
+  constructor(language: string) {
+    this.#language = language;
+  }
+
+  /**
+   * A sentence with its values.
+   *
+   * @param nested returns the text of a value that is itself a message
+   */
+  say(sentence: Sentence, params: MessageParams, nested: (message: Message) => string): string {
+    const text = typeof sentence === "string" ? sentence : (sentence[this.#form(params.count)] ?? sentence.other);
+    return fill(text, (name) => {
+      const value = params[name];
+      return value === undefined ? `{${name}}` : this.#value(value, nested);
+    });
+  }
+
+  /** The text of a value. Values come from columns and inputs, so every kind has a text, and none throws. */
+  #value(value: unknown, nested: (message: Message) => string): string {
+    if (typeof value === "string") return value;
+    if (typeof value === "number" || typeof value === "bigint") return this.#number(value);
+    if (value === null) return "";
+    if (typeof value !== "object") return textOf(value);
+    if (value instanceof Date) return this.#date(value);
+    if (isMessage(value)) return nested(value);
+    if (isDuration(value)) return this.#duration(value);
+    if (isDataSize(value)) return this.#size(value);
+    return Object.prototype.toString.call(value) === "[object Object]" ? jsonOf(value) : textOf(value);
+  }
+
+  #form(count: unknown): Intl.LDMLPluralRule {
+    this.#plurals ??= new Intl.PluralRules(this.#language);
+    return this.#plurals.select(numberOf(count));
+  }
+
+  #number(value: number | bigint): string {
+    this.#numbers ??= new Intl.NumberFormat(this.#language);
+    return this.#numbers.format(value);
+  }
+
+  /** The reader's time zone is not known. */
+  #date(value: Date): string {
+    if (Number.isNaN(value.getTime())) return "";
+    this.#dates ??= new Intl.DateTimeFormat(this.#language, { dateStyle: "long", timeStyle: "short", timeZone: "UTC" });
+    return `${this.#dates.format(value)} UTC`;
+  }
+
+  #duration(value: Duration): string {
+    const [number, unit] = "minutes" in value ? inLargestUnit(value.minutes) : ([value.seconds, "second"] as const);
+    return new Intl.NumberFormat(this.#language, { style: "unit", unit, unitDisplay: "long" }).format(number);
+  }
+
+  /** Rounded down, because it may be a limit. */
+  #size({ bytes }: DataSize): string {
+    let number = bytes;
+    let unit = 0;
+    while (number >= 1024 && unit < SIZE_UNITS.length - 1) {
+      number /= 1024;
+      unit++;
+    }
+    const format = { style: "unit", unit: SIZE_UNITS[unit]!, unitDisplay: unit === 0 ? "long" : "short" } as const;
+    return new Intl.NumberFormat(this.#language, format).format(Math.floor(number * 10) / 10);
+  }
+}
+
+/** The number that selects a plural form; `NaN`, which selects `other`, if a value is not a number. */
+function numberOf(value: unknown): number {
+  return typeof value === "object" ? Number.NaN : Number(value);
+}
+
+/** Reports whether a value has exactly the one member of a duration, unlike an interval from a column. */
+function isDuration(value: object): value is Duration {
+  return isQuantity(value, "minutes") || isQuantity(value, "seconds");
+}
+
+function isDataSize(value: object): value is DataSize {
+  return isQuantity(value, "bytes");
+}
+
+function isQuantity(value: object, unit: string): boolean {
+  const [[name, number] = [], ...others] = Object.entries(value);
+  return name === unit && Number.isFinite(number) && others.length === 0;
+}
+
+/**
+ * A day is shown as 24 hours, like the lifetime of a link that was just mailed; from two days on, days are used.
+ */
+function inLargestUnit(minutes: number): [number, "day" | "hour" | "minute"] {
+  if (minutes > DAY && minutes % DAY === 0) return [minutes / DAY, "day"];
+  return minutes >= HOUR && minutes % HOUR === 0 ? [minutes / HOUR, "hour"] : [minutes, "minute"];
+}
+
+/** The language of the framework's own sentences. */
+export const ENGLISH = "en";
+
+const english = new Wording(ENGLISH);
+
+/** A message's English text. */
+export const inEnglish = ({ message }: Message): string => message;
+
+/**
+ * Returns a message in another language. The messages among its parameters are translated, too.
+ *
+ * @param t translates a message
+ */
+export function translated(message: Message, t: (message: Message) => string): Message {
+  const params = Object.entries(message.params).map(([name, value]) => {
+    return [name, isMessage(value) ? translated(value, t) : value];
+  });
+  return { rule: message.rule, params: Object.fromEntries(params), message: t(message) };
+}
+
+/** Creates a message from one of the sentences `S`, by its key. */
+export type MessageMaker<S> = <K extends keyof S & string>(key: K, ...params: ParamsOf<S[K]>) => Message;
+
+/**
+ * Creates messages from the sentences of one feature, for errors that are translated into the visitor's language when
+ * they are shown.
+ */
+export function messagesOf<S extends Sentences>(sentences: S): MessageMaker<S> {
+  return (key, ...[params = {}]: [params?: MessageParams]) => {
+    return Object.freeze({ rule: key, params, message: english.say(sentences[key]!, params, inEnglish) });
+  };
+}

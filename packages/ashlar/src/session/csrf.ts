@@ -1,6 +1,6 @@
 import type { HttpContext } from "../http/index.ts";
 import { Route, RouteCollection } from "../routing/index.ts";
-import { csrfToken } from "./forms/csrf-field.ts";
+import { csrfToken } from "./forms/view-helpers.ts";
 
 /** CSRF tokens for what Ashlar's views don't print: front ends, and pages that you write yourself. */
 export const Csrf: {

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../test/support/temporary-folder.ts";
-import { assetUrls } from "./assets.ts";
+import { assetUrls } from "./view-provider.ts";
 
 test("a file has a version made from its content, which changes with it", async () => {
   const folder = await temporaryFolder();

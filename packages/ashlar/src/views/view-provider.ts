@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { type EnvironmentName, Provider } from "../boot/index.ts";
+import type { HttpContext } from "../http/index.ts";
+import type { ErrorPageValues, ErrorTemplates } from "../kernel/index.ts";
 import { textDirection } from "../messages/index.ts";
+import { type FileVersions, fileVersions } from "../server/index.ts";
 import { AshlarError } from "../support/index.ts";
-import { assetUrls } from "./assets.ts";
-import { ErrorViews } from "./error-views.ts";
 import { View } from "./view.ts";
 import { Views } from "./views.ts";
 import "../routing/index.ts";
@@ -78,4 +79,60 @@ export class ViewProvider extends Provider {
 /** Templates change under a running server only during development. */
 function isCached(environment: EnvironmentName): boolean {
   return environment !== "development";
+}
+
+/**
+ * The templates of error pages: `views/errors/404.edge` for one status, `views/error.edge` for all others. An
+ * application may have any of them, or none.
+ */
+export class ErrorViews implements ErrorTemplates {
+  readonly #views: Views;
+  /** The templates by status; `null` if templates may be added and removed. */
+  readonly #found: Map<number, string | null> | null;
+
+  /** @param cache whether results are remembered */
+  constructor(views: Views, cache: boolean) {
+    this.#views = views;
+    this.#found = cache ? new Map() : null;
+  }
+
+  find(status: number): string | null {
+    const known = this.#found?.get(status);
+    if (known !== undefined) return known;
+    const found = [`errors/${status}`, "error"].find((template) => this.#views.hasTemplate(template)) ?? null;
+    this.#found?.set(status, found);
+    return found;
+  }
+
+  render(context: HttpContext, template: string, values: ErrorPageValues): Promise<string> {
+    return context.view.render(template, values);
+  }
+}
+
+/**
+ * Creates the URLs of an application's own files, with a version made from their content: `/style.css?v=1f0e5c2a9b`. A
+ * browser keeps the file under such a URL permanently, and requests another one as soon as it has changed.
+ *
+ * @param folder the absolute path of `public/`
+ * @param cache whether a file is read once, or each time it is used
+ * @param basePath the path of `APP_URL`
+ * @returns a function that returns the URL of a path within the folder; without a version if the file does not exist
+ */
+export function assetUrls(folder: string, cache: boolean, basePath = ""): (path: string) => string {
+  const known = new Map<string, string>();
+  const versionOf = fileVersions();
+  return (path) => {
+    const cached = known.get(path);
+    if (cached !== undefined) return cached;
+    const url = basePath + urlOf(folder, path.replace(/^\/+/, ""), versionOf);
+    if (cache) known.set(path, url);
+    return url;
+  };
+}
+
+function urlOf(folder: string, path: string, versionOf: FileVersions): string {
+  const url = `/${path.split("/").map(encodeURIComponent).join("/")}`;
+  const version = versionOf(join(folder, path));
+  // The page matters more than the file: it is shown, and the browser reports the missing file.
+  return version === null ? url : `${url}?v=${version}`;
 }

@@ -1,4 +1,13 @@
-import { type HttpRequest, type HttpServices, requestAuthority, trustedUrl } from "../../http/index.ts";
+import {
+  type HttpContext,
+  type HttpRequest,
+  type HttpServices,
+  requestAuthority,
+  trustedUrl,
+} from "../../http/index.ts";
+
+/** The safe methods (RFC 9110 §9.2.1) that can reach a handler. */
+const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 
 /** The value that browsers send for an origin that they hide, or that a page doesn't have (Fetch §3.2, HTML §7.1.1). */
 const HIDDEN_ORIGIN = "null";
@@ -51,4 +60,23 @@ function isOwn(address: string, request: HttpRequest, appUrl: string | null): bo
   if (appUrl !== null) return url.origin === appUrl;
   // A proxy may have terminated TLS without the application knowing: only the host can be compared.
   return url.host === URL.parse(`${url.protocol}//${requestAuthority(request.raw)}`)?.host;
+}
+
+/**
+ * Reports whether a request's method changes nothing.
+ *
+ * @param method the method that was sent, before a form's override: the request is as unsafe as the POST that carries
+ * it
+ */
+export function isSafeMethod(method: string): boolean {
+  return SAFE_METHODS.has(method);
+}
+
+/**
+ * The page's address as stored in a token, and with a form that waits for its user.
+ *
+ * @param path the path of the request for the page, below the base path; with the query only for a form that waits
+ */
+export function pageAddress({ request }: HttpContext, path: string): string {
+  return `${requestAuthority(request.raw)}${path}`;
 }

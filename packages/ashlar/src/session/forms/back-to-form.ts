@@ -1,7 +1,7 @@
 import { type HttpContext, type HttpResponse, redirectTarget, requestAuthority, trustedUrl } from "../../http/index.ts";
 import type { Router } from "../../routing/index.ts";
 import { type Dictionary, type MaybePromise, ValidationError } from "../../support/index.ts";
-import { isSafeMethod } from "../csrf/safe-methods.ts";
+import { isSafeMethod } from "../csrf/request-origin.ts";
 import type { RequestSession } from "../sessions/request-session.ts";
 import { formPageOf, isOwnForm, sentPageOf, showForm } from "./form-page.ts";
 

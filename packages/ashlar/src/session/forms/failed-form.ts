@@ -1,7 +1,7 @@
 import type { HttpContext } from "../../http/index.ts";
 import type { Router } from "../../routing/index.ts";
 import { AshlarError, type Message, RefusedError } from "../../support/index.ts";
-import { isSafeMethod } from "../csrf/safe-methods.ts";
+import { isSafeMethod } from "../csrf/request-origin.ts";
 import { message } from "../messages.ts";
 import type { RequestSession } from "../sessions/request-session.ts";
 import { refillableInput } from "../sessions/session-input.ts";

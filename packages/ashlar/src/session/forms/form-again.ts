@@ -1,8 +1,7 @@
 import { FastResponse, type HttpContext } from "../../http/index.ts";
 import type { Router } from "../../routing/index.ts";
 import { AshlarError, type Dictionary, type Message } from "../../support/index.ts";
-import { isSafeMethod } from "../csrf/safe-methods.ts";
-import { pageAddress } from "../sessions/page-address.ts";
+import { isSafeMethod, pageAddress } from "../csrf/request-origin.ts";
 import type { KeptInput, RequestSession } from "../sessions/request-session.ts";
 import { refillableInput } from "../sessions/session-input.ts";
 import { inputsOf } from "./back-to-form.ts";

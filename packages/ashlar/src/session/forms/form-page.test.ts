@@ -3,7 +3,7 @@ import { Browser, type Page, type Sent, sessionApplication } from "../../../test
 import type { Application } from "../../boot/index.ts";
 import { Route, type RouteEntry } from "../../routing/index.ts";
 import { AshlarError, ValidationError } from "../../support/index.ts";
-import { csrfToken } from "./csrf-field.ts";
+import { csrfToken } from "./view-helpers.ts";
 
 const FORM = `<form method="post">{{ csrf_field }}<textarea name="story">{{ old('story') }}</textarea><input name="name" value="{{ old('name') }}"></form>
 @each(problems in Object.values(errors))

@@ -10,10 +10,9 @@ import {
 } from "../../http/index.ts";
 import type { CompiledMatch, Router } from "../../routing/index.ts";
 import { AshlarError, type Dictionary, type FieldErrors } from "../../support/index.ts";
-import { comesFromHere } from "../csrf/request-origin.ts";
-import { pageAddress } from "../sessions/page-address.ts";
+import { comesFromHere, pageAddress } from "../csrf/request-origin.ts";
 import type { RequestSession } from "../sessions/request-session.ts";
-import { OWNER_INPUT, PAGE_INPUT, sentCsrfToken } from "./csrf-field.ts";
+import { OWNER_INPUT, PAGE_INPUT, sentCsrfToken } from "./view-helpers.ts";
 
 /** The page that a form belongs to. */
 export interface FormPage {

@@ -1,7 +1,6 @@
 import { type HttpContext, requestSearch } from "../../http/index.ts";
 import type { Message } from "../../support/index.ts";
-import { isSafeMethod } from "../csrf/safe-methods.ts";
-import { pageAddress } from "../sessions/page-address.ts";
+import { isSafeMethod, pageAddress } from "../csrf/request-origin.ts";
 import { refillableInput } from "../sessions/session-input.ts";
 import { inputsOf } from "./back-to-form.ts";
 import { noteOfUnread, readOwnForm, TYPED_NOTES } from "./form-again.ts";

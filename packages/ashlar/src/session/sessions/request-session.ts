@@ -8,9 +8,8 @@ import {
   type Message,
   now,
 } from "../../support/index.ts";
-import { isSafeMethod } from "../csrf/safe-methods.ts";
+import { isSafeMethod, pageAddress } from "../csrf/request-origin.ts";
 import type { SessionRecord } from "../stores/session-keeper.ts";
-import { pageAddress } from "./page-address.ts";
 import { Session, sessionNotOpen, type TypedForm } from "./session.ts";
 import { decodeContents } from "./session-contents.ts";
 import { fittingInput, ROOM_AROUND_INPUT, refillableInput } from "./session-input.ts";

@@ -1,5 +1,11 @@
-import { type Dictionary, dictionary, isPlainObject, isPrototypeName } from "../../support/index.ts";
-import { freezeParsed } from "../stores/session-value.ts";
+import { AshlarError, type Dictionary, dictionary, isPlainObject, isPrototypeName } from "../../support/index.ts";
+import "../errors.ts";
+
+const MAX_DEPTH = 32;
+const MAX_KEY_LENGTH = 128;
+
+/** The prefix of the framework's own keys in a session. */
+const OWN = "__";
 
 /** A session's contents between two requests. */
 export interface SessionContents {
@@ -12,6 +18,75 @@ export interface SessionContents {
    * too.
    */
   readonly isIdentified: boolean;
+}
+
+/**
+ * Checks the key of a value.
+ *
+ * @throws `E_SESSION` if it is empty, longer than 128 characters, begins with `__`, or could lead to a prototype
+ */
+export function checkKey(key: string): void {
+  if (
+    typeof key === "string" &&
+    key !== "" &&
+    key.length <= MAX_KEY_LENGTH &&
+    !isOwnKey(key) &&
+    !isPrototypeName(key)
+  ) {
+    return;
+  }
+  throw new AshlarError(
+    "E_SESSION",
+    `${JSON.stringify(key)} cannot be a key of the session: keys have 1 to ${MAX_KEY_LENGTH} characters and do not begin with "__".`,
+  );
+}
+
+/** Reports whether a key is one of the framework's own. */
+export function isOwnKey(key: string): boolean {
+  return key.startsWith(OWN);
+}
+
+/**
+ * Returns a frozen copy of a value as the next request will see it: only what JSON can hold without changing it.
+ *
+ * @param key the value's key, for messages
+ * @throws `E_SESSION` if the value, or anything in it, is not JSON; the message does not include it
+ */
+export function toSessionValue(key: string, value: unknown): unknown {
+  return copy(key, value, 0);
+}
+
+function copy(path: string, value: unknown, depth: number): unknown {
+  if (value === null || typeof value === "string" || typeof value === "boolean") return value;
+  if (Number.isFinite(value)) return value;
+  if (depth > MAX_DEPTH) throw refusal(path, `is nested deeper than ${MAX_DEPTH} levels.`);
+  if (Array.isArray(value)) {
+    return Object.freeze(Array.from(value, (item, index) => copy(`${path}.${index}`, item, depth + 1)));
+  }
+  if (!isPlainObject(value)) throw refusal(path, `is ${kindOf(value)}.`);
+  const result: Record<string, unknown> = {};
+  for (const [name, member] of Object.entries(value)) {
+    if (isPrototypeName(name)) throw refusal(path, "has a member whose name could lead to a prototype.");
+    if (member !== undefined) result[name] = copy(`${path}.${name}`, member, depth + 1);
+  }
+  return Object.freeze(result);
+}
+
+function kindOf(value: unknown): string {
+  if (typeof value === "object") return `an instance of ${Object.getPrototypeOf(value).constructor?.name ?? "a class"}`;
+  return typeof value === "number" ? String(value) : `of type ${typeof value}`;
+}
+
+function refusal(path: string, problem: string): AshlarError {
+  const allowed = "A session holds what JSON can hold: text, finite numbers, booleans, null, lists and plain objects.";
+  return new AshlarError("E_SESSION", `The session's value "${path}" ${problem} ${allowed}`);
+}
+
+/** Freezes a value that was parsed from JSON, to any depth. */
+export function freezeParsed<T>(value: T): T {
+  if (typeof value !== "object" || value === null) return value;
+  for (const member of Object.values(value)) freezeParsed(member);
+  return Object.freeze(value);
 }
 
 /** The contents as text; `null` if nothing has to be kept. */

@@ -3,7 +3,8 @@ import type { Container, Logger } from "../../kernel/index.ts";
 import type { Router } from "../../routing/index.ts";
 import { ConfigurationError, isThenable, type MaybePromise, type Message, now } from "../../support/index.ts";
 import type { CsrfTokens } from "../csrf/csrf-tokens.ts";
-import { endOf, type SessionKeeper, type SessionRecord } from "../stores/session-keeper.ts";
+import type { SessionKeeper, SessionRecord } from "../stores/session-keeper.ts";
+import type { StoredSession } from "../stores/session-store.ts";
 import type { CompleteSessionSettings } from "../stores/settings.ts";
 
 const MINUTE_MS = 60_000;
@@ -130,4 +131,10 @@ export function sessionManagerOf(container: Container): SessionManager {
   if (container.has("session")) return container.make("session");
   const problem = "has middleware that needs sessions, but the application has none.";
   throw new ConfigurationError("app/kernel.ts", problem, "Add SessionProvider to PROVIDERS in config/providers.ts.");
+}
+
+/** When a session ends if it is not used until then, in milliseconds since 1970. */
+export function endOf({ createdAt, usedAt }: StoredSession, settings: CompleteSessionSettings): number {
+  const { lifetimeMinutes, absoluteMinutes } = settings;
+  return Math.min(usedAt + lifetimeMinutes * MINUTE_MS, createdAt + absoluteMinutes * MINUTE_MS);
 }

@@ -11,9 +11,8 @@ import {
   now,
   restoreOnRollback,
 } from "../../support/index.ts";
-import { noteReading, readStoredErrors, toStoredErrors } from "../session-errors.ts";
-import { checkKey, isOwnKey, toSessionValue } from "../stores/session-value.ts";
-import { encodeContents, type SessionContents } from "./session-contents.ts";
+import { checkKey, encodeContents, isOwnKey, type SessionContents, toSessionValue } from "./session-contents.ts";
+import { noteReading, readStoredErrors, toStoredErrors } from "./session-errors.ts";
 import { fittingInput, inputAt, ROOM_AROUND_INPUT, refillableInput } from "./session-input.ts";
 import "../errors.ts";
 

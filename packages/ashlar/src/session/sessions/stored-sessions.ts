@@ -1,8 +1,9 @@
 import { digest } from "../../security/index.ts";
 import { AshlarError, isThenable, type MaybePromise } from "../../support/index.ts";
-import { endOf, type SessionKeeper, type SessionRecord } from "../stores/session-keeper.ts";
+import type { SessionKeeper, SessionRecord } from "../stores/session-keeper.ts";
 import type { SessionStore, StoredSession } from "../stores/session-store.ts";
 import type { CompleteSessionSettings } from "../stores/settings.ts";
+import { endOf } from "./session-manager.ts";
 import "../errors.ts";
 
 const ID = /^[\w-]{43}$/;

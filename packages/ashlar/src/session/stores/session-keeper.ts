@@ -1,8 +1,5 @@
 import type { MaybePromise } from "../../support/index.ts";
 import type { StoredSession } from "./session-store.ts";
-import type { CompleteSessionSettings } from "./settings.ts";
-
-const MINUTE_MS = 60_000;
 
 /** A session as stored between two requests. */
 export interface SessionRecord extends StoredSession {
@@ -59,10 +56,4 @@ export interface SessionKeeper {
 
   /** Releases all resources. */
   close(): MaybePromise<void>;
-}
-
-/** When a session ends if it is not used until then, in milliseconds since 1970. */
-export function endOf({ createdAt, usedAt }: StoredSession, settings: CompleteSessionSettings): number {
-  const { lifetimeMinutes, absoluteMinutes } = settings;
-  return Math.min(usedAt + lifetimeMinutes * MINUTE_MS, createdAt + absoluteMinutes * MINUTE_MS);
 }

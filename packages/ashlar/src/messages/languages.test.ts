@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { negotiateLanguage } from "./negotiate-language.ts";
+import { negotiateLanguage, textDirection } from "./languages.ts";
 
 const OFFERED = ["en", "de", "fr-CA"];
 
@@ -63,3 +63,17 @@ test.each([
   // 32 ranges of two subtags, each compared with three languages, and once more with those that it may be the start of.
   expect(comparisons.mock.calls.length).toBeLessThanOrEqual(32 * (1 + 3 * OFFERED.length));
 });
+
+test.each(["ar", "ar-EG", "he", "fa", "ur", "yi", "ps", "ckb", "dv", "az-Arab", "pa-Arab-PK", "AR"])(
+  "%s runs from right to left",
+  (language) => {
+    expect([textDirection(language), textDirection(language)]).toEqual(["rtl", "rtl"]);
+  },
+);
+
+test.each(["en", "de-AT", "tr", "az", "zh-Hant", "ar-Latn", "", "not a language", "x-arab"])(
+  "%j runs from left to right",
+  (language) => {
+    expect(textDirection(language)).toBe("ltr");
+  },
+);

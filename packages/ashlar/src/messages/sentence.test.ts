@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Catalogue } from "./catalogue.ts";
-import { messagesOf, translated } from "./message.ts";
+import { messagesOf, translated } from "./sentence.ts";
 
 const SHOP = { "shop.sold": "Sold by {owner}.", "shop.owner": "the shop of {name}" } as const;
 const GERMAN = { "shop.sold": "Verkauft von {owner}.", "shop.owner": "dem Laden von {name}" };

@@ -1,4 +1,4 @@
-import { translated } from "../messages/index.ts";
+import { translated } from "../../messages/index.ts";
 import {
   asMessage,
   type Dictionary,
@@ -11,7 +11,7 @@ import {
   type Message,
   type MessageParams,
   type MessageValue,
-} from "../support/index.ts";
+} from "../../support/index.ts";
 
 /**
  * A message as a session stores it: text if it has no rule. A date in its parameters is `{ date }`, as JSON has none.

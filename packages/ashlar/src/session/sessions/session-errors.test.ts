@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Message } from "../support/index.ts";
+import type { Message } from "../../support/index.ts";
 import { readStoredErrors, toStoredErrors } from "./session-errors.ts";
 
 /** What a page would show, after the errors were stored as JSON. */
