@@ -1,6 +1,6 @@
 // What grows: users and logins, routes, connections. `npm run bench:growth` takes about ten minutes, and writes its section
-// of RESULTS.md and the arithmetic in docs/operations.md. It needs wrk, and the servers of PostgreSQL and MariaDB on this
-// machine, on which it creates databases of its own and drops them.
+// of RESULTS.md and the arithmetic in docs/operations.md. It needs wrk, and the servers of PostgreSQL and MariaDB on
+// this machine, on which it creates and drops its own databases.
 //
 //   npm run bench:growth                     everything
 //   npm run bench:growth -- sqlite routes    these parts; the others as in the last run on this machine

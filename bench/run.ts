@@ -104,7 +104,7 @@ const introduction = [
 // A complete run replaces the file. `npm run bench -- overload` and `npm run bench -- tokens`, for which the numbers of the
 // others don't matter, replace their own sections.
 if (wanted.length === 0) {
-  // What growth costs has runs of its own.
+  // The cost of growth has separate runs.
   const before = readFileSync(RESULTS, "utf8");
   const growth = [GROWTH, TOKEN_GROWTH].map((heading) => sectionOf(before, heading));
   await writeFile(RESULTS, [...introduction, ...sections, ...growth].join("\n"));

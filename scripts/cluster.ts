@@ -43,7 +43,7 @@ const { values: flags, positionals } = parseArgs({
 const unknown = positionals.filter((name) => !SCENARIOS.some((scenario) => scenario.name === name));
 const chosen = SCENARIOS.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
 
-/** Runs a scenario, for no longer than it may take: then what it has started ends with the process. */
+/** Runs a scenario, for no longer than it may take: after that, everything it has started ends with the process. */
 async function bounded({ name, seconds, run }: Scenario): Promise<Outcome> {
   const timer = setTimeout(() => {
     console.error(`${name} took longer than ${seconds} seconds.`);

@@ -12,7 +12,7 @@ const file = join(packageFolder, "data/generated-files.json");
 /** The longest line of the formatter. */
 const WIDTH = 120;
 
-/** What depends on the application, which has no digest of its own. */
+/** What depends on the application, which doesn't have its own digest. */
 const FILLED = /%\{|^\s*\/\/#if/m;
 
 /** An entry as the formatter writes it. */

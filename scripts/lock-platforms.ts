@@ -3,7 +3,8 @@
 // --restore (`npm run lock`) it restores them from the last commit, or otherwise from the output of `npm view`.
 //
 // 31 entries, all of development tools, have no integrity: the registry they came from didn't have these builds. npm
-// installs them without verification. `npm run lock -- --integrity` queries the registry again and adds what it returns.
+// installs them without verification. `npm run lock -- --integrity` queries the registry again and adds the returned
+// values.
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { npmInvocation } from "../packages/create-ashlar/src/package-managers.ts";

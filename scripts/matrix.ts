@@ -7,7 +7,7 @@
 //   npm run matrix -- --only de     those whose name contains a text; several may be given
 //   npm run matrix -- --list        only their names
 //
-// A signal ends what it has started, and removes its folders and databases.
+// A signal ends the processes that it has started, and removes its folders and databases.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -112,7 +112,7 @@ async function visited(cwd: string, choices: Choices): Promise<void> {
 
 const databases = new Map<string, OwnDatabase>();
 
-/** A database of its own on the server for each application that needs one. */
+/** A separate database on the server for each application that needs one. */
 function databaseOf(choices: Choices): Record<string, string> {
   const url = databases.get(nameOf(choices))?.url;
   return url === undefined ? {} : { DATABASE_URL: url };

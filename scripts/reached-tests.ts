@@ -19,7 +19,7 @@ const CODE = [
 ];
 /** `from "…"`, `import "…"`, `import("…")`, unless only types are imported. */
 const IMPORT = /^(?:import|export) (?!type )[^;]*?from "([^"]+)"|\bimport\(?\s*"([^"]+)"/gm;
-/** `builtModule("…")`: a module of the built package, for a program in a process of its own. */
+/** `builtModule("…")`: a module of the built package, for a program in a separate process. */
 const BUILT = /\bbuiltModule\("(\w+)"\)/g;
 const PUBLIC = "packages/ashlar/src/public";
 /** The modules that a package's commands import from its bundle. */

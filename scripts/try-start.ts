@@ -8,7 +8,7 @@ import { npmInvocation } from "../packages/create-ashlar/src/package-managers.ts
 const root = join(import.meta.dirname, "..");
 const { command, args } = npmInvocation(["start"]);
 const isWindows = process.platform === "win32";
-// In a group of its own, because npm leaves the processes that it started behind.
+// In a separate group, because npm leaves the processes that it started behind.
 const child = spawn(command, args, {
   cwd: root,
   env: { ...process.env, PORT: "3917" },

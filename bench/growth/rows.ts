@@ -9,7 +9,7 @@ import { ACCESS_EPOCH, makeToken, PASSWORD_HASH, sha256 } from "../fixtures.ts";
 import { type Engine, type Grown, opened } from "./engines.ts";
 
 const BATCH = 100_000;
-/** How many users send requests: the same number for each size, because a server remembers what it has seen lately. */
+/** How many users send requests: the same number for each size, because a server caches recent rows. */
 const VISITORS = 1000;
 const REPOSITORY = join(import.meta.dirname, "../..");
 

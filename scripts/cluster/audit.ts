@@ -3,7 +3,7 @@ import type { MailServer } from "../../packages/ashlar/test/support/mail-server.
 import type { SocketResponse } from "../../packages/ashlar/test/support/socket-visitor.ts";
 import { leadsTo, type Person, tokenIn, visitorAs } from "./people.ts";
 
-/** What isn't as people were told, in words. */
+/** Descriptions of everything that isn't as people were told. */
 export interface Audit {
   readonly lost: string[];
   readonly admitted: string[];

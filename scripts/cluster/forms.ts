@@ -27,8 +27,8 @@ interface Answer {
 const PATIENCE_MS = 20_000;
 
 /**
- * Lets visitors ask for a form and send it, again and again. Each has a session of its own, and repeats nothing: a request
- * that fails is counted as failed.
+ * Lets visitors ask for a form and send it, again and again. Each has a separate session, and repeats nothing: a
+ * request that fails is counted as failed.
  *
  * @param port the proxy's
  * @param pauseMs how long each waits between two requests

@@ -80,7 +80,7 @@ export async function startGalera(undo: Undo): Promise<readonly GaleraNode[]> {
 }
 
 /**
- * The server refuses to run as root, and rsync, by which a node gets what it needs to join, would write as no one. So
+ * The server refuses to run as root, and rsync, by which a joining node gets its data, would write as nobody. So
  * with root's rights, all of it belongs to Debian's user for the server.
  */
 const isRoot = process.getuid?.() === 0;

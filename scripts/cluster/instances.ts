@@ -79,7 +79,7 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   LOG_LEVEL: "info",
 };
 
-/** Returns what makes instances of an application, each on a port of its own. */
+/** Returns a factory for instances of an application, each on a separate port. */
 export function instancesOf({ folder, env = {} }: Place): () => Promise<Instance> {
   return async () => {
     const port = await freePort();

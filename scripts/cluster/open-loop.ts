@@ -1,5 +1,5 @@
-// Sends requests at a steady rate, whether or not responses arrive (an open loop), and prints how they were answered, and
-// after how many milliseconds. overload.ts runs it in a process of its own.
+// Sends requests at a steady rate, whether or not responses arrive (an open loop), and prints how they were answered,
+// and after how many milliseconds. overload.ts runs it in a separate process.
 import { connect, type Socket } from "node:net";
 import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { linkIn, type MailServer, type ReceivedMail } from "../../packages/ashlar/test/support/mail-server.ts";
 import { type SocketResponse, SocketVisitor } from "../../packages/ashlar/test/support/socket-visitor.ts";
 
-/** What a person was told has happened. What wasn't acknowledged may have happened or not. */
+/** An outcome that a person was shown. What wasn't acknowledged may have happened or not. */
 export interface Person {
   readonly email: string;
   /** The address that they come from, so that limits count each alone. */

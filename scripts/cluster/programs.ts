@@ -5,7 +5,7 @@ import { appendFileSync } from "node:fs";
 /** A program that runs until it is told to end. */
 export interface Program {
   readonly child: ChildProcess;
-  /** What it has printed, on both streams. */
+  /** Its output, on both streams. */
   readonly output: () => string;
   /** Tells it to end, waits, and returns its exit code; `null` after a signal. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
@@ -14,7 +14,7 @@ export interface Program {
 /**
  * Starts a program.
  *
- * @param logFile also gets what it prints
+ * @param logFile also gets its output
  */
 export function startProgram(
   command: string,

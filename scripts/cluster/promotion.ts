@@ -45,7 +45,7 @@ export function promote(options: PromotionOptions): Promise<CrowdResult> {
     await crowd.fault(async () => {
       await primary.kill();
       await pause(options.awayMs);
-      // It would wait for a replica of its own.
+      // It would wait for its own replica.
       await replica.run("alter system set synchronous_standby_names = ''");
       await replica.run("select pg_promote()");
     }, options.afterMs);

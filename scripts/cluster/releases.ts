@@ -5,7 +5,7 @@ import { linkPackage } from "./instances.ts";
 
 const PAGE = join(import.meta.dirname, "../../docs/guides/zero-downtime.md");
 
-/** A version of an application whose column is renamed in steps, in a folder of its own. */
+/** A version of an application whose column is renamed in steps, in a separate folder. */
 export interface Release {
   /** The step of the manual that leads to it. */
   readonly step: string;

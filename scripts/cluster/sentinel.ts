@@ -23,7 +23,7 @@ const GONE_AFTER_MS = 3000;
 /** Opens a page with a form, whose session is in Redis. */
 const opensForm: Probing = async (attempt, visitor) => (await attempt(() => visitor.page("/login"), isOk)) !== null;
 
-/** Kills the server that has limits and sessions, and later freezes the one that has taken over. */
+/** Kills the server that has limits and sessions, and later freezes its successor. */
 export function failOver({ afterMs, people }: SentinelOptions): Promise<CrowdResult> {
   return undoing(async (undo) => {
     const postgres = await startPostgres(await freePort(), DURABLE);

@@ -55,7 +55,7 @@ type Variables = Readonly<Record<string, string>>;
 /** Changes a line of one of the application's files. */
 export type Edit = (path: string, from: string, to: string) => void;
 
-/** A generated application with pages, tokens and orders, and a mail server of its own. */
+/** A generated application with pages, tokens and orders, and its own mail server. */
 export interface Shop {
   readonly mail: MailServer;
   /** Makes an instance of it, which isn't started. */

@@ -80,8 +80,8 @@ export interface StormResult {
 }
 
 /**
- * Sends wrong passwords for one account at a fixed rate, each from an address of its own, while other users log in, programs
- * use tokens, and the owner logs in from a known device.
+ * Sends wrong passwords for one account at a fixed rate, each from a different address, while other users log in, API
+ * clients use tokens, and the owner logs in from a known device.
  */
 export function storm({ guessesPerSecond, seconds, others }: StormOptions): Promise<StormResult> {
   return undoing(async (undo) => {
@@ -98,7 +98,7 @@ export function storm({ guessesPerSecond, seconds, others }: StormOptions): Prom
     undo(() => program.stop());
 
     const ledger: Ledger = { people: [], requests: 0, acknowledged: 0, failed: {} };
-    // Those with an odd number keep their password. A login replaces a token, so programs have users of their own.
+    // Those with an odd number keep their password. A login replaces a token, so API clients have separate users.
     for (let number = 0; number <= others + PROGRAMS; number++) await live(ledger, shop.mail, port, number * 2 + 1);
     const [owner, ...all] = ledger.people as [Person, ...Person[]];
     if (all.length !== others + PROGRAMS)

@@ -49,7 +49,7 @@ export function combinations(runtimes: readonly Runtime[], all: boolean): Choice
   const used = new Map<Way, number>();
   return APPLICATIONS.map((application) => {
     const worth = (way: Way): number => pairsOf({ ...application, ...way }).filter((pair) => !covered.has(pair)).length;
-    // The way with the most new pairs; of several, the one that was used least.
+    // The way with the most new pairs; if there are several, the least used one.
     const [best] = ways.toSorted((a, b) => worth(b) - worth(a) || (used.get(a) ?? 0) - (used.get(b) ?? 0));
     used.set(best!, (used.get(best!) ?? 0) + 1);
     const choices = { ...application, ...best! };
@@ -64,7 +64,7 @@ export function pairsOf({ node, ...others }: Choices): string[] {
   return parts.flatMap((one, index) => parts.slice(index + 1).map((other) => `${one} ${other}`));
 }
 
-/** A combination's name in one line: what it has, and how it is run. */
+/** A combination's name in one line: its features, and how it is run. */
 export function nameOf(choices: Choices): string {
   const { pages, json, registration, verification, api, database, language, manager, node } = choices;
   const accounts =

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 
-/** A running program, in a process group of its own with everything that it starts. */
+/** A running program, in a separate process group with everything that it starts. */
 export class Program {
   readonly #child: ChildProcess;
   #output = "";
@@ -41,7 +41,7 @@ export class Program {
     return await Promise.race([found, this.ended.then(() => false)]);
   }
 
-  /** Sends a signal to the program and what it has started. */
+  /** Sends a signal to the program and the processes it has started. */
   signal(signal: NodeJS.Signals): void {
     try {
       process.kill(-this.#child.pid!, signal);
@@ -71,7 +71,7 @@ export class Programs {
     return program;
   }
 
-  /** Kills every program and what it has started, and lets no other one start. */
+  /** Kills every program and the processes it has started, and lets no other one start. */
   kill(): void {
     this.#areKilled = true;
     for (const program of this.#running) program.signal("SIGKILL");

@@ -64,7 +64,7 @@ const EMAIL = "ada@example.com";
  * mailbox, logs in, and asks the API who it is.
  *
  * @param base where it is served
- * @param addUser runs the application's script that adds accounts, and returns what it prints
+ * @param addUser runs the application's script that adds accounts, and returns its output
  */
 export async function walk(base: string, choices: Choices, addUser: AddUser): Promise<void> {
   const visitor = new Visitor(base);

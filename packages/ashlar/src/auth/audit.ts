@@ -4,8 +4,8 @@ import "./accounts/events.ts";
 import "./events.ts";
 
 /**
- * Adds the events about users to the application's audit log. Addresses of mails are left out: the user's key says whose
- * they are.
+ * Adds the events about users to the application's audit log. Addresses of mails are left out: the user's key
+ * identifies the user.
  */
 export function auditUsers(audit: AuditLog): void {
   audit.add("auth.login", ({ by }) => ({ ...(by.length > 0 && { by: by.join(" ") }) }));

@@ -70,7 +70,7 @@ export function installAuth(application: Application): void {
   });
 }
 
-/** Has the methods of users who are rows, such as `endAccess()`, reach what the application's features do then. */
+/** Connects the methods of users who are rows, such as `endAccess()`, to the actions of the application's features. */
 export function endAccessWithFeatures({ container }: Application): void {
   if (container.has("database")) endAccessBy(container.make("database"), accessOf(container));
 }

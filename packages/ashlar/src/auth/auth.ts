@@ -36,7 +36,7 @@ declare module "../http/exchange/context.ts" {
 }
 
 /**
- * Authentication of one request. Its operations are those of the active guard, initially the default one.
+ * Authentication of one request. Its operations belong to the active guard, initially the default one.
  *
  * ```ts
  * const user = await context.auth.attempt(email, password);
@@ -64,7 +64,7 @@ export class Auth {
     this.throttle = throttle;
   }
 
-  /** @internal What users can prove who they are with. */
+  /** @internal The ways in which users can prove who they are. */
   get proofs(): ProofRegistry {
     return this.#registry.proofs;
   }
@@ -102,8 +102,8 @@ export class Auth {
   }
 
   /**
-   * The active guard, typed as one that keeps logins: for operations that only such a guard has, in controllers that
-   * serve several guards.
+   * The active guard, typed as a guard that keeps logins: for operations that only such a guard has, in controllers
+   * that serve several guards.
    *
    * ```ts
    * const isConfirmed = await auth.webGuard.confirmPassword(request.input("password"));
@@ -140,7 +140,7 @@ export class Auth {
    * const canWrite = auth.tokenCan("orders.write");
    * ```
    *
-   * Security: it says nothing about the user, whom your own code has to allow it, too.
+   * Security: it says nothing about the user's own permissions, which your code has to check, too.
    *
    * @param ability as tokens have it
    */
@@ -185,8 +185,8 @@ export class Auth {
   }
 
   /**
-   * The sentence of the step that refused the last login of this request with the active guard; after a confirmation of
-   * the password by a user who has none, the sentence that says so. Otherwise `null`.
+   * The sentence of the step that refused the last login of this request with the active guard; after a user without a
+   * password tried to confirm one, the sentence that says so. Otherwise `null`.
    */
   get refusal(): Message | null {
     const last = this.#results.get(this.#guardName);
@@ -219,8 +219,8 @@ export class Auth {
   }
 
   /**
-   * Responds to what a form, or a program that wants JSON, has asked for: a program gets `{ "data": … }`, and a visitor the
-   * page, which shows the sentence `message`. For a program, the status is 200 unless another one is set before.
+   * Responds to a form, or to an API client: a client that wants JSON gets `{ "data": … }`, and a visitor the page,
+   * which shows the sentence `message`. For an API client, the status is 200 unless another one is set before.
    *
    * ```ts
    * await auth.logout();
@@ -228,37 +228,38 @@ export class Auth {
    * return auth.answer({ status: "logged_out", message }, () => auth.redirectToRoute("login"));
    * ```
    *
-   * Security: both callers learn the same. What must not be told apart, such as whether an address has an account, must
-   * have the same `data`.
+   * Security: both callers learn the same. Answers that must not be distinguishable, such as whether an address has an
+   * account, must have the same `data`.
    *
-   * @param data what a program is told
-   * @param page returns what a visitor gets, such as a redirect; without it, everyone gets the data
+   * @param data the data for an API client
+   * @param page returns the response for a visitor, such as a redirect; without it, everyone gets the data
    */
   answer<Page = never>(data: Answer, page?: () => Page): HttpResponse | Page {
     return answer(this.#context, data, page ?? null);
   }
 
   /**
-   * Responds to a login that isn't complete: a program that wants JSON gets `{ "data": { "status": "pending", "step" } }`,
-   * with a `message` if the step says why it waits, and a visitor is redirected as by {@link redirectToStep}.
+   * Responds to a login that isn't complete: an API client that wants JSON gets
+   * `{ "data": { "status": "pending", "step" } }`, with a `message` if the step says why it waits, and a visitor is
+   * redirected as by {@link redirectToStep}.
    *
-   * @throws `E_LOGIN_REFUSED` if a step refused the login, for a program; and as {@link redirectToStep}
+   * @throws `E_LOGIN_REFUSED` if a step refused the login, for an API client; and as {@link redirectToStep}
    */
   answerStep(): HttpResponse {
     return answerStep(this.#context);
   }
 
   /**
-   * Responds to a request that can't be fulfilled: a program that wants JSON gets the error, and a visitor the page, which
-   * shows the error's sentence.
+   * Responds to a request that can't be fulfilled: an API client that wants JSON gets the error, and a visitor the
+   * page, which shows the error's sentence.
    *
    * ```ts
    * const error = new AshlarError("E_INVALID_LINK", t.message("pages.status.verifyInvalid"));
    * return auth.refuse(error, () => auth.redirectToRoute("email.verify.notice"));
    * ```
    *
-   * @param page returns what a visitor gets, such as a redirect
-   * @throws the error, for a program
+   * @param page returns the response for a visitor, such as a redirect
+   * @throws the error, for an API client
    */
   refuse<Page>(error: AshlarError, page: () => Page): Page {
     return refuse(this.#context, error, page);
@@ -270,7 +271,9 @@ export class Auth {
     if (pending !== null) throw new LoginPendingError(pending.step, pending.page, pending.message);
   }
 
-  /** @internal The page where a guest continues: that of the step that a login waits for, otherwise the login. */
+  /**
+   * @internal The page where a guest continues: the page of the step that a login waits for, or else the login page.
+   */
   get guestPage(): string {
     const page = this.#pending?.page ?? "login";
     // A page of a step that refuses guests would redirect to itself.
@@ -424,18 +427,18 @@ export class Auth {
   /**
    * @internal Makes the request's device known to an account whose mailbox the request has proved.
    *
-   * @param proof what has proved it, if all that it makes known is to be one device; `null`: each is another one
+   * @param proof the proof, if all devices that it makes known count as one; `null` if each is separate
    */
   allowDevice(guard: string, user: Authenticatable, proof: string | null = null): void {
     this.#registry.allowDevice(this.#context, guard, user, proof);
   }
 
   /**
-   * @internal Tells the owner of an account, if there is one, that unknown devices have used up their guesses, unless that
-   * was done.
+   * @internal Notifies the owner of an account, if there is one, that unknown devices have used up their guesses,
+   * unless that has been done.
    *
    * @param account the account's name, as of {@link guessedAccount}
-   * @returns `false` if the owner can't be told now
+   * @returns `false` if the owner can't be notified now
    */
   async guessesUsedUp(guard: string, user: Authenticatable | null, account: string): Promise<boolean> {
     return (await this.#registry.guessWarnings?.promise(this.#context, guard, user, account)) ?? false;
@@ -485,8 +488,8 @@ export class Auth {
   }
 
   /**
-   * @internal A text that names the user whom this request's pages are shown to, as found so far; `null` for a guest, and for
-   * a user whom something else than a login identifies.
+   * @internal A text that names the user whom this request's pages are shown to, as found so far; `null` for a guest,
+   * and for a user who isn't identified by a login.
    */
   get ownerName(): string | null {
     const { keepsLogins, knownUser } = this.#active;

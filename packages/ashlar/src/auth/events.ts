@@ -15,7 +15,10 @@ export interface SecurityEvent {
 /** A user was logged in. */
 export interface LoginEvent extends SecurityEvent {
   readonly user: RegisteredUser;
-  /** The names of the proofs that were given, first what the login began with: `["password"]`; empty if none was. */
+  /**
+   * The names of the proofs that were given, starting with the login's first one: `["password"]`; empty if there
+   * weren't any.
+   */
   readonly by: readonly string[];
 }
 
@@ -33,7 +36,7 @@ export interface FailedLoginEvent extends SecurityEvent {
    * key.
    */
   readonly identifier: string | null;
-  /** The name of the proof that failed: `password`, or that of a step; `null` if it wasn't a proof that failed. */
+  /** The name of the proof that failed: `password`, or a step's; `null` if it wasn't a proof that failed. */
   readonly by: string | null;
 }
 
@@ -74,11 +77,11 @@ export interface AccountCommandEvent {
   readonly user: RegisteredUser | null;
   /** The name of the command. */
   readonly command: string;
-  /** Who ran it: what was passed as `--by`, or the user of the operating system and the machine. */
+  /** Who ran it: the value of `--by`, or the operating system's user and the machine. */
   readonly by: string;
   /** Why, as passed; `null` if no reason was. */
   readonly reason: string | null;
-  /** What `users:find` looked for; else `null`. */
+  /** The search text of `users:find`; otherwise `null`. */
   readonly identifier: string | null;
   /** How many accounts `users:find` has found, up to 20; else `null`. */
   readonly found: number | null;
@@ -110,9 +113,9 @@ type SecurityEventName = {
 /**
  * Notifies the listeners of an event in a request's authentication.
  *
- * Listeners are not awaited: the response time must not depend on what one of them does with an account.
+ * Listeners are not awaited: the response time must not depend on a listener's work with an account.
  *
- * @param details what the event contains in addition to time, address and guard
+ * @param details the event's fields in addition to time, address and guard
  */
 export function announce<Name extends SecurityEventName>(
   context: HttpContext,

@@ -24,7 +24,7 @@ export const PASSWORD_LIMIT = "login";
  */
 export const ACCOUNT_LIMIT = "login.account";
 
-/** The limit of what may still be tried once that is used up. */
+/** The limit of further attempts once that one is used up. */
 export const SLOW_LIMIT = "login.account.slow";
 
 /** The limit on the proofs that a login step asks for, such as codes, until access to the account ends. */
@@ -54,8 +54,8 @@ export const LOGIN_LIMITS: Readonly<Record<LoginLimit, LimitDeclaration>> = {
       { by: ["address"], attempts: 100, windowSeconds: 15 * MINUTE },
     ],
   },
-  // A botnet has any number of addresses. Each known device is counted apart, so it can't lock the owner out with these; at
-  // most 344 guesses a day are left, where addresses alone would allow 1,440 to each of them.
+  // A botnet has any number of addresses. Each known device is counted separately, so it can't lock the owner out with
+  // these; at most 344 guesses a day are left, where addresses alone would allow 1,440 to each of them.
   [ACCOUNT_LIMIT]: {
     ofAccounts: true,
     knownDevicesApart: true,
@@ -65,7 +65,7 @@ export const LOGIN_LIMITS: Readonly<Record<LoginLimit, LimitDeclaration>> = {
       { by: ["account"], attempts: 200, windowSeconds: 24 * 60 * MINUTE },
     ],
   },
-  // So that an account without a mailbox, or with a program as its user, is only slowed down.
+  // So that an account without a mailbox, or whose user is a program, is only slowed down.
   [SLOW_LIMIT]: {
     ofAccounts: true,
     buckets: [{ by: ["account"], attempts: 1, windowSeconds: 10 * MINUTE }],

@@ -1,6 +1,6 @@
 import { type MessageMaker, messagesOf } from "../messages/index.ts";
 
-/** Messages about logins, and about what users enter for their accounts. */
+/** Messages about logins, and about users' input for their accounts. */
 export const AUTH_MESSAGES = {
   "auth.login.failed": "Incorrect email address or password.",
   "auth.login.blocked": "This account is blocked. Contact the operator of this site.",

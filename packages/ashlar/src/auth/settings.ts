@@ -36,7 +36,7 @@ export interface GuardEntrySettings {
    * The further steps of its logins, after those of all guards.
    *
    * Security: other guards with the same users don't ask them. With a second factor under `web.steps` only, the token
-   * endpoint returns a token without it; the log warns of that at boot.
+   * endpoint returns a token without it; the log warns about that at boot.
    */
   readonly steps?: readonly LoginStep[];
 }
@@ -59,7 +59,7 @@ interface CommonGuardSettings {
 }
 
 /**
- * The shape of `GUARDS` in `config/auth.ts`: the guards by name, and what they have in common.
+ * The shape of `GUARDS` in `config/auth.ts`: the guards by name, and their shared settings.
  *
  * ```ts
  * // config/auth.ts
@@ -181,7 +181,7 @@ function isLoginStep(value: unknown): value is LoginStep {
 
 function guardEntry(name: string, value: unknown, common: readonly LoginStep[]): GuardEntry {
   const where = `${WHERE}.${name}`;
-  // A value that cannot be a guard was meant as one of the other settings.
+  // A value that cannot be a guard was meant to be one of the other settings.
   if (!isPlainObject(value) && nearest(name, NAMES).length > 0) throw unknownSetting(where, name, NAMES);
   const entry = setting<Readonly<Record<string, unknown>>>({
     what: `${name}: { model: User }`,

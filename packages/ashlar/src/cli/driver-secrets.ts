@@ -99,7 +99,7 @@ async function driversOf(root: string, variables: EnvironmentVariables): Promise
 }
 
 /**
- * Given the variables that a setting may come from, in the order of reading, returns the one that it does come from.
+ * Given the variables that a setting may come from, in the order of reading, returns its actual source.
  */
 function chosen(value: unknown, candidates: readonly Reading[], variables: EnvironmentVariables): string | null {
   const names = candidates.map(({ name }) => name);

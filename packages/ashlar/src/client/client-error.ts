@@ -21,7 +21,7 @@ interface Facts {
 export class ClientError extends Error {
   /** The kind of failure. Branch on this, never on the message. */
   readonly code: keyof ClientErrorCodes;
-  /** The HTTP status of the response; 0 if there is none. */
+  /** The HTTP status of the response; 0 if there isn't one. */
   readonly status: number;
   /**
    * Sentences for the user that say what is wrong with each input, by its name; empty unless the server reports any.
@@ -30,7 +30,7 @@ export class ClientError extends Error {
   /** The response's `Retry-After`, in seconds; `null` if it has none. */
   readonly retryAfter: number | null;
   /**
-   * With `E_LOGIN_PENDING`, the login step that is needed; with `E_LOGIN_REFUSED`, the one that refused; otherwise
+   * With `E_LOGIN_PENDING`, the login step that is needed; with `E_LOGIN_REFUSED`, the step that refused; otherwise
    * `null`.
    */
   readonly step: string | null;

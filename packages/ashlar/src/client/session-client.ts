@@ -101,7 +101,7 @@ class CsrfTokens implements Authorization<Promise<string> | null> {
  * A request that is refused with `E_CSRF` has done nothing. It is sent once more, with a new token, as the user who is
  * logged in by then: all tabs share the cookie.
  *
- * Every method throws a {@link ClientError} if the response is not a success, or if there is none.
+ * Every method throws a {@link ClientError} if the response is not a success, or if there isn't one.
  */
 export class SessionClient extends HttpClient {
   readonly #call: Call;
@@ -146,8 +146,8 @@ export class SessionClient extends HttpClient {
    * Logs in.
    *
    * @param fields `remember: true` for a login that outlasts the browser
-   * @returns `pending`: the login waits for the step that is named. Ask for what it needs, and send that to the step's own route with
-   * `post`.
+   * @returns `pending`: the login waits for the step that is named. Prompt for the step's inputs, and send them to the
+   * step's own route with `post`.
    */
   login(
     fields: Fields & { readonly email: string; readonly password: string; readonly remember?: boolean },

@@ -168,7 +168,7 @@ class Tokens implements Authorization<Proof> {
  * is repeated: for a minute, the server responds to the old token with the same new one. The new tokens are stored
  * before any request uses them.
  *
- * Every method throws a {@link ClientError} if the response is not a success, or if there is none.
+ * Every method throws a {@link ClientError} if the response is not a success, or if there isn't one.
  *
  * Security: pages in a browser use `SessionClient`: what a script can store, every script on the page can read.
  */

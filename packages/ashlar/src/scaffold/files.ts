@@ -83,7 +83,10 @@ async function targetOf(path: string): Promise<string> {
   }
 }
 
-/** Gives a new file the owner and group of the one that it replaces, or the group alone; reports whether it has the group. */
+/**
+ * Gives a new file the owner and group of the file that it replaces, or the group alone; reports whether it has the
+ * group.
+ */
 async function keptGroup(file: FileHandle, { uid, gid }: Stats): Promise<boolean> {
   const made = await file.stat();
   if (made.uid === uid && made.gid === gid) return true;

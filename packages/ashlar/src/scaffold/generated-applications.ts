@@ -71,7 +71,7 @@ async function made(traits: ApplicationTraits): Promise<FilesByPath> {
 }
 
 /**
- * Reads off an application's files what it has.
+ * Detects an application's features from its files.
  *
  * @param isRefused whether what is in the folder is not an application
  * @throws `E_COMMAND` if there is no application in it
@@ -99,8 +99,8 @@ export async function traitsOf(root: string, isRefused: boolean): Promise<Applic
   return {
     name,
     title: titleOf(name),
-    // A feature is there as soon as anything of it is: the lines that its command has printed may not be in place yet, and
-    // what it has already added must stay.
+    // A feature counts as present as soon as any part of it is: the lines that its command has printed may not be in
+    // place yet, and its existing files must stay.
     api:
       /\bApiProvider\b/.test(providers!) ||
       /\bApi\.routes\(/.test(routes!) ||

@@ -322,8 +322,8 @@ export function linesFor(feature: Feature, adds: string): RemainingStep {
 }
 
 /**
- * The lines that add a mixin to a model, with the mixins that its class has already. If these can't be read, the lines name
- * the one that is missing.
+ * The lines that add a mixin to a model, with the mixins that its class has already. If these can't be read, the lines
+ * name the missing one.
  *
  * @param model the name of the class
  */

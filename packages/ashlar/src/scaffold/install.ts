@@ -61,8 +61,8 @@ const TESTS = "tests/application.test.ts";
 /**
  * Plans the changes that add a feature to an application, without writing anything.
  *
- * A file that is still as generated, with or without the other feature, is replaced with that of a new application. A file
- * that the author has changed is not; what it lacks is listed in the remaining steps.
+ * A file that is still as generated, with or without the other feature, is replaced with that of a new application. A
+ * file that the author has changed is not; its missing parts are listed in the remaining steps.
  *
  * @param root the application's folder
  * @throws `E_COMMAND` if there is no application in it; `E_INVALID_CONFIGURATION` if `.env` cannot be read

@@ -118,7 +118,7 @@ function traitsFor(name: string, options: ProjectOptions): ApplicationTraits {
 
 type Render = (path: string, from: string) => Promise<NewFile>;
 
-/** What a package manager needs in files of its own. */
+/** Additional files that a package manager needs. */
 async function managerFiles(manager: PackageManager, bringsNode: boolean, stub: Render): Promise<NewFile[]> {
   return [
     // For authors who use pnpm, whatever the application was created with.

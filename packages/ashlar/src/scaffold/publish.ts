@@ -10,7 +10,7 @@ import { hasMigration, migrationPaths } from "./make.ts";
 import { applySteps, type Step, type StepResult } from "./steps.ts";
 
 const MIGRATION_NAME = /^[a-z][a-z\d]*(?:_[a-z\d]+)*$/;
-/** Folders whose files are not the author's: Git runs some of its own, and a package manager replaces packages. */
+/** Folders whose files are not the author's: Git runs some of them, and a package manager replaces packages. */
 const FOREIGN_FOLDERS = [".git", "node_modules"];
 
 /**

@@ -23,7 +23,7 @@ export interface CodeStep extends RemainingStep {
 
 /** A change of another file. */
 export interface TextStep extends RemainingStep {
-  /** Returns the text after the change, the same one if it is made already, and `null` if that can't be told. */
+  /** Returns the text after the change, the same one if it is made already, and `null` if that is unknown. */
   readonly rewrite: (text: string) => Promise<string | null> | string | null;
 }
 

@@ -35,7 +35,7 @@ export interface ApplicationTraits {
   readonly database: ApplicationDatabase;
   /** Whether `routes/web.ts` starts with the generated front page. */
   readonly welcome: boolean;
-  /** What it calls the parts of the API; default: as a new application does. */
+  /** The names in its API; default: those of a new application. */
   readonly apiNames?: ApiNames;
 }
 
@@ -104,7 +104,7 @@ function closedAccounts(verification: boolean): string {
   return verification ? "accountsClosed" : "accountsClosedUnverified";
 }
 
-/** Whether an application has pages of its own: a front page, if no others. */
+/** Whether an application has its own pages: a front page, if no others. */
 export function hasViews({ json, welcome }: ApplicationTraits): boolean {
   return !json || welcome;
 }

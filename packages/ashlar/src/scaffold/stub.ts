@@ -13,7 +13,7 @@ interface Stub {
   readonly text: string;
   /** The names that it uses. */
   readonly names: readonly string[];
-  /** What it was rendered to, by the values of these names. */
+  /** The rendered text, by the values of these names. */
   readonly rendered: Map<string, string>;
 }
 

@@ -61,7 +61,7 @@ function isAmbiguous(address: string): boolean {
   return LOCAL_PART_AMBIGUOUS.test(address.slice(0, address.lastIndexOf("@")));
 }
 
-/** Reports whether two addresses are one mailbox, whatever their spelling; `null` is no address. */
+/** Reports whether two addresses are one mailbox, whatever their spelling; `null` is not an address. */
 export function isSameEmail(one: string | null, other: string | null): boolean {
   if (one === null || other === null) return one === other;
   return one === other || (normalizeKnownEmail(one) ?? one) === (normalizeKnownEmail(other) ?? other);

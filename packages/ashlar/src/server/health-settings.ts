@@ -21,7 +21,7 @@ export interface HealthSettings {
 export interface CompleteHealthSettings {
   readonly up: string | null;
   readonly ready: string | null;
-  /** Knows the clients that are told details. */
+  /** Recognizes the clients that may see details. */
   readonly details: TrustedProxies;
 }
 

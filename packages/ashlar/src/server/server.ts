@@ -57,7 +57,7 @@ export interface ServerOptions {
   readonly origins?: OriginHeaders;
   /** What visitors see of it then; default: a line of text. */
   readonly pages?: BusyPages | null;
-  /** Is told of each request that an overloaded server refuses. */
+  /** Receives each request that an overloaded server refuses. */
   readonly refused?: () => void;
   /** The path of `APP_URL`, which all of its paths begin with; default: none. */
   readonly basePath?: string;

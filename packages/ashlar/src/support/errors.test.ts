@@ -64,14 +64,14 @@ describe("declareErrors", () => {
       }),
     ).toBe(
       "E_INVALID_CONFIGURATION shop.mjs:2: the error code E_CLOSED already has another meaning, from orders.mjs. " +
-        "Give one of them a name of its own.",
+        "Give one of them another name.",
     );
   });
 
   test("refuses another meaning for a code of the framework", async () => {
     expect(await declared({ "shop.mjs": '{ E_INVALID_INPUT: [410, "It is gone."] }' })).toBe(
       "E_INVALID_CONFIGURATION shop.mjs:2: the error code E_INVALID_INPUT already has another meaning, from the framework. " +
-        "Give one of them a name of its own.",
+        "Give one of them another name.",
     );
   });
 
@@ -82,7 +82,7 @@ describe("declareErrors", () => {
     const cwd = folderWith({ "app.mjs": `import(${url}).catch((error) => console.log(error.message));\n` });
     expect(await outputOf('await import("./app.mjs");', { cwd })).toBe(
       "unknown: the error code E_INVALID_INPUT already has another meaning, from the framework. " +
-        "Give one of them a name of its own.\n",
+        "Give one of them another name.\n",
     );
   });
 });
@@ -92,7 +92,7 @@ test("an error with an undeclared code is an internal one that says what to do, 
   const make = () => new AshlarError("E_UNDECLARED" as ErrorCode, "s3cret", { cause });
   expect(make).toThrow(
     "The error code E_UNDECLARED has not been declared. " +
-      "Import the module that declares it with declareErrors() into the one that throws it.",
+      "Import the module that declares it with declareErrors() into the module that throws it.",
   );
   expect(make).toThrow(expect.objectContaining({ code: "E_INTERNAL", status: 500, cause }));
 });

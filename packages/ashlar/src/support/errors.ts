@@ -107,7 +107,7 @@ function requireSameMeaning(code: string, [status, sentence]: ErrorDefinition, p
   const other = places.get(code)?.file ?? null;
   if (other !== null && other === place.file) return;
   const problem = `the error code ${code} already has another meaning, from ${other ?? "the framework"}.`;
-  throw new ConfigurationError(String(place), problem, "Give one of them a name of its own.");
+  throw new ConfigurationError(String(place), problem, "Give one of them another name.");
 }
 
 /** The `Retry-After` of every 503 that does not set its own (RFC 9110 §10.2.3), in seconds. */
@@ -201,7 +201,7 @@ export class RefusedError extends AshlarError {
 function definitionOf(code: ErrorCode, cause: unknown): ErrorDefinition {
   if (Object.hasOwn(definitions, code)) return definitions[code]!;
   const problem = `The error code ${code} has not been declared.`;
-  const remedy = "Import the module that declares it with declareErrors() into the one that throws it.";
+  const remedy = "Import the module that declares it with declareErrors() into the module that throws it.";
   throw new AshlarError("E_INTERNAL", `${problem} ${remedy}`, { cause });
 }
 

@@ -1,4 +1,4 @@
-// semver has no types of its own. These are the functions that we use.
+// semver doesn't have its own types. These are the functions that we use.
 
 declare module "semver/functions/satisfies.js" {
   /** Reports whether npm would install a version for a range. `includePrerelease`: previews count like other versions. */

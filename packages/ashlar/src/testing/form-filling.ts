@@ -21,9 +21,9 @@ export interface FormSubmission {
 }
 
 /**
- * Fills in a form and submits it with its first button, or with the one that the values name, like a browser: hidden fields
- * are included, disabled ones are not, and only options offered by the page can be chosen. Browser validation (`required`,
- * `pattern`) is skipped, so that a test sees how the application responds.
+ * Fills in a form and submits it with its first button, or with the button that the values name, like a browser: hidden
+ * fields are included, disabled ones are not, and only options offered by the page can be chosen. Browser validation
+ * (`required`, `pattern`) is skipped, so that a test sees how the application responds.
  *
  * @throws `AssertionError` if the values do not fit the form
  */

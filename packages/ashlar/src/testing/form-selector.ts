@@ -7,7 +7,7 @@ const PART = /#([\w-]+)|\.([\w-]+)|\[([\w-]+)(?:([$^*]?)=(?:"([^"]*)"|'([^']*)'|
 type Test = (attributes: ReadonlyMap<string, string>) => boolean;
 
 /**
- * Finds a form: the one that a selector names, or the only one that has all the fields.
+ * Finds a form: the selector's form, or the only one with all the fields.
  *
  * @param selector `#login`, `.search`, `[action="/orders"]`, `[action^="/orders"]`, or several combined; `null` for none
  * @param fields the fields that will be filled in

@@ -112,7 +112,9 @@ export function formsOf(html: string): readonly HtmlForm[] {
   return [...controls].map(([form, own]) => new HtmlForm(attributesOf(form), own));
 }
 
-/** Returns the form that a control belongs to: the one that it names, or else the one that is open at its position. */
+/**
+ * Returns the form that a control belongs to: the form that it names, or else the form that is open at its position.
+ */
 function ownerOf(element: HtmlElement, page: HtmlDocument, forms: Iterable<HtmlElement>): HtmlElement | null {
   const id = attributesOf(element).get("form");
   if (id === undefined) return page.openForms.get(element) ?? null;

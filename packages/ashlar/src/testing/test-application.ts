@@ -91,8 +91,8 @@ function exported(config: Configuration, section: string, name: string): unknown
 }
 
 /**
- * An application's `DRIVERS` with a secret or private key of its own for each driver whose `secret` has no value, which is
- * what an environment variable that is not set gives.
+ * An application's `DRIVERS` with a separate secret or private key for each driver whose `secret` has no value because
+ * its environment variable isn't set.
  */
 async function withDriverSecrets(drivers: unknown): Promise<unknown> {
   if (!isPlainObject(drivers)) return drivers;

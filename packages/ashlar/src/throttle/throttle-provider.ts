@@ -66,7 +66,7 @@ export class ThrottleProvider extends Provider {
     const store = this.#store;
     if (store instanceof DatabaseStore) await requireTableElsewhere(() => store.check());
     if (!(this.#store instanceof DefaultStore)) return;
-    // Whether the table is there can't be told while the database is unavailable: it is looked for again.
+    // While the database is unavailable, it's unknown whether the table exists: it is looked up again later.
     if (await this.#store.isInMemory().catch(() => false)) {
       // Without its table, it says so itself.
       this.#requireOneProcess(this.application.container.has("database"));
@@ -101,7 +101,7 @@ export class ThrottleProvider extends Provider {
     await this.#store?.close();
   }
 
-  /** Created after all providers have registered, and thereby declared their limits. */
+  /** Created after all providers have registered, and so have declared their limits. */
   #start(): Throttle {
     const { config, container, logger } = this.application;
     const { THROTTLE } = config.optionalSection("throttle", ["THROTTLE"]);

@@ -112,7 +112,7 @@ function defineName(prototype: object, name: string, read: (values: RequestValue
  * Renders templates (Edge): `users/show` is the application's `views/users/show.edge`, `mail::welcome` is `welcome.edge` in
  * the directory that is mounted as `mail`.
  *
- * Security: `{{ }}` escapes what it prints. `{{{ }}}` and `html.safe` do not: they are for markup that was not written
+ * Security: `{{ }}` escapes its output. `{{{ }}}` and `html.safe` do not: they are for markup that was not written
  * by users. Templates are programs: neither their names nor their text may come from a request.
  */
 export class Views {

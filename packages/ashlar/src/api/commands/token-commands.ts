@@ -17,7 +17,7 @@ export const TOKEN_COMMANDS: readonly FeatureCommand[] = [
     help: [
       "  --user <id>           the user's primary key",
       "  --name <name>         what the user knows the token by",
-      "  --abilities <a,b>     what it may be used for; required if config/api.ts lists ABILITIES",
+      "  --abilities <a,b> the token's abilities; required if config/api.ts lists ABILITIES",
       "  --days <number>       for how many days it is valid; required unless maximumDays is null",
       DRIVER,
     ].join("\n"),

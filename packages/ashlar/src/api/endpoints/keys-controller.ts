@@ -30,7 +30,7 @@ export class KeysController {
   }
 
   /**
-   * Responds with a JWK Set (RFC 7517 §5): the key that signs, the one that will sign next, and those that no longer do.
+   * Responds with a JWK Set (RFC 7517 §5): the current signing key, the next one, and the former ones.
    *
    * @throws `E_NOT_FOUND` if the tokens are signed with a secret
    */

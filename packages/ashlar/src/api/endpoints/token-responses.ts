@@ -57,7 +57,7 @@ export function requireComplete(login: LoginResult): CompleteLogin {
   throw new AshlarError("E_LOGIN_REFUSED", message, { extensions: { step } });
 }
 
-/** An error of a token endpoint, with what it asks for (RFC 6750 §3). */
+/** An error of a token endpoint, with its challenge (RFC 6750 §3). */
 export function refusal(
   code: "E_INVALID_CREDENTIALS" | "E_INVALID_TOKEN",
   challenge: string,

@@ -35,8 +35,8 @@ const USUAL_LIFETIME = 30;
 /**
  * The personal tokens of a request's user. No method reaches those of another user.
  *
- * A request that a token proves can't list, create or revoke any: whoever holds a token would otherwise make one that
- * outlives it.
+ * A request with a token can't list, create or revoke any: otherwise the holder of a token could make one that outlives
+ * it.
  */
 export class PersonalTokens {
   readonly #context: HttpContext;

@@ -269,7 +269,7 @@ export class ManyStore extends JwtVerifier implements Store {
     };
   }
 
-  /** Reports whether a token that was found is active, and its user the one that it names. */
+  /** Reports whether a token that was found is active, and belongs to the user that it names. */
   #isActive(found: Found, userId: string): found is ActiveToken {
     return found !== null && String(found.credential.user_id) === userId && this.#tokens.isActive(found);
   }

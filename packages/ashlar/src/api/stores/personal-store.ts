@@ -47,7 +47,7 @@ export interface PersonalToken {
   /** What `revoke` takes. */
   readonly id: string;
   readonly name: string;
-  /** What it may be used for; `null`: everything. */
+  /** The token's abilities; `null` if it has all. */
   readonly abilities: readonly string[] | null;
   readonly createdAt: Date;
   /** When it was last used, to the minute; `null`: never. */
@@ -67,7 +67,7 @@ export interface CreatedPersonalToken extends Omit<PersonalToken, "lastUsedAt" |
 export interface PersonalTokenRequest {
   /** What its user knows it by: 1 to 100 characters. */
   readonly name: string;
-  /** What it may be used for; `null`: everything, which only an application without `ABILITIES` allows. */
+  /** The token's abilities; `null` if it has all, which only an application without `ABILITIES` allows. */
   readonly abilities: readonly string[] | null;
   /** For how many days it is valid; `null`: without an end, which only `maximumDays: null` allows. */
   readonly days: number | null;

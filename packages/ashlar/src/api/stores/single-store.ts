@@ -100,7 +100,10 @@ export class SingleStore extends JwtVerifier implements Store {
     return { ...this.#issued(successor, abilities), userId: claims.sub, isRepeated: true };
   }
 
-  /** The digest under which a user holds a token, or the one that replaced it less than a minute ago; `null` if neither. */
+  /**
+   * The digest under which a user holds a token, or the digest that replaced it less than a minute ago; otherwise
+   * `null`.
+   */
   async #heldDigest(user: TokenHolder, token: string, claims: TokenClaims): Promise<string | null> {
     const active = await this.#activeDigest(user, token);
     if (active !== null) return active;

@@ -25,7 +25,7 @@ export interface IssuedToken {
   readonly refresh: string | null;
   /** How long it is valid, in seconds; `null`: forever. */
   readonly expiresInSeconds: number | null;
-  /** What it may be used for; `null`: everything. */
+  /** The token's abilities; `null` if it has all. */
   readonly abilities: readonly string[] | null;
 }
 

@@ -12,7 +12,7 @@ const EPOCH_BYTES = 16;
  */
 export type AccessConditions = Readonly<Record<string, string | null>>;
 
-/** What a login, or a new token for one, is based on: a user who has proved who they are. */
+/** The basis of a login, or of a login's new token: a user who has proved who they are. */
 export interface LoginProof {
   /** The user, as read when the proof was given. */
   readonly user: Authenticatable;
@@ -32,7 +32,7 @@ export function bothConditions(one: AccessConditions, other: AccessConditions): 
 
 /**
  * What the mixins of a user's model know about access to the account. With it, one statement can both check whether a
- * proof still holds and do what was proved.
+ * proof still holds and act on it.
  */
 export interface AccessHolder extends Authenticatable {
   accessEpoch(): string;
@@ -61,8 +61,8 @@ export function accessFingerprint(passwordHash: string | null, identifiers: read
  *
  * For a class without `accessEpoch`, it is a fingerprint of the password hash and of `email`, if there is one.
  *
- * Security: a blocked account has none. It is another text each time, so no login, link or token is valid, and none can be
- * based on it, wherever that is decided.
+ * Security: a blocked account doesn't have one. It is different text each time, so no login, link or token is valid or
+ * can be based on it, wherever that is checked.
  */
 export function accessEpochOf(user: Authenticatable): string {
   if (isBlocked(user)) return makeAccessEpoch();

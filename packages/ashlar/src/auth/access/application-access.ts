@@ -6,27 +6,27 @@ import { isModel } from "../users/users-of.ts";
 
 declare module "../../kernel/container.ts" {
   interface FrameworkServices {
-    /** What the application's features do when access to an account ends. */
+    /** The application's features' actions when access to an account ends. */
     access: ApplicationAccess;
   }
 }
 
-/** What a feature does when access to an account ends. */
+/** A feature's action when access to an account ends. */
 export interface AccessFeature {
   /**
-   * Whether what it removes is invalid without it, because it carries the account's access epoch. Then it isn't called if
-   * access to all accounts ends at once.
+   * Whether the removed credentials are already invalid, because they carry the account's access epoch. Then it isn't
+   * called if access to all accounts ends at once.
    */
   readonly isBoundToEpoch: boolean;
   /** Called after the user's row was written, in the same transaction. If it throws, access does not end. */
   end(user: Authenticatable): MaybePromise<void>;
 }
 
-/** What the features of an application do when access to an account ends: each of them is called once. */
+/** The actions of an application's features when access to an account ends; each is called once. */
 export class ApplicationAccess {
   readonly container: Container;
   readonly #features: AccessFeature[] = [];
-  /** A guard whose users are of a class; `null` if there is none. */
+  /** A guard whose users are of a class; `null` if there isn't one. */
   guardOf: (userClass: object) => string | null = () => null;
 
   constructor(container: Container) {
@@ -51,7 +51,7 @@ export class ApplicationAccess {
   }
 }
 
-/** What the features of an application do when access ends, whether or not it has `AuthProvider`. */
+/** The actions of an application's features when access ends, whether or not it has `AuthProvider`. */
 export function accessOf(container: Container): ApplicationAccess {
   if (!container.has("access")) container.bind("access", new ApplicationAccess(container));
   return container.make("access");
@@ -64,13 +64,13 @@ function isRunning({ container }: ApplicationAccess): boolean {
   return runningApplications().some((application) => application.container === container);
 }
 
-/** Connects a user's own methods, which know no application, to the features of theirs. */
+/** Connects a user's own methods, which don't know the application, to its features. */
 export function endAccessBy(users: Database | object, access: ApplicationAccess): void {
   const others = known.get(users) ?? [];
   if (!others.includes(access)) known.set(users, [...others.filter(isRunning), access]);
 }
 
-/** The application that a user belongs to; `null` if there is none. */
+/** The application that a user belongs to; `null` if there isn't one. */
 export function applicationAccessOf(user: object): ApplicationAccess | null {
   const userClass = user.constructor;
   const all = known.get(isModel(userClass) ? databaseOf(userClass) : userClass) ?? [];

@@ -58,7 +58,7 @@ declare module "../../events/event-map.ts" {
 
 /**
  * A user with credentials other than logins that end together with access to the account, such as an API token. The
- * mixins that add such credentials implement it, and each of them calls the one that it extends.
+ * mixins that add such credentials implement it, and each of them calls the method that it overrides.
  */
 export interface CredentialHolder {
   /**
@@ -71,8 +71,8 @@ export interface CredentialHolder {
 /**
  * Whose proof the end of access depends on:
  *
- * - `user`: on what the user proved when they were read. Nothing ends if access to the account has ended since, so of two
- *   parallel changes, one is made.
+ * - `user`: if the user's state when they were read still holds. Nothing ends if access to the account has ended since,
+ *   so of two parallel changes, one is made.
  * - `none`: on no proof. The user as stored now counts.
  */
 export type AccessProof = "user" | "none";
@@ -85,13 +85,13 @@ export interface AccessEnding<User> {
   readonly what: AccessScope;
   readonly reason: AccessEndReason;
   readonly proof: AccessProof;
-  /** What else the same statement changes: the password, the address; an epoch instead of a random one. */
+  /** Further changes in the same statement: the password, the address; an epoch instead of a random one. */
   readonly changes?: AccountChanges;
-  /** What the stored account must still have. */
+  /** Values that the stored account must still have. */
   readonly conditions?: AccountConditions;
   /** Replaces the one statement, if more than that decides; `null`: access doesn't end. */
   readonly write?: (update: UpdateEnding<User>) => Promise<User | null>;
-  /** What else happens in the same transaction, last. If it throws, access does not end. */
+  /** Further work in the same transaction, done last. If it throws, access does not end. */
   readonly also?: (changed: User) => Promise<void>;
 }
 
@@ -101,13 +101,13 @@ export interface StoredAccount<User> {
   update(proof: AccessProof, changes: AccountChanges, conditions: AccountConditions): Promise<User | null>;
   /** Runs work in one transaction of all that the account is stored in. */
   transaction<T>(work: () => Promise<T>): Promise<T>;
-  /** Deletes the account's logins, except the one that continues, if `what` is `others`. */
+  /** Deletes the account's logins, except the current one, if `what` is `others`. */
   endLogins(changed: User, what: AccessScope): Promise<void>;
   /** Where {@link AccessEndedEvent} goes: the application's events, with the rest of its contents. */
   readonly audience: AccessAudience | null;
 }
 
-/** Who learns that access has ended. */
+/** The recipient of the news that access has ended. */
 export interface AccessAudience extends Pick<AccessEndedEvent, "address" | "guard"> {
   readonly events: Events | null;
 }
@@ -119,7 +119,7 @@ export interface AccessAudience extends Pick<AccessEndedEvent, "address" | "guar
  * 1. The row is written, with a new epoch. That locks it, and whatever is bound to the epoch is invalid from here on: a
  *    login in progress, which could not be deleted yet, is not valid either.
  * 2. The credentials of the user's class, and of features, are removed.
- * 3. The logins are deleted, except the one that continues.
+ * 3. The logins are deleted, except the current one.
  * 4. The caller's own work is done, such as queuing a mail.
  *
  * Once it is committed, `auth.access_ended` says what ended, and why.
@@ -177,7 +177,7 @@ async function endCredentials(user: Authenticatable): Promise<void> {
   await applicationAccessOf(user)?.endFeatures(user);
 }
 
-/** Who learns that access of a user has ended whose own method ended it: the application that the user belongs to. */
+/** The application that learns when a user's own method has ended access: the one the user belongs to. */
 export function audienceOf(user: object, access: ApplicationAccess | null = applicationAccessOf(user)): AccessAudience {
   const events = access?.container.has("events") ? access.container.make("events") : null;
   return { address: null, guard: access?.guardOf(user.constructor) ?? null, events };

@@ -15,29 +15,29 @@ import { asAccountUser } from "./users/account-user.ts";
 
 declare module "../../http/exchange/context.ts" {
   interface FrameworkContext {
-    /** What can be done with accounts: to register, to verify an address, to set a new password. */
+    /** Operations on accounts, such as registering, verifying an address, and setting a new password. */
     readonly accounts: Accounts;
   }
 }
 
-/** What a user can prove who they are with. */
+/** A user's ways to prove who they are. */
 export interface AccountMethod {
   /** The name of the proof: `password`, `passkey`. */
   readonly name: string;
-  /** What it satisfies, in the values of RFC 8176. */
+  /** The factors it satisfies, as values of RFC 8176. */
   readonly amr: readonly string[];
   /** Whether a login can begin with it. */
   readonly startsLogins: boolean;
   /** The page of the active guard on which the user can prove it again; `null` if there isn't one. */
   readonly url: string | null;
-  /** What a link to that page says; `null` if the feature offers none. */
+  /** The text of a link to that page; `null` if the feature doesn't offer one. */
   readonly label: Message | null;
 }
 
 /**
  * The life of an account, from registration to a forgotten password: `context.accounts`.
  *
- * It works on the users of the active guard, except when a link says whose account it is about. Inputs can be passed as
+ * It works on the users of the active guard, except when a link identifies the account. Inputs can be passed as
  * they arrive, whatever their type: if something isn't the text that it should be, that is an `E_INVALID_INPUT`. Mails
  * are queued; no method waits for them.
  */
@@ -51,8 +51,8 @@ export class Accounts {
   }
 
   /**
-   * Creates an account. It doesn't log anyone in. No mail is sent, unless the address is taken: then its owner is told
-   * that someone tried to register with it.
+   * Creates an account. It doesn't log anyone in. No mail is sent, unless the address is taken: then its owner is
+   * notified that someone tried to register with it.
    *
    * If a visitor sends the same registration twice, by a double click, for example, or because the response was lost, the
    * second one returns the same user, and mails the owner no warning. `belonging` does not run again; log the user in.
@@ -71,13 +71,14 @@ export class Accounts {
    * ```
    *
    * Security: other columns are set as `fill` sets them, or as `attributeKind` of an `AccountStore` says. Name the
-   * inputs that may be set, or the model's `fillable`. The primary key, the times, and what a mixin guards (password, API
-   * token, verification) are never set.
+   * inputs that may be set, or the model's `fillable`. The primary key, the times, and columns that a mixin guards
+   * (password, API token, verification) are never set.
    *
    * @param attributes `email`, `password`, `password_confirmation`, and values for other columns; a `name` is a single
    *   line of text
-   * @param belonging what belongs to the registration: it runs in the same transaction, so that there is an account with all
-   *   of it, or no account, no mail, no login and no event. Not called with `ACCOUNTS.preventEnumeration`
+   * @param belonging further work of the registration: it runs in the same transaction, so that there is either an
+   * account with all of it, or no account, no mail, no login and no event. Not called with
+   * `ACCOUNTS.preventEnumeration`
    * @returns the user; with `ACCOUNTS.preventEnumeration` always `null`
    * @throws `E_INVALID_INPUT` with all problems, by field; that the address is taken is only among them if there is no
    *   other; `E_OVERLOADED`; what `belonging` throws
@@ -103,8 +104,8 @@ export class Accounts {
 
   /**
    * Finds out whether the token of a link can still set a new password, for the page with the form: it can say at once
-   * that the link no longer works. Changes nothing. The address is for a hidden field that tells password managers which
-   * account the password belongs to.
+   * that the link no longer works. Changes nothing. The address is for a hidden field by which password managers
+   * recognize the account.
    *
    * Security: limit the route, as `Auth.routes` does.
    *
@@ -204,10 +205,10 @@ export class Accounts {
    * that was registered with this address and never verified, so that no one could log in to it, is deleted for it,
    * with everything that is stored about it.
    *
-   * Security: with anything else than the address's owner behind it, anyone could create an account for someone else's
-   * address. Ask the other site whether it has verified the address (`email_verified`).
+   * Security: the address's owner must be behind it, or else anyone could create an account for someone else's address.
+   * Ask the other site whether it has verified the address (`email_verified`).
    *
-   * @param belonging runs in the same transaction: store there what the user logs in with
+   * @param belonging runs in the same transaction: store the user's credential there
    * @returns the user; `null` if another account has the address: don't connect the two before its user has logged in
    * @throws `E_INVALID_INPUT`; `E_INVALID_CONFIGURATION` if no proof has the name in `provedBy`
    */
@@ -217,7 +218,8 @@ export class Accounts {
   }
 
   /**
-   * What a user of any guard can prove who they are with, in the order in which it was declared, the password first.
+   * The ways in which a user of any guard can prove who they are, in the order of their declaration, the password
+   * first.
    *
    * To remove one, see {@link removeMethod}.
    */
@@ -270,8 +272,8 @@ export class Accounts {
 
   /**
    * The API tokens that are still accepted after all other access has ended, for example because of a new password. With
-   * `authenticates` off in `config/api.ts`, requests don't look tokens up, so all tokens are accepted until they expire. A
-   * page that says what a new password ends has to say this too.
+   * `authenticates` off in `config/api.ts`, requests don't look tokens up, so all tokens are accepted until they
+   * expire. A page that lists the effects of a new password has to mention this, too.
    *
    * @returns `null` if there aren't any: the application has no API, or it looks tokens up
    */
@@ -305,8 +307,8 @@ export class Accounts {
   }
 
   /**
-   * Returns what a verification link is for, for the page that asks and for the message afterwards. Looks nothing up:
-   * whether the link still works, {@link verifyEmail} says.
+   * Returns the purpose of a verification link, for the confirmation page and for the message afterwards. It doesn't
+   * look anything up: {@link verifyEmail} finds out whether the link still works.
    *
    * @param token the parameter of the route `email.verify`
    * @returns `null` if the token is not valid or has expired
@@ -318,11 +320,11 @@ export class Accounts {
   /**
    * Mails a verification link to a user.
    *
-   * @param user one who has just registered, for example, and need not be logged in; default: the current user
-   * For a user whose registration has arrived twice, a link was mailed before, so none is mailed again.
+   * @param user the user, who may have just registered and doesn't have to be logged in; default: the current user For
+   * a user whose registration has arrived twice, a link was mailed before, so none is mailed again.
    *
-   * @returns `false` if there is nothing to verify: the address is verified, the account has none, or the user's class
-   *   can't verify addresses (`MustVerifyEmail`)
+   * @returns `false` if there is nothing to verify: the address is verified or missing, or the user's class can't
+   * verify addresses (`MustVerifyEmail`)
    * @throws `E_UNAUTHENTICATED` without a user; `E_INVALID_CONFIGURATION` without `MailProvider`; `E_UNKNOWN_ROUTE`
    *   without the route `email.verify`
    */
@@ -334,7 +336,8 @@ export class Accounts {
    * Mails a link to a new address of the current user, which works for `ACCOUNTS.emailChangeExpiresInMinutes` minutes. The
    * account keeps the old address until the link is followed; a notice is mailed there now, and another one then. Problems
    * are reported under `email` and `password`. If the address is taken, its owner is notified by mail; with
-   * `ACCOUNTS.preventEnumeration`, the caller is not told. The steps of a login are asked as in {@link changePassword}.
+   * `ACCOUNTS.preventEnumeration`, the caller doesn't learn that. The steps of a login are asked as in
+   * {@link changePassword}.
    *
    * @throws `E_UNAUTHENTICATED`; `E_INVALID_INPUT`; `E_LOGIN_PENDING`; `E_UNKNOWN_ROUTE` without the route `email.undo`; and as
    *   {@link sendVerification}
@@ -344,7 +347,8 @@ export class Accounts {
   }
 
   /**
-   * Returns what the link that was mailed to an old address can undo, for the page that asks first. Changes nothing.
+   * Returns the change that the link in the mail to an old address can undo, for the confirmation page. Changes
+   * nothing.
    *
    * @param token the parameter of the route `email.undo`
    * @returns `null` if the token is not valid, has expired or was used
@@ -396,8 +400,8 @@ export class Accounts {
 
   /**
    * Blocks the account of a user of any guard, and ends all access to it, as {@link endAccess} does. Until it is unblocked,
-   * no login, link or token is valid or can be made, and no link to set a password is mailed. Whoever knows the password is
-   * told that the account is blocked; to anyone else, it looks like any other.
+   * no login, link or token is valid or can be made, and no link to set a password is mailed. Only someone who knows
+   * the password learns that the account is blocked; to anyone else, it looks like any other.
    *
    * ```ts
    * const user = await User.findBy("email", "mallory@example.com");
@@ -418,8 +422,8 @@ export class Accounts {
   }
 
   /**
-   * Unblocks an account. Its user can log in again, or set a new password; what was valid before stays invalid. Emits
-   * `auth.unblocked`.
+   * Unblocks an account. Its user can log in again, or set a new password; everything that was valid before stays
+   * invalid. Emits `auth.unblocked`.
    *
    * @returns and throws as {@link block}
    */

@@ -14,7 +14,7 @@ export interface VerificationSentEvent extends AccountEvent {
 
 /** An account's email address is about to change, or has changed. */
 export interface EmailChangeEvent extends AccountEvent {
-  /** `null` if the account had none. */
+  /** `null` if the account didn't have one. */
   readonly previousEmail: string | null;
   /** The new one. */
   readonly email: string;
@@ -31,8 +31,8 @@ export interface PasswordResetRequestedEvent extends SecurityEvent {
 /** An account was blocked, or unblocked. */
 export interface AccountBlockEvent extends AccountEvent {
   /**
-   * Who did it: a name that was passed, or that of a command's caller; the primary key of the user whose request it was;
-   * `null` if it is not known.
+   * Who did it: a given name, or the name of a command's caller; the primary key of the request's user; `null` if
+   * unknown.
    */
   readonly by: string | null;
   /** Why; `null` if no reason was given. */

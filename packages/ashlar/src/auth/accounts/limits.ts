@@ -26,7 +26,7 @@ const HOUR = 60 * MINUTE;
  */
 export const NEW_DEVICE_LIMIT = "new_device";
 
-/** The limit of mails that tell owners of accounts that unknown devices have used up their guesses, by recipient. */
+/** The limit of mails that notify owners of accounts that unknown devices have used up their guesses, by recipient. */
 export const GUESSES_LIMIT = "guesses";
 
 /** The limit of looks by refused guesses whether that mail is still to be sent, by account. */
@@ -35,11 +35,12 @@ export const GUESSES_CHECK_LIMIT = "guesses.check";
 /** The limit of uses of a link in such a mail. */
 export const DEVICE_LINK_LIMIT = "login.device";
 
-/** The limit by which a client is known that has used such a link a moment ago. */
+/** The limit that recognizes a client that has just used such a link. */
 export const DEVICE_LINK_AGAIN_LIMIT = "login.device.again";
 
 /**
- * The limit of mails that tell the owner of an address that someone tried to use it for another account, by recipient.
+ * The limit of mails that notify the owner of an address that someone tried to use it for another account, by
+ * recipient.
  */
 export const EMAIL_TAKEN_LIMIT = "email_taken";
 
@@ -121,7 +122,8 @@ export const ACCOUNT_LIMITS: ByLimit<LimitDeclaration> = {
   [GUESSES_LIMIT]: {
     buckets: [{ by: ["account"], attempts: 1, windowSeconds: 24 * HOUR }],
   },
-  // What a look finds out must not show in responses, so it is made whether or not there is an account, and writes a row.
+  // The result of a lookup must not show in responses, so it is made whether or not there is an account, and writes a
+  // row.
   [GUESSES_CHECK_LIMIT]: {
     buckets: [{ by: ["account"], attempts: 1, windowSeconds: MINUTE }],
   },

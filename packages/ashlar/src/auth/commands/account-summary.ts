@@ -7,7 +7,7 @@ import type { DataSubject } from "../users/user-data.ts";
 import { shown } from "./desk-arguments.ts";
 import { type FoundAccount, labelOf } from "./find-accounts.ts";
 
-/** What a command says of an account. */
+/** A command's output about an account. */
 export interface AccountSummary {
   readonly guard: string;
   readonly id: string;

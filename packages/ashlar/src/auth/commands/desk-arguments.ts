@@ -10,7 +10,7 @@ type DeskOption = "address" | "limit" | "mail" | "out" | "reason" | "void-passwo
 
 const FLAGS: readonly string[] = ["json", "void-passwords", "yes"];
 
-/** What a command about accounts was called with. */
+/** The arguments of a command about accounts. */
 export interface DeskArguments {
   readonly positionals: readonly string[];
   /** Who runs the command. */
@@ -87,9 +87,9 @@ function caller(): string {
 }
 
 /**
- * Asks whether to do what can't be undone, unless the caller has said so.
+ * Asks for confirmation of an irreversible action, unless the caller has given it.
  *
- * @param what what would be done, as a sentence
+ * @param what the action, as a sentence
  * @throws `E_COMMAND` without `--yes`, if the answer isn't yes, or there is no terminal to ask in
  */
 export async function confirm({ isJson, isSure }: DeskArguments, what: string): Promise<void> {
@@ -106,7 +106,7 @@ export async function confirm({ isJson, isSure }: DeskArguments, what: string): 
   }
 }
 
-/** What a command about accounts was about. */
+/** The subject of a command about accounts. */
 export interface DeskDeed {
   /** The name of the command. */
   readonly command: string;
@@ -115,7 +115,7 @@ export interface DeskDeed {
   /** The account; `null` if it was about none, or about several. */
   readonly user: object | null;
   readonly reason?: string | null;
-  /** What was looked for. */
+  /** The search text. */
   readonly identifier?: string;
   /** How many accounts were found. */
   readonly found?: number;
@@ -127,7 +127,7 @@ export interface DeskDeed {
   readonly cleared?: number | null;
 }
 
-/** Tells that a command was run, and by whom, once it has taken effect. */
+/** Announces that a command was run, and by whom, once it has taken effect. */
 export async function tellDeed({ container }: Application, deed: DeskDeed): Promise<void> {
   if (!container.has("events")) return;
   const { command, guard } = deed;

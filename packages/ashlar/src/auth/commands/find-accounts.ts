@@ -79,7 +79,7 @@ export async function searchAccounts(
   return found;
 }
 
-/** What a person knows an account by. */
+/** The names by which a person knows an account. */
 export function labelOf(user: Authenticatable): string {
   const { email, name } = user as { readonly email?: unknown; readonly name?: unknown };
   const label = [email, name].find((one) => typeof one === "string" && one !== "");
@@ -121,7 +121,7 @@ export function usersOf({ container }: Application, guard: string | null): reado
   throw new AshlarError("E_COMMAND", `${which} that can have accounts.`);
 }
 
-/** Closed accounts too: a command may be about what is left of one. */
+/** Includes closed accounts, because a command may be about the remains of one. */
 async function byKey(store: AccountStore, text: string): Promise<AccountUser | null> {
   const model = store.userClass;
   if (!isModel(model)) return store.findByAuthId(text);
@@ -145,7 +145,7 @@ async function byAddress(store: AccountStore, text: string): Promise<readonly Ac
 }
 
 async function containing(model: ModelClass, column: string, text: string): Promise<readonly AccountUser[]> {
-  // Addresses are stored in lower case. Databases escape differently, so what a pattern finds is looked at again.
+  // Addresses are stored in lower case. Databases escape differently, so a pattern's matches are checked again.
   const part = text.toLowerCase();
   const query = model.where(column as never, "like" as never, `%${part.replaceAll("\\", "_")}%` as never);
   const rows = (await query.limit(MAX_FOUND).get()) as unknown as readonly Record<string, unknown>[];

@@ -11,7 +11,7 @@ import type { FoundAccount } from "./find-accounts.ts";
 /** Why a user is refused now: by a login, by one of its steps, or by pages for verified addresses. */
 export interface LoginRefusal {
   readonly reason: "blocked" | "closed" | "no_password" | "not_verified" | "guesses" | "address" | "steps";
-  /** For how many seconds yet; `null` if it doesn't end by itself. */
+  /** How many seconds it still lasts; `null` if it doesn't end by itself. */
   readonly seconds: number | null;
   /** The command that ends it; `null` if none does. */
   readonly remedy: string | null;
@@ -20,7 +20,7 @@ export interface LoginRefusal {
 /**
  * Returns everything that refuses a user now.
  *
- * @param address the client's address, for what is counted by it; `null` leaves that out
+ * @param address the client's address, for limits that count by it; `null` leaves those out
  */
 export async function loginRefusals(
   application: Application,

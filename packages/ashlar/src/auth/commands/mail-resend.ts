@@ -10,7 +10,7 @@ import { type FoundAccount, findAccount, labelOf } from "./find-accounts.ts";
 
 const USAGE = "mail:resend <user> [--mail verifyEmail|resetPassword]";
 
-/** The mails that can be sent again: each has a new link, and none of an operator's knowledge. */
+/** The mails that can be sent again: each has a new link, and contains nothing that an operator knows. */
 type ResentMail = "verifyEmail" | "resetPassword";
 
 /**

@@ -40,7 +40,7 @@ interface Erased {
    * meantime.
    */
   readonly counted: readonly ThrottleKeys[];
-  /** How many rows there were, by what they were about. */
+  /** The number of rows, by their subject. */
   readonly erased: Readonly<Record<string, number>>;
 }
 
@@ -64,7 +64,7 @@ async function erase(application: Application, account: FoundAccount): Promise<E
     const counts = Object.entries(data).map(([what, rows]) => [what, rows.length] as const);
     return { counted, erased: { ...Object.fromEntries(counts), waiting_mails: mails } };
   };
-  // A store of your own deletes the user in a transaction of its own, and need not have one within another.
+  // Your own store deletes the user in a separate transaction, and doesn't have to support nested ones.
   return isModel(user.constructor) ? users.transaction(guard, work) : container.make("database").transaction(work);
 }
 

@@ -9,8 +9,8 @@ export async function outboxOf({ container }: Application): Promise<Outbox | nul
 }
 
 /**
- * What of the outbox is a user's: what goes to their address or to a former one that is still reserved for them, in any
- * spelling, and what is about their account, wherever it goes, such as a link to a new address.
+ * A user's mails in the outbox: mails to their address, or to a former one that is still reserved for them, in any
+ * spelling, and mails about their account, wherever they go, such as a link to a new address.
  */
 export async function outboxOwnerOf({ container }: Application, subject: DataSubject): Promise<OutboxOwner> {
   const { guards, email, id } = subject;

@@ -16,7 +16,7 @@ export function withValues<Query extends Filterable>(query: Query, values: objec
   return filtered;
 }
 
-/** The values by which rows that are kept after a revocation are left out. */
+/** The conditions that leave out rows that are kept after a revocation. */
 export function unrevoked({ keepsRevoked = false }: { readonly keepsRevoked?: boolean }): object {
   return keepsRevoked ? { revoked_at: null } : {};
 }

@@ -6,10 +6,10 @@ import type { Credential, CredentialRange, CredentialTableOptions, FoundCredenti
 import { isKey, unexpiredAt, unrevoked, withValues } from "./credential-conditions.ts";
 import type { CredentialShape } from "./credential-shape.ts";
 
-/** What a {@link CredentialFinder} searches. */
+/** The data that a {@link CredentialFinder} searches. */
 type FinderOptions = Pick<CredentialTableOptions<object>, "database" | "guard" | "users" | "table" | "keepsRevoked">;
 
-/** Finds what has a value in one column. */
+/** Finds the credentials with a value in one column. */
 type Search<Found> = (value: string) => MaybePromise<Found | null>;
 
 const DEFAULT_LIMIT = 100;

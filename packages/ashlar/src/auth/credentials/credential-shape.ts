@@ -3,7 +3,7 @@ import type { Credential, CredentialKinds } from "./credential.ts";
 
 /** The columns of a table of credentials, in the order in which they are read. */
 export class CredentialShape<Columns extends object> {
-  /** What is read of a row. */
+  /** The columns that are read from a row. */
   readonly names: readonly string[];
   readonly #kinds: ReadonlyMap<string, Cast>;
   readonly #Row: new (
@@ -19,7 +19,7 @@ export class CredentialShape<Columns extends object> {
 
   /** @param values of {@link names}, in that order */
   credential(values: readonly unknown[]): Credential<Columns> {
-    // The class has a getter for each column, of which the compiler knows nothing.
+    // The class has a getter for each column, which the compiler doesn't know about.
     return new this.#Row(values) as unknown as Credential<Columns>;
   }
 
@@ -68,7 +68,7 @@ class StoredRow {
 /**
  * A class of rows with a getter for each column.
  *
- * @param readingOf returns how a column's values are read; `null`: as they are
+ * @param readingOf returns how a column's values are read; `null` if they are returned unchanged
  */
 function rowClass(
   names: readonly string[],

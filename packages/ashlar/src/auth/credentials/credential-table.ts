@@ -64,19 +64,19 @@ const WRITTEN = ["user_id", "guard", "access_epoch", "created_at", "last_used_at
  * Each decision between concurrent requests is one conditional statement:
  *
  * - **No credential outlives the access that it is based on.** {@link insert} stores nothing once access to the account has
- *   ended since the user was read, for example by a new password, or once the user was deleted. If users are not rows of the
- *   same database, it writes first, then reads the user again, and deletes what it wrote.
+ *   ended since the user was read, for example by a new password, or once the user was deleted. If users are not rows
+ *   of the same database, it writes first, then reads the user again, and deletes its row again.
  * - **A credential is revoked once.** Of concurrent calls of {@link revoke} or {@link delete}, one returns `true`: a recovery
  *   code can't be used twice.
- * - **What was revoked doesn't come back.** {@link update} changes nothing then.
+ * - **Revoked credentials don't come back.** {@link update} changes nothing then.
  *
  * A table can hold credentials of several guards, each with its own `CredentialTable`: all methods but {@link prune} reach
  * only the credentials of `guard`, even if users of two guards have equal keys.
  *
  * Methods take part in the caller's transaction.
  *
- * Security: store digests of what a client presents, never the text itself. {@link findActive} decides whether a credential is
- * valid; {@link find} and {@link get} also return those that have ended.
+ * Security: store digests of the texts that clients present, never the texts themselves. {@link findActive} decides
+ * whether a credential is valid; {@link find} and {@link get} also return those that have ended.
  */
 export class CredentialTable<Columns extends object = object, Hidden extends object = object> {
   readonly #options: CredentialTableOptions<Columns, Hidden>;
@@ -89,7 +89,7 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
 
   constructor(options: CredentialTableOptions<Columns, Hidden>) {
     const { database, table, columns, hidden = [], keepsRevoked = false } = options;
-    // A replica that is late would still know what has been revoked.
+    // A replica that lags would still have revoked credentials.
     database.keepOnPrimary([table]);
     this.#options = options;
     this.#shape = new CredentialShape(columns, keepsRevoked);
@@ -172,13 +172,13 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
   }
 
   /**
-   * Tells what a credential that was found is worth: `active` if it proves who its user is; `expired` if only its time is
-   * over; `ended` if it was revoked, its user no longer exists or is blocked, or access to the account has ended since it was
-   * stored (see `endsWithAccess`).
+   * Returns the state of a credential that was found: `active` if it proves who its user is; `expired` if only its time
+   * is over; `ended` if it was revoked, its user no longer exists or is blocked, or access to the account has ended
+   * since it was stored (see `endsWithAccess`).
    */
   stateOf({ credential, user }: FoundCredential<Columns>): "active" | "expired" | "ended" {
     if (credential.revoked_at !== null || user === null) return "ended";
-    // A class may return another user than the one that was asked for.
+    // A class may return a user other than the requested one.
     if (String(user.authId()) !== String(credential.user_id)) return "ended";
     if (this.epochOf(user) !== credential.access_epoch) return "ended";
     return hasExpired(credential) ? "expired" : "active";
@@ -224,7 +224,7 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
   }
 
   /**
-   * Records a use. It writes each time: call it only once in a while. One that has ended stays ended.
+   * Records a use. It writes each time: call it only once in a while. A credential that has ended stays ended.
    *
    * @param at when it was used
    */
@@ -286,7 +286,7 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
   /**
    * Deletes all credentials of a user. Call it when the user is deleted.
    *
-   * @param except the key of one that stays
+   * @param except the key of a credential that stays
    * @returns how many were deleted
    */
   async deleteAll(userId: UserId, except: string | null = null): Promise<number> {

@@ -12,7 +12,7 @@ export interface CredentialColumns {
   readonly created_at: Date;
   /** When it was last used, as `touch` has recorded; `null` if never. */
   readonly last_used_at: Date | null;
-  /** When it ends; `null` if it doesn't end by itself. */
+  /** When it expires; `null` if it doesn't. */
   readonly expires_at: Date | null;
   /** When it was revoked; `null` if it was not, and in a table without `keepsRevoked`. */
   readonly revoked_at: Date | null;
@@ -39,14 +39,14 @@ export interface ActiveCredential<Columns extends object = object> extends Found
 }
 
 /**
- * What the columns of a feature hold, by name: `text`, a whole number, or what models know as casts: `datetime`, `boolean`,
- * `json`.
+ * The types of a feature's columns, by name: `text`, a whole number, or what models know as casts: `datetime`,
+ * `boolean`, `json`.
  */
 export type CredentialKinds<Columns extends object> = {
   readonly [Name in keyof Columns]: "text" | Cast;
 };
 
-/** What a `CredentialTable` is about. */
+/** The subject of a `CredentialTable`. */
 export interface CredentialTableOptions<Columns extends object, Hidden extends object = object> {
   readonly database: Database;
   /** The name of the guard, or of the token driver, whose users the credentials belong to. */
@@ -55,19 +55,19 @@ export interface CredentialTableOptions<Columns extends object, Hidden extends o
   readonly users: AuthenticatableClass;
   /** The name of the table, as created by `createCredentialTable`. */
   readonly table: string;
-  /** The feature's own columns, each with what it holds. */
+  /** The feature's own columns, each with its type. */
   readonly columns: CredentialKinds<Columns>;
   /** Columns that are written and searched, but never read, such as the digest of a token. */
   readonly hidden?: readonly (keyof Hidden & string)[];
   /**
-   * Whether `revoke` keeps the row, until it is pruned, so that a revoked credential can be told from
-   * an unknown one. The table then has the column `revoked_at`. Default: `false`.
+   * Whether `revoke` keeps the row, until it is pruned, so that a revoked credential can be distinguished from an
+   * unknown one. The table then has the column `revoked_at`. Default: `false`.
    */
   readonly keepsRevoked?: boolean;
   /**
    * Whether credentials are invalid once access to the account has ended since they were stored: after a new password, a new
-   * address, or a logout everywhere. Set it to `false` for what a user still has then, such as a passkey or an identity of
-   * another provider. Those of a blocked account are invalid either way. Default: `true`.
+   * address, or a logout everywhere. Set it to `false` for credentials that a user keeps, such as a passkey or an
+   * identity at another provider. Those of a blocked account are invalid either way. Default: `true`.
    */
   readonly endsWithAccess?: boolean;
   /** Credentials stored with another version are invalid. Default: `null`. */

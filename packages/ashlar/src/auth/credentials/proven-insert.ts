@@ -41,7 +41,7 @@ export class ProvenInsert {
   readonly #table: string;
   readonly #values: Readonly<Record<string, Expression<unknown>>>;
   readonly #users: UserModelClass | null;
-  /** By what the proof is based on: the epoch, or if there isn't one, the columns that replace it. */
+  /** Compares the basis of the proof: the epoch, or if there isn't one, the columns that replace it. */
   readonly #statements = new Map<string, PreparedStatement>();
 
   /** @param columns those that are written, each from the value with its name; `user_id` is the user's key */
@@ -84,7 +84,7 @@ export class ProvenInsert {
     return statement;
   }
 
-  /** Waits for a concurrent deletion of the user, instead of using the row as it was before. */
+  /** Waits for a concurrent deletion of the user, instead of using the old row. */
   #isUserWith({ table, primaryKey }: UserModelClass, conditions: AccessConditions): Expression<SqlBool> {
     const { kysely, dialect } = this.#connection;
     const query = kysely.selectFrom(table).select(primaryKey).where(primaryKey, "=", parameter("user_id"));
@@ -97,7 +97,7 @@ interface Filterable {
   where(column: string, operator: "=" | "is", value: unknown): this;
 }
 
-/** @param operand what a column that is not empty is compared with */
+/** @param operand the value that a non-empty column is compared with */
 function withConditions<Query extends Filterable>(
   query: Query,
   conditions: AccessConditions,

@@ -7,7 +7,7 @@ export interface CredentialPruning {
   readonly endedBefore: Date;
   /**
    * Of the given users of a guard, those that exist, as text; `null` if that cannot be determined. The credentials of all
-   * others are deleted. A few hundred are asked for at a time. Default: looks for the users of the table's own guard, and
+   * others are deleted. A few hundred are queried at a time. Default: looks for the users of the table's own guard, and
    * leaves the credentials of others.
    */
   readonly existingUsers?: (guard: string, userIds: readonly UserId[]) => Promise<ReadonlySet<string> | null>;
@@ -32,7 +32,7 @@ export async function pruneCredentials(
 }
 
 /**
- * Deletes the rows whose owner no longer exists. Those of a guard whose users cannot be determined stay.
+ * Deletes the rows whose owner no longer exists. Credentials of a guard whose users cannot be determined stay.
  *
  * @param table with the column `guard`
  * @param owner the column that names the owner

@@ -19,7 +19,7 @@ import { type ConfiguredGuards, GUARD_SETTINGS, type GuardEntry } from "./guard-
 import { RefusedGuesses } from "./refused-guesses.ts";
 import "../errors.ts";
 
-/** What a driver is told about a guard that it creates. */
+/** The data for a driver that creates a guard. */
 export interface GuardSettings {
   /** The guard's name. */
   readonly name: string;
@@ -46,7 +46,7 @@ interface RegisteredDriver {
   readonly model: AuthenticatableClass | null;
 }
 
-/** A guard that asks fewer steps than another one with the same users. */
+/** A guard that requires fewer steps than another one with the same users. */
 export interface GuardWithFewerSteps {
   readonly guard: string;
   readonly other: string;
@@ -56,7 +56,7 @@ export interface GuardWithFewerSteps {
 
 /** The account that a password is compared with. */
 export interface GuessedAccount {
-  /** A text that names it by the identifier that was sent, or else the one that its user logs in with. */
+  /** A text that names it by the identifier that was sent, or else the one its user logs in with. */
   readonly name: string;
   /** An identifier of the device that the password comes from, if the account is used on it; otherwise `null`. */
   readonly device: string | null;
@@ -66,7 +66,7 @@ export interface GuessedAccount {
 
 /** Finds out on which devices an account was used before. */
 export interface DeviceLookup {
-  /** Reports whether a host knows the same of a device as the host of `APP_URL`. */
+  /** Reports whether a host has the same data about a device as the host of `APP_URL`. */
   sharesDevices(host: string): boolean;
   /** A request's device, if an account, named as by `accountName`, was used on it; otherwise `null`. */
   deviceOf(context: HttpContext, account: string): CountedDevice | null;
@@ -74,14 +74,14 @@ export interface DeviceLookup {
   currentDeviceOf(context: HttpContext, account: RememberedAccount): string | null;
 }
 
-/** Makes the device of a request known to an account, with what has proved its mailbox, or `null`. */
+/** Makes the device of a request known to an account, with the proof of its mailbox, or `null`. */
 type AllowDevice = (context: HttpContext, guard: string, user: Authenticatable, proof: string | null) => void;
 
-/** Tells the owners of accounts about guesses. */
+/** Notifies the owners of accounts about guesses. */
 export interface GuessWarnings {
   /**
-   * Reports whether a mail to the owner of one of a guard's accounts has a link that lets a device in at the host that the
-   * running code works for.
+   * Reports whether a mail to the owner of one of a guard's accounts has a link that lets a device in at the running
+   * code's host.
    */
   hasLinkHere(guard: string): boolean;
   /**
@@ -94,11 +94,11 @@ export interface GuessWarnings {
   promise(context: HttpContext, guard: string, user: Authenticatable | null, account: string): Promise<boolean>;
 }
 
-/** What the guards of an application share. */
+/** The data that an application's guards share. */
 export interface GuardParts {
   /** Keeps logins that wait for a step. */
   readonly pendingLogins: PendingLogins;
-  /** What users can prove who they are with. */
+  /** The ways in which users can prove who they are. */
   readonly proofs: ProofRegistry;
   /** What features do when access to an account ends. */
   readonly access: ApplicationAccess;
@@ -114,7 +114,7 @@ export class GuardRegistry {
   readonly pages: GuardPages;
   /** The logins that wait for a step. */
   readonly pendingLogins: PendingLogins;
-  /** What users can prove who they are with. */
+  /** The ways in which users can prove who they are. */
   readonly proofs: ProofRegistry;
   readonly #access: ApplicationAccess;
   readonly #models = new Map<string, AuthenticatableClass>();
@@ -125,17 +125,17 @@ export class GuardRegistry {
   readonly hashes: AccountHashes = new AccountHashes();
   /** The accounts whose guesses were just refused. */
   readonly refusedGuesses: RefusedGuesses = new RefusedGuesses();
-  /** What the browsers of requests know about accounts; `null` if no guard has browsers. */
+  /** The data about accounts in requests' browsers; `null` if no guard has browsers. */
   devices: DeviceLookup | null = null;
   /** Makes the device of a request known to an account; see `Auth.allowDevice`. */
   allowDevice: AllowDevice = () => {};
-  /** Tells the owners of accounts that unknown devices have used up their guesses; `null`: nothing tells them. */
+  /** Notifies the owners of accounts that unknown devices have used up their guesses; `null` if nothing does. */
   guessWarnings: GuessWarnings | null = null;
 
   /**
    * @param settings the guards
    * @param router returns the router once there is one, for {@link pages}; before that, `null`
-   * @param parts what the guards share
+   * @param parts the data that the guards share
    */
   constructor(settings: ConfiguredGuards, router: () => Router | null, parts: GuardParts) {
     this.#settings = settings;
@@ -276,8 +276,8 @@ export class GuardRegistry {
   }
 
   /**
-   * The account that a password is compared with, as it is counted. It has the name of the identifier that was sent, whether
-   * or not there is an account: a name by the primary key would change with a registration, and so tell of it.
+   * The key under which guesses at an account are counted. It has the name of the identifier that was sent, whether or
+   * not there is an account: a name by the primary key would change with a registration, and so reveal it.
    *
    * @returns `null` if no account can have the identifier
    */
@@ -351,12 +351,14 @@ export class GuardRegistry {
     if (driver.model !== null) NO_OPTIONS.read(entry.options, where);
     this.#models.set(name, model);
     const userClass = userClassOf(model);
-    // Those of a database are known by it.
+    // Users in a database are identified by it.
     if (!isModel(userClass)) endAccessBy(userClass, this.#access);
     return driver.make({ name, model, options: entry.options });
   }
 
-  /** What is configured elsewhere as a driver, such as one of API tokens, expects the guard of this name to be its own. */
+  /**
+   * A driver that is configured elsewhere, such as one for API tokens, expects the guard with this name to be its own.
+   */
   #refuseOtherDrivers(entries: ReadonlyMap<string, GuardEntry>): void {
     for (const [name, { driver }] of entries) {
       if (driver === name || (this.#drivers.get(name)?.model ?? null) === null) continue;

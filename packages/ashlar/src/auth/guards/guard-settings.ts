@@ -9,13 +9,13 @@ export interface GuardEntry {
   readonly model: AuthenticatableClass | null;
   /** The prefix of the route names of the guard's pages, such as `admin.`; `null` if it is not set. */
   readonly routes: string | null;
-  /** The further steps of its logins: those of all guards, followed by its own. */
+  /** The further steps of its logins: first those of all guards, then its own. */
   readonly steps: readonly LoginStep[];
   /** The remaining options of the entry. */
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** The guards of an application, as they are read from `config/auth.ts`, and what they have in common. */
+/** The guards of an application from `config/auth.ts`, and the settings that they share. */
 export interface ConfiguredGuards {
   /** The name of the guard that a request begins with; `null`: the only guard. */
   readonly defaultGuard: string | null;

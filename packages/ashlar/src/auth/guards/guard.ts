@@ -19,8 +19,8 @@ export interface Guard<User extends object = RegisteredUser> {
    */
   readonly challenge: string | null;
   /**
-   * What `application.authenticate` responds with if the request carries a proof that proves no user, such as an expired token;
-   * `null` if it carries none. Without this member, it is `E_UNAUTHENTICATED` with {@link challenge}.
+   * What `application.authenticate` responds with if the request carries a proof that isn't valid, such as an expired
+   * token; `null` if it carries none. Without this member, it is `E_UNAUTHENTICATED` with {@link challenge}.
    */
   readonly refusal?: AshlarError | null;
   /**

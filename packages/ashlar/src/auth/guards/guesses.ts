@@ -16,17 +16,17 @@ export interface Guess {
   readonly guard: string;
   /** The account; `null` if there isn't one. */
   readonly user: Authenticatable | null;
-  /** The identifier that was sent, in its normal form; `null` if it was none, or the user is the request's own. */
+  /** The identifier that was sent, in its normal form; `null` if there wasn't one, or the user is the request's own. */
   readonly identifier: string | null;
 }
 
 /**
- * Compares a password with an account's, within what the account allows: so many wrong ones from unknown devices, over
- * all addresses, guards and ways to try a password; and two hashes at once in this process. Every comparison goes through
- * here, whether or not its route has a limit.
+ * Compares a password with an account's, within what the account allows: a number of wrong ones from unknown devices,
+ * over all addresses, guards and ways to try a password; and two hashes at once in this process. Every comparison goes
+ * through here, whether or not its route has a limit.
  *
- * An account is counted by the identifier that was sent, whether or not there is one: otherwise, an account that is made or
- * deleted in the meantime would have another budget, and the responses would tell of it.
+ * An account is counted by the identifier that was sent, whether or not there is one: otherwise, an account that is
+ * made or deleted in the meantime would have another budget, and the responses would reveal it.
  *
  * @param compare hashes the password
  * @throws `E_TOO_MANY_REQUESTS`; what `compare` throws: then no password was tried, and the attempt is given back
@@ -56,8 +56,8 @@ export async function countGuess(context: HttpContext, guess: Guess): Promise<vo
 }
 
 /**
- * The error for a guess of an unknown device that the account refuses at this moment, as this process knows without asking:
- * then neither the account nor the address is counted.
+ * The error for a guess of an unknown device that the account refuses at this moment, as this process already knows: in
+ * that case, neither the account nor the address is counted.
  *
  * @param account its name
  */
@@ -100,7 +100,7 @@ async function count(
  * password was tried: the account gets the attempt back, so that its owner is not locked out. Limits by address still
  * count the request.
  *
- * @throws what the check throws
+ * @throws the check's errors
  */
 async function unlessUntried<T>(context: HttpContext, check: () => Promise<T>): Promise<T> {
   try {

@@ -24,7 +24,7 @@ import { RequestGuard } from "./request-guard.ts";
 /** For how long the steps that were passed in a confirmation are not asked again by the next one. */
 const CONFIRMATION_MS = 10 * 60_000;
 
-/** What the session notes about a confirmation. */
+/** The session's note about a confirmation. */
 interface ConfirmationNote {
   readonly subject: string;
   /** The steps that were passed by a proof, or on their page. */
@@ -60,7 +60,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
   /** Called after a login has taken effect. */
   protected afterLogin(_user: User, _options: LoginOptions): void {}
 
-  /** What the note of a confirmation by the known user in the visitor's session counts for; `null`: nothing. */
+  /** The confirmation of the known user in the visitor's session, if it is still valid; otherwise `null`. */
   protected get confirmationSubject(): string | null {
     const user = this.knownUser as unknown as Authenticatable;
     return `${user.authId()} ${accessEpochOf(user)}`;
@@ -78,12 +78,13 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
    * ```
    *
    * Attempts at the account are limited by `login.account`, wherever they come from. The route limits those of each
-   * address, by the middleware `throttle:login`. A complete login gives back what the account used up of the latter; one
-   * that waits for a step gives back only what it was counted by address, because its password was right. A request without an identifier or a password uses up nothing. With
-   * `ACCOUNTS.preventEnumeration`, it fails for a user whose address is not verified.
+   * address, by the middleware `throttle:login`. A complete login gives back what the account used up of the latter; a
+   * login that waits for a step gives back only its count by address, because its password was right. A request without
+   * an identifier or a password uses up nothing. With `ACCOUNTS.preventEnumeration`, it fails for a user whose address
+   * is not verified.
    */
   async login(identifier: unknown, password: unknown, given: LoginOptions = {}): Promise<LoginResult<User>> {
-    // Options may come from an input: what was proved is decided here.
+    // Options may come from an input, so the proof is determined here.
     const { proof: _proof, ...options } = unproved(given);
     const { throttle } = this.context.auth;
     const counted = { guard: this.name, account: identifier ?? null };
@@ -140,7 +141,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
    * attempts by a limit of your own, before you verify them, and give back those that held:
    * `throttle.hit(context, "passkeys", { user })`.
    *
-   * @returns the result, whose sentence doesn't tell why it failed
+   * @returns the result, whose sentence doesn't reveal why it failed
    */
   async fail({ by, user = null, identifier = null }: FailedProof<User>): Promise<UnfinishedLogin> {
     this.context.auth.proofs.of(by);
@@ -163,7 +164,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
    *
    * Security: it asks for no proof. The key must never come from an input.
    *
-   * @returns the user; `null` if none has this key, or as {@link attempt}
+   * @returns the user; `null` if there isn't one with this key, or as {@link attempt}
    */
   async attemptById(id: UserId, options: LoginOptions = {}): Promise<User | null> {
     const user = (await this.model.findByAuthId(id)) as User | null;

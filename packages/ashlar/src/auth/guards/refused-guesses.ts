@@ -1,15 +1,18 @@
 import { type AshlarError, now } from "../../support/index.ts";
 
-/** For how long a refusal is remembered at most: so much later a process may learn that the account allows a guess again. */
+/**
+ * The maximum time that a refusal is remembered: a process may learn that much later that the account allows a guess
+ * again.
+ */
 const REMEMBERED_MS = 1000;
-/** How many accounts are remembered. The one that was refused first is forgotten first. */
+/** How many accounts are remembered. The oldest refusal is forgotten first. */
 const MAX_ACCOUNTS = 10_000;
 
 /**
  * The accounts whose guesses this process has just refused. The next one from an unknown device is refused without a
  * statement, so a storm at one account costs others next to nothing.
  *
- * Security: what is remembered refuses, and never admits; known devices are not asked about.
+ * Security: a remembered refusal can only refuse, never admit; it doesn't apply to known devices.
  */
 export class RefusedGuesses {
   readonly #accounts = new Map<string, { readonly until: number; readonly error: () => AshlarError }>();

@@ -12,7 +12,7 @@ import { isUserOf } from "../users/users-of.ts";
 import type { Guard } from "./guard.ts";
 
 /**
- * What guards have in common: the request's user is looked up once, responses that depend on one stay out of shared
+ * The common part of guards: the request's user is looked up once, responses that depend on one stay out of shared
  * caches, and `request.user()` returns the user of the active guard.
  *
  * ```ts
@@ -97,8 +97,8 @@ export abstract class RequestGuard<User extends object = RegisteredUser> impleme
     this.#retrieval = retrieval;
     let user: Authenticatable | null;
     try {
-      // Nothing may be between: others who wait for the same lookup continue in the same turn, and rely on what is
-      // settled here.
+      // Nothing may happen in between: other callers that wait for the same lookup continue in the same turn, and rely
+      // on the state set here.
       user = await retrieval;
     } catch (error) {
       if (this.context.auth.guardName === this.name) markUserUnknown(this.context);

@@ -26,7 +26,7 @@ const SYSTEMS: readonly (readonly [pattern: RegExp, name: string])[] = [
 /**
  * A name for the device that a user agent runs on, for people to recognize: `Firefox on Windows`.
  *
- * It is what the client claims, and good for display only.
+ * It is the client's own claim, and only good for display.
  *
  * @param userAgent the header `User-Agent`, or `null`
  * @param t translates it

@@ -8,7 +8,7 @@ const DEVICE = new KeyPurpose("device");
 const MAX_AGE_SECONDS = 400 * 24 * 60 * 60;
 /** How many names of users one browser is remembered for. */
 const MAX_USERS = 8;
-/** Too many bits to guess. The cookie is signed, and says nothing about accounts without the key. */
+/** Too many bits to guess. The cookie is signed, and reveals nothing about accounts without the key. */
 const MARK_LENGTH = 11;
 const DEVICE_BYTES = 16;
 /** How an entry begins that a link has made, instead of the digest of a user. */
@@ -48,8 +48,8 @@ export interface KnownDevicesOptions extends RotationOptions {
 }
 
 /**
- * Knows the devices that users have logged in on, by a signed cookie that outlasts the logins. It proves only that a
- * user who was able to log in has done so in this browser before. It holds digests, and nothing confidential.
+ * Recognizes the devices that users have logged in on, by a signed cookie that outlasts the logins. It proves only that
+ * a user who was able to log in has done so in this browser before. It holds digests, and nothing confidential.
  */
 export class KnownDevices {
   readonly #signer: Signer;
@@ -61,7 +61,7 @@ export class KnownDevices {
 
   /**
    * @param secret the application's key
-   * @param site what the cookie's name depends on
+   * @param site the settings that the cookie's name depends on
    * @param options the previous keys: a cookie signed with one of them is still accepted, and is signed again at the
    * next login
    * @throws `E_WEAK_SECRET`
@@ -74,8 +74,8 @@ export class KnownDevices {
   }
 
   /**
-   * Makes the hosts of a domain share what is known of a device, as they share its logins. Of several domains, it is the one
-   * with the most hosts.
+   * Makes the hosts of a domain share the data about a device, as they share its logins. If there are several domains,
+   * it is the one with the most hosts.
    */
   share(domain: string): void {
     if (this.#domain === null || domain.length < this.#domain.length) this.#domain = domain;
@@ -109,7 +109,7 @@ export class KnownDevices {
   /**
    * The device that a request comes from, if an account is known to have been logged in to on it, or {@link allow} has let
    * it in. However often the user logs in, it is the same one until access to the account ends: then a copy of the cookie from
-   * before counts as another device, in another group. What a link has let in is a group by itself.
+   * before counts as another device, in another group. Devices that a link has let in are a separate group.
    *
    * Security: it depends on the request alone. It does not reveal whether the account exists.
    */
@@ -125,7 +125,7 @@ export class KnownDevices {
 
   /**
    * An identifier of the device that a request comes from, if an account was used on it under its present access epoch:
-   * what {@link allow} has given it, or else the device's own. `null` if it was not, or only before.
+   * the one from {@link allow}, or else the device's own. `null` if it was not, or only before.
    */
   currentOf(context: HttpContext, { names, epoch }: RememberedAccount): string | null {
     const { id, users } = this.#read(context);
@@ -135,7 +135,7 @@ export class KnownDevices {
     );
     const [one] = known;
     if (one === undefined) return null;
-    // With the epoch, so that what a copy of the cookie has used up before the epoch doesn't count anymore.
+    // Includes the epoch, so that attempts that a copy of the cookie used up before the epoch don't count anymore.
     return known.find(isPass)?.user ?? `${id} ${one.epoch}`;
   }
 
@@ -143,7 +143,7 @@ export class KnownDevices {
    * Makes the device that a request comes from known to an account without a login, because its owner has proved to read
    * the account's mails. A login there is still one on a new device.
    *
-   * @param proof what has proved that, if all that it makes known is to be counted as one device; default: each is another one
+   * @param proof the proof, if all devices that it makes known count as one; default: each is separate
    */
   allow(context: HttpContext, account: RememberedAccount, proof: string | null = null): void {
     const device = this.#read(context);
@@ -186,7 +186,7 @@ export class KnownDevices {
     if (former !== null && request.cookie(former) !== null) response.withoutCookie(former, { sameSite });
   }
 
-  /** The name of the cookie, and of the one from before it was shared by the hosts of a domain. */
+  /** The name of the cookie, and its name from before the hosts of a domain shared it. */
   get #cookie(): { readonly name: string; readonly former: string | null } {
     const own = ownCookieName("device", this.#site);
     if (this.#domain === null) return { name: own, former: null };

@@ -31,7 +31,7 @@ export interface Login {
   /** When the user last proved who they are; `null` if never, or if that no longer counts. */
   readonly authenticatedAt: Date | null;
   /**
-   * By what the user has proved who they are in this login, each with its latest time; empty if by nothing. A store that
+   * The proofs that the user has given in this login, each with its latest time; may be empty. A store that
    * has no place for them, and rows of before, leave it out.
    */
   readonly methods?: readonly LoginMethod[] | undefined;
@@ -64,7 +64,10 @@ export interface LoginRange {
   readonly limit: number;
   /** Only logins older than the one with this key. If it has ended since, all of them will do. */
   readonly olderThan?: string | null;
-  /** Only logins newer than the one with this key. If it has ended since, none will do. At most one of the two is set. */
+  /**
+   * Only logins newer than the one with this key. If it has ended since, none is accepted. At most one of the two is
+   * set.
+   */
   readonly newerThan?: string | null;
   /** Only logins in this access epoch; all if it is left out. */
   readonly accessEpoch?: string;
@@ -141,9 +144,9 @@ export interface PrunedLogins {
  *
  * When access ends, `endAll` is called within the transaction that changes the user. A store in the same database takes
  * part in it. Any other store does its work immediately: if the transaction is then rolled back, the user has to log in
- * again, and what should end has ended.
+ * again, and logins that were to end have ended.
  *
- * Security: store only digests, exactly as they are given. Addresses and user agents are personal data: `prune` deletes
+ * Security: store only digests, exactly as given. Addresses and user agents are personal data: `prune` deletes
  * them.
  */
 export interface LoginStore {
@@ -158,9 +161,9 @@ export interface LoginStore {
    */
   find(guard: string, tokenHash: string): MaybePromise<FoundLogin | null>;
   /**
-   * Finds out which of several digests is that of a login's token; `null` if none is. At most one is. Called if `find`
-   * returns `null`, for the tokens that may have replaced the one in the cookie in about the last minute: 14 for each of the
-   * application's keys.
+   * Finds out which of several digests belongs to a login's token; `null` if none does. At most one is. Called if
+   * `find` returns `null`, for the tokens that may have replaced the one in the cookie in about the last minute: 14 for
+   * each of the application's keys.
    */
   findToken(guard: string, tokenHashes: readonly string[]): Promise<string | null>;
   /**
@@ -212,7 +215,7 @@ export interface LoginStore {
    * @returns how many were ended
    */
   endOldest(owner: LoginOwner, keep: number): Promise<number>;
-  /** Deletes what must no longer be stored. Called by `ashlar prune`, and once a day by the server. */
+  /** Deletes rows that must no longer be stored. Called by `ashlar prune`, and once a day by the server. */
   prune(pruning: LoginPruning): Promise<PrunedLogins>;
   /**
    * Releases all resources. Called once when the application shuts down, after the last `touch`. Leave it out if there is
@@ -233,7 +236,7 @@ export interface LoginRenewal {
   readonly tokenHash: string;
   /** When the user proved who they are; `null` if that no longer counts. */
   readonly authenticatedAt: Date | null;
-  /** By what, so far; if it is left out, they stay as they are. */
+  /** The proofs so far; if left out, they stay unchanged. */
   readonly methods?: readonly LoginMethod[] | undefined;
 }
 

@@ -8,8 +8,9 @@ const LOGIN_SUCCESSOR = new KeyPurpose("login-successor");
 /**
  * Derives the token that replaces a login's token: an HMAC of the token and the time, with a key of the application.
  *
- * If the response with the new cookie is lost, the browser presents the old one again. For about a minute, its successor is
- * then derived again, in any process, from what the browser sends; nothing but the digest of the new token is stored.
+ * If the response with the new cookie is lost, the browser presents the old one again. For about a minute, its
+ * successor is then derived again, in any process, from the browser's token; only the digest of the new token is
+ * stored.
  */
 export class LoginSuccessors {
   /** The current key comes first. */

@@ -13,7 +13,7 @@ export function makeLoginToken(): string {
 
 /**
  * The one token that a request carries in a cookie. `null` if there isn't one, if it cannot be a token, or if the
- * cookie was sent more than once: there is no way to tell which of several belongs to the browser.
+ * cookie was sent more than once: there is no way to tell which one belongs to the browser.
  */
 export function presentedToken(request: HttpRequest, cookie: string): string | null {
   const value = request.cookie(cookie);

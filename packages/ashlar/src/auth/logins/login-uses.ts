@@ -45,7 +45,7 @@ export class LoginUses<Noted extends Use = LoginUse> {
     const key = keyOf(use);
     if (this.#underway.has(key)) return;
     this.#waiting.set(key, use);
-    // It does not keep the process alive: a shutdown flushes what has been noted.
+    // It does not keep the process alive: a shutdown writes the noted uses.
     this.#timer ??= setTimeout(() => void this.flush(), DELAY_MS).unref();
   }
 
@@ -55,7 +55,7 @@ export class LoginUses<Noted extends Use = LoginUse> {
     return this.#waiting.get(key) ?? this.#underway.get(key) ?? null;
   }
 
-  /** Writes what has been noted so far. It resolves when that is done, and never rejects. */
+  /** Writes the uses noted so far. It resolves when that is done, and never rejects. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -44,7 +44,7 @@ export interface LoginPage {
 export interface LoginPageOptions {
   /** `before` of another page; it may come from an input, of any type. */
   readonly before?: unknown;
-  /** `after` of another page, likewise. */
+  /** `after` of another page. */
   readonly after?: unknown;
   /** How many logins a page has, at most 100; default: 25. */
   readonly size?: number;
@@ -58,7 +58,7 @@ export interface UserLoginsDependencies {
   /** The key of the login that this request comes from; known once {@link UserLoginsDependencies.user} is. */
   readonly currentId: () => string | null;
   readonly logout: () => Promise<void>;
-  /** Makes the request use this object as its user, if it is another one with a new epoch. */
+  /** Makes the request use this object as its user, if it is a different object with a new epoch. */
   readonly takeOver: (user: Authenticatable) => void;
   /** Translates the names of devices into the user's language. */
   readonly t: (message: Message) => string;
@@ -66,7 +66,7 @@ export interface UserLoginsDependencies {
   readonly keepAlone: (changed: Authenticatable) => KeptLogin | null;
   /** Sends that token, once it is stored. */
   readonly sendNextToken: () => void;
-  /** Ends access to the account; of the logins, the one of the request continues if `what` is `others`. */
+  /** Ends access to the account; the request's own login continues if `what` is `others`. */
   readonly endAccess: (user: Authenticatable, ending: AccessEnding<Authenticatable>) => Promise<Authenticatable | null>;
   /** Called after the user has ended logins on other devices, with how many. */
   readonly ended: (user: Authenticatable, count: number) => void;
@@ -151,9 +151,9 @@ export class UserLogins {
   }
 
   /**
-   * Ends all logins except the one that the request comes from, and with them all other access to the account: links in
-   * mails, the API token if it is checked in the database, and what `endCredentials()` of the user removes; see
-   * `CredentialHolder`. The remaining login gets a new token, so copies of its cookie are worthless, too.
+   * Ends all logins except the request's own, and with them all other access to the account: links in mails, the API
+   * token if it is checked in the database, and what `endCredentials()` of the user removes; see `CredentialHolder`.
+   * The remaining login gets a new token, so copies of its cookie are worthless, too.
    *
    * @returns how many logins were ended
    * @throws `E_STALE_PROOF` if the login that the request comes from was itself ended in the meantime
@@ -181,9 +181,9 @@ export class UserLogins {
   }
 
   /**
-   * Ends all logins except the one that the request comes from, which continues under the user's current access epoch
-   * with a new token: for callers that have changed the epoch on the user of this request. Takes part in the current
-   * transaction, if there is one.
+   * Ends all logins except the request's own, which continues under the user's current access epoch with a new token:
+   * for callers that have changed the epoch on the user of this request. Takes part in the current transaction, if
+   * there is one.
    *
    * @param changed the user with the new epoch, if that is not the request's own object
    * @returns how many logins were ended

@@ -126,8 +126,8 @@ export interface AuthenticatesStatics {
    */
   normalizeIdentifier(identifier: string): string | null;
   /**
-   * The user with this identifier, in its normal form, or `null`. A row of before that holds another spelling of it is
-   * found if it is an address with its domain in Unicode, or what was typed.
+   * The user with this identifier, in its normal form, or `null`. An older row with another spelling of it is found if
+   * it is an address with its domain in Unicode, or the typed text.
    */
   findByIdentifier<M extends Model & AuthenticatesInstance>(
     this: ModelClass<M> & AuthenticatesStatics,
@@ -338,7 +338,7 @@ export function Authenticates<B extends ModelClass>(
       return (await endAccess(account, { what: "everything", reason: "application", proof: "none" })) !== null;
     }
 
-    /** The value of a column as it was read; `undefined` if it was not read. */
+    /** The value of a column as it was read; `undefined` if it wasn't. */
     #stored(column: string): unknown {
       return this.getOriginal(column as never);
     }

@@ -13,8 +13,8 @@ export function standsBesideAuth(database: Database, model: AuthenticatableClass
 }
 
 /**
- * Reports whether a query that joins the table of a class's users reads what the class itself would: they are rows next
- * to the tables of auth, found by their primary key and nothing else.
+ * Reports whether a query that joins the table of a class's users reads the same rows as the class itself would: they
+ * are rows next to the tables of auth, found by their primary key and nothing else.
  */
 export function isJoinable(database: Database, model: AuthenticatableClass): model is UserModelClass {
   if (!standsBesideAuth(database, model)) return false;

@@ -10,9 +10,9 @@ interface Account {
 }
 
 /**
- * The passwords that are being hashed, by account: no account occupies more than two hashes at once. What is beyond that
- * is refused without hashing, so that guesses at one account leave the others their logins. An attempt from a device that
- * the account was used on before waits instead, ahead of all others.
+ * The passwords that are being hashed, by account: no account occupies more than two hashes at once. More are refused
+ * without hashing, so that guesses at one account don't block logins to others. An attempt from a device that the
+ * account was used on before waits instead, ahead of all others.
  *
  * Security: whether the account exists makes no difference.
  */
@@ -34,7 +34,7 @@ export class AccountHashes {
    *
    * @param account a text that names it
    * @param device a text that names the known device that the attempt comes from; `null`: not from one, so it can't wait
-   * @returns a function that ends what was begun; `null` if the attempt is refused
+   * @returns a function that ends the attempt; `null` if the attempt is refused
    */
   async begin(account: string, device: string | null): Promise<(() => void) | null> {
     const state = this.#accounts.get(account) ?? { running: 0, waiting: [] };
@@ -45,7 +45,7 @@ export class AccountHashes {
     return () => this.#end(account, state);
   }
 
-  /** The first attempt that waits takes the place of the one that has ended, so that no other can come in between. */
+  /** The first waiting attempt takes the place of the one that ended, so that no other can come in between. */
   #end(account: string, state: Account): void {
     const next = state.waiting.shift();
     if (next !== undefined) {

@@ -11,12 +11,12 @@ import { AUTH_EXPORTS } from "../configuration.ts";
 import { passwordHasher } from "./password-settings.ts";
 
 /**
- * Returns the hasher for users of a class: that of the application that names the class in its configuration, or of the
- * only application, or of the one that the running code belongs to. It is read from the configuration, so it does not
+ * Returns the hasher for users of a class: from the application that names the class in its configuration, or the only
+ * application, or the application that the running code belongs to. It is read from the configuration, so it does not
  * depend on the list of providers or their order. Without an application, it is the default hasher.
  *
- * @throws `E_INVALID_CONFIGURATION` if several applications have different hashers, and it is not clear which one is
- * meant
+ * @throws `E_INVALID_CONFIGURATION` if several applications have different hashers, and it is not clear which one to
+ * use
  */
 export function hasherOf(userClass: object): PasswordHasher {
   const owners = applicationsNaming(userClass as ModelClass);

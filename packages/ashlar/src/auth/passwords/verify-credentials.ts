@@ -37,12 +37,12 @@ export interface CredentialCheck {
  * Checks that an identifier and a password belong together: the only place where that is decided.
  *
  * An unknown account takes as much time as a wrong password. Input that is not text reaches neither the database nor
- * the hasher, and a blank password does not reach the hasher. A stored hash with outdated parameters, or of a text that
+ * the hasher, and a blank password does not reach the hasher. A stored hash with outdated parameters, or of text that
  * was not normalized, is replaced by a new one of the same password.
  *
  * @param hasher the application's
  * @param model the class of the users
- * @param identifier what the user logs in with
+ * @param identifier the identifier that the user logs in with
  * @param password the password in plain text
  * @param within runs the comparison with the password of the account, or with none, within limits
  */
@@ -102,7 +102,7 @@ export async function isPasswordOf(
   return fits && hash !== null;
 }
 
-/** Reports whether a user has a password: those of an identity provider, for example, may have none. */
+/** Reports whether a user has a password: users of an identity provider, for example, may not. */
 export function hasPassword(user: Authenticatable): boolean {
   return storedHash(user.passwordHash()) !== null;
 }

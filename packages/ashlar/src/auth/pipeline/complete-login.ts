@@ -35,7 +35,7 @@ export class CompleteLogin<User extends object = RegisteredUser> {
     this.#proved = proved;
   }
 
-  /** By what its user has proved who they are, first what it began with; empty if nothing was proved. */
+  /** The proofs that its user has given, in order; empty if nothing was proved. */
   get methods(): readonly LoginMethod[] {
     return this.#proved;
   }
@@ -77,7 +77,7 @@ export type AskedStep = LoginStep & { readonly proof?: Proof };
 
 /** A login before its steps are asked. */
 interface LoginToJudge<User extends object> extends Omit<LoginInProgress<User>, "by" | "amr" | "passed" | "prove"> {
-  /** What it began with; default: nothing was proved. */
+  /** The proof that the login began with; default: nothing was proved. */
   readonly proof?: GivenProof | null;
   /** The steps that were passed by their own proof. */
   readonly passed?: readonly PassedStep[];
@@ -95,7 +95,7 @@ export interface PendingResult {
   readonly step: string;
   /** Its page, as a page name for `auth.route`; `null` if it has none. */
   readonly page: string | null;
-  /** Why it waits, if the step says so: a code is missing, or wrong. Otherwise `null`. */
+  /** Why it waits, if the step gives a reason: a code is missing, or wrong. Otherwise `null`. */
   readonly message: Message | null;
 }
 
@@ -106,7 +106,7 @@ export type UnfinishedLogin =
       readonly status: "failed";
       /** The name of the step that refused the login; `null` if the proof failed. */
       readonly step: string | null;
-      /** What the user is told: the step's sentence, or that the identifier or the password is incorrect. */
+      /** The message for the user: the step's sentence, or that the identifier or the password is incorrect. */
       readonly message: Message;
     };
 
@@ -124,7 +124,7 @@ const BLOCKED: UnfinishedLogin = Object.freeze({
   message: message("auth.login.blocked"),
 });
 
-/** A confirmation of a password by a user who has none: to this user, "Incorrect password" would be a dead end. */
+/** A confirmation by a user without a password: to this user, "Incorrect password" would be a dead end. */
 export const NO_PASSWORD_YET: UnfinishedLogin = Object.freeze({
   status: "failed",
   step: null,

@@ -18,7 +18,7 @@ export interface EntryOptions extends LoginOptions {
    * Security: name it only if the same request has verified that proof, of this user.
    */
   readonly by?: string;
-  /** What it satisfied this time, in the values of RFC 8176, if that isn't what the proof declares. */
+  /** The factors satisfied this time, as values of RFC 8176, if they differ from the proof's declaration. */
   readonly amr?: readonly string[];
 }
 
@@ -26,20 +26,20 @@ export interface EntryOptions extends LoginOptions {
 export interface FailedProof<User extends object = RegisteredUser> {
   /** The name of the proof: `passkey`. */
   readonly by: string;
-  /** The account that was tried; default: `null`, none that is known. */
+  /** The account that was tried; default: `null`, if unknown. */
   readonly user?: User | null;
-  /** What was sent to name the account, in its normal form; default: `null`. */
+  /** The identifier that was sent, in its normal form; default: `null`. */
   readonly identifier?: string | null;
 }
 
-/** Options of a login, with what it began with; `null`: nothing was proved. */
+/** Options of a login, with the proof that it began with; `null`: nothing was proved. */
 export interface ProvedOptions extends LoginOptions {
   readonly proof: GivenProof | null;
 }
 
 export const NOTHING_PROVED: ProvedOptions = Object.freeze({ proof: null });
 
-/** Options of a login before which nothing was proved. */
+/** Options of a login without a proof. */
 export function unproved({ remember, firstLogin }: LoginOptions): ProvedOptions {
   return { ...(remember !== undefined && { remember }), ...(firstLogin !== undefined && { firstLogin }), proof: null };
 }

@@ -27,7 +27,7 @@ export interface WaitingLogin {
   readonly options: ProvedOptions;
 }
 
-/** What the session stores about it. */
+/** The session's data about it. */
 export interface PendingClaim extends WaitingLogin {
   /** The user's primary key. */
   readonly id: string;
@@ -37,7 +37,7 @@ export interface PendingClaim extends WaitingLogin {
   readonly expiresAt: number;
 }
 
-/** What the session has of a version before: nothing of what was proved, and steps without their times. */
+/** The session data of an earlier version, without proofs, and with steps without their times. */
 interface FormerClaim extends Omit<PendingClaim, "passed" | "options"> {
   readonly passed: readonly string[];
   readonly options: Partial<ProvedOptions>;
@@ -76,7 +76,7 @@ export interface PendingLogin<User extends object = RegisteredUser> {
    * Security: check that the input is text, and that a code was issued. Two values that are both missing are equal.
    *
    * @param step the name of the step that the proof is for
-   * @param verify returns whether this request proves what the step asks for: only `true` counts. Only called if the
+   * @param verify returns whether this request passes the step: only `true` counts. Only called if the
    * login waits for this step, while there are attempts left
    * @returns `pending` as before if the proof doesn't hold, or if the login waits for another step, which it names
    * @throws `E_TOO_MANY_REQUESTS`; `E_INVALID_CONFIGURATION` if the application has no limits
@@ -118,7 +118,7 @@ export class PendingLogins {
    * Keeps a login.
    *
    * @param resumed the pending login that it continues; `null` if it is a new one. Its row is replaced once a step was
-   * passed, which ends what a client has kept of the session before.
+   * passed, which invalidates a client's copy of the earlier session.
    * @throws `E_STALE_PROOF` if access to the account has ended since the proof was given, or if the login that it
    * continues no longer exists
    */
@@ -137,7 +137,7 @@ export class PendingLogins {
     context.session.put(keyOf(guard), this.#seals.seal(guard, JSON.stringify(claim)));
   }
 
-  /** What the visitor's session says, whether or not it was used up. */
+  /** The pending login in the visitor's session, whether or not it was used up. */
   read(context: HttpContext, guard: string): PendingClaim | null {
     if (context.visitor === null) return null;
     const sealed = context.session.get(keyOf(guard));
@@ -181,7 +181,7 @@ export class PendingLogins {
       await this.drop(context, guard);
       return this.#begin(guard, waiting, proof, now() + MAX_AGE_SECONDS * 1000);
     }
-    // It still waits, as the session says.
+    // It still waits, according to the session.
     if (resumed.step === waiting.step) return null;
     if (!(await this.take(context, guard, resumed))) throw staleProof();
     return this.#begin(guard, waiting, proof, resumed.expiresAt);

@@ -6,7 +6,7 @@ import type { LoginMethod } from "./login-methods.ts";
 import { PASSWORD, type Proof } from "./proof.ts";
 import "../errors.ts";
 
-/** For how long a proof counts where a form would otherwise ask for the password, from a user who has none. */
+/** How long a user's proof counts in place of the password in forms, if the user has no password. */
 const RECENT_MS = 10 * 60_000;
 
 /** A user has to prove once more who they are before the request can be fulfilled. */
@@ -18,7 +18,7 @@ export class ConfirmationRequiredError extends AshlarError {
 
   /**
    * @param proofs those that the user has, and can be asked for again
-   * @param page that of the first of them which is a page of the active guard
+   * @param page the first of their pages that the active guard has
    */
   constructor(proofs: readonly Proof[], page: string) {
     const methods = proofs.map(({ name }) => name);
@@ -42,7 +42,7 @@ export async function confirmationRequired(
 /**
  * Decides for a form that asks for the password, and a user who has none: any other proof in the last ten minutes counts.
  *
- * @param login when the user last proved who they are in it, and by what; `null` without one
+ * @param login when the user last proved who they are in it, and how; `null` without one
  * @returns whether it counts; `false` if the user has nothing to prove it with
  * @throws a {@link ConfirmationRequiredError} if the user has another proof, and has to give it first
  */
@@ -57,13 +57,13 @@ export async function isConfirmedOtherwise(
   return false;
 }
 
-/** What is known of a login's proofs. */
+/** The known facts about a login's proofs. */
 interface ConfirmableLogin {
   readonly authenticatedAt: Date | null;
   readonly methods?: readonly LoginMethod[] | undefined;
 }
 
-/** A password that was proved before it was taken away is none. A store that keeps no methods doesn't tell. */
+/** A password that was proved before it was removed doesn't count. Unknown if the store doesn't keep methods. */
 function isByOther(methods: readonly LoginMethod[]): boolean {
   return methods.length === 0 || methods.some(({ by, at }) => by !== PASSWORD && isRecent(at));
 }

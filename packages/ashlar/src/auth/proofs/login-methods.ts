@@ -3,11 +3,11 @@ export interface LoginMethod {
   /** The name of the proof, or of the step that was passed by its own proof: `password`, `passkey`, `totp`. */
   readonly by: string;
   readonly at: Date;
-  /** What it satisfies, in the values of RFC 8176. */
+  /** The factors it satisfies, as values of RFC 8176. */
   readonly amr: readonly string[];
 }
 
-/** What a login began with, and when, in milliseconds since 1970: as a session can hold it. */
+/** The proof that a login began with, and its time in milliseconds since 1970, as a session can hold it. */
 export interface GivenProof {
   readonly by: string;
   readonly amr: readonly string[];
@@ -39,7 +39,7 @@ export function amrOf(methods: readonly Pick<LoginMethod, "amr">[]): readonly st
   return [...all];
 }
 
-/** What a login has been proved by: what it began with, and the steps that it has passed by their own proof. */
+/** The proofs of a login: the one that it began with, and those of the steps that it has passed by their own proof. */
 export function methodsOf(
   proof: GivenProof | null,
   steps: readonly { readonly name: string; readonly amr?: readonly string[] }[],
@@ -51,7 +51,7 @@ export function methodsOf(
   return proof === null ? later : [{ ...proof, at: new Date(proof.at) }, ...later];
 }
 
-/** What a login has been proved by once more was proved, each by its latest time. */
+/** Adds proofs to a login's proofs, each with its latest time. */
 export function withMethods(before: readonly LoginMethod[], more: readonly LoginMethod[]): readonly LoginMethod[] {
   return [...before.filter(({ by }) => !more.some((one) => one.by === by)), ...more];
 }
@@ -62,7 +62,7 @@ export function methodsColumn(methods: readonly LoginMethod[]): string | null {
   return JSON.stringify(methods.map(({ by, at, amr }) => [by, at.getTime(), amr]));
 }
 
-/** Methods from a column; none if it is empty. */
+/** Parses methods from a column; empty if the column is. */
 export function methodsFrom(column: unknown): readonly LoginMethod[] {
   if (typeof column !== "string") return [];
   const stored = JSON.parse(column) as readonly (readonly [string, number, readonly string[]])[];

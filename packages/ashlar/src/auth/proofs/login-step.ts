@@ -2,8 +2,8 @@ import type { HttpContext } from "../../http/index.ts";
 import type { MaybePromise, Message, RegisteredUser } from "../../support/index.ts";
 
 /**
- * What the steps are asked for: a `login`, on a page or for an API token; the `confirmation` of the password by a user
- * who is logged in; the `renewal` of an API token.
+ * The occasion for asking the steps: a `login`, on a page or for an API token; the `confirmation` of the password by a
+ * user who is logged in; the `renewal` of an API token.
  */
 export type LoginPurpose = "login" | "confirmation" | "renewal";
 
@@ -21,8 +21,8 @@ export interface LoginInProgress<User extends object = RegisteredUser> {
    */
   readonly by: string | null;
   /**
-   * What it satisfies so far, in the values of RFC 8176: those of the proof that it began with, and of the steps that were
-   * passed by their own proof. A step that wants a second factor lets it pass if one was verified already:
+   * The factors satisfied so far, as values of RFC 8176: those of the proof that it began with, and of the steps that
+   * were passed by their own proof. A step that wants a second factor lets it pass if one was verified already:
    * `if (amr.includes("mfa")) return "passed"`.
    */
   readonly amr: readonly string[];

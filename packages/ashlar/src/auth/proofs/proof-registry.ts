@@ -10,7 +10,7 @@ import { hasProof, isProofFor, type Proof } from "./proof.ts";
 
 declare module "../../kernel/container.ts" {
   interface FrameworkServices {
-    /** What users of the application can prove who they are with. */
+    /** The ways in which users of the application can prove who they are. */
     proofs: ProofRegistry;
   }
 }
@@ -20,7 +20,7 @@ export interface ProofStep extends LoginStep {
   readonly proof: Proof;
 }
 
-/** What users of an application can prove who they are with. */
+/** The ways in which users of an application can prove who they are. */
 export class ProofRegistry {
   readonly #proofs = new Map<string, { readonly proof: Proof; readonly place: string }>();
   #steps: readonly ProofStep[] = [];
@@ -72,7 +72,7 @@ export class ProofRegistry {
   /**
    * A proof that was given now, and begins a login or a confirmation.
    *
-   * @param amr what it satisfied this time; default: what the proof declares
+   * @param amr the factors satisfied this time; default: those that the proof declares
    * @throws `E_INVALID_CONFIGURATION` as {@link starting}
    */
   given(by: string, amr?: readonly string[]): GivenProof {
@@ -99,7 +99,7 @@ export function proofsOf(container: Container): ProofRegistry {
 }
 
 /**
- * Declares what users can prove who they are with, beside their password. Call it in `register()` of a provider:
+ * Declares a way for users to prove who they are besides their password. Call it in `register()` of a provider:
  *
  * ```ts
  * export class PasskeysProvider extends Provider {

@@ -26,7 +26,7 @@ export const PASSWORD = "password";
 export interface Proof<User extends object = RegisteredUser> {
   /** Its name, in logins, in events and for API clients: `password`, `passkey`. Unique, and not the name of a step. */
   readonly name: string;
-  /** What it satisfies, in the values of RFC 8176: `["pwd"]`, `["otp"]`, `["hwk", "user"]`. */
+  /** The factors it satisfies, as values of RFC 8176: `["pwd"]`, `["otp"]`, `["hwk", "user"]`. */
   readonly amr: readonly string[];
   /**
    * Whether a login can begin with it, so that users who have it need no other; default: `false`, for a proof that is only
@@ -38,7 +38,7 @@ export interface Proof<User extends object = RegisteredUser> {
    * `auth.webGuard.confirm({ by })`. Leave it out if the proof can't be asked for again, or can't start logins.
    */
   readonly page?: string;
-  /** The key of the sentence that a link to that page says: `passkeys.confirm`; without it, no page links there. */
+  /** The key of the text of a link to that page: `passkeys.confirm`; without it, no page links there. */
   readonly label?: MessageKey;
   /**
    * A further step of logins and confirmations, asked of users who have the proof unless that is what they began with. It
@@ -58,7 +58,7 @@ export interface Proof<User extends object = RegisteredUser> {
    * throws, access does not end. Leave it out if nothing ends, as for the proof itself.
    */
   endAccess?(user: Authenticatable): MaybePromise<void>;
-  /** What it stores about users: part of exports, and deleted with the account; see `declareUserData`. */
+  /** Its data about users: part of exports, and deleted with the account; see `declareUserData`. */
   readonly data?: Pick<UserDataSource, "export" | "erase">;
 }
 

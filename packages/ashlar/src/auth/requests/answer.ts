@@ -3,7 +3,7 @@ import type {} from "../../session/index.ts";
 import { AshlarError } from "../../support/index.ts";
 import "../errors.ts";
 
-/** What a program is told: members of `data`. Pages show the sentence `message`, if there is one. */
+/** The answer to an API client: members of `data`. Pages show the sentence `message`, if there is one. */
 export interface Answer {
   /** What happened, in one word: `complete`, `pending`, `mailed`. */
   readonly status?: string;

@@ -9,7 +9,7 @@ import { Authentication, type AuthenticationParts } from "./authentication.ts";
 
 /** How to find out who makes a request that another framework handles. */
 export interface AuthenticateOptions<Name extends string = string> {
-  /** The guard to ask, or several: the first that knows a user counts. Default: the application's default guard. */
+  /** The guard to ask, or several: the first that knows a user is used. Default: the application's default guard. */
   readonly guard?: Name | readonly Name[];
   /** The address of the socket, if the request doesn't know it, as for {@link Application.fetch}. */
   readonly address?: string | undefined;
@@ -17,11 +17,11 @@ export interface AuthenticateOptions<Name extends string = string> {
    * Whether to check the CSRF token of a request whose user is proven by a cookie, unless its method is GET, HEAD or OPTIONS.
    * Default: `true`.
    *
-   * Security: with `false`, another site's page can make a user's browser do what the handler does, unless it calls
+   * Security: with `false`, another site's page can make a user's browser trigger the handler, unless it calls
    * `verifyCsrf` itself.
    */
   readonly csrf?: boolean;
-  /** The token that came in the request's form, in `__token`. Default: that of the header `X-CSRF-TOKEN`. */
+  /** The token that came in the request's form, in `__token`. Default: the token in the header `X-CSRF-TOKEN`. */
   readonly csrfToken?: unknown;
   /** Whether nothing may be stored, neither that the login or the token was used nor a session. Default: `false`. */
   readonly readOnly?: boolean;

@@ -10,15 +10,15 @@ import { WebGuard } from "../web/web-guard.ts";
 import { refuseGuest } from "./refuse-guest.ts";
 import { addHeaders, returnedHeaders, withHeaders } from "./returned-headers.ts";
 
-/** What an {@link Authentication} consists of. */
+/** The parts of an {@link Authentication}. */
 export interface AuthenticationParts {
   readonly application: Application;
   readonly context: HttpContext;
-  /** The guard that knows the user; for a guest, the first that was asked. */
+  /** The guard that knows the user; for a guest, the first one. */
   readonly guard: Guard<object>;
   /** The value of `WWW-Authenticate` for a guest; `null` if none of the guards has one. */
   readonly challenge: string | null;
-  /** The error for what was to prove a user, such as an expired token; `null` if the request has nothing of the kind. */
+  /** The error for an invalid proof, such as an expired token; `null` if the request has none. */
   readonly refusal: AshlarError | null;
   /** The visitor's session; `null` in an application without sessions. */
   readonly session: RequestSession | null;
@@ -29,7 +29,7 @@ export interface AuthenticationParts {
 /** The characters of a CSRF token: anything else can't be one, and may not fit into a header. */
 const TOKEN = /^[\w-]+$/;
 
-/** Responds to a program, which gets JSON whatever it accepts, as from the API's routes. */
+/** Responds to an API client, which gets JSON whatever it accepts, as from the API's routes. */
 class ProgramError extends AshlarError {
   readonly respondsWithJson = true;
 }
@@ -38,11 +38,13 @@ class ProgramError extends AshlarError {
 export class Authentication<User extends object = RegisteredUser> {
   /** The user; `null` for a guest. */
   readonly user: User | null;
-  /** The name of the guard that knows the user; for a guest, the first that was asked. */
+  /** The name of the guard that knows the user; for a guest, the first one. */
   readonly guard: string;
   /** The login of the user's browser; `null` for a guest, and for a user whom a token proves. */
   readonly login: Pick<ListedLogin, "id" | "authenticatedAt" | "expiresAt" | "createdAt"> | null;
-  /** The claims of the token that proves the user; `null` for a guest, and for a user whom something else proves. */
+  /**
+   * The claims of the token that proves the user; `null` for a guest, and for a user who is identified in another way.
+   */
   readonly claims: Readonly<Record<string, unknown>> | null;
   /** Identifies the request in the application's log: the `X-Request-Id` that it was sent with, or a random UUID. */
   readonly requestId: string;
@@ -63,17 +65,18 @@ export class Authentication<User extends object = RegisteredUser> {
   }
 
   /**
-   * What has to go back to the browser, for hosts that have no `Response` to {@link apply} it to: renewed cookies, each an
-   * entry of its own, and what keeps caches from sharing a response that depends on the user. Read it last, since
-   * {@link csrfToken} may add a cookie.
+   * The headers that have to go back to the browser, for hosts that have no `Response` to {@link apply} it to: renewed
+   * cookies, each a separate entry, and headers that keep caches from sharing a response that depends on the user. Read
+   * it last, since {@link csrfToken} may add a cookie.
    */
   get headers(): Headers {
     return returnedHeaders(this.#parts.context);
   }
 
   /**
-   * Adds what has to go back to the browser to a response: cookies, `Vary` (`cookie`, `authorization`), and `Cache-Control`. If
-   * the response has a `Cache-Control` of its own, that stays, unless there is a cookie: then it becomes `private, no-store`.
+   * Adds the headers that have to go back to the browser to a response: cookies, `Vary` (`cookie`, `authorization`),
+   * and `Cache-Control`. If the response has its own `Cache-Control`, that stays, unless there is a cookie: then it
+   * becomes `private, no-store`.
    *
    * @param response a `Response`, of which a copy is returned, or one of `node:http`, as in Express, which is changed
    */
@@ -98,8 +101,8 @@ export class Authentication<User extends object = RegisteredUser> {
   /**
    * Returns the user.
    *
-   * @throws `E_UNAUTHENTICATED` for a guest, with `WWW-Authenticate` if a token is asked for; for a token that is refused, what
-   * the API's own routes throw, such as `E_INVALID_TOKEN`
+   * @throws `E_UNAUTHENTICATED` for a guest, with `WWW-Authenticate` if a token is required; for a refused token, the
+   * errors of the API's own routes, such as `E_INVALID_TOKEN`
    */
   requireUser(): User {
     if (this.user === null) throw this.#refusal();
@@ -107,8 +110,9 @@ export class Authentication<User extends object = RegisteredUser> {
   }
 
   /**
-   * The response to a guest: a redirect to the login page, which leads back to this page; or a 401 in JSON for a caller that
-   * wants JSON, for every caller if only a token is asked for, and for one that has sent a token in the header `Authorization`.
+   * The response to a guest: a redirect to the login page, which leads back to this page; or a 401 in JSON for a caller
+   * that wants JSON, for every caller if only a token is accepted, and for a caller that has sent a token in the header
+   * `Authorization`.
    */
   async refuse(): Promise<Response> {
     const { application, context, guard } = this.#parts;
@@ -172,7 +176,7 @@ export class Authentication<User extends object = RegisteredUser> {
     return new Refusal("E_UNAUTHENTICATED", undefined, { headers });
   }
 
-  /** Only programs send tokens in a header. An input named `token` may be part of a page's address. */
+  /** Only API clients send tokens in a header. An input named `token` may be part of a page's address. */
   get #isForProgram(): boolean {
     const { context, guard, refusal } = this.#parts;
     return !guard.keepsLogins || (refusal !== null && context.request.bearerToken() !== null);

@@ -32,7 +32,7 @@ function isUnsubmitted({ request: { raw }, visitor }: HttpContext, guard: Guard)
   return raw.method === "POST" && isNavigation(raw) && guard.keepsLogins && visitor?.isReadable === true;
 }
 
-/** Keeps what was typed into a form for its user, and shows on the next page why the form had no effect. */
+/** Keeps a form's input for its user, and shows on the next page why the form had no effect. */
 async function noteUnsubmitted(context: HttpContext): Promise<void> {
   const { t } = context;
   const { note } = await keepRefusedForm(context);

@@ -2,7 +2,7 @@ import { absoluteTarget, type HttpContext, isNavigation, requestSearch } from ".
 import { type KeptForm, keepForm } from "../../session/index.ts";
 
 /**
- * Keeps what was typed into a form that is refused for now, for its user alone, and remembers its page as
+ * Keeps the input of a form that is refused for now, only for its user, and remembers its page as
  * {@link rememberIntended} does.
  */
 export async function keepRefusedForm(context: HttpContext): Promise<KeptForm> {
@@ -15,7 +15,7 @@ export async function keepRefusedForm(context: HttpContext): Promise<KeptForm> {
  * Remembers the page that a visitor wanted before they are sent elsewhere: the requested page, or the page with the
  * form that was sent, which may be one of an origin in `APP.trustedOrigins`.
  *
- * Only what the visitor went to counts. An open page continues loading images, frames and data after its login has
+ * Only pages that the visitor went to count. An open page continues loading images, frames and data after its login has
  * ended, and they would all replace it.
  *
  * @param formPage the path of the page with the form, if the browser doesn't say

@@ -6,8 +6,8 @@ import { ConfirmationRequiredError } from "../proofs/confirmation.ts";
 import { rememberIntended } from "./remember-intended.ts";
 
 /**
- * Responds to a form whose handler waits for a step, or for a proof that a user without a password gives on a page of its
- * own: the visitor is sent to that page, and from there back to the form.
+ * Responds to a form whose handler waits for a step, or for a proof that a user without a password gives on a separate
+ * page: the visitor is sent to that page, and from there back to the form.
  *
  * @returns `null` for any other error, for a caller that wants JSON, for a page that is loaded ahead, and for a step without
  * a page

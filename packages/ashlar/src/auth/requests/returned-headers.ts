@@ -4,18 +4,18 @@ import type { HttpContext } from "../../http/index.ts";
 /** The headers that are about the visitor, and not about the content that another framework responds with. */
 const RETURNED: ReadonlySet<string> = new Set(["cache-control", "set-cookie", "vary"]);
 
-/** What a response with a cookie is: a cache that keeps it would give one visitor's login to the next (RFC 9111 §7.3). */
+/** Responses with a cookie: a cache that keeps one would give one visitor's login to the next (RFC 9111 §7.3). */
 const PRIVATE = "private, no-store";
 
 /**
- * Returns what has to go back to the browser so far: cookies, unless nothing may be stored, and what keeps caches from sharing
- * the response.
+ * Returns the headers that have to go back to the browser so far: cookies, unless nothing may be stored, and those that
+ * keep caches from sharing the response.
  */
 export function returnedHeaders(context: HttpContext): Headers {
   const returned = new Headers();
   const { response } = context;
   const vary = new Set<string>();
-  // Building the response changes nothing; what is built here is only looked at.
+  // Building the response changes nothing; this one is only inspected.
   for (const [name, value] of response.toResponse().headers) {
     if (name === "vary") for (const field of fieldsOf(value)) vary.add(field);
     else if (RETURNED.has(name)) returned.append(name, value);
@@ -30,7 +30,7 @@ export function returnedHeaders(context: HttpContext): Headers {
 }
 
 /**
- * Returns a copy of a response with these headers. Its own `Cache-Control` wins, as that of a handler does, unless there are
+ * Returns a copy of a response with these headers. Its own `Cache-Control` wins, like a handler's, unless there are
  * cookies.
  */
 export function withHeaders(response: Response, returned: Headers): Response {

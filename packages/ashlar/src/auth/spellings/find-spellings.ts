@@ -2,10 +2,9 @@ import { normalizeEmail, normalizeKnownEmail } from "../../security/index.ts";
 import { BATCH, type OtherSpelling, type SpelledUsers, type SpellingReport, type StoredText } from "./spelled-users.ts";
 
 /**
- * Finds the users that are stored in another spelling than the one that is looked up, and those that would be equal in
- * it. Only reads.
+ * Finds the users that are stored in a spelling that lookups don't use, and those that would collide in it. Only reads.
  *
- * @param signal ends it after the current batch: what was found until then is returned
+ * @param signal ends it after the current batch: the results until then are returned
  */
 export async function findSpellings(users: SpelledUsers, signal?: AbortSignal): Promise<SpellingReport> {
   const groups = new Map<string, OtherSpelling[]>();

@@ -13,7 +13,7 @@ import { isAddress, normalizeIdentifier } from "../passwords/verify-credentials.
 import type { AuthenticatableClass, UserId } from "../users/authenticatable.ts";
 import type { NormalForm, OtherSpelling, SpelledUsers, StoredText } from "./spelled-users.ts";
 
-/** A model whose users' spelling is looked at. */
+/** A model whose users' spelling is checked. */
 export type SpelledUserModel = ModelClass & AuthenticatableClass;
 
 /** The users of a model. */
@@ -98,7 +98,9 @@ export class ModelSpellings implements SpelledUsers {
   }
 }
 
-/** Stores a normal form. What is bound to the fingerprint with the other spelling stays valid: it becomes the epoch. */
+/**
+ * Stores a normal form. Credentials bound to the fingerprint with the other spelling stay valid: it becomes the epoch.
+ */
 async function mendRow(user: Model, { column, stored, normal }: OtherSpelling): Promise<boolean> {
   if (user.getOriginal(column as never) !== stored) return false;
   const changes: Record<string, unknown> = { [column]: normal };

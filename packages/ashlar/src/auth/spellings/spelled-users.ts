@@ -12,7 +12,7 @@ export interface OtherSpelling extends StoredText {
   readonly normal: string;
 }
 
-/** Returns a text's normal form; `null` if it has none. */
+/** Returns a text's normal form; `null` if it doesn't have one. */
 export type NormalForm = (text: string) => string | null;
 
 /** The users of a guard, or of several with the same users, as far as their spelling goes. */
@@ -34,11 +34,11 @@ export interface SpelledUsers {
   mend(spellings: readonly OtherSpelling[]): Promise<readonly OtherSpelling[]>;
 }
 
-/** What was found about the spelling of users. */
+/** The findings about users' spelling. */
 export interface SpellingReport {
-  /** What can be given its normal form. */
+  /** Users whose identifiers can be normalized. */
   readonly others: readonly OtherSpelling[];
-  /** Users that have one text in several spellings: only a person can tell which of them stays. */
+  /** Users that have one text in several spellings: only a person can decide which of them stays. */
   readonly collisions: readonly (readonly StoredText[])[];
   /** Addresses that mail software can read as something else, and that are no longer accepted. */
   readonly refused: readonly StoredText[];

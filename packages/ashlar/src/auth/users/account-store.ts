@@ -2,7 +2,7 @@ import type { Authenticatable, AuthenticatableClass, UserClass, UserId } from ".
 
 /** A user of an {@link AccountStore}: an instance of its `userClass`. */
 export interface AccountUser extends Authenticatable {
-  /** The email address, exactly as the store received it; `null` if the account has none. */
+  /** The email address, exactly as the store received it; `null` if the account doesn't have one. */
   readonly email: string | null;
   /** The access epoch as of when the user was read: the text that the store last received. */
   accessEpoch(): string;
@@ -32,7 +32,7 @@ export interface NewAccount {
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-/** What to write to an account. What is left out stays as it is. */
+/** What to write to an account. Values that are left out stay unchanged. */
 export interface AccountChanges extends Partial<NewAccount> {
   /** When the address was verified, with milliseconds. */
   readonly verifiedAt?: Date;
@@ -40,7 +40,7 @@ export interface AccountChanges extends Partial<NewAccount> {
   readonly blockedAt?: Date | null;
 }
 
-/** What an account must still have for a change to be made. */
+/** Values that an account must still have for a change to be made. */
 export interface AccountConditions {
   readonly email?: string;
   readonly passwordHash?: string;
@@ -54,19 +54,19 @@ export interface AccountConditions {
  * Stores the accounts of a guard's users: `model` of an entry of `GUARDS`. A model with the mixin `Authenticates`
  * already is one; this interface is for users that another ORM or a service stores:
  * `web: { model: new UserStore(db) }`. Write it as a class, because plain objects are copied with the configuration.
- * `accountStoreSuite` of `ashlar/testing` tests what a store must promise. `docs/account-stores.md` in this package
+ * `accountStoreSuite` of `ashlar/testing` tests a store's contract. `docs/account-stores.md` in this package
  * has a complete store, and lists what else changes in a generated application.
  *
- * A store returns what it received: texts unchanged, times with milliseconds. It makes no decisions. What a valid
- * address or password is, who may change what, and which proof a change needs is decided by the framework. A store
- * promises:
+ * A store returns values as it received them: texts unchanged, times with milliseconds. It makes no decisions. The
+ * framework decides which addresses and passwords are valid, who may change them, and which proof a change needs. A
+ * store promises:
  *
  * - **A change is one conditional statement.** `update` writes if the account still fulfills the conditions, and
  *   reports whether it did: `update … where id = ? and access_epoch = ?`. With a read followed by a write, two requests
  *   could use the same link, or an older request could overwrite a password that was just reset. In the same way,
  *   `create` relies on a unique index.
  * - **The access epoch ends access.** Logins, links in mails and pending steps are valid only while it stays the same.
- *   Change it exactly when told to. If accounts have credentials of your own, such as the digest of an API token, clear
+ *   Change it only when asked to. If accounts have credentials of your own, such as the digest of an API token, clear
  *   them in the same statement, or give the user a method `endCredentials()`; see `CredentialHolder`.
  * - **What throws is rolled back.** If the work that is passed to `transaction` throws, everything that the store did
  *   in that work's asynchronous context is undone.
@@ -124,9 +124,9 @@ export interface AccountStore<User extends AccountUser = AccountUser> extends Au
    * Changes an account with one conditional statement.
    *
    * @param user the user whose account is changed; it is found by its key alone
-   * @returns the user with the changes, as a new object: made from what the statement returned, or from the given user
-   *   and the changes. Don't read it again, since the epoch could have changed by then. `null`, with nothing written,
-   *   if the account no longer exists or does not fulfill the conditions
+   * @returns the user with the changes, as a new object: made from the statement's result, or from the given user and
+   *   the changes. Don't read it again, since the epoch could have changed by then. `null`, with nothing written, if
+   *   the account no longer exists or does not fulfill the conditions
    * @throws `UniqueViolationError` as {@link create}, with nothing written
    */
   update(user: User, changes: AccountChanges, conditions: AccountConditions): Promise<User | null>;
@@ -145,7 +145,7 @@ export interface AccountStore<User extends AccountUser = AccountUser> extends Au
   /**
    * Runs work in a transaction of the store: commits when it returns, rolls back when it throws.
    *
-   * @returns what the work returns
+   * @returns the work's result
    */
   transaction<T>(work: () => Promise<T>): Promise<T>;
 }

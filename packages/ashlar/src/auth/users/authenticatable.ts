@@ -72,7 +72,7 @@ export interface AuthenticatableClass {
    * lower case; `null` if no account can have it. Applied to its own result, it must return the same. Default: exactly
    * what was typed.
    *
-   * Security: what one account is found by must have one form, or each of its variants could be guessed at separately.
+   * Security: an account's identifier must have one form, or each of its variants could be guessed at separately.
    */
   normalizeIdentifier?(identifier: string): string | null;
   /** The user with this primary key, or `null`. */
@@ -80,8 +80,8 @@ export interface AuthenticatableClass {
   /**
    * The user with this identifier, given in its normal form, or `null`. With `identifiesByEmail`, it may be an address.
    *
-   * @param typed what was typed: where rows of before hold another form, a user can be looked up by both in one query,
-   *   provided that the identifier found has the normal form `identifier`
+   * @param typed the typed text: if older rows hold another form, a user can be looked up by both in one query,
+   * provided that the identifier found has the normal form `identifier`
    */
   findByIdentifier(identifier: string, typed?: string): Promise<Authenticatable | null>;
 }

@@ -2,7 +2,7 @@ import type { Model, ModelClass } from "../../database/index.ts";
 import { spellingsOfEmail } from "../../security/index.ts";
 import { closedColumnOf } from "./closed-accounts.ts";
 
-/** What is looked for. */
+/** The search text. */
 export interface SpelledText {
   /** In its normal form. */
   readonly normal: string;
@@ -13,9 +13,9 @@ export interface SpelledText {
 }
 
 /**
- * The row of a text that is stored in its normal form; otherwise one of before, with another spelling of it. It is one
- * query, and which one depends on what was typed alone, so its time doesn't reveal whether there is an account. A closed account
- * is not found.
+ * The row with the text's normal form; otherwise an older row with another spelling of it. It is one query, and which
+ * one depends only on the typed text, so its time doesn't reveal whether there is an account. A closed account is not
+ * found.
  *
  * @param column if it is `email`, the text is an address
  */

@@ -4,7 +4,7 @@ import type { Authenticatable, UserId } from "./authenticatable.ts";
 
 declare module "../../kernel/container.ts" {
   interface FrameworkServices {
-    /** What the application's features store about users. */
+    /** The data that the application's features store about users. */
     userData: UserDataRegistry;
   }
 }
@@ -17,18 +17,18 @@ export interface DataSubject {
   readonly id: UserId;
   /** The names of the guards whose users are the same rows. */
   readonly guards: readonly string[];
-  /** The stored address; `null` if the user has none. */
+  /** The stored address; `null` if the user doesn't have one. */
   readonly email: string | null;
 }
 
-/** What a feature stores about users; see {@link declareUserData}. */
+/** The data that a feature stores about users; see {@link declareUserData}. */
 export interface UserDataSource {
   /** The name of its part of an export: `logins`, `orders`. */
   readonly name: string;
   /**
-   * Returns the rows about a user, for the user: what JSON can hold, dates and bigints included.
+   * Returns the rows about a user, for the user: JSON values, plus dates and bigints.
    *
-   * Security: leave out hashes, tokens and keys, and what is about other people.
+   * Security: leave out hashes, tokens and keys, and data about other people.
    */
   export(subject: DataSubject): MaybePromise<readonly Readonly<Record<string, unknown>>[]>;
   /**
@@ -38,12 +38,12 @@ export interface UserDataSource {
   erase(subject: DataSubject): MaybePromise<void>;
 }
 
-/** What the features of an application store about users, in the order that it is deleted. */
+/** The data that an application's features store about users, in the order of deletion. */
 export class UserDataRegistry {
   readonly #sources = new Map<string, { readonly source: UserDataSource; readonly place: string }>();
 
   /**
-   * Adds what a feature stores.
+   * Adds a feature's data.
    *
    * @param place where it is declared
    * @throws `E_INVALID_CONFIGURATION` if the name is taken
@@ -74,16 +74,16 @@ export class UserDataRegistry {
   }
 }
 
-/** What the features of an application store about users, whether it has `AuthProvider` or not. */
+/** The data that an application's features store about users, whether it has `AuthProvider` or not. */
 export function userDataOf(container: Container): UserDataRegistry {
   if (!container.has("userData")) container.bind("userData", new UserDataRegistry());
   return container.make("userData");
 }
 
 /**
- * Declares what a feature, or the application, stores about users, so that `ashlar users:export` includes it, and deleting a
- * user, with `accounts.delete`, `user.delete()` or `ashlar users:erase`, deletes it too. Call it in `register()` of a
- * provider:
+ * Declares the data that a feature, or the application, stores about users, so that `ashlar users:export` includes it,
+ * and deleting a user, with `accounts.delete`, `user.delete()` or `ashlar users:erase`, deletes it too. Call it in
+ * `register()` of a provider:
  *
  * ```ts
  * export class OrdersProvider extends Provider {

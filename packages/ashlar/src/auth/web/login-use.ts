@@ -10,7 +10,7 @@ const USE_INTERVAL_SHARE = 20;
 /** The maximum length of a user agent that is stored, in UTF-16 units. */
 const MAX_USER_AGENT_LENGTH = 255;
 
-/** What is stored about the device that a request comes from. */
+/** The stored data about a request's device. */
 export function deviceOf(request: HttpRequest): Pick<LoginUse, "ip" | "userAgent"> {
   return {
     ip: request.clientAddress,

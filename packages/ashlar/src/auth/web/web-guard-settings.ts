@@ -22,8 +22,8 @@ export interface WebGuardSettings {
    */
   readonly cookie?: string;
   /**
-   * The domain whose hosts share the login, such as `shop.example` for `www` and `app` below it: that of `APP_URL` or one above.
-   * The cookie is then `__Secure-token` over https. Default: only the host that sets it.
+   * The domain whose hosts share the login, such as `shop.example` for `www` and `app` below it: the domain of
+   * `APP_URL` or a parent. The cookie is then `__Secure-token` over https. Default: only the host that sets it.
    *
    * Security: every host below the domain gets the cookie and can set it.
    */
@@ -38,14 +38,14 @@ export interface WebGuardSettings {
   /** How long a remembered login lasts, used or not, in minutes, 1 to 576,000; default: 43,200 (30 days). */
   readonly rememberMinutes?: number;
   /**
-   * How many logins a user can have at once, one per device, 1 to 10,000; default: 100. One beyond that ends the oldest.
+   * How many logins a user can have at once, one per device, 1 to 10,000; default: 100. Another login ends the oldest.
    */
   readonly maxPerUser?: number;
   /** The store of the logins; default: `databaseLogins()`. */
   readonly logins?: LoginStoreSource;
 }
 
-/** {@link WebGuardSettings}, as they are read. */
+/** {@link WebGuardSettings}, checked and complete. */
 export interface CompleteWebGuardSettings extends Pick<Complete<WebGuardSettings>, "cookie" | "maxPerUser" | "logins"> {
   /** `null`: only the host. */
   readonly domain: string | null;

@@ -30,10 +30,10 @@ import type { WebGuardDependencies } from "./web-guard-dependencies.ts";
 /** How often a confirmation tries to replace the login's token, which other requests may be replacing, too. */
 const MAX_ROUNDS = 4;
 
-/** When a login's user last proved who they are, and by what so far. */
+/** When a login's user last proved who they are, and the proofs so far. */
 type Confirmed = Pick<Login, "authenticatedAt" | "methods">;
 
-/** What is kept in memory about the login of the request's user. */
+/** In-memory data about the login of the request's user. */
 export type CurrentLogin = Pick<Login, "id" | "userId" | "authenticatedAt" | "methods" | "expiresAt" | "createdAt">;
 
 /**
@@ -54,7 +54,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   #isPresented = false;
   /** Whether a login or a logout has changed the login, so that the request's cookie no longer counts. */
   #isDecided = false;
-  /** Stands for the login, and what is known of its cookie, in a transaction. */
+  /** Represents the login, and the state of its cookie, in a transaction. */
   #state: object | null = null;
 
   constructor(name: string, context: HttpContext, model: AuthenticatableClass, dependencies: WebGuardDependencies) {
@@ -135,8 +135,8 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   }
 
   /**
-   * Gives a login's new token to a request that has the one before it. The proof of the password no longer counts: whoever
-   * has the old token may have stolen it, and only the one who gave the proof may use it.
+   * Gives a login's new token to a request that has the previous one. The proof of the password no longer counts: the
+   * holder of the old token may have stolen it, and only the user who gave the proof may use it.
    */
   async #repeat(login: FoundLogin, user: Authenticatable, token: string): Promise<Authenticatable | null> {
     const { id, userId, expiresAt, createdAt, authenticatedAt, methods } = login;
@@ -250,7 +250,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   /**
    * Ends the user's logins on all other devices.
    *
-   * @param password the user's; a user who has none must have given another proof in the last ten minutes
+   * @param password the user's password; a user without one must have given another proof in the last ten minutes
    * @returns whether the password was the user's; otherwise nothing is ended
    * @throws `E_TOO_MANY_REQUESTS`; `E_OVERLOADED`; `E_PASSWORD_NOT_CONFIRMED` if a user without a password has to give another
    * proof first
@@ -286,7 +286,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
    * confirmation in this login in the last ten minutes: a form that asks for the password can be sent again after the
    * visit to a step's page.
    *
-   * Security: call it only if the same request has verified the proof, and that it is the one of `auth.user()`.
+   * Security: call it only if the same request has verified the proof, and that it belongs to `auth.user()`.
    *
    * @param proof the name of the proof, as declared with `declareProof`, and what it satisfied this time if that isn't what
    * the proof declares, in the values of RFC 8176
@@ -337,8 +337,8 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   }
 
   /**
-   * @internal Sends the token of {@link keepAlone}, which is stored now, if there is one. The device stays one that the account is
-   * used on.
+   * @internal Sends the token of {@link keepAlone}, which is stored now, if there is one. The device stays known to the
+   * account.
    */
   sendNextToken(): void {
     const next = this.#next;
@@ -374,8 +374,8 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   }
 
   /**
-   * A confirmation also gives the login a new token, so that a token stolen before does not benefit from it. That includes
-   * the token that a request with the one before it was given again: whoever has the old one may have it, too.
+   * A confirmation also gives the login a new token, so that a token stolen before does not benefit from it. That
+   * includes the token that a request with the previous one was given again: a holder of the old one may have it, too.
    */
   async #renew(login: CurrentLogin, confirmed: CompleteLogin<User>): Promise<boolean> {
     const { successors, store } = this.#dependencies;
@@ -401,7 +401,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     return this.#proofFailed(confirmed.methods[0]?.by ?? null);
   }
 
-  /** Replaces a login's token in the store, and says when its user proved who they are; see `LoginStore.renew`. */
+  /** Replaces a login's token in the store, and records when its user proved who they are; see `LoginStore.renew`. */
   #store(
     login: CurrentLogin,
     from: string,
@@ -435,7 +435,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     return this.#login?.authenticatedAt ?? null;
   }
 
-  /** By what the user has proved who they are in this login, each with its latest time; empty for a guest. */
+  /** The proofs that the user has given in this login, each with its latest time; empty for a guest. */
   async methods(): Promise<readonly LoginMethod[]> {
     await this.user();
     return this.#login?.methods ?? [];
@@ -450,8 +450,8 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   }
 
   /**
-   * @internal Reports whether the request's user proves who they are: by the password, or a user who has none, by another
-   * proof in the last ten minutes.
+   * @internal Reports whether the request's user proves who they are: by the password or, without one, by another proof
+   * in the last ten minutes.
    *
    * @throws `E_TOO_MANY_REQUESTS`; `E_OVERLOADED`; `E_PASSWORD_NOT_CONFIRMED` if a user without a password has to give
    * another proof first

@@ -15,7 +15,7 @@ import { readWebGuardSettings } from "./web-guard-settings.ts";
 export class WebGuards {
   readonly #application: Application;
   readonly #uses: LoginUses;
-  /** Created with the first guard: an application without one needs no key for it. */
+  /** Created with the first guard: an application without one doesn't need a key for it. */
   #devices: KnownDevices | null = null;
   /** Likewise. */
   #successors: LoginSuccessors | null = null;
@@ -110,7 +110,7 @@ export class WebGuards {
     const other = this.#cookies.get(cookie) ?? guard;
     if (other !== guard) {
       const problem = `its cookie "${cookie}" is also used by the guard "${other}": a login with one would end that of the other.`;
-      throw new ConfigurationError(`config/auth.ts: GUARDS.${guard}.cookie`, problem, "Give it a cookie of its own.");
+      throw new ConfigurationError(`config/auth.ts: GUARDS.${guard}.cookie`, problem, "Give it its own cookie.");
     }
     this.#cookies.set(cookie, guard);
   }

@@ -279,8 +279,8 @@ export class Application {
    * hono.all("*", (c) => application.fetch(c.req.raw, { address: getConnInfo(c).remote.address }));
    * ```
    *
-   * It is the address of the socket. Behind a proxy listed in `APP.trustedProxies`, the client's address is then the one
-   * that the proxy reports. Mounted applications get the address too, if they use this framework.
+   * It is the address of the socket. Behind a proxy listed in `APP.trustedProxies`, the client's address is then the
+   * address that the proxy reports. Mounted applications get the address too, if they use this framework.
    */
   readonly fetch: (
     request: Request,
@@ -315,8 +315,8 @@ export class Application {
   }
 
   /**
-   * Responds to an error in a handler of another framework, as it would to one of its own: with a page or a problem document,
-   * in the caller's language, and with the headers of the error.
+   * Responds to an error in a handler of another framework, as it would to an error in its own handlers: with a page or
+   * a problem document, in the caller's language, and with the headers of the error.
    *
    * ```ts
    * hono.onError((error, c) => application.errorResponse(c.req.raw, error));

@@ -48,8 +48,8 @@ export interface CommandContext {
    */
   readonly application: () => Promise<Application>;
   /**
-   * Adds files to the application and prints what it did, and what is left to do by hand. Existing files stay as they are,
-   * so that the command can be run again. With `--dry-run` among the arguments it only prints what it would add.
+   * Adds files to the application and prints the changes, and the remaining manual steps. Existing files stay as they
+   * are, so that the command can be run again. With `--dry-run` among the arguments it only prints the changes.
    *
    * @throws `E_COMMAND` if a path leads out of the application or into `.git` or `node_modules`, or if the name of a
    *   migration is malformed

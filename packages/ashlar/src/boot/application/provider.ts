@@ -5,8 +5,8 @@ import type { FeatureCommand } from "./feature-command.ts";
 /**
  * Adds a feature to an application. Providers are listed in `PROVIDERS`, which determines the enabled features.
  *
- * All providers are registered first, in order; then all are booted, and then all are told that the application is ready,
- * in the same order. At the end, all are shut down in reverse order.
+ * All providers are registered first, in order; then all are booted, and then all are notified that the application is
+ * ready, in the same order. At the end, all are shut down in reverse order.
  */
 export abstract class Provider {
   /** The commands that the feature adds to `ashlar`. */

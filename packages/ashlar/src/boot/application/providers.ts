@@ -102,8 +102,8 @@ export class Providers {
   /**
    * Shuts them down, the last one first. Failures are logged.
    *
-   * @param secondsLeft returns how long they may still take together. Once that is 0, those that remain are told, and get
-   * no more than a moment.
+   * @param secondsLeft returns how long they may still take together. Once that is 0, the remaining providers get no
+   * more than a moment.
    * @returns what they had to cut off, by kind
    */
   async shutdown(secondsLeft: () => number): Promise<Readonly<Record<string, number>>> {

@@ -34,7 +34,10 @@ export interface ShutdownOptions {
 const REQUESTS_SHARE = 0.8;
 const JOBS_SHARE = 0.9;
 
-/** How an application ends: it drains, then finishes what is pending until one deadline, and reports what it cut off. */
+/**
+ * How an application ends: it drains, then finishes what is pending until one deadline, and reports the work that it
+ * cut off.
+ */
 export class Shutdown {
   readonly #dependencies: ShutdownDependencies;
   #drainingSince: number | null = null;

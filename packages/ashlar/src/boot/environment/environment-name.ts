@@ -16,7 +16,7 @@ const CHOICES = `${ENVIRONMENTS.slice(0, -1).join(", ")} or ${ENVIRONMENTS.at(-1
  * production.
  *
  * @param configured `APP.environment`; `null` if it is not set
- * @throws `E_INVALID_CONFIGURATION` if two of them contradict each other, or the one that decides is misspelled
+ * @throws `E_INVALID_CONFIGURATION` if two of them contradict each other, or the deciding one is misspelled
  */
 export function environmentName(
   variables: EnvironmentVariables,

@@ -15,7 +15,7 @@ export interface WaitOptions {
   /** How long after the first attempt the last one may begin; `0` for a single attempt. */
   readonly seconds: number;
   readonly logger: Logger;
-  /** Whether an error of status 503 is final, too, because what it says won't change by itself. */
+  /** Whether an error of status 503 is final, too, because its cause won't go away by itself. */
   readonly isFinal?: (error: AshlarError) => boolean;
   /** Waits for a number of milliseconds. */
   readonly pause?: (ms: number) => Promise<void>;

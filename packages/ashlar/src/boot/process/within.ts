@@ -10,7 +10,7 @@ export class OutOfTimeError extends Error {
 /**
  * Waits for a promise, but no longer than this.
  *
- * @returns what it resolves to
+ * @returns the promise's value
  * @throws OutOfTimeError if it takes longer
  */
 export async function within<T>(seconds: number, work: MaybePromise<T>): Promise<T> {

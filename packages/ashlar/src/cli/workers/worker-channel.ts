@@ -110,7 +110,7 @@ export class WorkerChannel {
     while (this.#queued.length > 0 && takes(this.#queued[0]!)) this.#queued.shift();
   }
 
-  /** Takes back the waiting connections, so that others get them, except the one that Node has. */
+  /** Takes back the waiting connections, so that others get them, except the connection that Node has. */
   withdraw(): Socket[] {
     return this.#queued.splice(0);
   }

@@ -58,8 +58,8 @@ export interface SchemaChange {
 /** What `ashlar doctor` and `migrate --dry-run` find out about the tables of a database. */
 export interface DialectInspection {
   /**
-   * A statement like `columnNames` of {@link DialectMaintenance} for the columns that have a unique index of their own. `null` if the
-   * database can't tell; `ashlar doctor` then doesn't check it.
+   * A statement like `columnNames` of {@link DialectMaintenance} for the columns that have their own unique index.
+   * `null` if the database can't tell; `ashlar doctor` then doesn't check it.
    */
   readonly uniqueColumnNames: string | null;
   /**

@@ -16,7 +16,7 @@ export interface DialectMaintenance {
   readonly schemaIsTransactional: boolean;
   /** How it creates an index while others write the table; `null` if it knows only one way. */
   readonly onlineIndex: {
-    /** What follows `index` in the statement, and in the one that drops it; may be empty. */
+    /** The keywords after `index` in the statement, and in its drop statement; may be empty. */
     readonly keyword: string;
     /** What is at the end of the statement; may be empty. */
     readonly option: string;

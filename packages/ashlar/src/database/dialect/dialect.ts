@@ -71,8 +71,8 @@ export interface Dialect {
   /** Runs each statement on any free connection, outside of transactions. */
   readonly shared: Executor;
   /**
-   * Copies of the database that follow it with some delay, can only be read, and that reads of requests may run on instead;
-   * omitted or `null` if there are none.
+   * Copies of the database that follow it with some delay, can only be read, and that reads of requests may run on
+   * instead; omitted or `null` if there aren't any.
    */
   readonly replicas?: {
     /** Each runs statements on one of them, on any free connection, and reports failures like {@link Dialect.shared}. */
@@ -86,8 +86,8 @@ export interface Dialect {
      */
     readonly following?: {
       /**
-       * Returns a text that identifies the database's current position, that is, what it has committed; `null` if
-       * unknown.
+       * Returns a text that identifies the database's current position, that is, the end of its committed changes;
+       * `null` if unknown.
        */
       position(): Promise<string | null>;
       /** Reports whether a replica has reached a position; `null` if unknown. */

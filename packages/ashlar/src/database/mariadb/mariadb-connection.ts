@@ -112,9 +112,9 @@ export class MariadbConnection implements PhysicalConnection {
   }
 
   /**
-   * Runs a statement, and refuses it if text was compared with a number. The server converts it and only warns about what it
-   * left out: `abc` would equal 0. The number of warnings comes with each answer. Most such changes fail anyway; the
-   * others are undone.
+   * Runs a statement, and refuses it if text was compared with a number. The server converts it and only warns about
+   * the part it left out: `abc` would equal 0. The number of warnings comes with each answer. Most such changes fail
+   * anyway; the others are undone.
    */
   async #answer(text: string, values: readonly unknown[]): Promise<Answer> {
     if (LOOK.test(text)) return await this.client.send(text, values);

@@ -63,7 +63,7 @@ export class MigrationLock {
   }
 
   async release(connection: MariadbConnection): Promise<void> {
-    // The server has released it; the error to report is the one that ended the connection.
+    // The server has released it; the error that ended the connection is the one to report.
     if (connection.isBroken) return;
     const depth = this.#depths.get(connection)! - 1;
     this.#depths.set(connection, depth);

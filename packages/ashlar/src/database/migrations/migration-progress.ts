@@ -8,7 +8,7 @@ const PASSING = /^\s*(?:select|show|explain|pragma|begin|start transaction|set|s
 /** How much of a statement is shown. */
 const SHOWN_CHARACTERS = 200;
 
-/** The statements of a migration without a transaction, to say what it leaves behind if it fails. */
+/** The statements of a migration without a transaction, to report its leftovers if it fails. */
 export class MigrationProgress {
   readonly #statements: string[] = [];
   #isFinished = false;

@@ -99,7 +99,7 @@ export class Migrations {
    * Runs the migrations that have not been run, oldest first.
    *
    * @returns their names
-   * @throws `E_MIGRATION` with the file that failed, or the ones that were run and are missing
+   * @throws `E_MIGRATION` with the file that failed, or those that were run and are missing
    */
   async up({ allowMissing = false, ...options }: MigrateOptions = {}): Promise<string[]> {
     return await this.#connection.withMigrationLock(async () => {

@@ -32,7 +32,7 @@ export function modelSnapshot({ casts }: ModelMetadata, attributes: Row, stored:
     restore() {
       const written = stored.get() ?? latest ?? {};
       for (const name of Object.keys(attributes)) {
-        // It is neither the column's value nor the one that was written there, so it is the application's own.
+        // It is neither the column's value nor the written one, so it is the application's own.
         if (differs(casts.get(name), name, attributes[name], written[name])) continue;
         if (name in before) attributes[name] = before[name];
         else delete attributes[name];

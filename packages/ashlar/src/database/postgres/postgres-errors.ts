@@ -73,7 +73,7 @@ const TEMPORARY: readonly (readonly [RegExp, DatabaseErrorCode])[] = [
 ];
 
 /**
- * Of these, the ones that end the session: connection, the server's end, a transaction that took too long. Servers translate
+ * Those that end the session: connection, the server's end, a transaction that took too long. Servers translate
  * the severity (`FATAL` in most languages), and `pg` does not provide the untranslated one.
  */
 const END_OF_SESSION = /^(?:08|57P0|25P0[34]$)/;

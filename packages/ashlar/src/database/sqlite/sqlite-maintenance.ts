@@ -84,7 +84,7 @@ export class SqliteMaintenance implements DialectMaintenance {
     try {
       const { rows } = await connection.execute(CompiledQuery.raw(tables));
       for (const name of rows.map((row) => String(row.name))) {
-        // Among SQLite's own tables, the one that counts keys.
+        // Among SQLite's own tables, the table that counts keys.
         if (kept.includes(name) || (name.startsWith("sqlite_") && name !== "sqlite_sequence")) continue;
         await connection.execute(CompiledQuery.raw(`delete from ${quoted(name)}`));
       }

@@ -35,7 +35,7 @@ export function ambiguousTarget(): AshlarError {
   return new AshlarError("E_BAD_REQUEST", message("request.target"));
 }
 
-/** Returns the path of a request target as it was sent, without origin, query and fragment. */
+/** Returns a request target's path as it was sent, without origin, query and fragment. */
 export function targetPath(target: string): string {
   const start = target.startsWith("/") ? 0 : (ORIGIN.exec(target)?.[0].length ?? 0);
   const end = target.slice(start).search(/[?#]/);

@@ -50,7 +50,7 @@ interface BasedRequest extends Request {
 let hasBases = false;
 
 /**
- * Returns the path of a request's URL within the application, still percent-encoded: what routes are matched against. The
+ * Returns the path of a request's URL within the application, still percent-encoded, for matching routes. The
  * path of `APP_URL` is not part of it.
  */
 export function requestPath(raw: Request): string {
@@ -124,8 +124,8 @@ export function requestAuthority(raw: Request): string {
 }
 
 /**
- * Returns every host that a request names, with its port: in its URL, and in its `Host` header. The header of a request
- * from the server counts as empty if it is missing, since the URL was given some host then.
+ * Returns every host that a request names, with its port: in its URL, and in its `Host` header. For a request from the
+ * server, a missing header counts as empty, because the URL was given a default host.
  */
 export function requestAuthorities(raw: Request): string[] {
   const { authority } = splitUrl(raw.url);

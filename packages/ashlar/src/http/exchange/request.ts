@@ -74,7 +74,7 @@ export class HttpRequest extends RequestWithBody {
   }
 
   /**
-   * @internal Uses another id: the id of the request that this one is part of, or the one that code outside of its
+   * @internal Uses another id: the id of the request that this one is part of, or the id that code outside of its
    * context knows.
    */
   shareId(trace: { id: string | null }): void {

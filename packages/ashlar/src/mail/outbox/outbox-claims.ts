@@ -115,7 +115,7 @@ export class OutboxClaims {
       .updateTable(TABLE)
       .set({ claim: claimant, attempts: sql`attempts + 1`, available_at: until })
       .where("id", "in", ids)
-      // Checked again: not every database locks what it reads.
+      // Checked again: not every database locks the rows that it reads.
       .where("failed_at", "is", null)
       .where(isDue(this.#connection))
       .execute();

@@ -57,7 +57,7 @@ export class OutboxSearch {
     this.#seal = seal;
   }
 
-  /** The rows about someone, oldest first. Those that were sealed with an unknown key can't be told. */
+  /** The rows about someone, oldest first. Mails that were sealed with an unknown key can't be recognized. */
   async about(owner: OutboxOwner): Promise<readonly OwnedRow[]> {
     const found: OwnedRow[] = [];
     await this.#visit(owner, (row) => void found.push(row));

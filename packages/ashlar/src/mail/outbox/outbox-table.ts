@@ -57,8 +57,8 @@ export async function createMailOutboxTable(database: Kysely<any>): Promise<void
 
 /**
  * Adds the column `priority` to the table `mail_outbox`, by which mails about accounts are sent before all others, and bulk
- * mails after them; and an index for it. For a migration, of its own if the table exists already. Without the column,
- * mails are sent in the order in which they are due.
+ * mails after them; and an index for it. For a migration, a separate one if the table already exists. Without the
+ * column, mails are sent in the order in which they are due.
  *
  * ```ts
  * export async function up(database: Kysely<unknown>): Promise<void> {

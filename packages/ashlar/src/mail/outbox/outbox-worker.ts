@@ -53,7 +53,7 @@ export class OutboxWorker {
   readonly #runs = new Set<Promise<void>>();
   /** Timers of rows that this process will look for again. */
   readonly #wakes = new Wakes();
-  /** Whether it is closing: it finishes what it has claimed, and claims no more. */
+  /** Whether it is closing: it finishes the mails that it has claimed, and claims no more. */
   #isClosing = false;
   readonly #stop = new AbortController();
   #renewal: NodeJS.Timeout | null = null;

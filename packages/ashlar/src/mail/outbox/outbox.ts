@@ -73,7 +73,7 @@ export interface OutboxOptions {
 /** Work that a response has promised, by its name; it may lead to a mail. */
 export type PromisedWork = (data: unknown) => Promise<void>;
 
-/** Thrown by promised work that must not be tried again: what it was about has become impossible. */
+/** Thrown by promised work that must not be tried again: its purpose has become impossible. */
 export class PromiseBroken extends Error {}
 
 const MAIL = "mail";
@@ -83,8 +83,8 @@ const DAY_MS = 24 * HOUR_MS;
 const MAX_PAUSE_MS = 10 * 60_000;
 
 /**
- * Mails that must not be lost: each is a row in the table `mail_outbox`, written in the transaction of what it belongs to,
- * and deleted once the mail is sent. Any process of the application sends what is left.
+ * Mails that must not be lost: each is a row in the table `mail_outbox`, written in the transaction of the data it
+ * belongs to, and deleted once the mail is sent. Any process of the application sends what is left.
  */
 export class Outbox {
   readonly #options: OutboxOptions;

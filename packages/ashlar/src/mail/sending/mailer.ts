@@ -267,14 +267,15 @@ export class Mailer {
       if (outbox === null) afterCommit(() => this.#queue.add(task));
       else if (task.message !== null) await outbox.add(task.message, task.mailable, task.priority, task.account);
     } catch (error) {
-      // In a transaction, nothing is lost: that is rolled back as well, with what the mail tells about, and its caller is told.
+      // In a transaction, nothing is lost: the transaction is rolled back as well, with the changes that the mail is
+      // about, and its caller gets the error.
       if (unit === null)
         this.#failed(task, { reason: "It could not be stored in the outbox.", isPermanent: true }, "A mail was lost.");
       throw error;
     }
   }
 
-  /** Composes a mail. If that fails, it is logged: a mail with a mistake must not undo what it tells about. */
+  /** Composes a mail. If that fails, it is logged: a broken mail must not undo the changes that it is about. */
   async #compose(task: Task): Promise<void> {
     try {
       task.message = await task.compose();

@@ -17,7 +17,7 @@ const MAX_LENGTH = 256;
 export async function ownCompilers(expressions: Readonly<Record<string, RegExp>>): Promise<OwnCompilers> {
   const entries = Object.entries(expressions);
   if (entries.length === 0) return new Map();
-  // Late, since it is large and most applications have no compilers of their own.
+  // Late, since it is large and most applications don't have their own compilers.
   const { RE2JS } = await import("re2js");
 
   function prepare(expression: unknown): ValueTest | string {

@@ -70,7 +70,7 @@ export function hasDotSegment(path: string): boolean {
 }
 
 /**
- * Returns literal text of a pattern as it appears in the path of a request in normal form.
+ * Returns literal text of a pattern as it appears in a request's normalized path.
  *
  * @throws `E_INVALID_ROUTE` if no request could have it in its path
  */

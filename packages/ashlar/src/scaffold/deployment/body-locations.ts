@@ -1,7 +1,7 @@
 import type { BodyPath } from "./deployment-facts.ts";
 
 /**
- * Returns nginx's blocks for routes whose bodies have a size of their own, so that only these paths may have such bodies: nginx
+ * Returns nginx's blocks for routes with their own body limit, so that only these paths may have such bodies: nginx
  * stores them on its disk before the application is asked. Those that are streamed it sends on at once.
  *
  * @param upstream the name of the instances; with `-streams`, that of the same for routes that stream
@@ -23,7 +23,7 @@ export function bodyLocations(paths: readonly BodyPath[], upstream: string): str
 
 /** Twice a limit, as nginx reads sizes: the application responds to what is a little too large. */
 export function nginxSize(bytes: number): string {
-  // nginx's 0 is no limit.
+  // 0 turns nginx's limit off.
   return bytes === Number.POSITIVE_INFINITY ? "0" : `${Math.ceil((2 * bytes) / 1024 ** 2)}m`;
 }
 

@@ -1,6 +1,6 @@
 import type { ProxyPage } from "./proxy-pages.ts";
 
-/** The path of a route whose bodies have a size of their own, or are streamed. */
+/** The path of a route with its own body limit, or whose bodies are streamed. */
 export interface BodyPath {
   /** As the route has it, such as `/photos/@id`, behind the path of `APP_URL`. */
   readonly pattern: string;
@@ -36,7 +36,7 @@ export interface DeploymentFacts {
   readonly shutdownSeconds: number;
   /** What the paths of routes begin with before a secret, such as a mailed link's token: `/login/device/`, `/orders/@id/`. */
   readonly secretPaths: readonly string[];
-  /** The largest body of a route that sets no limit of its own, in bytes. */
+  /** The largest body of a route that doesn't set its own limit, in bytes. */
   readonly maxBodyBytes: number;
   /**
    * What uploads may take of the system's folder for temporary files, in bytes; `0` if none are written there, because every

@@ -1,7 +1,7 @@
 import { textDirection } from "../../messages/index.ts";
 import { escapeHtml } from "../../support/index.ts";
 
-/** What a visitor is told by a proxy, in the application's default language. */
+/** A proxy's message to a visitor, in the application's default language. */
 export interface ProxyPage {
   /** The language's tag. */
   readonly language: string;

@@ -72,7 +72,7 @@ function isListed(folder: string, patterns: readonly string[]): boolean {
   return last !== undefined && !last.startsWith("!");
 }
 
-/** The patterns of the packages of a workspace's root; empty if the folder is none. */
+/** The patterns of the packages of a workspace's root; empty if the folder isn't one. */
 async function patternsIn(folder: string): Promise<readonly string[]> {
   const { workspaces = [] } = await manifestIn(folder);
   const own = "packages" in workspaces ? (workspaces.packages ?? []) : (workspaces as readonly string[]);

@@ -5,7 +5,7 @@ import { initialValueOf, propertyOf, withElement, withProperty } from "./declara
 import type { Edit } from "./edits.ts";
 import { importsOf, withImport } from "./imports.ts";
 
-/** Adds an element to a list, or a property to an object, with what it uses. */
+/** Adds an element to a list, or a property to an object, with its imports. */
 export function adding({ imports, to: [variable, ...keys], text }: StepAddition): Edit {
   return (code) => {
     let own = code;

@@ -11,7 +11,7 @@ export interface Range {
 export interface Insertion {
   readonly at: number;
   readonly text: string;
-  /** Where what it replaces ends; default: it replaces nothing. */
+  /** The end of the replaced text; default: nothing is replaced. */
   readonly until?: number;
 }
 

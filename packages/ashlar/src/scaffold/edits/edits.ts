@@ -260,7 +260,7 @@ export function creatingWith(properties: readonly string[]): Edit {
   };
 }
 
-/** Exports the application as the default, in place of `….listen(…)` if that is a statement of its own. */
+/** Exports the application as the default, in place of `….listen(…)` if that is a separate statement. */
 export const exportingApplication: Edit = (code) => {
   const call = creationIn(code);
   const found = code.program.body.find((one) => call && one.start! <= call.start! && one.end! >= call.end!);

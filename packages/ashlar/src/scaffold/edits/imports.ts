@@ -54,7 +54,7 @@ export function importsOf(code: Code): ReadonlyMap<string, Imported> {
   return imports;
 }
 
-/** Reports whether the code uses what it imports under a name, whatever it calls it. */
+/** Reports whether the code uses an import with this name, under any local name. */
 export function usesImport(code: Code, name: string): boolean {
   return [...importsOf(code)].some(([local, imported]) => imported.name === name && isUsed(code, local));
 }

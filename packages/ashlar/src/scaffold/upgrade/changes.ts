@@ -14,11 +14,11 @@ import {
 
 /** Something that a version changed in what applications write. */
 export interface Change {
-  /** What it was and what it is, for the report. */
+  /** The old and the new form, for the report. */
   readonly name: string;
   /** The files that it can be in. */
   readonly files: RegExp;
-  /** What it begins with in a file: without this word, the file isn't parsed. */
+  /** The first word to look for in a file: without this word, the file isn't parsed. */
   readonly sign: string;
   readonly edit: Edit;
 }

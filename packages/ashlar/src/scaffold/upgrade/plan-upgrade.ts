@@ -95,7 +95,7 @@ function requireApplication(root: string, texts: ReadonlyMap<string, string>): v
 const OWN_CODE = /^(?:app\.[jt]s|(?:app|config|routes|database|lang|tests)\/.+\.[jt]s)$/;
 
 /**
- * Code that can't be read can't be upgraded, nor be told from code that lacks something.
+ * Code that can't be read can't be upgraded, nor distinguished from code that lacks something.
  *
  * @throws `E_COMMAND` with every such file
  */

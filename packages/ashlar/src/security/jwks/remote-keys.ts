@@ -64,7 +64,7 @@ export class RemoteKeys {
    * Fetches the keys if it is time to, and waits for them. Not a promise if the present ones will do, as for nearly every
    * token.
    *
-   * @param knows whether the present keys include the one that a token names
+   * @param knows whether the present keys include the key that a token names
    */
   prepare(knows: (keys: readonly VerificationKey[]) => boolean): MaybePromise<void> {
     const { current } = this;

@@ -68,6 +68,6 @@ export interface PasswordHasher {
    * @throws `E_OVERLOADED`
    */
   verify(hash: string | null, plain: string): Promise<boolean>;
-  /** Reports whether a hash differs from the ones that `hash` makes now; if so, the next login replaces it. */
+  /** Reports whether a hash differs from those that `hash` makes now; if so, the next login replaces it. */
   needsRehash(hash: string): boolean;
 }

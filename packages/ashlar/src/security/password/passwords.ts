@@ -41,7 +41,7 @@ export async function verifyPassword(hash: string | null, plain: string): Promis
   return (await matchPassword(DEFAULT_HASHER, hash, plain)).fits;
 }
 
-/** Reports whether a hash differs from the ones that `hashPassword` makes now, so the next login should replace it. */
+/** Reports whether a hash differs from those that `hashPassword` makes now, so the next login should replace it. */
 export function needsRehash(hash: string): boolean {
   return DEFAULT_HASHER.needsRehash(hash);
 }

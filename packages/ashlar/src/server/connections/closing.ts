@@ -37,7 +37,7 @@ const IDLE_CHECK_MS = 20;
 /**
  * The system completes connections that the server has not accepted yet, and resets them when it stops listening. A
  * closing server therefore keeps accepting until this many turns of the event loop have passed without a new connection.
- * Each turn accepts one, and the next reads what it sent.
+ * Each turn accepts one, and the next reads its data.
  */
 const QUIET_TURNS = 3;
 /** New connections may never stop coming: a server that closes waits for them for this share of its time. */
@@ -87,8 +87,8 @@ export async function close(closing: Closing, timeoutSeconds: number): Promise<C
   if (closeSource !== null && [...sockets].some(isSilent)) await sleep(Math.min(SILENCE_MS, acceptMs));
   // Otherwise the server would wait for connections that have sent nothing.
   for (const socket of sockets) if (isSilent(socket)) socket.destroy();
-  // A kept-alive connection becomes idle once its response is out, and the server would wait for it in vain. This starts
-  // late, because a connection from which nothing has been read yet may count as idle too.
+  // A kept-alive connection becomes idle once its response is out, and the server would wait for it forever. This
+  // starts late, because a connection from which nothing has been read yet may count as idle too.
   const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
   const closed = listening.map((one) => new Promise((done) => one.close(done)));
   // A server that does not listen itself is not told when its connections have closed.

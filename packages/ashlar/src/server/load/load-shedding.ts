@@ -21,7 +21,7 @@ export interface Shedding {
   readonly pages: BusyPages | null;
   /** Sends the refusals. */
   readonly held: HeldRefusals;
-  /** Is told of each request that is refused. */
+  /** Receives each refused request. */
   readonly refused: () => void;
 }
 
@@ -92,7 +92,7 @@ export function overloadWords(maxMs: number): { readonly why: string } {
   };
 }
 
-/** The path of a request target, without its query. */
+/** A request target's path, without its query. */
 export function pathOf(url = ""): string {
   const query = url.indexOf("?");
   return query === -1 ? url : url.slice(0, query);

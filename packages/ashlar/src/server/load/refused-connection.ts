@@ -44,7 +44,7 @@ export interface RefusedConnectionOptions {
    * @param head what has been read of it, a character for each byte
    */
   readonly accept: (socket: Socket, head: string) => void;
-  /** Is told of each request that is refused. */
+  /** Receives each refused request. */
   readonly refused: () => void;
 }
 

@@ -35,7 +35,7 @@ export function withoutItsBody(request: HostRequest, address?: string): Request 
   return copy;
 }
 
-/** Reports whether a host has passed an address: some pass objects of their own. */
+/** Reports whether a host has passed an address: some pass their own objects. */
 export function isAddress(value: unknown): value is string {
   return typeof value === "string" && value !== "";
 }

@@ -4,9 +4,9 @@ const HELD_SHARE = 1 / 4;
 const MOST_HELD = 1024;
 
 /**
- * Refusals that are not sent at once. Whoever is refused tries again, or makes room in a proxy for the next request, and each
- * refusal takes time that answers need. While it is held back it takes none, and its client asks for nothing else: clients
- * with so many connections can be refused only so often.
+ * Refusals that are not sent at once. A refused client tries again, or makes room in a proxy for the next request, and
+ * each refusal takes time that answers need. While it is held back it takes none, and its client asks for nothing else:
+ * clients with so many connections can be refused only so often.
  */
 export class HeldRefusals {
   readonly #ms: number;

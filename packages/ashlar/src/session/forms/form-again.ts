@@ -47,7 +47,7 @@ export class ExpiredPageError extends AshlarError {
 /**
  * The response to a form that was refused, but may be sent again unchanged, now or later: its page was open for too
  * long, or there were too many attempts. It is the form itself, with the input and the error, under the error's own
- * status: the page of this site that it was sent from, or else the one that GET shows at the same path. If that page
+ * status: the page of this site that it was sent from, or else the page that GET shows at the same path. If that page
  * may not be shown here (see `formPageOf`), the error's own page leads back to it, and the session keeps as much of the
  * input as fits. A session starts for this if there isn't one. If a form has expired and its page now redirects
  * elsewhere, such as to the login page, the visitor is redirected there.

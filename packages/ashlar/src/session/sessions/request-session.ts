@@ -285,7 +285,7 @@ export class RequestSession {
     const found = this.#found;
     const usedAt = now();
     const isKept = found?.id === id && found.contents === contents;
-    // The stored session, or the browser's, may be newer than the one that a slow request began with.
+    // The stored session, or the browser's, may be newer than the state that a slow request began with.
     if (isKept && (usedAt - found.usedAt < refreshAfterMs || usedAt - this.#loadedAt > LATE_MS)) return null;
     let bytes = Buffer.byteLength(contents);
     if (bytes <= keeper.maxBytes) return { id, createdAt, usedAt, contents };

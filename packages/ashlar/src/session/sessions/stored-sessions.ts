@@ -11,8 +11,8 @@ const ID = /^[\w-]{43}$/;
 /**
  * Keeps sessions in a store, under the digest of the id in the cookie, so that a leaked store opens no session.
  *
- * A request that changes nothing writes nothing. If two concurrent requests both change the session, the one that
- * finishes last wins. A session that has ended in the meantime is not restored.
+ * A request that changes nothing writes nothing. If two concurrent requests both change the session, the last one to
+ * finish wins. A session that has ended in the meantime is not restored.
  */
 export class StoredSessions implements SessionKeeper {
   readonly isRemote = true;

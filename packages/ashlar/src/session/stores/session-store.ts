@@ -30,7 +30,7 @@ export interface StoredSession {
  *   `update … where id = ?` or Redis's `SET … XX`: never a read followed by a write, and never an insert.
  * - **An update is all or nothing.** Of two at the same time, either may be last, but the result is entirely one or the
  *   other. The framework does not lock a session during a request: requests of one visitor run concurrently, and the
- *   one that finishes last wins.
+ *   last one to finish wins.
  * - **Keys are compared byte by byte.** They are 43 characters of base64url, so `a` and `A` differ.
  * - **Failures throw.** A store that cannot be reached must not act as if there were no session: the visitor would get
  *   a new, empty one, and lose the old one. The request fails with the error that was thrown.

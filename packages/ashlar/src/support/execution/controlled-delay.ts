@@ -6,15 +6,19 @@ const BURST_SHARE = 1 / 2;
 const CALM_SHARE = 1 / 2;
 /** For how many of the longest waits after an overload the next one is that one again, and not a burst. */
 const RELAPSE_SHARE = 2;
-/** So few that wait are no overload, unless the longest wait is over: each of them takes long, and its turn comes. */
+/**
+ * So few waiting requests aren't an overload, unless the longest wait is over: each of them takes long, and its turn
+ * comes.
+ */
 const FEW = 16;
 
 /**
  * Decides by its age whether something that has waited in a line is still worth doing. A burst may make everything wait,
  * because it is over soon. If what comes out has waited too long for a while, the line stands: it only makes everyone wait, so
  * what is older than a tenth of the longest wait is refused, until the line has become short again (CoDel, RFC 8289, with
- * the two limits of "controlled delay"). If it then stands again soon, the load is what it was, so it isn't taken for a burst
- * again: otherwise everything would wait for as long as a burst may take, again and again (RFC 8289 §4.2 resumes likewise).
+ * the two limits of "controlled delay"). If it then stands again soon, the load is unchanged, so it isn't taken for a
+ * burst again: otherwise everything would wait for as long as a burst may take, again and again (RFC 8289 §4.2 resumes
+ * likewise).
  */
 export class ControlledDelay {
   readonly #maxMs: number;

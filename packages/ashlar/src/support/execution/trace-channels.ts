@@ -69,8 +69,8 @@ export type Channel<Message extends object> = TracingChannel<object, Message>;
 
 /**
  * What is published on each channel, by the channel's name after `ashlar:`. Subscribers get it as `unknown`, because anyone can publish
- * on a channel: `message as TraceMessages["query"]`. Each has `error`, what the work failed with, and `isAsync`, which is set before
- * `end` if the work goes on after that, until `asyncEnd`.
+ * on a channel: `message as TraceMessages["query"]`. Each has `error`, the work's error, and `isAsync`, which is set
+ * before `end` if the work continues after that, until `asyncEnd`.
  */
 export interface TraceMessages {
   readonly request: TracedRequest;
@@ -105,7 +105,7 @@ export const traceChannels: {
 
 /**
  * Does work, and publishes its start and end. Node's own `tracePromise` would add the result to the message: rows, or a
- * hash. Check `hasSubscribers` first, so that no message is created in vain.
+ * hash. Check `hasSubscribers` first, so that no message is created needlessly.
  */
 export function traced<T, Message extends TraceMessage>(channel: Channel<Message>, message: Message, work: () => T): T {
   return channel.start.runStores(message, () => {

@@ -94,7 +94,10 @@ export class UnitOfWork {
     this.#works = [];
   }
 
-  /** The transaction, or the nested one, has been rolled back: its work vanishes, and what it changed in memory is restored. */
+  /**
+   * The transaction, or the nested one, has been rolled back: its work is dropped, and its changes in memory are
+   * undone.
+   */
   rollBack(): void {
     this.giveUp();
     for (const undo of [...this.#undos.values()].reverse()) undo();

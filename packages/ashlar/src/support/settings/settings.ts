@@ -55,7 +55,7 @@ export interface SettingsOptions<Read> {
  * const { holdMinutes } = SCHEMA.read(STOCK, "config/stock.ts: STOCK");
  * ```
  *
- * What it reads is frozen. An unknown name, a missing setting or one of another type is `E_INVALID_CONFIGURATION` with its
+ * The result is frozen. An unknown name, a missing setting or one of another type is `E_INVALID_CONFIGURATION` with its
  * place and what to write, all of them in one error; a text is never quoted, since it may be a secret.
  *
  * It is called twice because the first type argument is explicit and the second one inferred. A schema that lacks a

@@ -69,8 +69,8 @@ const EXPIRY: readonly (readonly [title: string, test: (store: SessionStore, ela
 /** How {@link sessionStoreSuite} tests a store. */
 export interface SessionStoreSuiteOptions {
   /**
-   * Advances the time of a store that expires entries by itself, in seconds; default: it moves the framework's clock. Pass
-   * it if the store has a clock of its own: otherwise nothing expires during the tests.
+   * Advances the time of a store that expires entries by itself, in seconds; default: it moves the framework's clock.
+   * Pass it if the store has its own clock: otherwise nothing expires during the tests.
    */
   readonly elapse?: (seconds: number) => MaybePromise<void>;
   /** Creates a store whose server cannot be reached; default: the test that needs one is skipped. */

@@ -29,7 +29,9 @@ interface CountedBucket {
   readonly counter: AttemptCounter;
 }
 
-/** A bucket by address, and the block of IPv6 addresses that it counts; `null` for the one that all addresses have. */
+/**
+ * A bucket by address, and the block of IPv6 addresses that it counts; `null` for the bucket that all addresses share.
+ */
 interface AddressBucket extends CountedBucket {
   readonly wider: WiderPrefix | null;
 }
@@ -105,7 +107,7 @@ export function asProof({ device = null, ...keys }: AttemptKeys): ThrottleKeys {
   return device === null ? keys : { ...keys, proof: device.id };
 }
 
-/** A limit's buckets that count under keys of their own. */
+/** A limit's buckets that count under separate keys. */
 export function without(
   some: readonly ApplicableBucket[],
   others: readonly ApplicableBucket[],

@@ -9,7 +9,7 @@ export type BucketResult = ThrottleResult["buckets"][number];
 export type CountedTogether = Pick<BucketResult, "isClientsOwn" | "isOfNetwork">;
 
 /**
- * The result of a limit for an attempt: of several buckets, the one that refuses, or else the one closest to refusing.
+ * The result of a limit for an attempt: among several buckets, the refusing one, or else the one closest to refusing.
  */
 export interface ThrottleResult {
   readonly allowed: boolean;

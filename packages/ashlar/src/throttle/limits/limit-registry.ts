@@ -38,7 +38,7 @@ export class LimitRegistry {
       if (this.#limits.has(name)) {
         const other = this.#places.get(name) ?? "ThrottleProvider";
         const problem = `the limit "${name}" is already declared by ${other}.`;
-        throw new ConfigurationError(place, problem, "Give one of them a name of its own.");
+        throw new ConfigurationError(place, problem, "Give one of them another name.");
       }
       this.#limits.set(name, limit);
       this.#places.set(name, place);

@@ -26,7 +26,7 @@ export interface LoginKeeper {
 
 /** What ends of the access to a guard's user. */
 export interface AccountEnding<User> extends AccessEnding<User> {
-  /** Whose login continues, if `what` is `others`; `null`: none does, and everything ends. */
+  /** The user whose login continues, if `what` is `others`; `null` if none does, and everything ends. */
   readonly keeper?: LoginKeeper | null;
   /** The client's address; `null` outside of a request. */
   readonly address?: string | null;

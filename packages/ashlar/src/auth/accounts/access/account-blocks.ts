@@ -31,7 +31,7 @@ export interface AccountBlocksDependencies {
 /** The longest text of an operator that an event has, in UTF-16 units. */
 const MAX_TEXT_LENGTH = 500;
 
-/** What an operator wrote, as an event has it. */
+/** An operator's note, as it is in an event. */
 export function auditText(text: string): string {
   return text.slice(0, MAX_TEXT_LENGTH);
 }
@@ -45,8 +45,8 @@ export class AccountBlocks {
   }
 
   /**
-   * Blocks an account, and ends all access to it, in one transaction; see `Accounts.block`. One that is blocked already stays
-   * so since the same time: what the row says counts, not the user as read, since another operator may have changed it.
+   * Blocks an account, and ends all access to it, in one transaction; see `Accounts.block`. An account that is already
+   * blocked keeps its time. The stored row decides, not the user as read, because another operator may have changed it.
    */
   async block(guard: string, user: AccountUser, details: BlockDetails): Promise<boolean> {
     const store = this.#dependencies.users.of(guard);
@@ -63,8 +63,8 @@ export class AccountBlocks {
   }
 
   /**
-   * Unblocks an account; see `Accounts.unblock`. Its epoch changes again: what has been issued in the meantime past the
-   * framework gives no access either.
+   * Unblocks an account; see `Accounts.unblock`. Its epoch changes again: credentials that were issued in the meantime
+   * outside of the framework don't give access, either.
    */
   async unblock(guard: string, user: AccountUser, details: BlockDetails): Promise<boolean> {
     return this.#change(guard, user, "unblocked", { changes: { blockedAt: null } }, details);

@@ -19,8 +19,8 @@ type EndableModel = ModelClass<Model & AccessHolder> & AuthenticatesStatics;
 const END = { what: "everything", reason: "command", proof: "none" } as const;
 
 /**
- * One of all accounts. The new epoch makes its logins invalid, so they stay until they are pruned; and the command's own event
- * says what has ended, since one for each account would bury the audit log.
+ * One of all accounts. The new epoch makes its logins invalid, so they stay until they are pruned; and the command's
+ * own event says what has ended, because one for each account would bury the audit log.
  */
 function oneOfAll<User extends Authenticatable>(update: StoredAccount<User>["update"]): StoredAccount<User> {
   return { update, transaction: (work) => work(), endLogins: async () => {}, audience: null };
@@ -67,8 +67,8 @@ export async function requireEndable(all: readonly AccountsToEnd[]): Promise<voi
  * Ends access to all accounts of a guard's users: one pass over the table, a few thousand rows a statement, whatever the
  * number of logins, links and tokens, because all of these are bound to the row.
  *
- * All accounts get the same new epoch. It is as unguessable as one of their own, and nothing that belongs to one account is
- * accepted for another, because it also names the account.
+ * All accounts get the same new epoch. It is as unguessable as a separate one for each, and nothing that belongs to one
+ * account is accepted for another, because it also names the account.
  *
  * @returns how many accounts there were
  */
@@ -84,7 +84,7 @@ async function endRows(
   const key = model.primaryKey as never;
   const sample = (await model.rows().orderBy(key).limit(1).get())[0];
   if (sample === undefined) return 0;
-  // The mixins know which columns change: also those of tokens, and of an application's own.
+  // The mixins know which columns change, including those of tokens and of an application's own mixins.
   const changes = { ...sample.accessChanges(), [model.accessEpochColumn]: makeAccessEpoch() };
   const hasOwnCredentials = !endsWithRow(sample);
   let ended = 0;
@@ -118,7 +118,7 @@ async function voidPasswords({ passwordColumn }: EndableModel, rows: Rows): Prom
     .update({ [passwordColumn]: NO_PASSWORD } as never);
 }
 
-/** A class's own `endCredentials()`, and features, know what else there is, one user at a time. */
+/** A class's own `endCredentials()`, and features, handle everything else, one user at a time. */
 async function endEach(
   users: readonly (Model & AccessHolder)[],
   changes: Readonly<Record<string, unknown>>,

@@ -50,7 +50,7 @@ export class UserDeletion {
     const model = user.constructor as ModelClass;
     const guards = users.guardsKeeping(model);
     const key = user.getOriginal(model.primaryKey as never) as UserId | null | undefined;
-    // A class that neither logs in nor has tokens has users of its own.
+    // A class that neither logs in nor has tokens has separate users.
     const isKnown = guards.length > 0 || (applicationAccessOf(user)?.hasFeatures ?? false);
     if (!isKnown || key === null || key === undefined) return deleteRow();
     const database = this.#dependencies.database();
@@ -75,7 +75,7 @@ export class UserDeletion {
   }
 
   /**
-   * Locks a user's row until the transaction ends, so that what is read about the user next stays true. Users of an
+   * Locks a user's row until the transaction ends, so that data read about the user afterwards stays valid. Users of an
    * `AccountStore` can't be locked.
    */
   async lock(user: AccountUser): Promise<void> {

@@ -29,7 +29,7 @@ export class AddressOwners {
   }
 
   /**
-   * Tells the owner of an address by mail that someone tried to use it for another account, at a limited rate. An
+   * Notifies the owner of an address by mail that someone tried to use it for another account, at a limited rate. An
    * address that is only reserved, because a change of address can still be undone, has no owner to notify. If the
    * owner's account was never verified, with `preventEnumeration`, the mail has a link to choose a password: see
    * {@link UnfinishedRegistrations}.

@@ -56,10 +56,10 @@ export class EmailChangeTable {
   }
 
   /**
-   * Reports whether an address is reserved for an account that can still take it back by undoing a change.
+   * Reports whether an address is reserved for an account that can still reclaim it by undoing a change.
    *
    * @param guards the guards whose users are in the same table
-   * @param userId the account that may have the address anyway: its own changes don't count; `null` for none
+   * @param userId the account that is allowed to have the address: its own changes are ignored; `null` for none
    */
   async isReserved(email: string, guards: readonly string[], userId: UserId | null): Promise<boolean> {
     const rows = await this.#reservations(email, guards).select("user_id").execute();
@@ -69,7 +69,7 @@ export class EmailChangeTable {
   /**
    * As {@link isReserved}, in one statement with whether a user in a table next to this one has the address.
    *
-   * @param users the table of the users, and the column that marks those whose account is closed
+   * @param users the table of the users, and the column that marks closed accounts
    */
   async isReservedOrOwned(
     email: string,
@@ -117,8 +117,8 @@ export class EmailChangeTable {
   }
 
   /**
-   * Uses a change up, and with it the later ones: a link that was mailed to a thief must not restore what the thief
-   * changed later. Earlier changes stay, so that the first address can always be restored.
+   * Uses up a change, and the later ones with it: a link that was mailed to a thief must not restore the thief's later
+   * changes. Earlier changes stay, so that the first address can always be restored.
    *
    * @returns whether it could still be undone: `true` for only one of parallel uses
    */
@@ -131,7 +131,7 @@ export class EmailChangeTable {
     return true;
   }
 
-  /** The addresses that are reserved for a user. One that is not reserved may be another user's by now. */
+  /** The addresses that are reserved for a user. An address that is not reserved may belong to another user by now. */
   async reservedFor(guards: readonly string[], userId: UserId): Promise<readonly string[]> {
     const rows = await this.#rowsOf(guards, userId, ["email", "reserved_until"]);
     const now = currentDate();

@@ -39,7 +39,7 @@ export interface EmailChangeDependencies {
   readonly promises: AccountPromises;
 }
 
-/** What is stored of a request for a change of address. */
+/** The stored data of a request for a change of address. */
 interface ChangeRequest {
   readonly id: UserId;
   readonly email: string | null;
@@ -53,14 +53,14 @@ interface ChangeRequest {
 interface Replacement {
   /** The new address. */
   readonly email: string;
-  /** What undoes it, by a link to the old address; `null` if the account had none. */
+  /** The token that undoes it, in a link to the old address; `null` if the account had no address. */
   readonly undo: { readonly token: string; readonly previousEmail: string } | null;
   /** Whether no other account can take the old address as long as the change can be undone. */
   readonly isReserved: boolean;
   /** The guard whose login of the request continues; `null` if that isn't the user's. */
   readonly keeper: LoginKeeper | null;
   readonly address: string | null;
-  /** Tells the owner of the old address, in the transaction of the change. */
+  /** Notifies the owner of the old address, in the transaction of the change. */
   readonly tell: (user: AccountUser) => Promise<void>;
 }
 
@@ -156,8 +156,8 @@ export class EmailChange {
       const address = context.request.clientAddress;
       user = await this.#make(owner, claim, { email, undo, isReserved, keeper, address, tell });
     } catch (error) {
-      // Since the link was created, the address became another account's, or was freed by one that can still take it
-      // back.
+      // Since the link was created, the address became another account's, or was freed by an account that can still
+      // reclaim it.
       if (error instanceof UniqueViolationError || error instanceof ReservedAddress) return "invalid";
       throw error;
     }
@@ -226,8 +226,8 @@ export class EmailChange {
         if (user === null) return null;
         await addresses.refuseReserved(guard, email, user);
         await record?.();
-        // At the time of a deletion, data under an address that is not reserved could no longer be told from another
-        // user's.
+        // At the time of a deletion, data under an address that is not reserved could no longer be distinguished from
+        // another user's.
         if (!isReserved && undo !== null) {
           await resets.delete(users.guardsKeeping(user.constructor), [undo.previousEmail]);
         }

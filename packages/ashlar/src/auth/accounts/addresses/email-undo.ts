@@ -75,7 +75,7 @@ export class EmailUndo {
     const { email: previousEmail } = owner;
     await mails.prepare();
     const user = await this.#restore(context, change, owner, (restored) => {
-      // If someone else has undone the change, this notice is the only one that the owner gets.
+      // If someone else has undone the change, this is the only notice that the owner gets.
       const notice = { guard, language: context.language, user: restored, email: previousEmail, restoredEmail };
       return previousEmail === null
         ? Promise.resolve()
@@ -101,7 +101,7 @@ export class EmailUndo {
     return created_at instanceof Date && created_at > change.createdAt ? null : { change, user };
   }
 
-  /** @param tell tells the owner of the address that is removed, in the same transaction */
+  /** @param tell notifies the owner of the removed address, in the same transaction */
   async #restore(
     { request }: HttpContext,
     change: StoredEmailChange,

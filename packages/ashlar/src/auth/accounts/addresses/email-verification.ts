@@ -79,7 +79,7 @@ export class EmailVerification {
     void events()?.emit("auth.verification_sent", told);
   }
 
-  /** Reads what a verification link is about; see `Accounts.readVerification`. */
+  /** Reads the contents of a verification link; see `Accounts.readVerification`. */
   read(context: HttpContext, token: unknown): VerificationLink | null {
     const claim = this.#claimOf(context, token);
     return claim === null ? null : { email: claim.newEmail ?? claim.email!, isChange: claim.newEmail !== null };
@@ -98,7 +98,7 @@ export class EmailVerification {
     const { method } = context.request.raw;
     // A mail scanner follows every link: with its GET, a stranger's account would get the address of the mailbox.
     if (own === null && isSafe(method)) return "confirm";
-    // HEAD returns what GET would do, and does nothing: some mail programs use it to check whether a link works.
+    // HEAD returns what GET would do, and changes nothing: some mail programs use it to check whether a link works.
     if (method === "HEAD") return outcome;
     if (claim.newEmail === null) return this.#confirm(context, store, user, claim);
     // An earlier version may have mailed the link, with another spelling.

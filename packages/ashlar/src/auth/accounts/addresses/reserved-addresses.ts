@@ -20,7 +20,7 @@ export interface ReservedAddressesDependencies {
   readonly emailChanges: EmailChangeTable;
 }
 
-/** Knows which addresses an account cannot get. */
+/** Finds out which addresses an account cannot get. */
 export class ReservedAddresses {
   readonly #dependencies: ReservedAddressesDependencies;
 
@@ -29,9 +29,9 @@ export class ReservedAddresses {
   }
 
   /**
-   * Reports whether an account cannot get an address, because another account has it or can still take it back.
+   * Reports whether an account cannot get an address, because another account has it or can still reclaim it.
    *
-   * @param user the account that wants the address; `null` for one that is being registered
+   * @param user the account that wants the address; `null` for an account that is being registered
    */
   async isTaken(guard: string, email: string, user: AccountUser | null): Promise<boolean> {
     const { users, emailChanges } = this.#dependencies;
@@ -48,7 +48,7 @@ export class ReservedAddresses {
   }
 
   /**
-   * Refuses an address that an account has just been given, if another one can still take it back.
+   * Refuses an address that an account has just been given, if another one can still reclaim it.
    *
    * Security: call it after the write and in the same transaction. Before the write is too early: the unique index
    * makes the write wait for a change of address that is about to free this one, and only after that can the change be

@@ -46,9 +46,9 @@ export class UnfinishedRegistrations {
    * Mails the owner of an unfinished account's address a link to choose a password, after invalidating the account's
    * current password and links.
    *
-   * Security: of several people who registered the address, it is unknown which is its owner. All are told to open the
-   * link in their mail, so if such a link verified the address, the owner's own click would make a stranger's password
-   * valid.
+   * Security: of several people who registered the address, it is unknown which is its owner. All users are asked to
+   * open the link in their mail, so if such a link verified the address, the owner's own click would make a stranger's
+   * password valid.
    *
    * The account then has the values of the last registration, and each link in a mail belongs to a registration: values
    * from a stranger do not stay in the account after the owner registers and opens their link.

@@ -9,7 +9,7 @@ import { isVerifiable } from "../users/account-user.ts";
  */
 export type VerificationOutcome = "verified" | "already" | "invalid" | "confirm";
 
-/** What a verification link is about. */
+/** The contents of a verification link. */
 export interface VerificationLink {
   /** The address that it was mailed to. */
   readonly email: string;

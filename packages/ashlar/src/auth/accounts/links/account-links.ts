@@ -59,7 +59,7 @@ type VerificationClaims = readonly [
 type ResetClaims = readonly [guard: string, id: string, epoch: string, random: string];
 type UndoClaims = readonly [guard: string, id: string, random: string];
 
-/** What a link contains of a user's access epoch: enough to compare it, but not the epoch itself. */
+/** The part of a user's access epoch in a link: enough to compare it, but not the epoch itself. */
 export function epochDigestOf(user: Authenticatable): string {
   return digest(accessEpochOf(user));
 }

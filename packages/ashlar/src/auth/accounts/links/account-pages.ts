@@ -15,7 +15,7 @@ export interface AccountPagesDependencies {
   readonly frontEnd: FrontEnd;
 }
 
-/** The pages about accounts, as mails link to them: the application's own, or those of its front end. */
+/** The account pages that mails link to: the application's own, or its front end's. */
 export class AccountPages {
   readonly #dependencies: AccountPagesDependencies;
 
@@ -56,7 +56,7 @@ export class AccountPages {
     const elsewhere = this.#urlElsewhere(guard, page, parameters, query);
     if (elsewhere !== null) return elsewhere;
     const { application, pages } = this.#dependencies;
-    // Without pages, there is still what the form would be sent to, at the same path.
+    // Without pages, the route that the form would be sent to still exists, at the same path.
     const isMissing = !pages.has(guard, page) && pages.hasFlow(guard, page);
     return application.underSiteOrigin(() => {
       const url = pages.to(guard, isMissing ? `${page}.store` : page, parameters, query);

@@ -5,22 +5,22 @@ import { runFor } from "../../../kernel/index.ts";
 /**
  * Work that a response has promised.
  *
- * @param context the request's; in another process, one with the same client, language and guard
- * @param data what the request asked for
- * @param known what the request had in memory; `null` in another process
+ * @param context the request's context; in another process, a context with the same client, language and guard
+ * @param data the request's data
+ * @param known data that the request had in memory; `null` in another process
  */
 export type AccountWork<Data, Known> = (context: HttpContext, data: Data, known: Known | null) => Promise<void>;
 
 /** Promises work, before the response. */
 export type PromiseWork<Data, Known> = (context: HttpContext, data: Data, known?: Known) => Promise<void>;
 
-/** What is stored of a request. */
+/** The stored data of a request. */
 interface StoredRequest<Data> {
   readonly data: Data;
   readonly guard: string;
   readonly address: string | null;
   readonly acceptLanguage: string | null;
-  /** The origin of the host of `APP.hosts` that was requested; missing or `null` for that of `APP_URL`. */
+  /** The origin of the host of `APP.hosts` that was requested; missing or `null` for the origin of `APP_URL`. */
   readonly origin?: string | null;
 }
 
@@ -32,7 +32,7 @@ export function isWorkAbout(work: unknown, guards: readonly string[], id: string
 }
 
 /**
- * Work that must not show in a response, and must not be lost either: that of a request for a reset link, for example.
+ * Work that must not show in a response, but must not be lost either, such as the work of a request for a reset link.
  * Whether there is an account is found out after the response, so the promise is stored for any address, in the outbox of
  * mails; if the process dies, another one keeps it.
  */
@@ -47,14 +47,14 @@ export class AccountPromises {
   /**
    * Declares work, and returns the function that promises it.
    *
-   * @param name as stored, so that later versions know it too
+   * @param name the stored name, which later versions must know, too
    * @param title what it is, for the log
    */
   declare<Data, Known = never>(name: string, title: string, work: AccountWork<Data, Known>): PromiseWork<Data, Known> {
     this.#works.set(name, work as AccountWork<never, never>);
     return async (context, data, known) => {
       const { background, container } = this.#application;
-      // It may be started by whoever waits for all jobs, outside of any request.
+      // It may be started by code that waits for all jobs, outside of any request.
       const now = () => runFor(this.#application, work, context, data, known ?? null);
       if (!container.has("mail")) return background.runUnpredictably(title, now);
       await container.make("mail").promise(name, title, this.#stored(context, data), now);

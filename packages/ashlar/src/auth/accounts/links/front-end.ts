@@ -34,7 +34,7 @@ export class FrontEnd {
 
   /**
    * @param urls as read by {@link FRONT_END_URL}
-   * @param application whose own origin, and trusted ones, the front end may have
+   * @param application the application; the front end may have its origin, or one of its trusted origins
    * @throws `E_INVALID_CONFIGURATION` for a front end that the application does not trust
    */
   constructor(urls: FrontEndUrls | null, application: Application) {

@@ -96,7 +96,7 @@ export function declareAccountMails(application: { readonly container: Container
 }
 
 /**
- * Queues a mail about an account: the application's own mail with this name, or the one that a feature declares. It is
+ * Queues a mail about an account: the application's own mail with this name, or a feature's. It is
  * written in the user's language.
  *
  * ```ts
@@ -110,8 +110,8 @@ export function declareAccountMails(application: { readonly container: Container
  * ```
  *
  * @param to the recipient's address
- * @param data the data that the mail is created with, and `guard`, the name of the user's guard in `GUARDS`: its pages
- * are the ones that the mail links to. `newPasswordUrl` and `remainingTokens` are added.
+ * @param data the data that the mail is created with, and `guard`, the name of the user's guard in `GUARDS`: the mail
+ * links to its pages. `newPasswordUrl` and `remainingTokens` are added.
  * @throws `E_UNKNOWN_GUARD` if `data.guard` is missing or not a guard; `E_INVALID_CONFIGURATION` if the application has
  * no `MailProvider`
  */

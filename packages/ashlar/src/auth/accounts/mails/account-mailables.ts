@@ -13,7 +13,7 @@ export interface AccountNoticeData extends AccountMailData {
   readonly newPasswordUrl: string | null;
 }
 
-/** The data of a mail that says which access has ended, or would end with a new password. */
+/** The data of a mail about which access has ended, or would end with a new password. */
 export interface EndedAccessMailData extends AccountNoticeData {
   /**
    * The API tokens that are not ended with the rest, depending on the configuration of the API; `null`: all of them
@@ -87,7 +87,7 @@ export interface EmailChangeUndoneData extends AccountNoticeData {
   readonly restoredEmail: string;
 }
 
-/** The data of the mail that tells the owner of an address that someone tried to use it for another account. */
+/** The data of the mail that notifies the owner of an address that someone tried to use it for another account. */
 export interface EmailTakenData extends AccountNoticeData {
   /** The owner's address, which is the recipient. */
   readonly email: string;
@@ -173,7 +173,7 @@ export type QueuedMailData<N extends AccountMailName> = Omit<
   /** The guard of the user that the mail goes to. */
   readonly guard: string;
   /**
-   * The language of the visitor who caused the mail, for a user without a language of their own; default: the
+   * The language of the visitor who caused the mail, for a user who hasn't chosen a language; default: the
    * application's.
    */
   readonly language?: string;
@@ -183,8 +183,8 @@ export type QueuedMailData<N extends AccountMailName> = Omit<
 export type AccountMailableClass<D extends AccountMailData> = new (data: D) => Mailable;
 
 /**
- * `ACCOUNTS.mailables` of `config/auth.ts`. A plain mail is sent instead of one that is left out, except for
- * `newDevice`, which is sent only if it is set.
+ * `ACCOUNTS.mailables` of `config/auth.ts`. A plain mail replaces each one that is left out, except for `newDevice`,
+ * which is sent only if it is set.
  */
 export type AccountMailables = {
   readonly [Name in AccountMailName]?: AccountMailableClass<AccountMailMap[Name]> | null;

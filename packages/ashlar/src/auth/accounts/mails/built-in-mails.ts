@@ -221,7 +221,7 @@ class GuessesUsedUp extends PlainMail<GuessesUsedUpData> {
   }
 }
 
-/** The mails that are sent if the application has no mails of its own. */
+/** The mails that are sent if the application doesn't have its own. */
 export const BUILT_IN_MAILS: AccountMailables = Object.freeze({
   verifyEmail: VerifyEmail,
   resetPassword: ResetPassword,

@@ -12,7 +12,7 @@ export interface RemainingTokens {
 /** Returns which API tokens the users of a model keep when their access ends; `null`: none. */
 export type RemainingTokensOf = (model: object) => RemainingTokens | null;
 
-/** Knows which API tokens stay valid when a user's access ends. The API, which starts after accounts, sets this. */
+/** Finds out which API tokens stay valid when a user's access ends. The API, which starts after accounts, sets this. */
 export class RemainingTokenSource {
   #of: RemainingTokensOf = () => null;
 

@@ -42,15 +42,16 @@ export interface AccountsSettings {
    */
   readonly preventEnumeration?: boolean;
   /**
-   * Whether an account that never had a password, such as one of a user who logs in with an identity provider, gets its
-   * first one by a link in a mail, like a forgotten one; default: `true`. With `false`, no link is mailed to such an
-   * account, and visitors get the same response. A password that was revoked is set by mail in any case.
+   * Whether an account that never had a password, for example because its user logs in with an identity provider, gets
+   * its first one by a link in a mail, like a forgotten one; default: `true`. With `false`, no link is mailed to such
+   * an account, and visitors get the same response. A password that was revoked is set by mail in any case.
    */
   readonly firstPasswordByMail?: boolean;
   /**
    * The address of a front end that has the pages about accounts; default: the application's own. Links in mails lead to its
    * pages, at the paths that `Auth.routes` has: `/email/verify/<token>`, `/email/undo/<token>`, `/password_reset?token=<token>`.
-   * Its origin is that of `APP_URL`, or one of `APP.trustedOrigins`. If guards have their own, an address for each.
+   * Its origin is the origin of `APP_URL`, or one of `APP.trustedOrigins`. If guards have their own, an address for
+   * each.
    */
   readonly frontEndUrl?: FrontEndUrls | undefined;
   /** How long data about users is kept, and whether the server prunes it by itself. */
@@ -59,7 +60,7 @@ export interface AccountsSettings {
   readonly mailables?: AccountMailables;
 }
 
-/** {@link AccountsSettings}, as they are read. */
+/** {@link AccountsSettings}, checked and complete. */
 export interface CompleteAccountsSettings extends Complete<Omit<AccountsSettings, "frontEndUrl">> {
   readonly frontEndUrl: FrontEndUrls | null;
   readonly retention: Complete<RetentionSettings>;
@@ -86,7 +87,7 @@ export const BUILT_IN_NAMES: readonly (keyof FrameworkAccountMails)[] = [
   "tokenCreated",
 ];
 
-/** A class of a mail in `ACCOUNTS.mailables`; `null` if it is missing. */
+/** A mail class in `ACCOUNTS.mailables`; `null` if it is missing. */
 export const MAILABLE: Setting<AnyMailable | null> = setting({
   what: "a class that extends Mailable",
   accept: (value) => (isMailableClass(value) ? value : undefined),
@@ -139,7 +140,7 @@ export function isMailableClass(value: unknown): value is AnyMailable {
   return typeof subject === "function" && typeof content === "function";
 }
 
-/** The exports of `config/auth.ts`, as they are read. */
+/** The exports of `config/auth.ts`, checked and complete. */
 export interface CompleteAuthSettings extends ConfiguredGuards {
   /** The table of password resets. */
   readonly passwordResetTable: string;

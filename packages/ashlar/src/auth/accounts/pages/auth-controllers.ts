@@ -129,7 +129,7 @@ export interface AuthControllers {
 /** A group of routes that `Auth.routes` creates, and can leave out. */
 export type AuthRouteGroup = keyof AuthControllers;
 
-/** The methods that show a form: pages, which programs don't need. */
+/** The methods that show a form: pages, which API clients don't need. */
 interface AuthForms {
   readonly login: "show";
   readonly register: "show";
@@ -141,7 +141,7 @@ interface AuthForms {
 }
 
 /**
- * What the routes of a group call on its controller:
+ * The methods that a group's routes call on its controller:
  *
  * ```ts
  * class HomeController implements AuthController<"home"> {

@@ -5,7 +5,7 @@ import { ACCOUNT_PATHS } from "../links/account-paths.ts";
 import type { AuthControllers, AuthRouteGroup, JsonAuthControllers } from "./auth-controllers.ts";
 import "../../../http/index.ts";
 
-/** Returns a route that shows a form, or nothing for programs, which don't need it. */
+/** Returns a route that shows a form, or nothing for API clients, which don't need it. */
 type Form = (make: () => RouteDefinition) => readonly RouteDefinition[];
 
 type Groups = {
@@ -97,8 +97,8 @@ const GROUPS: Groups = {
 
 /**
  * The address to which password managers send a user who wants to change the password (W3C, A Well-Known URL for
- * Changing Passwords). It redirects to the page for that, via the login, or if the application has none, to the one for
- * a forgotten password.
+ * Changing Passwords). It redirects to the page for that, via the login, or, if the application doesn't have one, to
+ * the page for a forgotten password.
  */
 const CHANGE_PASSWORD: RouteDefinition = Route.get("/.well-known/change-password", ({ auth }) => {
   return auth.redirectToRoute(auth.hasRoute("account.password") ? "account.password" : "change_password");
@@ -183,7 +183,7 @@ export function authRoutes(given: object, options: AuthRouteOptions = {}): Route
   }
   const form: Form = (make) => (json === true ? [] : [make()]);
   const routes = known.flatMap((group) => (left[group] === false ? [] : routesOf(group, given, form)));
-  // An origin has one such address: that of the default guard's accounts. A front end has its own.
+  // An origin has only one such address, for the default guard's accounts. A front end has its own.
   const hasPasswords = left.changePassword !== false || left.requestPasswordReset !== false;
   if (guard === undefined && hasPasswords && json !== true) routes.push(CHANGE_PASSWORD);
   const all = new RouteCollection((guard === undefined ? routes : routesBy(guard, routes)).map(keepOutOfCaches));
@@ -219,7 +219,7 @@ function routesOf<G extends AuthRouteGroup>(
     // bodies have to be read before they are counted, since the account to count by is in them.
     return group === "register" ? routes : routes.map((route) => route.bodyLimit("64kb"));
   }
-  // Applications that were created before have none.
+  // Older applications don't have one.
   if (group === "allowDevice" && controller === undefined) return [];
   const remedy = `Add ${group}: ${group.charAt(0).toUpperCase()}${group.slice(1)}Controller, or leave the routes out: { ${group}: false }.`;
   throw new ConfigurationError("Auth.routes", `the controller "${group}" is missing.`, remedy);

@@ -44,7 +44,7 @@ export interface DeviceLinksDependencies {
   readonly container: Container;
 }
 
-/** What is stored of a warning. */
+/** The stored data of a warning. */
 interface Warning {
   readonly guard: string;
   /** The primary key of the account, as text; `null` if there isn't one. */
@@ -52,11 +52,11 @@ interface Warning {
 }
 
 /**
- * Tells the owner of an account that unknown devices have used up their guesses, with a link that makes one device known
- * to the account: so that guesses by strangers, however many, keep the owner out of no device.
+ * Notifies the owner of an account that unknown devices have used up their guesses, with a link that makes one device
+ * known to the account, so that strangers' guesses, however many, can't lock the owner out.
  *
- * Security: a link proves the mailbox, and logs no one in. The password is asked as always, and a device that became known
- * this way has only so many guesses itself.
+ * Security: a link proves the mailbox, and logs no one in. The password is asked as always, and a device that became
+ * known this way has a limited number of guesses itself.
  */
 export class DeviceLinks implements GuessWarnings {
   readonly #dependencies: DeviceLinksDependencies;
@@ -109,7 +109,7 @@ export class DeviceLinks implements GuessWarnings {
     const url = this.#hasLink(guard) ? pages.url(guard, PAGE, { token }) : null;
     await mails.prepare();
     const [detectedAt, expiresInHours] = [currentDate(), DEVICE_EXPIRES_IN_HOURS];
-    // If the user has none. That of the request is a stranger's.
+    // If the user has none. The request's language is a stranger's.
     const language = container.make("messages").defaultLanguage;
     // If it can't be stored, the promise is kept later, and the mail must not count as sent.
     await mails.queue("guessesUsedUp", email, { guard, language, user, email, url, expiresInHours, detectedAt });
@@ -117,7 +117,7 @@ export class DeviceLinks implements GuessWarnings {
     announce(context, "auth.guesses_used_up", guard, { user });
   }
 
-  /** Counts a mail once it is certain to be sent. If that fails, there is another one: none would be worse. */
+  /** Counts a mail once it is certain to be sent. If that fails, another one is mailed: none would be worse. */
   async #countMail(keys: ThrottleKeys): Promise<void> {
     const { logger } = this.#dependencies.application;
     const count = async (): Promise<void> => {
@@ -137,7 +137,7 @@ export class DeviceLinks implements GuessWarnings {
     return mails.areSent && pages.has(guard, PAGE);
   }
 
-  /** Whether the host that the running code works for knows the same of a device as that of `APP_URL`. */
+  /** Whether the running code's host has the same data about a device as the host of `APP_URL`. */
   get #isShared(): boolean {
     const { application, container } = this.#dependencies;
     const { hostname } = new URL(application.requestedOrigin ?? application.url);
@@ -193,7 +193,7 @@ export class DeviceLinks implements GuessWarnings {
 
   /**
    * Reports whether a request has no use for a link: the account's user is logged in, or the device is known to the account
-   * and may log in now. A stolen copy of its cookie may have used up what it may try.
+   * and may log in now. A stolen copy of its cookie may have used up its attempts.
    */
   async #isKnown(context: HttpContext, { guard, user }: FoundLink): Promise<boolean> {
     if (await context.auth.isLoggedInAs(guard, user)) return true;
@@ -234,7 +234,7 @@ interface FoundLink {
   readonly use: LinkUse;
 }
 
-/** The use of a link, as it is counted. */
+/** The key under which a link's use is counted. */
 interface LinkUse {
   readonly realm: string;
   readonly account: string;

@@ -15,12 +15,12 @@ import type { Authenticatable } from "../../users/authenticatable.ts";
 /** A name for the address of a reset that no column of a user has. */
 const ADDRESS = "__reset_email";
 
-/** What was found out about an address, and must still be true when its reset is stored. */
+/** The facts about an address that must still be true when its reset is stored. */
 export interface AddressFinding {
   /** The table of the users; `null` if one statement cannot use both it and the table of resets. */
   readonly users: { readonly table: string; readonly closedColumn: string | null } | null;
   readonly email: string;
-  /** Whether one of them has the address. */
+  /** Whether one of the users has the address. */
   readonly isKnown: boolean;
 }
 
@@ -73,7 +73,7 @@ export class PasswordResetTable {
     const { kysely, dialect } = this.#database();
     const rows = kysely.selectFrom(users.table).select("email").where("email", "=", email);
     const owner = users.closedColumn === null ? rows : rows.where(users.closedColumn, "is", null);
-    // Waits for a concurrent deletion, instead of using the row as it was before.
+    // Waits for a concurrent deletion, instead of using the old row.
     const locked = dialect.transactions.lockRows(owner, "reference");
     return sql<boolean>`exists (select 1 from ${locked.as("owner")}) = ${isKnown}`;
   }

@@ -45,7 +45,7 @@ export interface PasswordResetDependencies {
   readonly firstPasswordByMail: boolean;
 }
 
-/** What is stored of a request for a link. */
+/** The stored data of a request for a link. */
 interface ResetRequest {
   readonly email: string;
   readonly language: string;
@@ -233,7 +233,10 @@ export class PasswordReset {
   }
 }
 
-/** Reports whether an account never had a password. One that was revoked is set again by a link, whatever the settings. */
+/**
+ * Reports whether an account never had a password. A revoked password can be set again by a link, whatever the
+ * settings.
+ */
 function neverHadPassword(user: AccountUser): boolean {
   const hash = user.passwordHash();
   return hash === null || hash === "";

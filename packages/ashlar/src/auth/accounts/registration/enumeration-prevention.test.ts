@@ -206,7 +206,7 @@ describe("preventEnumeration", () => {
     await expect(preventing({ without: [MailProvider] })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message:
-        "config/auth.ts: ACCOUNTS.preventEnumeration: users are told everything by mail, but MailProvider is missing. " +
+        "config/auth.ts: ACCOUNTS.preventEnumeration: users learn everything by mail, but MailProvider is missing. " +
         'Add it to PROVIDERS: import { MailProvider } from "ashlar/mail".',
     });
   });

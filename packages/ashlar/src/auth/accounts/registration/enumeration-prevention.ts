@@ -35,7 +35,7 @@ export class EnumerationPrevention {
     if (!isOn) return;
     if (!mails.areSent) {
       const remedy = 'Add it to PROVIDERS: import { MailProvider } from "ashlar/mail".';
-      throw new ConfigurationError(WHERE, "users are told everything by mail, but MailProvider is missing.", remedy);
+      throw new ConfigurationError(WHERE, "users learn everything by mail, but MailProvider is missing.", remedy);
     }
     for (const guard of users.guards) {
       if (pages.has(guard, "register")) this.requireVerifiable(guard);

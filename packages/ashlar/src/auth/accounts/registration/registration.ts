@@ -73,7 +73,7 @@ export interface RegistrationDependencies {
   readonly epochs: RegistrationEpochs;
 }
 
-/** What belongs to a registration; see `Accounts.register`. */
+/** Further work of a registration; see `Accounts.register`. */
 export type RegistrationWork = (user: RegisteredUser) => MaybePromise<void>;
 
 type Stored = { readonly user: AccountUser; readonly taken: null } | { readonly user: null; readonly taken: string };
@@ -218,7 +218,9 @@ export class Registration {
     return owner;
   }
 
-  /** Does everything that depends on whether the address is taken, after the response, and tells it by mail. */
+  /**
+   * Does everything that depends on whether the address is taken, after the response, and reports the result by mail.
+   */
   async #registerLater(context: HttpContext, account: NewAccount): Promise<void> {
     const { owners, mails, verification } = this.#dependencies;
     const guard = context.auth.guardName;
@@ -229,7 +231,7 @@ export class Registration {
     });
     if (taken === EMAIL) {
       const owner = await this.#dependencies.users.of(guard).findByEmail(account.email);
-      // The same registration again, or one that another process has kept before it died.
+      // The same registration again, or one that another process stored before it died.
       if (owner !== null && areOfOneRegistration(accessEpochOf(owner), account.accessEpoch)) {
         if (isUnverified(owner) && !isRecent(owner) && (await owners.mayBeTold(guard, account.email))) {
           await verification.mail(owner, mailer, context.request);
@@ -238,7 +240,7 @@ export class Registration {
       }
       return owners.tell(guard, account.email, false, account.attributes);
     }
-    if (user === null) throw new PromiseBroken(`The ${taken} is taken, but the caller can no longer be told.`);
+    if (user === null) throw new PromiseBroken(`The ${taken} is taken, but it is too late to tell the caller.`);
   }
 
   /**
@@ -262,7 +264,7 @@ export class Registration {
       });
       return { user, taken: null };
     } catch (error) {
-      // An error of what belongs to the registration says nothing about its values.
+      // Errors of the registration's further work don't reveal its values.
       if (isMade) throw error;
       if (error instanceof ReservedAddress) return { user: null, taken: EMAIL };
       // Two parallel registrations may both have found the address free.
@@ -277,8 +279,8 @@ function isUnverified(user: AccountUser): boolean {
 }
 
 /**
- * Reports whether an account's first epoch is that of a registration. It depends on the password, so it counts as a guess
- * at it, and a wrong one is announced. Nothing is hashed.
+ * Reports whether an account's first epoch comes from a registration. It depends on the password, so it counts as a
+ * guess at it, and a wrong one is announced. Nothing is hashed.
  */
 async function provesRegistration(
   context: HttpContext,
@@ -307,8 +309,8 @@ function isRecent(owner: AccountUser): boolean {
 }
 
 /**
- * Brings what a user will log in with, other than the address, to the form in which it is looked up, and returns what is
- * wrong with it. An account with another form could never log in.
+ * Normalizes a user's identifier, if it isn't the address, for lookups, and returns what is wrong with it. An account
+ * with another form could never log in.
  */
 function normalizeIdentifierIn(attributes: Record<string, unknown>, store: AccountStore): FieldErrors {
   const name = store.identifierColumn;

@@ -26,8 +26,8 @@ const RESET_LIMITS: readonly string[] = ["password_reset", "password_reset.show"
 const ADDRESS_LIMITS: readonly string[] = ["change_password", "register"];
 
 /**
- * The limits of what is compared once the user is known. A user has the same password and the same code at every guard,
- * even if one takes an address and another one a name.
+ * The limits of comparisons that are made once the user is known. A user has the same password and the same code at
+ * every guard, even if one takes an address and another one a name.
  */
 const KNOWN_USER_LIMITS: readonly string[] = [STEP_LIMIT, STEP_TOTAL_LIMIT];
 
@@ -124,7 +124,7 @@ export function countedKeysOf(guards: GuardRegistry, guard: string, user: Authen
   ];
 }
 
-/** The keys by which the proofs are counted that login steps ask a user for. */
+/** The keys under which the proofs of login steps are counted. */
 export function stepKeysOf(guards: GuardRegistry, guard: string, user: Authenticatable): readonly ThrottleKeys[] {
   const byKey = { realm: guards.rowsOf(guard), account: keyAccount(user.authId()) };
   const epoch = accessEpochOf(user);

@@ -37,11 +37,11 @@ export interface UserTable {
 /** The dependencies of {@link GuardUsers}. */
 export interface GuardUsersDependencies {
   readonly guards: ReadonlyMap<string, GuardEntry>;
-  /** The name of the guard that a request begins with; `null` if the configuration names none. */
+  /** The name of a request's initial guard; `null` if the configuration doesn't name one. */
   readonly defaultGuard: string | null;
   /** Hashes the users' passwords. */
   readonly hasher: PasswordHasher;
-  /** Returns the application's database, which need not exist before it is used. */
+  /** Returns the application's database, which may not exist before it is used. */
   readonly database: () => Database;
 }
 
@@ -63,7 +63,7 @@ export class GuardUsers {
     return [...this.#dependencies.guards.values()].flatMap(({ model }) => (model === null ? [] : [model]));
   }
 
-  /** The class of a guard's users, or what finds them; `null` if the configuration names none. */
+  /** The class of a guard's users, or the object that finds them; `null` if the configuration doesn't name one. */
   modelOf(guard: string): AuthenticatableClass | null {
     return this.#dependencies.guards.get(guard)?.model ?? null;
   }
@@ -71,7 +71,7 @@ export class GuardUsers {
   /**
    * The accounts of a guard's users.
    *
-   * @throws `E_INVALID_CONFIGURATION` if the guard names none; `E_INVALID_MODEL` if it cannot have accounts
+   * @throws `E_INVALID_CONFIGURATION` if the guard doesn't name one; `E_INVALID_MODEL` if it cannot have accounts
    */
   of(guard: string): AccountStore {
     const model = this.modelOf(guard);
@@ -140,15 +140,15 @@ export class GuardUsers {
     return users?.connection === this.#dependencies.database().connection() ? users : null;
   }
 
-  /** The class of a guard's users, for a statement that joins their table with one of auth; `null` if none can. */
+  /** The class of a guard's users, for a statement that joins their table with one of auth's; `null` if none can. */
   joinableModelOf(guard: string): UserModelClass | null {
     const model = this.modelOf(guard);
     return model !== null && isJoinable(this.#dependencies.database(), model) ? model : null;
   }
 
   /**
-   * Reports whether {@link transaction} commits a guard's users together with the tables of auth. An application's own
-   * store doesn't tell which database it uses, so for its users this is always `false`.
+   * Reports whether {@link transaction} commits a guard's users together with the tables of auth. The database of an
+   * application's own store is unknown, so for its users this is always `false`.
    */
   commitWithAuth(guard: string): boolean {
     return this.tableBesideAuth(guard) !== null;
@@ -157,11 +157,11 @@ export class GuardUsers {
   /**
    * Runs work in a transaction of the application's database, and of the guard's users if they are in another one: if
    * the work throws, both are rolled back. The users' transaction commits first, so that the user has already changed
-   * when logins and other access are deleted. Until the other one commits, no other request sees what it has written.
+   * when logins and other access are deleted. Until the other one commits, no other request sees its writes.
    */
   transaction<T>(guard: string, work: () => Promise<T>): Promise<T> {
     const database = this.#dependencies.database();
-    // Of two databases, one may have committed already, so nothing is repeated.
+    // If there are two databases, one may have committed already, so nothing is repeated.
     if (this.commitWithAuth(guard)) return database.transaction(work, { retries: CONFLICT_RETRIES });
     const store = this.storeOf(guard);
     // Users who can only log in don't change.

@@ -32,7 +32,7 @@ export class DatabaseLogins implements LoginStore {
   readonly #modelOf: (guard: string) => AuthenticatableClass;
   /** Their statements are compiled once for each guard, not at each login. */
   readonly #tables = new Map<string, LoginTable>();
-  /** Whether the table says by what users have proved who they are: one of before lacks the column. */
+  /** Whether the table records how users have proved who they are: older ones lack the column. */
   #hasMethods = true;
 
   /** @param modelOf returns the class of a guard's users; called when the guard is first used */

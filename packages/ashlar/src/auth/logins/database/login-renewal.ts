@@ -32,7 +32,7 @@ export class LoginRenewals {
     return (await renewed.executeTakeFirst()).numUpdatedRows > 0n;
   }
 
-  /** For users of any other class, or in another database: what was written is undone if the proof no longer holds. */
+  /** For users of any other class, or in another database: the write is undone if the proof no longer holds. */
   async #compare(login: RenewedLogin, changes: RenewedColumns, proof: LoginProof): Promise<boolean> {
     const replace = () => this.#replace(login, changes, proof);
     const former = await this.#connection.transaction(replace, { retries: CONFLICT_RETRIES });
@@ -47,7 +47,7 @@ export class LoginRenewals {
     return false;
   }
 
-  /** Writes the new token, and returns what it replaced; `null` if there is no such login. */
+  /** Writes the new token, and returns the replaced one; `null` if the login doesn't exist. */
   async #replace(login: RenewedLogin, changes: RenewedColumns, proof: LoginProof): Promise<Row | null> {
     const { kysely, dialect } = this.#connection;
     const query = kysely.selectFrom(LOGIN_TABLE).select(Object.keys(changes)).where("id", "=", login.id);

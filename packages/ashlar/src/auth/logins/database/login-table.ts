@@ -10,7 +10,7 @@ import { type FoundLogin, type ListedLogin, type LoginRenewal, type NewLogin, PE
 /** The table of logins: one row for each device that a user is logged in on. */
 export const LOGIN_TABLE = "logins";
 
-/** What is stored of a login in addition to what every credential has. */
+/** The columns of a login in addition to those of every credential. */
 export interface LoginColumns {
   readonly authenticated_at: Date | null;
   readonly ip: string | null;
