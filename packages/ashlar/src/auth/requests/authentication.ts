@@ -90,7 +90,7 @@ export class Authentication<User extends object = RegisteredUser> {
    * Reports whether what proves the user may be used for something: an API token only for its abilities, if it has any; a
    * login for everything. A guest may do nothing.
    *
-   * Security: it says nothing about the user, whom your own code has to allow it, too.
+   * Security: it says nothing about the user's own permissions, which your code has to check, too.
    *
    * @param ability as tokens have it, such as `orders.write`
    */

@@ -8,7 +8,7 @@ export interface SpelledText {
   readonly normal: string;
   /** What was typed. */
   readonly typed: string;
-  /** Returns a text's normal form; `null` if it has none. */
+  /** Returns a text's normal form; `null` if it doesn't have one. */
   readonly normalize: (text: string) => string | null;
 }
 

@@ -84,7 +84,7 @@ const SCHEMA = settings<WebGuardSettings>()(
  *
  * @param guard the guard's name
  * @param options the entry without `driver`, `model` and `routes`
- * @param site what the cookie's name depends on
+ * @param site the settings that the cookie's name depends on
  * @throws `E_INVALID_CONFIGURATION`
  */
 export function readWebGuardSettings(guard: string, options: unknown, site: CookieSite): CompleteWebGuardSettings {

@@ -74,7 +74,7 @@ export class WebGuards {
     return this.#devices?.currentOf(context, account) ?? null;
   }
 
-  /** Reports whether a host knows the same of a device as the host of `APP_URL`. */
+  /** Reports whether a host has the same data about a device as the host of `APP_URL`. */
   sharesDevices(host: string): boolean {
     return this.#devices?.isSharedWith(host) ?? false;
   }

@@ -342,7 +342,7 @@ export class Application {
    *
    * @param request the request; its body is not touched
    * @param address the address of the socket, if the request doesn't know it
-   * @returns what the work returns
+   * @returns the work's result
    * @throws `E_SHUTTING_DOWN` unless the application runs; `E_BAD_REQUEST` if host or target are malformed; `E_ANSWERED` if a
    * middleware responds; what middleware and work throw
    */

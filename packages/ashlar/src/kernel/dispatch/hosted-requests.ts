@@ -51,7 +51,7 @@ export class HostedRequests {
 
   /**
    * @param raw a request without a body: its host reads that
-   * @returns what the work returns
+   * @returns the work's result
    * @throws what the work or a middleware throws; `E_ANSWERED` if a middleware responds instead of passing the request on
    */
   async run<T>(raw: Request, work: (context: HttpContext) => MaybePromise<T>): Promise<T> {
