@@ -23,7 +23,7 @@ import { API_MESSAGES } from "./messages.ts";
 import { ForeignGuard } from "./requests/foreign-guard.ts";
 import { JwtGuard } from "./requests/jwt-guard.ts";
 import { PersonalTokens } from "./requests/personal-tokens.ts";
-import { RequestTokens } from "./requests/presented-token.ts";
+import { addTokenProperties } from "./requests/presented-token.ts";
 import type { CompleteJwtSettings } from "./settings/driver-settings.ts";
 import "./limits.ts";
 import "./messages.ts";
@@ -59,9 +59,8 @@ export class ApiProvider extends Provider {
     this.#reportRemainingTokens(drivers.all);
     auditUsersOf(this.application);
     if (container.has("audit")) auditTokens(container.make("audit"));
-    this.application.contextProperty("apiTokens", (context) => new RequestTokens(context, drivers));
+    addTokenProperties(this.application, drivers);
     this.application.contextProperty("personalTokens", (context) => new PersonalTokens(context, drivers));
-    this.application.contextProperty("apiToken", ({ apiTokens }) => apiTokens.active, { isKept: false });
   }
 
   /**

@@ -6,36 +6,31 @@ import { PACKAGE_FOLDER } from "../../support/index.ts";
 
 const STUBS = join(PACKAGE_FOLDER, "stubs/tokens");
 const CONTROLLER = "app/controllers/auth/personal-tokens-controller.ts";
-const VIEW = "views/auth/personal_tokens.edge";
-const MAIL = "app/mailables/token-created-mail.ts";
-/** The views of the mail. */
-const MAIL_VIEWS = ["token_created.html.edge", "token_created.text.edge"];
 /** The layout of the account pages. */
 const LAYOUT = "views/layouts/main.edge";
+/** The stubs, by the path of what they become. */
+const WITHOUT_PAGES: Readonly<Record<string, string>> = { [CONTROLLER]: "personal-tokens-controller.json.ts" };
+const WITH_PAGES: Readonly<Record<string, string>> = {
+  [CONTROLLER]: "personal-tokens-controller.ts",
+  "views/auth/personal_tokens.edge": "personal_tokens.edge",
+  "app/mailables/token-created-mail.ts": "token-created-mail.ts",
+  "views/mails/token_created.html.edge": "token_created.html.edge",
+  "views/mails/token_created.text.edge": "token_created.text.edge",
+};
 
 type Step = NonNullable<PublishedFiles["steps"]>[number];
 
 /** `tokens:install`: adds the table of personal tokens and the page for them, and what puts them to use. */
 export async function run({ root, publish }: CommandContext): Promise<void> {
   const hasPages = existsSync(join(root, LAYOUT));
-  const files = hasPages
-    ? {
-        [CONTROLLER]: await stub("personal-tokens-controller.ts"),
-        [VIEW]: await stub("personal_tokens.edge"),
-        [MAIL]: await stub("token-created-mail.ts"),
-        ...Object.fromEntries(
-          await Promise.all(MAIL_VIEWS.map(async (name) => [`views/mails/${name}`, await stub(name)] as const)),
-        ),
-      }
-    : { [CONTROLLER]: await stub("personal-tokens-controller.json.ts") };
   await publish({
-    files,
-    migrations: { create_personal_tokens: await stub("create_personal_tokens.ts") },
+    files: await stubs(hasPages ? WITH_PAGES : WITHOUT_PAGES),
+    migrations: await stubs({ create_personal_tokens: "create_personal_tokens.ts" }),
     steps: await stepsOf(root, hasPages),
   });
 }
 
-async function stepsOf(root: string, hasPages: boolean): Promise<NonNullable<PublishedFiles["steps"]>> {
+async function stepsOf(root: string, hasPages: boolean): Promise<readonly Step[]> {
   const kernel = await readFile(join(root, "app/kernel.ts"), "utf8").catch(() => "");
   const user = await readFile(join(root, "app/models/user.ts"), "utf8").catch(() => null);
   // Users whose address is not verified may have entered someone else's. Where no address ever is, no one would come through.
@@ -92,6 +87,10 @@ const MAIL_STEP: Step = {
   },
 };
 
-function stub(name: string): Promise<string> {
-  return readFile(join(STUBS, `${name}.stub`), "utf8");
+/** The texts of stubs, by path or name. */
+async function stubs(names: Readonly<Record<string, string>>): Promise<Record<string, string>> {
+  const texts = Object.entries(names).map(async ([path, name]) => {
+    return [path, await readFile(join(STUBS, `${name}.stub`), "utf8")] as const;
+  });
+  return Object.fromEntries(await Promise.all(texts));
 }

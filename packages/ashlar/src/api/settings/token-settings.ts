@@ -6,26 +6,35 @@ export interface SingleTokensSettings {
   readonly kind: "single";
 }
 
+interface ManyOptions {
+  /** How long an access token is valid, in minutes; default: 15. */
+  readonly accessMinutes?: number;
+  /** How long a refresh token can be used, in days; default: 30. */
+  readonly refreshDays?: number;
+  /** How many logins a user can have at once, 1 to 10,000; default: 100. One beyond that ends the oldest. */
+  readonly maxPerUser?: number;
+}
+
 /** Any number of tokens per user: {@link many}. */
-export interface ManyTokensSettings {
+export interface ManyTokensSettings extends Required<ManyOptions> {
   readonly kind: "many";
-  /** How long an access token is valid, in minutes. */
-  readonly accessMinutes: number;
-  /** How long a refresh token can be used, in days. */
-  readonly refreshDays: number;
-  /** How many logins a user can have at once; one beyond that ends the oldest. */
-  readonly maxPerUser: number;
+}
+
+interface PersonalOptions {
+  /** How long a token is valid at most, in days from 1 to 3650; default: 365. With `null`, tokens may be without an expiry. */
+  readonly maximumDays?: number | null;
+  /**
+   * How many active tokens a user can have at once, 1 to 10,000; default: 100. One beyond that is refused, because ending the
+   * oldest would stop a script.
+   */
+  readonly maxPerUser?: number;
+  /** What tokens begin with: 2 to 15 lower-case letters and digits, beginning with a letter, and `_`; default: `ash_`. */
+  readonly prefix?: string;
 }
 
 /** Personal tokens of a driver's users: {@link personal}. */
-export interface PersonalTokensSettings {
+export interface PersonalTokensSettings extends Required<PersonalOptions> {
   readonly kind: "personal";
-  /** How long a token is valid at most, in days; `null`: a token may be without an expiry. */
-  readonly maximumDays: number | null;
-  /** How many active tokens a user can have at once; one beyond that is refused. */
-  readonly maxPerUser: number;
-  /** What tokens begin with. */
-  readonly prefix: string;
 }
 
 /** How many tokens a user has, and how they are renewed: `tokens` of a driver. */
@@ -50,14 +59,8 @@ export function single(): SingleTokensSettings {
  * // in DRIVERS of config/api.ts
  * const jwt = { secret: env("JWT_SECRET"), model: User, tokens: many({ accessMinutes: 15, refreshDays: 30 }) };
  * ```
- *
- * @param options how long an access token is valid, in minutes (default: 15), how long a refresh token can be used, in
- * days (default: 30), and how many logins a user can have at once, 1 to 10,000 (default: 100): one beyond that ends the
- * oldest
  */
-export function many(
-  options: { readonly accessMinutes?: number; readonly refreshDays?: number; readonly maxPerUser?: number } = {},
-): ManyTokensSettings {
+export function many(options: ManyOptions = {}): ManyTokensSettings {
   return Object.freeze({
     accessMinutes: 15,
     refreshDays: 30,
@@ -75,15 +78,8 @@ export function many(
  * // in DRIVERS of config/api.ts
  * const jwt = { secret: env("JWT_SECRET"), model: User, personal: personal({ maximumDays: 90 }) };
  * ```
- *
- * @param options how long a token is valid at most, in days from 1 to 3650 (default: 365; `null`: tokens may be without an
- * expiry), how many active tokens a user can have at once, from 1 to 10,000 (default: 100; one beyond that is refused, because
- * ending the oldest would stop a script), and what tokens begin with: 2 to 15 lower-case letters and digits, beginning with a
- * letter, and `_` (default: `ash_`)
  */
-export function personal(
-  options: { readonly maximumDays?: number | null; readonly maxPerUser?: number; readonly prefix?: string } = {},
-): PersonalTokensSettings {
+export function personal(options: PersonalOptions = {}): PersonalTokensSettings {
   return Object.freeze({
     maximumDays: DEFAULT_DAYS,
     maxPerUser: DEFAULT_MAX_PER_USER,
@@ -93,7 +89,7 @@ export function personal(
   });
 }
 
-const MANY = settings<NonNullable<Parameters<typeof many>[0]>>()(
+const MANY = settings<ManyOptions>()(
   {
     accessMinutes: minutes(15),
     refreshDays: integer({ from: 1, to: MAX_DAYS, unit: "days" }, 30),
@@ -108,7 +104,7 @@ const MANY = settings<NonNullable<Parameters<typeof many>[0]>>()(
   },
 );
 
-const PERSONAL_OPTIONS = settings<NonNullable<Parameters<typeof personal>[0]>>()({
+const PERSONAL_OPTIONS = settings<PersonalOptions>()({
   maximumDays: setting<number | null, number>({
     what: `a whole number of days from 1 to ${MAX_DAYS}, or null`,
     takesNull: true,
