@@ -17,13 +17,6 @@ export type { DialectMaintenance, TestDatabase } from "./dialect/dialect-mainten
 export type { DialectTransactions } from "./dialect/dialect-transactions.ts";
 export type { DialectValues } from "./dialect/dialect-values.ts";
 export type { ColumnValue, Executor, PhysicalConnection, Row } from "./dialect/executor.ts";
-export {
-  type ParameterValues,
-  type PreparedStatement,
-  parameter,
-  queryTemplate,
-} from "./dialect/parameters.ts";
-export { returningWrites } from "./dialect/returning-writes.ts";
 export type { DatabaseServerSettings } from "./dialect/server-settings.ts";
 export type { QueryBuilder, Tables } from "./dialect/tables.ts";
 export type {
@@ -36,6 +29,13 @@ export type {
   WriteScope,
   Writes,
   WrittenValues,
+} from "./dialect/writes.ts";
+export {
+  type ParameterValues,
+  type PreparedStatement,
+  parameter,
+  queryTemplate,
+  returningWrites,
 } from "./dialect/writes.ts";
 export {
   type ConstraintDetails,

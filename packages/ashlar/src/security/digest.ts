@@ -1,6 +1,5 @@
-import { hash, timingSafeEqual } from "node:crypto";
+import { hash, randomFillSync, timingSafeEqual } from "node:crypto";
 import { AshlarError } from "../support/index.ts";
-import { takeRandomBytes } from "./random.ts";
 
 const MIN_TOKEN_BYTES = 16;
 const MAX_TOKEN_BYTES = 1024;
@@ -33,4 +32,29 @@ export function randomToken(bytes = 32): string {
     throw new AshlarError("E_INVALID_CONFIGURATION", problem);
   }
   return takeRandomBytes(bytes).toString("base64url");
+}
+
+const POOL_BYTES = 4096;
+
+// Not a slice of Node's shared buffer pool, which other code writes to.
+const pool = Buffer.allocUnsafeSlow(POOL_BYTES);
+let taken = POOL_BYTES;
+
+/**
+ * Returns random bytes from the system's generator, taken from a supply that is refilled 4096 bytes at a time: calling
+ * the generator costs far more than producing a few bytes. `crypto.randomUUID` does the same.
+ *
+ * Security: bytes are wiped from the supply once returned.
+ *
+ * @param size how many bytes, from 0 to 4096
+ */
+export function takeRandomBytes(size: number): Buffer {
+  if (taken + size > POOL_BYTES) {
+    randomFillSync(pool);
+    taken = 0;
+  }
+  const bytes = Buffer.from(pool.subarray(taken, taken + size));
+  pool.fill(0, taken, taken + size);
+  taken += size;
+  return bytes;
 }

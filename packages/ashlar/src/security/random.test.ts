@@ -1,7 +1,7 @@
 import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
 import { describe, expect, test, vi } from "vitest";
-import { takeRandomBytes } from "./random.ts";
+import { takeRandomBytes } from "./digest.ts";
 
 describe("takeRandomBytes", () => {
   test.each([0, 1, 24, 32, 4096])("gives %i bytes", (size) => {

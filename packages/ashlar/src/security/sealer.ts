@@ -1,10 +1,9 @@
 import { createCipheriv, createDecipheriv, createHmac, type KeyObject } from "node:crypto";
 import { AshlarError, now } from "../support/index.ts";
-import { decodeBase64url } from "./jwt/base64url.ts";
+import { takeRandomBytes } from "./digest.ts";
+import { decodeBase64url, decodeUtf8 } from "./jwt/encoding.ts";
 import { deriveKeys, type KeyPurpose, labelOf } from "./keys.ts";
-import { takeRandomBytes } from "./random.ts";
 import type { RotationOptions } from "./signer.ts";
-import { decodeUtf8 } from "./utf8.ts";
 import "./errors.ts";
 
 const CIPHER = "aes-256-gcm";

@@ -1,9 +1,8 @@
 import { AshlarError, now, nowInSeconds } from "../support/index.ts";
 import { HMAC_SHA256 } from "./jwt/algorithms.ts";
-import { decodeBase64url } from "./jwt/base64url.ts";
+import { decodeBase64url, decodeUtf8 } from "./jwt/encoding.ts";
 import { Hmac } from "./jwt/hmac.ts";
 import { deriveKeys, type KeyPurpose } from "./keys.ts";
-import { decodeUtf8 } from "./utf8.ts";
 import "./errors.ts";
 
 const MAX_VALUE_BYTES = 4096;

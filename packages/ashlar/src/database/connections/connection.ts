@@ -3,11 +3,12 @@ import { AshlarError, type MaybePromise } from "../../support/index.ts";
 import type { ConnectionUsage, Dialect, Observer, ReplicaUsage } from "../dialect/dialect.ts";
 import type { TransactionOptions } from "../dialect/dialect-transactions.ts";
 import type { ColumnValue, Executor, Row } from "../dialect/executor.ts";
-import { type PreparedStatement, queryTemplate } from "../dialect/parameters.ts";
 import type { QueryBuilder, Tables } from "../dialect/tables.ts";
 import {
   type DeleteQuery,
   type InsertQuery,
+  type PreparedStatement,
+  queryTemplate,
   type UpsertQuery,
   type UpsertRowsQuery,
   upsertEach,

@@ -3,8 +3,7 @@ import { expect, test } from "vitest";
 import { anyText } from "../../../test/support/any-text.ts";
 import { sentencesIn } from "../../../test/support/field-errors.ts";
 import { AshlarError } from "../../support/index.ts";
-import { columnName, columnValue, isColumnName, kindOf, tableName } from "./column-names.ts";
-import { ColumnValueError } from "./column-value-error.ts";
+import { ColumnValueError, columnName, columnValue, isColumnName, kindOf, tableName } from "./column-names.ts";
 
 test.each(["id", "api_token", "_x", "A1", "a".repeat(63)])("%s is a column's name", (name) => {
   expect(columnName(name)).toBe(name);

@@ -1,5 +1,5 @@
-import { AshlarError, isPrototypeName } from "../../support/index.ts";
-import { ColumnValueError } from "./column-value-error.ts";
+import { AshlarError, isPrototypeName, ValidationError } from "../../support/index.ts";
+import { message } from "../messages.ts";
 import type { ColumnValue } from "./executor.ts";
 import "../errors.ts";
 
@@ -99,4 +99,16 @@ export function tableName(className: string): string {
     .toLowerCase();
   if (/[^aeiou]y$/.test(noun)) return `${noun.slice(0, -1)}ies`;
   return /(?:s|x|z|ch|sh)$/.test(noun) ? `${noun}es` : `${noun}s`;
+}
+
+/**
+ * A value cannot be stored in its column, or compared with it (`E_INVALID_INPUT`, 422): a list or an object instead of
+ * a single value, a number that is too large, text that no database accepts. Such values come from requests, so the
+ * error is shown to the client; the message never includes the value.
+ */
+export class ColumnValueError extends ValidationError {
+  /** @param column the column's name; `null` if the database does not report it */
+  constructor(column: string | null, detail: string) {
+    super({ [column ?? ""]: [message("database.value")] }, detail);
+  }
 }

@@ -1,8 +1,8 @@
 import { type Compilable, type Expression, type SqlBool, sql } from "kysely";
 import type { ColumnValue, Row } from "../dialect/executor.ts";
-import { type ParameterValues, parameter, queryTemplate } from "../dialect/parameters.ts";
 import type { QueryBuilder } from "../dialect/tables.ts";
 import type { Returned, UpsertQuery, Write, WriteScope } from "../dialect/writes.ts";
+import { type ParameterValues, parameter, queryTemplate } from "../dialect/writes.ts";
 import { UniqueViolationError } from "../errors.ts";
 import { isConflict } from "../executors/retries.ts";
 

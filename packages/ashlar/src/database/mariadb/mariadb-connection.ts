@@ -1,6 +1,6 @@
 import { CompiledQuery, type QueryResult } from "kysely";
 import { AshlarError } from "../../support/index.ts";
-import { ColumnValueError } from "../dialect/column-value-error.ts";
+import { ColumnValueError } from "../dialect/column-names.ts";
 import type { Observer } from "../dialect/dialect.ts";
 import type { ColumnValue, PhysicalConnection, Row } from "../dialect/executor.ts";
 import { DatabaseError, UniqueViolationError } from "../errors.ts";

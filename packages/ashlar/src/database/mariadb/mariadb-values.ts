@@ -1,7 +1,6 @@
 import type { FieldPacket } from "mysql2";
 import { AshlarError } from "../../support/index.ts";
-import { isStorableText, kindOf } from "../dialect/column-names.ts";
-import { ColumnValueError } from "../dialect/column-value-error.ts";
+import { ColumnValueError, isStorableText, kindOf } from "../dialect/column-names.ts";
 import type { Row } from "../dialect/executor.ts";
 import "../errors.ts";
 

@@ -1,11 +1,11 @@
 import { type Compilable, type Expression, type InsertQueryBuilder, type SqlBool, sql } from "kysely";
 import { AshlarError, type MaybePromise } from "../../support/index.ts";
 import type { Row } from "../dialect/executor.ts";
-import { queryTemplate } from "../dialect/parameters.ts";
 import type { QueryBuilder } from "../dialect/tables.ts";
 import {
   type DeleteQuery,
   type InsertQuery,
+  queryTemplate,
   type Returned,
   upsertEach,
   type Write,

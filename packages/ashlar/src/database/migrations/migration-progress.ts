@@ -1,5 +1,5 @@
 import type { Connection } from "../connections/connection.ts";
-import { ColumnValueError } from "../dialect/column-value-error.ts";
+import { ColumnValueError } from "../dialect/column-names.ts";
 import { ConstraintViolationError, DatabaseError } from "../errors.ts";
 
 /** Statements that leave nothing behind. */

@@ -1,4 +1,4 @@
-import { ColumnValueError } from "../dialect/column-value-error.ts";
+import { ColumnValueError } from "../dialect/column-names.ts";
 import type { Row } from "../dialect/executor.ts";
 import { NotNullViolationError, UnknownColumnError } from "../errors.ts";
 import { isFillable, type ModelMetadata } from "./model-metadata.ts";

@@ -1,7 +1,6 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from "kysely";
 import { AshlarError, currentDate } from "../../support/index.ts";
-import { columnValue, queriedColumn } from "../dialect/column-names.ts";
-import { ColumnValueError } from "../dialect/column-value-error.ts";
+import { ColumnValueError, columnValue, queriedColumn } from "../dialect/column-names.ts";
 import type { ColumnValue, Row } from "../dialect/executor.ts";
 import { newValue } from "./casts.ts";
 import { asInputError, asQueryError } from "./input-errors.ts";

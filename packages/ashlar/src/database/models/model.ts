@@ -2,8 +2,7 @@
 import type { SelectQueryBuilder } from "kysely";
 import { AshlarError, currentDate } from "../../support/index.ts";
 import type { Database } from "../connections/database.ts";
-import { tableName } from "../dialect/column-names.ts";
-import { ColumnValueError } from "../dialect/column-value-error.ts";
+import { ColumnValueError, tableName } from "../dialect/column-names.ts";
 import type { ColumnValue, Row } from "../dialect/executor.ts";
 import type { Tables } from "../dialect/tables.ts";
 import type { RollbackLog } from "../executors/rollback-log.ts";

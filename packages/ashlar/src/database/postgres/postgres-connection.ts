@@ -1,8 +1,7 @@
 import type { CompiledQuery, QueryResult } from "kysely";
 import type { QueryResult as PgResult, PoolClient } from "pg";
 import { AshlarError } from "../../support/index.ts";
-import { isStorableText, kindOf } from "../dialect/column-names.ts";
-import { ColumnValueError } from "../dialect/column-value-error.ts";
+import { ColumnValueError, isStorableText, kindOf } from "../dialect/column-names.ts";
 import type { Observer } from "../dialect/dialect.ts";
 import type { ColumnValue, PhysicalConnection, Row } from "../dialect/executor.ts";
 import { DatabaseError } from "../errors.ts";

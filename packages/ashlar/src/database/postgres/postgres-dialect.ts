@@ -1,5 +1,5 @@
 import { CompiledQuery } from "kysely";
-import { ColumnValueError } from "../dialect/column-value-error.ts";
+import { ColumnValueError } from "../dialect/column-names.ts";
 import type { ConnectionUsage, Dialect, DialectSetup, Observer, Replicas } from "../dialect/dialect.ts";
 import type { DialectCopying } from "../dialect/dialect-copying.ts";
 import type { DialectInspection } from "../dialect/dialect-inspection.ts";

@@ -1,5 +1,5 @@
 import { AshlarError, certificateRemedy } from "../../support/index.ts";
-import { ColumnValueError } from "../dialect/column-value-error.ts";
+import { ColumnValueError } from "../dialect/column-names.ts";
 import { settingsAt } from "../dialect/tls-settings.ts";
 import {
   type ConstraintDetails,

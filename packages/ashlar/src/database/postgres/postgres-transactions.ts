@@ -1,8 +1,8 @@
 import { CompiledQuery, type SelectQueryBuilder } from "kysely";
 import type { DialectTransactions, Reservation, RowLock, TransactionOptions } from "../dialect/dialect-transactions.ts";
 import type { Executor, PhysicalConnection } from "../dialect/executor.ts";
-import { returningWrites } from "../dialect/returning-writes.ts";
 import type { Writes } from "../dialect/writes.ts";
+import { returningWrites } from "../dialect/writes.ts";
 import type { PostgresClients } from "./postgres-clients.ts";
 import { PostgresConnection } from "./postgres-connection.ts";
 import { afterFailure } from "./postgres-errors.ts";

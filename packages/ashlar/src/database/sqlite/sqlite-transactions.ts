@@ -2,9 +2,9 @@ import { CompiledQuery, type SelectQueryBuilder } from "kysely";
 import type { MaybePromise } from "../../support/index.ts";
 import type { DialectTransactions, Reservation, TransactionOptions } from "../dialect/dialect-transactions.ts";
 import type { Executor } from "../dialect/executor.ts";
-import { returningWrites } from "../dialect/returning-writes.ts";
 import type { Writes } from "../dialect/writes.ts";
-import type { Mutex } from "../mutex.ts";
+import { returningWrites } from "../dialect/writes.ts";
+import type { Mutex } from "../executors/locked-executor.ts";
 import type { SqliteConnection } from "./sqlite-connection.ts";
 
 /** Transactions on the one connection that writes: each has it to itself until it ends. */

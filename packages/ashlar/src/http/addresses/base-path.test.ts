@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { enterBase, withBase, withoutBase } from "./base-path.ts";
-import { requestPath, sentPath } from "./request-url.ts";
+import { enterBase, requestPath, sentPath, withBase, withoutBase } from "./request-url.ts";
 
 test.each([
   ["/orders", "/shop/orders"],

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cpuTimeOf } from "../../../test/support/cpu-time.ts";
-import { isAmbiguousTarget, targetPath } from "./request-target.ts";
+import { isAmbiguousTarget, targetPath } from "./request-url.ts";
 
 /** What makes one segment `.` or `..`, in the ways that any server resolves it. */
 const DOTS = [".", "..", "%2e", "%2E", "%2e%2e", "%2E.", ".%2e", "%2e%2E", "..;", "..;v=1", "%2e%2e;x"];

@@ -1,4 +1,47 @@
 import { nodeExchange, parsedUrl, plainTarget } from "../../node/index.ts";
+import { AshlarError } from "../../support/index.ts";
+import { message } from "../messages.ts";
+import "../errors.ts";
+
+/**
+ * A cheap test that every plain target passes in one scan: a character that no URL contains, `#` or `\`, and where a segment
+ * `.` or `..`, or an escaped separator, can begin.
+ */
+const SUSPICIOUS = /[^!-"$-[\]-~]|\/\.|%[25]/;
+/** The scheme and the authority of an absolute target. */
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/\\?#]*/i;
+/**
+ * A backslash, a character that no URL contains (RFC 3986 §2), or a segment `.` or `..`. The segment may be escaped, end at
+ * an escaped slash or backslash, and have parameters (`..;v=1`): some servers resolve each of these.
+ */
+const AMBIGUOUS_PATH = /\\|[^!-~]|(?:\/|%2f|%5c)(?:\.|%2e){1,2}(?:;[^/]*?)?(?=\/|%2f|%5c|$)/i;
+
+/**
+ * Reports whether a proxy, or the router of another framework, could read a request target as another path than the URL
+ * Standard does: `/x\..\admin`, `/x/%2e%2e/admin`, `/admin#x`. Escapes are decoded once, as everywhere.
+ *
+ * The query is whatever the client wants it to be, except that a `#` never travels (RFC 9110 §7.1).
+ *
+ * Security: a proxy that denies `/admin` lets these pass, and the URL parser turns them into `/admin`.
+ *
+ * @param target the target as the client sent it, or the URL of a platform request
+ */
+export function isAmbiguousTarget(target: string): boolean {
+  if (!SUSPICIOUS.test(target)) return false;
+  return target.includes("#") || AMBIGUOUS_PATH.test(targetPath(target));
+}
+
+/** The error for a request with such a target. */
+export function ambiguousTarget(): AshlarError {
+  return new AshlarError("E_BAD_REQUEST", message("request.target"));
+}
+
+/** Returns a request target's path as it was sent, without origin, query and fragment. */
+export function targetPath(target: string): string {
+  const start = target.startsWith("/") ? 0 : (ORIGIN.exec(target)?.[0].length ?? 0);
+  const end = target.slice(start).search(/[?#]/);
+  return end === -1 ? target.slice(start) : target.slice(start, start + end);
+}
 
 /** A request's URL, split and otherwise unchanged. */
 export interface SplitUrl {
@@ -131,4 +174,51 @@ export function requestAuthorities(raw: Request): string[] {
   const { authority } = splitUrl(raw.url);
   const host = raw.headers.get("host") ?? (parsedUrl(raw) === undefined ? null : "");
   return host === null ? [authority] : [authority, host];
+}
+
+/** Segments that every proxy reads the same way, with nothing to encode. */
+const BASE_PATH = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._-]+)*$/;
+
+/**
+ * Parses the path of `APP_URL`, under which the application runs.
+ *
+ * @returns without a slash at its end, so `""` for `/`; `null` for an unusable path
+ */
+export function parseBasePath(pathname: string): string | null {
+  const path = pathname.replace(/\/$/, "");
+  return BASE_PATH.test(path) ? path : null;
+}
+
+/**
+ * Puts the base path before a path of the application, unless it is there already.
+ *
+ * @param base `""` if there isn't one
+ * @param path begins with a slash; anything else, such as a complete URL, stays as it is
+ */
+export function withBase(base: string, path: string): string {
+  if (base === "" || !/^\/(?![/\\])/.test(path) || isUnder(base, path)) return path;
+  return path === "/" ? `${base}/` : `${base}${path}`;
+}
+
+/** Removes the base path from a path, or from a path with a query; `null` if it is not there. */
+export function withoutBase(base: string, path: string): string | null {
+  if (!isUnder(base, path)) return null;
+  const rest = path.slice(base.length);
+  return rest.startsWith("/") ? rest : `/${rest}`;
+}
+
+/**
+ * Finds out whether a request is for a path under the base path. From then on, its path doesn't include the base path.
+ *
+ * Security: a path outside of the base path is never the application's, whatever a header says. Otherwise `/admin`
+ * would be served where a proxy has a rule for `/shop/admin`.
+ */
+export function enterBase(raw: Request, base: string): boolean {
+  if (!isUnder(base, sentPath(raw))) return false;
+  markBase(raw, base);
+  return true;
+}
+
+function isUnder(base: string, path: string): boolean {
+  return path.startsWith(base) && (path.length === base.length || /[/?#]/.test(path[base.length]!));
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ALWAYS_ROOM_BYTES, BodyRoom } from "./body-room.ts";
+import { ALWAYS_ROOM_BYTES, BodyRoom } from "./held-bodies.ts";
 
 const LARGE = 10 * ALWAYS_ROOM_BYTES;
 

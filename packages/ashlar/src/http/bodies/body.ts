@@ -1,7 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { AshlarError } from "../../support/index.ts";
-import { mediaType } from "../headers/body-text.ts";
-import { isJsonType } from "../headers/negotiation.ts";
+import { isJsonType, mediaType } from "../headers/media-types.ts";
 import { message as sentence } from "../messages.ts";
 import {
   alreadyRead,
@@ -9,6 +8,7 @@ import {
   type BodySource,
   type Bytes,
   bodySource,
+  CollectedBytes,
   clientGone,
   hasBody,
   inviteBody,
@@ -16,7 +16,6 @@ import {
   refuseAnnounced,
   tooLarge,
 } from "./body-source.ts";
-import { CollectedBytes } from "./collected-bytes.ts";
 import type { HeldBody } from "./held-bodies.ts";
 import { type Fields, FormParts, type MultipartForm, readForm, readLeadingFields } from "./multipart.ts";
 import "../errors.ts";

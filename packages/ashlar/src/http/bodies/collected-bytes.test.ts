@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CollectedBytes } from "./collected-bytes.ts";
+import { CollectedBytes } from "./body-source.ts";
 
 test("bytes that arrive in pieces become one array", () => {
   const collected = new CollectedBytes();

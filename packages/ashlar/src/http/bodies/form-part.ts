@@ -1,8 +1,7 @@
 import { AshlarError } from "../../support/index.ts";
-import { decodeBodyText } from "../headers/body-text.ts";
-import { tooLarge } from "./body-source.ts";
+import { decodeBodyText } from "../headers/media-types.ts";
+import { CollectedBytes, tooLarge } from "./body-source.ts";
 import { byteStream } from "./byte-stream.ts";
-import { CollectedBytes } from "./collected-bytes.ts";
 import { type MoveOptions, writeWhole } from "./move-file.ts";
 import type { ArrivingPart } from "./multipart-reader.ts";
 import { extensionOf, sanitizeFileName, UNNAMED } from "./uploaded-file.ts";

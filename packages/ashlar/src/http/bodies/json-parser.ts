@@ -1,5 +1,5 @@
 import { AshlarError, type Dictionary, dictionary, isPrototypeName } from "../../support/index.ts";
-import { decodeBodyText } from "../headers/body-text.ts";
+import { decodeBodyText } from "../headers/media-types.ts";
 import { message } from "../messages.ts";
 import "../errors.ts";
 

@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { AshlarError, type Message } from "../../support/index.ts";
-import { decodeBodyText, headerParameters, mediaType } from "../headers/body-text.ts";
+import { decodeBodyText, headerParameters, mediaType } from "../headers/media-types.ts";
 import { message } from "../messages.ts";
 import type { BodySource } from "./body-source.ts";
 import "../errors.ts";

@@ -1,5 +1,7 @@
 import type { Translate } from "../../messages/index.ts";
 import type { Message, RegisteredUser } from "../../support/index.ts";
+import { peerAddress, setPeerAddress } from "../addresses/client-address.ts";
+import { baseOf, markBase } from "../addresses/request-url.ts";
 import { HttpRequest } from "./request.ts";
 import { HttpResponse } from "./response.ts";
 import type { HttpServices, RouteMatch } from "./services.ts";
@@ -127,4 +129,73 @@ export class HttpContext {
   get startedResponse(): HttpResponse | null {
     return this.#response;
   }
+}
+
+/** A page's handling of a user who could not be looked up. */
+interface UnknownUser {
+  /** Whether it has read the user, and so may treat the visitor as a guest. */
+  wasAskedFor: boolean;
+  /** Whether it knows that the user is unknown. */
+  isNoticed: boolean;
+}
+
+/**
+ * Requests whose user could not be looked up. Kept here because they are rare, so that no other request pays for them.
+ */
+const UNKNOWN = new WeakMap<HttpContext, UnknownUser>();
+
+/** Records that looking up a request's user failed, so that no page treats the user as a guest. */
+export function markUserUnknown(context: HttpContext): void {
+  if (!UNKNOWN.has(context)) UNKNOWN.set(context, { wasAskedFor: false, isNoticed: false });
+}
+
+/** Reports whether looking up a request's user failed. */
+export function isUserUnknown(context: HttpContext): boolean {
+  return UNKNOWN.has(context);
+}
+
+/** The user that a page is rendered for: `null` for a guest, and if the user could not be looked up. */
+export function shownUser(context: HttpContext): RegisteredUser | null {
+  const { currentUser } = context;
+  if (currentUser !== null) return currentUser;
+  const unknown = UNKNOWN.get(context);
+  if (unknown !== undefined) unknown.wasAskedFor = true;
+  return null;
+}
+
+/** Tells a page whether the user could not be looked up. */
+export function noticeUnknownUser(context: HttpContext): boolean {
+  const unknown = UNKNOWN.get(context);
+  if (unknown !== undefined) unknown.isNoticed = true;
+  return unknown !== undefined;
+}
+
+/**
+ * Reports whether a page has read a user who could not be looked up without noticing that: it may be a guest's page.
+ */
+export function treatsUnknownAsGuest(context: HttpContext): boolean {
+  const unknown = UNKNOWN.get(context);
+  return unknown?.wasAskedFor === true && !unknown.isNoticed;
+}
+
+/**
+ * Creates the context of a GET that the request's sender could have made as well, to respond to a form with a page.
+ *
+ * @param match the page's route; `null` for a page without one
+ * @param target the page's path, below the application's own, and its query; default: those of the request
+ */
+export function pageContext(context: HttpContext, match: RouteMatch | null, target: string | null = null): HttpContext {
+  const { raw } = context.request;
+  const headers = new Headers([...raw.headers].filter(([name]) => !name.startsWith("content-")));
+  const url = target === null ? raw.url : new URL(`${baseOf(raw)}${target}`, raw.url);
+  const request = new Request(url, { headers });
+  const peer = peerAddress(raw);
+  if (peer !== null) setPeerAddress(request, peer);
+  if (baseOf(raw) !== "") markBase(request, baseOf(raw));
+  const Context = context.constructor as new (...parts: ConstructorParameters<typeof HttpContext>) => HttpContext;
+  const page = new Context(request, context.services, match);
+  page.visitor = context.visitor;
+  page.useOrigin(context.origin);
+  page.request.shareAddressOf(context.request);
+  return page;
 }

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { makeContext } from "../../../test/support/http-context.ts";
-import { setPeerAddress } from "../addresses/peer-address.ts";
-import { HttpContext, type Visitor } from "./context.ts";
-import { pageContext } from "./page-context.ts";
+import { setPeerAddress } from "../addresses/client-address.ts";
+import { HttpContext, pageContext, type Visitor } from "./context.ts";
 
 class OwnContext extends HttpContext {}
 

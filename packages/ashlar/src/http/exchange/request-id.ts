@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { nodeExchange } from "../../node/index.ts";
-import { peerAddress } from "../addresses/peer-address.ts";
-import type { TrustedProxies } from "../addresses/trusted-proxies.ts";
+import type { TrustedProxies } from "../addresses/client-address.ts";
+import { peerAddress } from "../addresses/client-address.ts";
 
 /** The header that a request's id arrives in, and is returned in. */
 export const REQUEST_ID_HEADER = "x-request-id";

@@ -1,21 +1,33 @@
 import { nodeExchange } from "../../node/index.ts";
 import type { Dictionary, RegisteredUser } from "../../support/index.ts";
-import type { AddressResolver } from "../addresses/client-address.ts";
+import { type AddressResolver, peerAddress } from "../addresses/client-address.ts";
 import { parseHost } from "../addresses/host.ts";
 import { matchesGlob } from "../addresses/path-glob.ts";
-import { peerAddress } from "../addresses/peer-address.ts";
 import { requestAuthority, requestPath, requestSearch, splitUrl } from "../addresses/request-url.ts";
-import { parseBearerToken } from "../headers/bearer-token.ts";
-import { cookieValue, parseCookies } from "../headers/cookies.ts";
+import type { FormFields } from "../bodies/form-parser.ts";
 import { checkHeader, headerKey } from "../headers/header-fields.ts";
-import { bestType, isJsonType, prefersJson } from "../headers/negotiation.ts";
-import type { FormFields } from "../headers/repeated-fields.ts";
+import { bestType, isJsonType, prefersJson } from "../headers/media-types.ts";
 import { overriddenMethod } from "../inputs/method-override.ts";
 import type { InputSource } from "../inputs/request-inputs.ts";
 import type { HttpContext } from "./context.ts";
+import { cookieValue, parseCookies } from "./cookies.ts";
 import { RequestWithBody } from "./request-body.ts";
 import { requestIdOf } from "./request-id.ts";
 import type { HttpServices, RouteInfo, RouteMatch } from "./services.ts";
+
+/** The scheme in any case, spaces, and one `b64token` (RFC 6750 §2.1). A second value would need a comma, which is not allowed. */
+const BEARER = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
+
+/**
+ * Returns the token in an `Authorization` header (RFC 6750 §2.1).
+ *
+ * @param authorization the header's value, or `null` if it is missing
+ * @returns the token; `null` for any other scheme, for more than one value and for characters not allowed in tokens
+ */
+export function parseBearerToken(authorization: string | null): string | null {
+  if (authorization === null) return null;
+  return BEARER.exec(authorization)?.[1] ?? null;
+}
 
 /** For a request that matched no route. */
 const NO_PARAMETERS: Readonly<Dictionary<string | null>> = Object.freeze(Object.create(null) as Dictionary<null>);

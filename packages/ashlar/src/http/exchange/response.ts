@@ -9,14 +9,12 @@ import {
 } from "../bodies/byte-stream.ts";
 import { closeWithResponse } from "../bodies/response-end.ts";
 import { attachment } from "../headers/content-disposition.ts";
-import { type CookieOptions, serializeCookie } from "../headers/cookies.ts";
 import { type CheckedHeaders, CONTENT_HEADERS, checkHeader } from "../headers/header-fields.ts";
-import { isVaried } from "../headers/vary.ts";
 import type { EnforcedHeaders } from "../responses/enforced-headers.ts";
-import { FastResponse } from "../responses/fast-response.ts";
-import { FreshResponse } from "../responses/fresh-response.ts";
-import { cachingHeader, type VisitorDependence, visitorFields } from "../responses/visitor-caching.ts";
+import { FastResponse, FreshResponse } from "../responses/fast-response.ts";
+import { cachingHeader, isVaried, type VisitorDependence, visitorFields } from "../responses/visitor-caching.ts";
 import type { HttpContext } from "./context.ts";
+import { type CookieOptions, serializeCookie } from "./cookies.ts";
 import { selectFromFile } from "./file-selection.ts";
 import { absoluteTarget, asciiTarget, checkRouteTarget, externalTarget, redirectTarget } from "./redirect-target.ts";
 import { HTML_TYPE, JSON_TYPE, serialize, TEXT_TYPE } from "./serialize.ts";

@@ -1,11 +1,11 @@
 import type { Catalogue } from "../../messages/index.ts";
 import type { Dictionary } from "../../support/index.ts";
+import type { TrustedProxies } from "../addresses/client-address.ts";
 import type { TrustedOrigins } from "../addresses/trusted-origins.ts";
-import type { TrustedProxies } from "../addresses/trusted-proxies.ts";
 import type { BodyLimits } from "../bodies/body.ts";
+import type { FormFields } from "../bodies/form-parser.ts";
 import type { HeldBodies } from "../bodies/held-bodies.ts";
 import type { CheckedHeaders } from "../headers/header-fields.ts";
-import type { FormFields } from "../headers/repeated-fields.ts";
 
 /** Values for the parameters of a route's pattern, by name. */
 export type RouteParameters = Readonly<Dictionary<string | number | null | undefined>>;

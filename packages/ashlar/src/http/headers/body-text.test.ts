@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cpuTimeOf } from "../../../test/support/cpu-time.ts";
-import { decodeBodyText, headerParameters, mediaType } from "./body-text.ts";
+import { decodeBodyText, headerParameters, mediaType } from "./media-types.ts";
 
 describe("decodeBodyText", () => {
   test("any well-formed text survives its encoding", () => {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { anyText } from "../../../test/support/any-text.ts";
 import { cpuTimeOf } from "../../../test/support/cpu-time.ts";
-import { bestType, isJsonType, prefersJson } from "./negotiation.ts";
+import { bestType, isJsonType, prefersJson } from "./media-types.ts";
 
 const HTML = "text/html";
 const JSON_TYPE = "application/json";

@@ -6,16 +6,17 @@ import {
   isPrototypeName,
   type Message,
 } from "../../support/index.ts";
-import { ABSENT, getPath, removePath } from "../addresses/dot-path.ts";
 import type { BodyLimits, RequestBody } from "../bodies/body.ts";
+import type { FormFields } from "../bodies/form-parser.ts";
 import { nestFields, parseForm } from "../bodies/form-parser.ts";
 import { parseJson } from "../bodies/json-parser.ts";
 import type { UploadedFile } from "../bodies/uploaded-file.ts";
-import { decodeBodyText, headerParameters } from "../headers/body-text.ts";
-import type { FormFields } from "../headers/repeated-fields.ts";
+import { decodeBodyText, headerParameters } from "../headers/media-types.ts";
 import { message } from "../messages.ts";
 import type { SchemaOutput, StandardSchema } from "./standard-schema.ts";
 import {
+  ABSENT,
+  getPath,
   isFilled,
   readArray,
   readBoolean,
@@ -24,6 +25,7 @@ import {
   readFloat,
   readInteger,
   readString,
+  removePath,
 } from "./typed-inputs.ts";
 import { validateInput } from "./validation.ts";
 import "../errors.ts";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ValidationError } from "../../support/index.ts";
-import { ABSENT } from "../addresses/dot-path.ts";
 import {
+  ABSENT,
   type InputReader,
   isFilled,
   readArray,

@@ -1,5 +1,5 @@
 import type { CheckedHeaders } from "../headers/header-fields.ts";
-import { isVaried } from "../headers/vary.ts";
+import { isVaried } from "./visitor-caching.ts";
 
 /** Headers that override everything else in a response, and the request header that they depend on. */
 export class EnforcedHeaders {

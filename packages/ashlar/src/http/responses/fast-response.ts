@@ -7,3 +7,9 @@ import { RUNTIME } from "../../support/index.ts";
  */
 export const FastResponse: typeof Response = RUNTIME === "node" ? NodeResponse : Response;
 export type FastResponse = Response;
+
+/**
+ * A response that the framework has made for one request, and returns once: headers may be added to it. Any other
+ * response may be returned again, to another visitor.
+ */
+export class FreshResponse extends FastResponse {}

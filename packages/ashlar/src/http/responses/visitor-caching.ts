@@ -1,5 +1,3 @@
-import { isVaried } from "../headers/vary.ts";
-
 /**
  * How a response depends on the visitor: not at all; another visitor may get another response (`asked`); it contains data
  * about this visitor, such as their name or a CSRF token (`shown`); or it sets the cookie that identifies them, or removes
@@ -49,4 +47,10 @@ export function cachingHeader(
   if (vary === null) return ["vary", fields.join(", ")];
   const missing = fields.filter((field) => !isVaried(vary, field));
   return missing.length === 0 ? null : ["vary", [vary, ...missing].join(", ")];
+}
+
+/** Reports whether a `Vary` names a request header, or all of them (RFC 9110 §12.5.5). */
+export function isVaried(vary: string, field: string): boolean {
+  const named = vary.split(",").map((one) => one.trim().toLowerCase());
+  return named.includes("*") || named.includes(field.toLowerCase());
 }

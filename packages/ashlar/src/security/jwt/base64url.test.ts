@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { anyText } from "../../../test/support/any-text.ts";
-import { decodeBase64url, decodeTransient, encodeBase64url } from "./base64url.ts";
+import { decodeBase64url, decodeTransient, encodeBase64url } from "./encoding.ts";
 
 /** Base64url by its definition: the alphabet, no length of one over, no bit beyond the last byte. */
 function isCanonical(segment: string): boolean {

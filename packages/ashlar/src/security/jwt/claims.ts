@@ -1,5 +1,5 @@
 import type { JwtFailure } from "./errors.ts";
-import type { JwtVerifyOptions } from "./verify-options.ts";
+import type { JwtVerifyOptions } from "./verify.ts";
 
 /** The claims of a token (RFC 7519 §4). Times are NumericDates: seconds since the epoch. */
 export interface JwtClaims {

@@ -9,8 +9,6 @@ export { generatePrivateKey, KEY_ALGORITHMS, type KeyAlgorithm, keyCommand, priv
 export { jwks, jwkThumbprint, publicJwk } from "./public-jwk.ts";
 export { readJwks } from "./read-jwks.ts";
 export { hmacSecretBytes } from "./secrets.ts";
-export { signJws } from "./sign-jws.ts";
-export { signJwt } from "./sign-jwt.ts";
-export { verifyJws } from "./verify-jws.ts";
-export { tryVerifyJwt, verifyJwt } from "./verify-jwt.ts";
-export type { JwtVerifyOptions } from "./verify-options.ts";
+export { signJws, signJwt } from "./sign.ts";
+export type { JwtVerifyOptions } from "./verify.ts";
+export { tryVerifyJwt, verifyJws, verifyJwt } from "./verify.ts";

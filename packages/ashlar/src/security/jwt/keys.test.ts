@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import type { JwtAlgorithm } from "./algorithms.ts";
 import type { KeyMaterial } from "./key-material.ts";
 import { keyList, SigningKey, VerificationKey } from "./keys.ts";
-import { signJwt } from "./sign-jwt.ts";
-import { tryVerifyJwt, verifyJwt } from "./verify-jwt.ts";
+import { signJwt } from "./sign.ts";
+import { tryVerifyJwt, verifyJwt } from "./verify.ts";
 
 const RSA = generateKeyPairSync("rsa", { modulusLength: 2048 });
 const RSA_PSS = generateKeyPairSync("rsa-pss", { modulusLength: 2048 });

@@ -1,7 +1,7 @@
 import { createPublicKey, createSecretKey, type KeyObject } from "node:crypto";
 import { AshlarError } from "../../support/index.ts";
 import { algorithmDetails, type JwtAlgorithm } from "./algorithms.ts";
-import { encodeBase64url } from "./base64url.ts";
+import { encodeBase64url } from "./encoding.ts";
 import { Hmac } from "./hmac.ts";
 import { isJwk, type JsonWebKey, type KeyMaterial } from "./key-material.ts";
 import { privateKey, publicKey } from "./key-pairs.ts";

@@ -1,5 +1,5 @@
 import { constants, type KeyObject, type SignKeyObjectInput, sign, verify } from "node:crypto";
-import { decodeBase64url } from "./base64url.ts";
+import { decodeBase64url } from "./encoding.ts";
 import type { PairAlgorithm } from "./key-pairs.ts";
 
 /** The options with which node:crypto signs with a key pair. */

@@ -1,7 +1,7 @@
 import { createPublicKey, KeyObject, X509Certificate } from "node:crypto";
 import { AshlarError } from "../../support/index.ts";
 import { algorithmDetails, type HmacAlgorithm, type JwtAlgorithm } from "./algorithms.ts";
-import { decodeBase64url } from "./base64url.ts";
+import { decodeBase64url } from "./encoding.ts";
 import { checkJwk, type KeyMaterial, type KeyUse } from "./key-material.ts";
 import "../errors.ts";
 import "./errors.ts";

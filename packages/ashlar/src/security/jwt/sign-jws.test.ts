@@ -2,8 +2,8 @@ import { createHmac, generateKeyPairSync, type KeyObject, randomBytes } from "no
 import { describe, expect, test } from "vitest";
 import type { JwtAlgorithm } from "./algorithms.ts";
 import { SigningKey, VerificationKey } from "./keys.ts";
-import { signJws } from "./sign-jws.ts";
-import { verifyJws } from "./verify-jws.ts";
+import { signJws } from "./sign.ts";
+import { verifyJws } from "./verify.ts";
 
 const SECRET = randomBytes(64);
 const KEY = new SigningKey("HS256", SECRET);

@@ -3,8 +3,8 @@ import { afterEach, describe, expect, test } from "vitest";
 import { setClock } from "../../support/index.ts";
 import type { JwtClaims } from "./claims.ts";
 import { SigningKey, VerificationKey } from "./keys.ts";
-import { signJwt } from "./sign-jwt.ts";
-import { verifyJws } from "./verify-jws.ts";
+import { signJwt } from "./sign.ts";
+import { verifyJws } from "./verify.ts";
 
 const SECRET = randomBytes(64);
 const KEY = new SigningKey("HS512", SECRET);

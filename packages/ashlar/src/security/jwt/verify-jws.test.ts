@@ -2,8 +2,8 @@ import { createHmac, randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { JwtError, type JwtFailure } from "./errors.ts";
 import { SigningKey, VerificationKey } from "./keys.ts";
-import { signJws } from "./sign-jws.ts";
-import { verifyJws } from "./verify-jws.ts";
+import { signJws } from "./sign.ts";
+import { verifyJws } from "./verify.ts";
 
 const SECRET = randomBytes(32);
 const SIGNING = new SigningKey("HS256", SECRET);

@@ -6,9 +6,9 @@ import { anyText } from "../../../test/support/any-text.ts";
 import { setClock } from "../../support/index.ts";
 import { JwtError } from "./errors.ts";
 import { SigningKey, VerificationKey } from "./keys.ts";
-import { signJwt } from "./sign-jwt.ts";
-import { tryVerifyJwt, verifyJwt } from "./verify-jwt.ts";
-import type { JwtVerifyOptions } from "./verify-options.ts";
+import { signJwt } from "./sign.ts";
+import type { JwtVerifyOptions } from "./verify.ts";
+import { tryVerifyJwt, verifyJwt } from "./verify.ts";
 
 const SECRET = randomBytes(64);
 const SIGNING = new SigningKey("HS512", SECRET);

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { processTimeUntil } from "../../../test/support/cpu-time.ts";
 import { passwordHasherSuite, quickHasher } from "../../testing/index.ts";
 import { Argon2Hasher, argon2id } from "./argon2id.ts";
-import { DEFAULT_PARAMETERS } from "./hash-parameters.ts";
 import { type HashingJob, HashingThreads } from "./hashing-threads.ts";
 import { hashPassword } from "./passwords.ts";
+import { DEFAULT_PARAMETERS } from "./phc.ts";
 import { unknownHash } from "./verifiable-hashes.ts";
 
 const PLAIN = "correct horse battery staple";

@@ -10,11 +10,17 @@ import {
   traceChannels,
   traced,
 } from "../../support/index.ts";
-import { DEFAULT_PARAMETERS, differsFrom } from "./hash-parameters.ts";
 import { type HashingJob, HashingThreads, type HashingUsage } from "./hashing-threads.ts";
 import type { PasswordHasher } from "./password-hasher.ts";
 import { isHashable } from "./password-rules.ts";
-import { type Argon2Parameters, MAX_MEMORY, MAX_PARALLELISM, MAX_PASSES } from "./phc.ts";
+import {
+  type Argon2Parameters,
+  DEFAULT_PARAMETERS,
+  differsFrom,
+  MAX_MEMORY,
+  MAX_PARALLELISM,
+  MAX_PASSES,
+} from "./phc.ts";
 import { unknownHash } from "./verifiable-hashes.ts";
 import "../errors.ts";
 

@@ -1,9 +1,8 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { Argon2 } from "./argon2.ts";
 import { verifyBcrypt } from "./bcrypt.ts";
-import { differsFrom, SALT_BYTES } from "./hash-parameters.ts";
 import { isPbkdf2, pbkdf2Tags } from "./pbkdf2.ts";
-import { type Argon2Hash, type Argon2Parameters, formatPhc, parsePhc } from "./phc.ts";
+import { type Argon2Hash, type Argon2Parameters, differsFrom, formatPhc, parsePhc, SALT_BYTES } from "./phc.ts";
 import { isScrypt, scryptTags } from "./scrypt.ts";
 import { isBcrypt, isVerifiableHash } from "./verifiable-hashes.ts";
 

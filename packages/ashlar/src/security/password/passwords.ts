@@ -1,6 +1,6 @@
 import { argon2id } from "./argon2id.ts";
 import type { PasswordHasher } from "./password-hasher.ts";
-import { matchPassword, normalizePassword } from "./password-match.ts";
+import { matchPassword, normalizePassword } from "./password-rules.ts";
 
 /** Hashes passwords unless the application sets its own hasher. */
 export const DEFAULT_HASHER: PasswordHasher = argon2id();

@@ -1,8 +1,7 @@
 // Only inspects hashes: only the hashing threads load the code that computes them.
 import { randomBytes } from "node:crypto";
-import { SALT_BYTES } from "./hash-parameters.ts";
 import { isPbkdf2 } from "./pbkdf2.ts";
-import { formatSaltAndTag, readPhc } from "./phc.ts";
+import { formatSaltAndTag, readPhc, SALT_BYTES } from "./phc.ts";
 import { isScrypt } from "./scrypt.ts";
 
 /** Salt (22 characters) and hash (31) in bcrypt's alphabet; the cost in two digits. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseTime } from "./stored-time.ts";
+import { parseTime } from "./casts.ts";
 
 /** How `Date` reads a time with its zone. */
 function asDate(text: string): number {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ABSENT, getPath, removePath } from "./dot-path.ts";
+import { ABSENT, getPath, removePath } from "./typed-inputs.ts";
 
 const inputs = {
   key: "val",

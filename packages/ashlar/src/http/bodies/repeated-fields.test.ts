@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { repeatedFields } from "./repeated-fields.ts";
+import { repeatedFields } from "./form-parser.ts";
 
 const repeatedIn = (query: string) => repeatedFields([...new URLSearchParams(query)]);
 

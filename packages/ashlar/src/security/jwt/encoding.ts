@@ -40,3 +40,14 @@ export function encodeBase64url(data: string | Uint8Array): string {
     typeof data === "string" ? Buffer.from(data) : Buffer.from(data.buffer, data.byteOffset, data.byteLength)
   ).toString("base64url");
 }
+
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Decodes UTF-8; `null` if the bytes are not UTF-8. A byte order mark is part of the text. */
+export function decodeUtf8(bytes: Uint8Array): string | null {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    return null;
+  }
+}

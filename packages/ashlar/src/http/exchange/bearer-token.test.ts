@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { anyText } from "../../../test/support/any-text.ts";
 import { cpuTimeOf } from "../../../test/support/cpu-time.ts";
-import { parseBearerToken } from "./bearer-token.ts";
+import { parseBearerToken } from "./request.ts";
 
 describe("the bearer token of an Authorization header", () => {
   test("S14 the scheme is case-insensitive", () => {

@@ -1,0 +1,172 @@
+import { ConfigurationError, nowInSeconds } from "../../support/index.ts";
+import type { JwtAlgorithm } from "./algorithms.ts";
+import { brokenRule, hasClaimTypes, type JwtClaims } from "./claims.ts";
+import { DEFAULT_MAX_BYTES, openJws, parseObjectSegment } from "./compact.ts";
+import { decodeBase64url } from "./encoding.ts";
+import { JwtError } from "./errors.ts";
+import type { VerificationKey } from "./keys.ts";
+
+/** The requirements for a token, besides its signature. */
+export interface JwtVerifyOptions {
+  /** The current time in seconds; default: taken from the framework's clock. */
+  readonly clock?: () => number;
+  /** How far in the future `iat` and `nbf` may be, in seconds; default: 0. It does not apply to `exp`. */
+  readonly clockSkewSeconds?: number;
+  /** The required `iss`. */
+  readonly issuer?: string;
+  /**
+   * The required `aud`, or the value it must contain.
+   *
+   * Security: without it, a token made with the same key for another audience is accepted.
+   */
+  readonly audience?: string;
+  /**
+   * The required `typ` of the header. If you leave it out, a token may have no `typ`, or `JWT` (RFC 7519 §5.1). With
+   * `null`, `typ` is ignored. Types are compared as media types (RFC 7515 §4.1.9): case is ignored, and
+   * `application/at+jwt` is `at+jwt`.
+   *
+   * Security: if several kinds of tokens share a key, give each its own type, and name it here (RFC 8725 §3.11).
+   */
+  readonly typ?: string | null;
+  /** Requires `typ` to be present and to match exactly: `JWT` unless you name another. */
+  readonly exactTyp?: boolean;
+  /** Accepts a token that has expired. Everything else is still checked, including the type of `exp`. */
+  readonly ignoreExpiry?: boolean;
+  /** Refuses a token without `exp`. */
+  readonly requireExpiry?: boolean;
+  /** Refuses a token whose `sub` is missing or empty. */
+  readonly requireSubject?: boolean;
+  /** The longest token accepted, in bytes; default: 8192. */
+  readonly maxBytes?: number;
+}
+
+/**
+ * Rejects options that could make a comparison come out wrong: `NaN` is neither before nor after any time.
+ *
+ * @throws `E_INVALID_CONFIGURATION`
+ */
+export function checkVerifyOptions(options: JwtVerifyOptions): void {
+  const { clockSkewSeconds, issuer, audience, typ, exactTyp } = options;
+  if (clockSkewSeconds !== undefined && !(Number.isFinite(clockSkewSeconds) && clockSkewSeconds >= 0)) {
+    throw invalid("clockSkewSeconds", "must be a number of seconds, at least 0.");
+  }
+  if (issuer !== undefined && (typeof issuer !== "string" || issuer === "")) throw invalid("issuer", "must be text.");
+  if (audience !== undefined && (typeof audience !== "string" || audience === "")) {
+    throw invalid("audience", "must be text.");
+  }
+  if (typ !== undefined && typ !== null && (typeof typ !== "string" || typ === ""))
+    throw invalid("typ", "must be text.");
+  if (exactTyp === true && typ === null) throw invalid("exactTyp", "contradicts typ: null, which accepts any type.");
+}
+
+/** Reports whether the `typ` of a header, of any type, meets the options. */
+export function hasExpectedTyp(typ: unknown, { typ: expected, exactTyp }: JwtVerifyOptions): boolean {
+  if (expected === null || typ === (expected ?? "JWT")) return true;
+  if (exactTyp === true) return false;
+  if (typ === undefined) return expected === undefined;
+  return typeof typ === "string" && mediaType(typ) === mediaType(expected ?? "JWT");
+}
+
+/** RFC 7515 §4.1.9: a media type without a slash is short for one that begins with `application/`. */
+function mediaType(typ: string): string {
+  const lower = typ.toLowerCase();
+  return lower.includes("/") ? lower : `application/${lower}`;
+}
+
+/**
+ * Returns the longest token accepted, in bytes.
+ *
+ * @throws `E_INVALID_CONFIGURATION` if it is not a positive integer
+ */
+export function maxBytesOf(options: { readonly maxBytes?: number }): number {
+  const { maxBytes } = options;
+  if (maxBytes === undefined) return DEFAULT_MAX_BYTES;
+  if (!Number.isSafeInteger(maxBytes) || maxBytes < 1) throw invalid("maxBytes", "must be an integer, at least 1.");
+  return maxBytes;
+}
+
+function invalid(name: keyof JwtVerifyOptions, problem: string): ConfigurationError {
+  return new ConfigurationError(`JWT verification: ${name}`, problem, "Omit it to use the default.");
+}
+
+/** Options for verifying a JWS. */
+export interface JwsVerifyOptions {
+  /** The longest token accepted, in bytes; default: 8192. */
+  readonly maxBytes?: number;
+}
+
+/**
+ * Verifies a compact JWS with any payload (RFC 7515 §5.2).
+ *
+ * Security: a signature shows who made the bytes, not their purpose. If several kinds of tokens share a key, check
+ * the header's `typ`.
+ *
+ * @param keys one key, or several during a key rotation: any of them may have signed
+ * @returns the payload; the protected header, of which only `alg` has been checked; and the key that the signature was made with
+ * @throws {@link JwtError} (`E_JWT_INVALID`) if the token is not valid; `E_JWT_KEY` if the keys cannot be used;
+ *   `E_INVALID_CONFIGURATION` if `maxBytes` is invalid
+ */
+export function verifyJws(
+  token: string,
+  keys: VerificationKey | readonly VerificationKey[],
+  options: JwsVerifyOptions = {},
+): {
+  readonly header: { readonly alg: JwtAlgorithm; readonly typ?: unknown; readonly [name: string]: unknown };
+  readonly payload: Uint8Array;
+  readonly key: VerificationKey;
+} {
+  const opened = openJws(token, keys, maxBytesOf(options));
+  if (typeof opened === "string") throw new JwtError(opened);
+  const payload = decodeBase64url(opened.payload);
+  if (payload === null) throw new JwtError("malformed");
+  return { header: opened.header, payload, key: opened.key };
+}
+
+const NO_OPTIONS: JwtVerifyOptions = Object.freeze({});
+
+/**
+ * Verifies a JWT (RFC 7519 §7.2) and returns the outcome instead of throwing, for use on the request path.
+ *
+ * Size, shape, header and algorithm come first, then the signature. Only then are the claims read: their types, then
+ * subject, issuer, audience, and finally the times.
+ *
+ * @param token the value that the caller presented, of any type
+ * @param keys one key, or several during a key rotation: any of them may have signed
+ * @returns the claims of a valid token, or why it was refused
+ * @throws `E_JWT_KEY`, `E_INVALID_CONFIGURATION` if the keys or options cannot be used; never because of the token
+ */
+export function tryVerifyJwt(
+  token: string,
+  keys: VerificationKey | readonly VerificationKey[],
+  options: JwtVerifyOptions = NO_OPTIONS,
+): { readonly claims: JwtClaims } | { readonly failure: JwtError["reason"] } {
+  checkVerifyOptions(options);
+  const opened = openJws(token, keys, maxBytesOf(options));
+  if (typeof opened === "string") return { failure: opened };
+  if (!hasExpectedTyp(opened.header.typ, options)) return { failure: "type" };
+  const claims = parseObjectSegment(opened.payload);
+  if (claims === null) return { failure: "malformed" };
+  if (!hasClaimTypes(claims)) return { failure: "claims" };
+  const failure = brokenRule(claims, options, options.clock === undefined ? nowInSeconds() : options.clock());
+  return failure === null ? { claims } : { failure };
+}
+
+/**
+ * Verifies a JWT (RFC 7519 §7.2) like {@link tryVerifyJwt}, but throws.
+ *
+ * ```ts
+ * const claims = verifyJwt(token, new VerificationKey("HS512", secret), { issuer: "https://shop.example" });
+ * ```
+ *
+ * @throws {@link JwtError} (`E_JWT_INVALID`) if the token is not valid; `E_JWT_KEY`, `E_INVALID_CONFIGURATION` if the
+ *   keys or options cannot be used
+ */
+export function verifyJwt(
+  token: string,
+  keys: VerificationKey | readonly VerificationKey[],
+  options: JwtVerifyOptions = NO_OPTIONS,
+): JwtClaims {
+  const outcome = tryVerifyJwt(token, keys, options);
+  if ("failure" in outcome) throw new JwtError(outcome.failure);
+  return outcome.claims;
+}
