@@ -1,5 +1,4 @@
 export {
-  type CookieSessions,
   Csrf,
   cookieSessions,
   createSessionDataTable,

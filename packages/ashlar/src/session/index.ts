@@ -5,7 +5,7 @@ export { SessionMiddleware } from "./session-middleware.ts";
 export { SessionProvider } from "./session-provider.ts";
 export { RequestSession } from "./sessions/request-session.ts";
 export { Session } from "./sessions/session.ts";
-export { CookieSessions, cookieSessions } from "./stores/cookie-sessions.ts";
+export { cookieSessions } from "./stores/cookie-sessions.ts";
 export { databaseSessions } from "./stores/database-sessions.ts";
 export { redisSessions } from "./stores/redis-sessions.ts";
 export { createSessionDataTable } from "./stores/session-data-table.ts";

@@ -9,7 +9,7 @@ import { requireSession } from "./sessions/request-session.ts";
 import type { Session } from "./sessions/session.ts";
 import { SessionManager } from "./sessions/session-manager.ts";
 import { StoredSessions } from "./sessions/stored-sessions.ts";
-import { CookieSessions } from "./stores/cookie-sessions.ts";
+import { SealedSessions } from "./stores/cookie-sessions.ts";
 import { DatabaseSessions } from "./stores/database-sessions.ts";
 import type { SessionKeeper } from "./stores/session-keeper.ts";
 import { type CompleteSessionSettings, readSessionSettings, storeOf } from "./stores/settings.ts";
@@ -113,8 +113,8 @@ function createKeeper(
   container: Container,
 ): SessionKeeper {
   const { store } = session;
-  if (!(store instanceof CookieSessions)) return new StoredSessions(storeOf(store, container), session);
-  return store.keeper(new Sealer(key, SESSION, { previousSecrets: previousKeys }), session);
+  if (store !== "cookie") return new StoredSessions(storeOf(store, container), session);
+  return new SealedSessions(new Sealer(key, SESSION, { previousSecrets: previousKeys }), session);
 }
 
 /**

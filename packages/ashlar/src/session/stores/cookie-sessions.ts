@@ -9,14 +9,6 @@ const HEAD_BYTES = 64;
 /** `id.createdAt.usedAt.contents`, the times in base 36. */
 const SEALED = /^([\w-]{43})\.([0-9a-z]{1,9})\.([0-9a-z]{1,9})\.(.*)/s;
 
-/** The result of {@link cookieSessions}: there is no store, because the cookie holds the session. */
-export class CookieSessions {
-  /** @internal */
-  keeper(sealer: Sealer, settings: CompleteSessionSettings): SealedSessions {
-    return new SealedSessions(sealer, settings);
-  }
-}
-
 /**
  * Keeps the data of sessions in the visitors' own cookies, sealed, up to some 3 KB each: the default.
  *
@@ -27,9 +19,11 @@ export class CookieSessions {
  *
  * Security: nothing is kept on the server, so no session can be revoked. A copied cookie keeps its contents until it
  * expires.
+ *
+ * @returns its name: there is no store on the server
  */
-export function cookieSessions(): CookieSessions {
-  return new CookieSessions();
+export function cookieSessions(): "cookie" {
+  return "cookie";
 }
 
 /**

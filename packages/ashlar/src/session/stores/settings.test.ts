@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { AshlarError } from "../../support/index.ts";
-import { CookieSessions } from "./cookie-sessions.ts";
 import { readSessionSettings } from "./settings.ts";
 
 const HTTPS = "https://shop.example";
@@ -19,7 +18,7 @@ function refusal(session: unknown, url: string | null = null): string {
 describe("missing settings", () => {
   test("everything has a default", () => {
     expect(readSessionSettings(undefined, null)).toEqual({
-      store: expect.any(CookieSessions),
+      store: "cookie",
       cookie: "session",
       domain: null,
       lifetimeMinutes: 120,

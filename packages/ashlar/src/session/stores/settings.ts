@@ -13,7 +13,7 @@ import {
   text,
   textLike,
 } from "../../support/index.ts";
-import { CookieSessions, cookieSessions } from "./cookie-sessions.ts";
+import { cookieSessions } from "./cookie-sessions.ts";
 import { databaseSessions } from "./database-sessions.ts";
 import type { SessionStore, SessionStoreSource } from "./session-store.ts";
 
@@ -26,7 +26,7 @@ export interface SessionSettings {
    * Where the data is kept: `cookieSessions()`, `databaseSessions()`, their names, or your own store; default:
    * `cookieSessions()`.
    */
-  readonly store?: CookieSessions | SessionStoreSource | SessionStoreName;
+  readonly store?: SessionStoreSource | SessionStoreName;
   /** The cookie's name; default: `session`. Over https, a prefix binds it to its host: `__Host-session`. */
   readonly cookie?: string;
   /**
@@ -52,7 +52,8 @@ export interface SessionSettings {
 
 /** {@link SessionSettings}, checked and complete. */
 export interface CompleteSessionSettings extends Omit<Complete<SessionSettings>, "store" | "domain"> {
-  readonly store: CookieSessions | SessionStoreSource;
+  /** `cookie`: the cookie holds the session. */
+  readonly store: "cookie" | SessionStoreSource;
   /** `null`: only the host. */
   readonly domain: string | null;
 }
@@ -64,19 +65,21 @@ const DAY_IN_MINUTES = 1440;
 const COOKIE_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}$/;
 const PREFIXED = /^__(host|secure)-/i;
 
-const STORES: Readonly<Record<SessionStoreName, CookieSessions | SessionStoreSource>> = {
+const STORES: Readonly<Record<SessionStoreName, "cookie" | SessionStoreSource>> = {
   cookie: cookieSessions(),
   database: databaseSessions(),
 };
 
-const STORE: Setting<CookieSessions | SessionStoreSource, NonNullable<SessionSettings["store"]>> = setting({
-  what: "cookieSessions(), databaseSessions(), or an object with the methods of SessionStore",
+const STORE_FORMS = "cookieSessions(), databaseSessions(), or an object with the methods of SessionStore";
+
+const STORE: Setting<"cookie" | SessionStoreSource, NonNullable<SessionSettings["store"]>> = setting({
+  what: STORE_FORMS,
+  remedy: `Write ${STORE_FORMS}, or leave it out.`,
   fallback: STORES.cookie,
   words: Object.keys(STORES),
   describe: quoted,
   accept(value) {
-    if (value instanceof CookieSessions || typeof value === "function" || isStore(value))
-      return value as CookieSessions | SessionStoreSource;
+    if (typeof value === "function" || isStore(value)) return value as SessionStoreSource;
     const name = Object.keys(STORES).find((one) => one === value);
     return name === undefined ? undefined : STORES[name as SessionStoreName];
   },

@@ -3,7 +3,7 @@ import { type Application, createApplication } from "../../../boot/index.ts";
 import { HttpKernel, type RouteMiddleware } from "../../../kernel/index.ts";
 import { Route } from "../../../routing/index.ts";
 import { generateSecret, randomToken } from "../../../security/index.ts";
-import { type CookieSessions, SessionMiddleware, SessionProvider, type SessionStore } from "../../../session/index.ts";
+import { SessionMiddleware, SessionProvider, type SessionStore } from "../../../session/index.ts";
 import type { TestClient } from "../../test-client.ts";
 
 /** Tests of a store in an application that uses it. */
@@ -63,7 +63,7 @@ export const IN_APPLICATION: readonly (readonly [title: string, test: (visit: ()
 ];
 
 /** Creates an application with routes that use its sessions. */
-export async function applicationWith(store: SessionStore | CookieSessions): Promise<Application> {
+export async function applicationWith(store: SessionStore | "cookie"): Promise<Application> {
   class Kernel extends HttpKernel {
     override routeMiddleware: RouteMiddleware = { web: [SessionMiddleware] };
   }
