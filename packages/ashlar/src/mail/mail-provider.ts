@@ -39,7 +39,7 @@ declare module "../boot/application/application-stats.ts" {
       /** How many attempts have failed, whether or not they are repeated. */
       readonly failedAttempts: number;
       /**
-       * What the outbox contains, for all processes together: how many mails wait to be sent, how many were abandoned
+       * The contents of the outbox, for all processes together: how many mails wait to be sent, how many were abandoned
        * and are still kept, up to 10,000 of each priority, and how long ago the oldest one that waits was queued. It is
        * as of the last time that someone asked, at most five minutes ago; `null` if it is not known, as the first time,
        * without an outbox, or while the database can't be read.
@@ -133,8 +133,8 @@ export class MailProvider extends Provider {
   }
 
   /**
-   * Tells when a server starts, and not when a mail is lost, that mails wait in memory. Commands don't: one of them creates
-   * the table, and the others end only once their mails have been sent.
+   * Warns that mails wait in memory when a server starts, rather than when a mail is lost. Commands don't: one of them
+   * creates the table, and the others end only once their mails have been sent.
    */
   #warnOfMemory(): void {
     const { environment, logger } = this.application;

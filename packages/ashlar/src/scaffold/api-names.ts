@@ -1,14 +1,17 @@
-/** What an application calls the parts of its API, where its author may choose. */
+/** The names in an application's API that its author may choose. */
 export interface ApiNames {
   /** The table of the users whose tokens they are. */
   readonly table: string;
-  /** The column with the digest of a user's token; `null` if the class of users has none, because they have several. */
+  /**
+   * The column with the digest of a user's token; `null` if the class doesn't have one because its users have several
+   * tokens.
+   */
   readonly tokenColumn: string | null;
   /** The column with the access epoch. */
   readonly epochColumn: string;
   /** The module with the routes, as the kernel binds it: `routes/api`. */
   readonly location: string;
-  /** What the paths of these routes begin with; empty for nothing. */
+  /** The prefix of these routes' paths; may be empty. */
   readonly prefix: string;
   /** The path where credentials are exchanged for a token. */
   readonly authPath: string;

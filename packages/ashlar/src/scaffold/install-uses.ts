@@ -65,7 +65,7 @@ function optionsStep(lacks: MissingOptions, hasKernel: boolean): CodeStep {
   };
 }
 
-/** What the author wrote there may be their own, so it is never removed. */
+/** The text there may be the author's own, so it is never removed. */
 const PROVIDERS_STEP: CodeStep = {
   file: "app.ts",
   edit: () => null,

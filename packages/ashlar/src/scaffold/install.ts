@@ -37,11 +37,11 @@ export interface Installation {
   readonly files: readonly PlannedFile[];
   /** The new content of `.env`, without new secrets; `null` if it stays unchanged. It is never printed. */
   readonly environment: string | null;
-  /** What can't be written without changing the author's own lines. */
+  /** The steps that can't be done without changing the author's own lines. */
   readonly remaining: readonly RemainingStep[];
 }
 
-/** What else is to be installed. */
+/** Further options of the installation. */
 export interface InstallationOptions {
   /** Whether users are to have several API tokens. */
   readonly hasManyTokens?: boolean;
@@ -95,12 +95,12 @@ export async function planInstallation(
   return { files: planned, environment: changed ?? edited.get(".env")?.after ?? null, remaining: left };
 }
 
-/** What an installation is planned from. */
+/** The input for planning an installation. */
 interface Plan {
   readonly root: string;
   readonly feature: Feature;
   readonly options: InstallationOptions;
-  /** What the application has once the feature is added. */
+  /** The application's features once the new one is added. */
   readonly wanted: ApplicationTraits;
   /** The text of `.env`; `null` if there is no file. */
   readonly environment: string | null;
@@ -182,8 +182,8 @@ async function editsFor(
 /**
  * Gives users several tokens, if that is wanted, and the mail about them.
  *
- * @param files what is planned so far; it is changed
- * @returns what is left to the author
+ * @param files the plan so far, which is changed
+ * @returns the steps that are left to the author
  */
 async function addManyTokens({ root, wanted, options }: Plan, files: PlannedFile[]): Promise<RemainingStep[]> {
   const isWanted = options.hasManyTokens === true;
@@ -285,7 +285,7 @@ async function hasManyTokensIn(root: string): Promise<boolean> {
  * Gives users several tokens in a configuration that is about to be written, or whose driver is still as generated, whatever
  * else has been added to it.
  *
- * @param files what is planned so far; it is changed
+ * @param files the plan so far, which is changed
  * @returns whether that was possible: another configuration is the author's
  */
 async function withManyTokens(root: string, files: PlannedFile[]): Promise<boolean> {

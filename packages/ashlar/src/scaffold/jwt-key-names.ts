@@ -13,14 +13,14 @@ export interface JwtKeyNames {
   readonly previous: string;
 }
 
-/** The variables that a driver reads its keys from; `null` for a setting that is read from none. */
+/** The variables that a driver reads its keys from; `null` for a setting that isn't read from one. */
 export interface KeyVariables {
   readonly secret: string | null;
   readonly nextSecret: string | null;
   readonly previousSecrets: string | null;
 }
 
-/** What a driver reads that doesn't exist yet. */
+/** The variables of a driver that doesn't exist yet. */
 const NONE: KeyVariables = { secret: null, nextSecret: null, previousSecrets: null };
 
 /** A secret for HMAC, which is never replaced by a private key: both may be needed during a change of algorithms. */
@@ -40,7 +40,7 @@ export function jwtKeyNames(driver: string, read: KeyVariables = NONE): JwtKeyNa
   return { current, next: next ?? `${base}_NEXT_KEY`, previous: previous ?? `${base}_PREVIOUS_KEYS` };
 }
 
-/** What the usual names of a driver's variables begin with: `BACK_OFFICE` for `back-office`. */
+/** The prefix of the usual names of a driver's variables: `BACK_OFFICE` for `back-office`. */
 export function variablePrefix(driver: string): string {
   return driver.toUpperCase().replaceAll(/\W/g, "_");
 }
@@ -49,7 +49,7 @@ export function variablePrefix(driver: string): string {
  * The variables that a driver reads its keys from by the text of `config/api.ts`, for a file that can't be loaded. Only
  * `secret: env("…")` in the entry of this driver itself counts.
  *
- * @returns `null` if the text doesn't tell
+ * @returns `null` if the text doesn't show it
  */
 export async function writtenKeyVariables(root: string, driver: string): Promise<KeyVariables | null> {
   const path = (await javaScriptOf(root, "config/api.ts")) ?? "config/api.ts";

@@ -11,7 +11,7 @@ export type ApplicationLanguage = "en" | "de";
 /** A kind of database that an application can start with: the name of its connection. */
 export type ApplicationDatabase = "sqlite" | "postgres" | "mariadb";
 
-/** What an application has, as far as its files show. */
+/** An application's features, as far as its files show. */
 export interface ApplicationTraits {
   /** Its package name. */
   readonly name: string;
@@ -39,7 +39,7 @@ export interface ApplicationTraits {
   readonly apiNames?: ApiNames;
 }
 
-/** What the generated pages say, as far as the application's tests look for it. */
+/** The texts of the generated pages that the application's tests look for. */
 const SENTENCES: Readonly<Record<ApplicationLanguage, Readonly<Record<string, string>>>> = {
   en: {
     hello: "Hello, Ada",

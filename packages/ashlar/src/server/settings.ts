@@ -17,7 +17,7 @@ import { type CompleteHealthSettings, HEALTH, type HealthSettings } from "./heal
 
 /** The shape of `APP.server` in `config/app.ts`: where the server listens, and its time limits. */
 export interface ServerSettings {
-  /** The port; `0` takes any free one. Default: `PORT` of the environment, else 3000. */
+  /** The port; `0` takes any free one. Default: `PORT` of the environment, or else 3000. */
   readonly port?: number;
   /**
    * The path of a unix socket to listen at instead of a port, or of a Windows pipe; default: `PORT`, if it is a path. The
@@ -81,7 +81,7 @@ export interface ServerSettings {
   readonly health?: HealthSettings | false;
 }
 
-/** {@link ServerSettings} as read. What is `null` depends on the environment that the application runs in. */
+/** {@link ServerSettings} as read. Values that are `null` depend on the application's environment. */
 export interface ReadServerSettings
   extends Omit<Complete<ServerSettings>, "drainSeconds" | "waitSeconds" | "maxQueueMs" | "releasesMemory" | "health"> {
   readonly drainSeconds: number | null;

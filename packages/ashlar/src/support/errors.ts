@@ -34,7 +34,7 @@ export type StatusesOf<Definitions extends Readonly<Record<string, ErrorDefiniti
   readonly [Code in keyof Definitions]: Definitions[Code][0];
 };
 
-/** What the framework's features add to {@link ErrorCodes}. An application augments `ErrorCodes` itself. */
+/** The codes that the framework's features add to {@link ErrorCodes}. An application augments `ErrorCodes` itself. */
 // biome-ignore lint/suspicious/noEmptyInterface: it is empty so that the features can fill it.
 export interface FrameworkErrors {}
 
@@ -113,7 +113,7 @@ function requireSameMeaning(code: string, [status, sentence]: ErrorDefinition, p
 /** The `Retry-After` of every 503 that does not set its own (RFC 9110 §10.2.3), in seconds. */
 const RETRY_LATER: Readonly<Record<string, string>> = Object.freeze({ "retry-after": "5" });
 
-/** What an error has beyond its code and message. */
+/** The members of an error beyond its code and message. */
 export interface AshlarErrorOptions {
   /** The error that caused this one. It is logged and never shown to a caller. */
   readonly cause?: unknown;
@@ -164,7 +164,7 @@ export class AshlarError extends Error {
 export interface Refusal {
   /** A sentence for the log: what there is too much of, and what helps. */
   readonly why: string;
-  /** What the log's line has besides, such as the name of a connection. */
+  /** Further fields of the log line, such as the name of a connection. */
   readonly bindings: Readonly<Record<string, unknown>>;
   /** For how long the request has waited, in milliseconds. */
   readonly waitedMs: number;
@@ -211,8 +211,8 @@ export function asMessage(said: string | Message): Message {
 }
 
 /**
- * What is wrong with an input, by field: the rule that is broken, its parameters, and the sentence. What is wrong with the
- * input as a whole is under `""`.
+ * The problems of an input, by field: the broken rule, its parameters, and the sentence. Problems of the whole input
+ * are under `""`.
  *
  * ```ts
  * const errors: FieldErrors = {
@@ -222,7 +222,7 @@ export function asMessage(said: string | Message): Message {
  */
 export type FieldErrors = Record<string, Message[]>;
 
-/** What is wrong with an input, by field: messages, or sentences that exist in one language only. */
+/** The problems of an input, by field: messages, or sentences in a single language. */
 export type FieldSentences = Readonly<Record<string, readonly (string | Message)[]>>;
 
 /**
@@ -234,16 +234,16 @@ export type FieldSentences = Readonly<Record<string, readonly (string | Message)
  * });
  * ```
  *
- * A message made by `t.message` is translated for its reader, and programs recognize it by its `rule`. Text is shown
- * as it is, and its `rule` is `null`.
+ * A message made by `t.message` is translated for its reader, and API clients recognize it by its `rule`. Text is shown
+ * unchanged, and its `rule` is `null`.
  */
 export class ValidationError extends AshlarError {
-  /** What is wrong, by field. The sentences are not translated yet: `t(error.errors.email[0])` translates one. */
+  /** The problems, by field. The sentences are not translated yet: `t(error.errors.email[0])` translates one. */
   readonly errors: Readonly<FieldErrors>;
 
   /**
-   * @param errors by field; under `""` what is wrong with the input as a whole
-   * @param detail what the response says above them; default: "Some of the input is not valid."
+   * @param errors by field; under `""` the problems of the whole input
+   * @param detail the response's text above them; default: "Some of the input is not valid."
    */
   constructor(errors: FieldSentences, detail?: string | Message) {
     const messages = fieldErrors(errors);
@@ -253,7 +253,7 @@ export class ValidationError extends AshlarError {
 }
 
 /**
- * Returns what is wrong by field, as messages.
+ * Returns the problems by field, as messages.
  *
  * @param make changes each of them
  */
@@ -271,7 +271,7 @@ export class ConfigurationError extends AshlarError {
 
   /**
    * @param where the file and the path in it, such as `config/api.ts: DRIVERS.jwt.expires`
-   * @param problem what is wrong there
+   * @param problem the problem
    * @param remedy the line or command that fixes it
    */
   constructor(where: string, problem: string, remedy: string, code: ErrorCode = "E_INVALID_CONFIGURATION") {

@@ -20,7 +20,7 @@ export class EventCapture implements Disposable {
     captures(events).add(this);
   }
 
-  /** Every event so far, oldest first: its name, and what was emitted with it. */
+  /** Every event so far, oldest first: its name and payload. */
   get all(): readonly { readonly name: keyof EventMap; readonly payload: EventMap[keyof EventMap] }[] {
     return [...this.#captured];
   }
@@ -64,7 +64,7 @@ export class EventCapture implements Disposable {
     if (this.#captured.length > 0) throw failure(this.#account(), this.assertNothingEmitted);
   }
 
-  /** Forgets what was captured so far. */
+  /** Forgets the events captured so far. */
   clear(): void {
     this.#captured = [];
   }

@@ -72,7 +72,7 @@ export function factory<M extends Model>(
   };
 }
 
-/** Returns what is stored for a value: for a user's password, its hash. */
+/** Returns the stored form of a value: for a user's password, its hash. */
 function stored(modelClass: object, column: string, value: unknown): unknown {
   const isPassword = "passwordColumn" in modelClass && modelClass.passwordColumn === column;
   if (!isPassword || typeof value !== "string" || isHash(value)) return value;

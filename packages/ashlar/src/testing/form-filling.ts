@@ -11,7 +11,7 @@ export type FieldValues = Readonly<Record<string, FieldValue>>;
 /** One field of a form as it is sent. */
 export type FormEntry = readonly [name: string, value: string | Blob];
 
-/** What a browser sends when a form is submitted. */
+/** The fields that a browser sends when a form is submitted. */
 export interface FormSubmission {
   readonly method: "GET" | "POST";
   /** As in the form; empty for the page itself. */
@@ -171,7 +171,7 @@ function isSwitchOrFile(value: FieldValue): boolean {
   return typeof value === "boolean" || value instanceof Blob;
 }
 
-/** Returns what an untouched control sends. */
+/** Returns the value that an untouched control sends. */
 function asItStands(control: FormControl): FormEntry[] {
   const { kind, name, value, isChecked } = control;
   if (kind === "checkbox" || kind === "radio") return isChecked ? [entry(name, value)] : [];

@@ -24,7 +24,7 @@ function descend(value: unknown, path: readonly string[]): unknown {
   return Object.hasOwn(value, name) ? descend((value as Record<string, unknown>)[name], rest) : NOWHERE;
 }
 
-/** Converts a value to JSON and back: models and dates become what the application would send for them. */
+/** Converts a value to JSON and back: models and dates become the JSON that the application would send. */
 export function asJson(value: unknown): unknown {
   const text = JSON.stringify(value);
   return text === undefined ? undefined : (JSON.parse(text) as unknown);

@@ -25,7 +25,7 @@ export class MailCapture {
    *
    * @param match the mailable's class, or a function that reports whether a mail is the expected one
    * @returns the first such mail
-   * @throws `AssertionError` with what was sent instead
+   * @throws `AssertionError` with the mails that were sent
    */
   async assertSent(match: MailMatch): Promise<CapturedMail> {
     await this.#settled();
@@ -47,7 +47,7 @@ export class MailCapture {
   /**
    * Asserts that no mail was sent.
    *
-   * @throws `AssertionError` with what was sent
+   * @throws `AssertionError` with the mails that were sent
    */
   async assertNothingSent(): Promise<void> {
     await this.#settled();

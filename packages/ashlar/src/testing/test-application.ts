@@ -34,7 +34,7 @@ export interface TestApplicationOptions extends ApplicationOptions {
  * afterAll(() => application.shutdown());
  * ```
  *
- * It takes the options of `createApplication`. What `app.ts` does beyond calling that is not done.
+ * It takes the options of `createApplication`. Other code of `app.ts` doesn't run.
  *
  * @throws what `createApplication` throws; `E_MIGRATION`
  */
@@ -101,7 +101,7 @@ async function withDriverSecrets(drivers: unknown): Promise<unknown> {
 }
 
 async function withSecret(entry: unknown): Promise<unknown> {
-  // One that is not written may be misspelled, which the boot says.
+  // A missing one may be misspelled, which startup reports.
   if (!isPlainObject(entry) || !Object.hasOwn(entry, "secret") || !isLeftOut(entry.secret)) return entry;
   return { ...entry, secret: (await privateKeyFor(entry.algorithm)) ?? generateSecret() };
 }

@@ -30,7 +30,7 @@ export interface ActingAsOptions {
   readonly by?: string;
 }
 
-/** What a single request contains besides what the client always sends. */
+/** Options of a single request besides the client's own. */
 export interface SendOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -82,7 +82,7 @@ export class TestClient {
   }
 
   /**
-   * Sends a form that does not come from a page, like another program would.
+   * Sends a form that does not come from a page, as other software would.
    *
    * @param data `{ email: "ada@example.com", tags: ["a", "b"] }`; sent as multipart if it contains a `File` or `Blob`
    */
@@ -189,7 +189,7 @@ export class TestClient {
       return await this.send(method, url.href, { headers });
     }
     const body = entriesBody(entries, isMultipart);
-    // Browsers say how long a form is. Of one with files, only the platform knows.
+    // Browsers say how long a form is. With files, only the platform knows the length.
     const length = body instanceof URLSearchParams ? { "content-length": String(Buffer.byteLength(String(body))) } : {};
     return await this.send(method, url.href, { headers: { ...headers, ...length, origin: url.origin }, body });
   }
@@ -222,9 +222,10 @@ export class TestClient {
   }
 
   /**
-   * Logs the visitor in as a user. A guard that keeps logins, such as `web`, logs the user in, with real cookies; that of
-   * a driver of API tokens, such as `jwt`, issues a real token of that driver. For any other guard, also one for the tokens of
-   * another issuer, the user is put into each request from then on. No event is emitted, and no mail is sent.
+   * Logs the visitor in as a user. A guard that keeps logins, such as `web`, logs the user in, with real cookies; the
+   * guard of an API token driver, such as `jwt`, issues a real token of that driver. For any other guard, also one for
+   * the tokens of another issuer, the user is put into each request from then on. No event is emitted, and no mail is
+   * sent.
    *
    * As after any login that nothing has proved, `password.confirm` asks for a proof, unless the options name one:
    *
@@ -233,7 +234,7 @@ export class TestClient {
    * ```
    *
    * @param options the guard's name, or an object; the default guard if none is named
-   * @throws `E_UNKNOWN_GUARD`; `E_INVALID_MODEL` if the user's class is not that of the guard's users
+   * @throws `E_UNKNOWN_GUARD`; `E_INVALID_MODEL` if the user isn't of the class of the guard's users
    */
   async actingAs(user: AnyUser, options: string | ActingAsOptions = {}): Promise<this> {
     const { guard = null, by = null } = typeof options === "string" ? { guard: options } : options;

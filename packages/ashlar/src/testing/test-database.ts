@@ -14,7 +14,7 @@ import { settle } from "./settled.ts";
 export interface TestDatabases {
   /** What `config/database.ts` would export as `DATABASES`. */
   readonly databases: Readonly<Record<string, unknown>>;
-  /** Removes what was created for them. */
+  /** Removes the databases that were created for them. */
   remove(): Promise<void>;
 }
 
@@ -52,8 +52,8 @@ async function createOn(server: DialectSource): Promise<TestDatabase> {
 }
 
 /**
- * Wraps the database provider for tests: its tables exist before the other providers boot, and what was created for it is
- * removed after it has closed.
+ * Wraps the database provider for tests: its tables exist before the other providers boot, and its database is removed
+ * after it has closed.
  *
  * @param migrations the folder of the migrations; `null` if the application has no folder
  */

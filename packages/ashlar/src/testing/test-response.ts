@@ -11,7 +11,7 @@ import { asJson, missingPart, NOWHERE, valueAt } from "./json-matching.ts";
 import { assertHas, type SessionSnapshot } from "./session-snapshot.ts";
 import { assertErrors, type ExpectedErrors, errorsInJson, sentencesOf } from "./validation-errors.ts";
 
-/** @internal What a client knows about a response. */
+/** @internal A client's data about a response. */
 export interface TestResponseDetails {
   readonly method: string;
   readonly url: URL;
@@ -19,7 +19,7 @@ export interface TestResponseDetails {
   readonly bytes: Uint8Array;
   /** The visitor's current cookies. */
   readonly cookies: CookieJar;
-  /** The path of `APP_URL`; `""` if it has none. */
+  /** The path of `APP_URL`; `""` if it doesn't have one. */
   readonly basePath: string;
   /** Whether the application has sessions. */
   readonly hasSession: boolean;

@@ -19,7 +19,7 @@ export class Visitor {
   readonly address: string;
   readonly cookies: CookieJar;
   token: string | null = null;
-  /** What the browser prefers, in the form of `Accept-Language`. */
+  /** The browser's preferences, in the form of `Accept-Language`. */
   language: string | null = null;
   /** Users of guards that recognize neither a cookie nor a token, by the guard's name. */
   readonly #users = new Map<string, AnyUser>();
@@ -63,8 +63,8 @@ export class Visitor {
   /**
    * Logs the visitor in as a user, for a guard, without emitting events.
    *
-   * A guard that logs users in does so, with its own cookies; that of a driver of API tokens issues a real token. For a
-   * guard that can do neither, the user is put into each request.
+   * A guard that logs users in does so, with its own cookies; the guard of an API token driver issues a real token. For
+   * a guard that can do neither, the user is put into each request.
    */
   async logIn(user: AnyUser, guardName: string | null, by: string | null): Promise<void> {
     const { name, isToken } = await this.#inOwnRequest(async (context) => {

@@ -91,7 +91,7 @@ await onPostgres("an application whose tables are in use", () => {
       '  create index "users_name" on "users" ("name")',
       '  alter table "users" drop column "name"',
       '  select "id" from "users"',
-      "  What it does after 3 statements can't be told without its rows: no result",
+      "  What it does after 3 statements can't be determined without its rows: no result",
       `  warning ${file}:4: create index "users_name" on "users" ("name"): Writes to users wait until the index is built.`,
       "    Build it without locking the table, in a separate migration:",
       ...lines.map((line) => `      ${line}`),

@@ -6,7 +6,10 @@ import { requireOutbox } from "./require-outbox.ts";
 /** Keeps the process alive, which the looks at the table don't. */
 const LONG_MS = 2 ** 30;
 
-/** `mail:work`: sends what waits in the outbox until SIGTERM or SIGINT. Several may run, next to servers or without. */
+/**
+ * `mail:work`: sends the mails that wait in the outbox, until SIGTERM or SIGINT. Several may run, next to servers or
+ * without.
+ */
 export async function run(context: CommandContext): Promise<void> {
   const { print } = context;
   const outbox = await requireOutbox(context);

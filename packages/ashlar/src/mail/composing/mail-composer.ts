@@ -17,7 +17,7 @@ export interface MailComposerDependencies {
   readonly messages: Catalogue;
   /** The sender of mails that don't set one. */
   readonly from: MailAddress;
-  /** What views know about the application. */
+  /** The application's data for views. */
   readonly app: { readonly name: string; readonly url: string };
 }
 

@@ -3,7 +3,7 @@ import type { Router } from "../../routing/index.ts";
 import { AshlarError } from "../../support/index.ts";
 import "../errors.ts";
 
-/** What a signed link contains in addition to its route and parameters. */
+/** The contents of a signed link in addition to its route and parameters. */
 export interface SignedLinkOptions {
   /** How long it is valid, in minutes, greater than 0; default: forever. */
   readonly expiresInMinutes?: number;
@@ -13,7 +13,7 @@ export interface SignedLinkOptions {
 /**
  * Creates the links in mails, all of them absolute.
  *
- * Security: their host is that of `APP_URL`, never that of a request, which the client chooses: a reset link to an
+ * Security: their host is the host of `APP_URL`, never the request's, which the client chooses: a reset link to an
  * attacker's host would hand over the account.
  */
 export class MailLinks {

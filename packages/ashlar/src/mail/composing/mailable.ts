@@ -139,7 +139,7 @@ export abstract class Mailable {
   }
 
   /**
-   * Sets a header field, such as a tag of your mail service. One that was set before under this name is replaced.
+   * Sets a header field, such as a tag of your mail service. An earlier field with this name is replaced.
    *
    * ```ts
    * class LampsMail extends Mailable {
@@ -154,7 +154,8 @@ export abstract class Mailable {
    * await context.mail.queue(new LampsMail().header("X-PM-Tag", "lamps"), customer.email);
    * ```
    *
-   * @param name letters, digits and hyphens; not one that the mailer writes, such as `From`, `Subject` or `Content-Type`
+   * @param name letters, digits and hyphens; not a field that the mailer writes, such as `From`, `Subject` or
+   * `Content-Type`
    * @param value one line of up to 900 ASCII characters
    * @throws `E_INVALID_MAIL`
    */
@@ -208,7 +209,7 @@ export abstract class Mailable {
     return this.#helpOrThrow("uses t() too early: call it").t;
   }
 
-  /** @internal Returns what has been set on the mail so far. */
+  /** @internal Returns the mail's contents so far. */
   envelope(): MailEnvelope {
     return { ...this.#recipients, from: this.#from, attachments: this.#attachments };
   }
@@ -248,7 +249,7 @@ export abstract class Mailable {
   }
 }
 
-/** What a mailable can use while it is composed. */
+/** The services that a mailable can use while it is composed. */
 interface MailHelp {
   readonly links: MailLinks;
   readonly t: Translate;

@@ -76,7 +76,7 @@ function printed({ to, subject, text }: MailMessage): string[] {
 /** The mailboxes, by the container of their application. */
 const mailboxes = new WeakMap<Container, Mailbox>();
 
-/** Makes a mailbox the one of an application. */
+/** Assigns a mailbox to an application. */
 export function useMailbox(container: Container, mailbox: Mailbox): void {
   mailboxes.set(container, mailbox);
 }

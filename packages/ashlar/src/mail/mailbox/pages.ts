@@ -38,7 +38,7 @@ const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
 /** The policy of the mailbox's own pages: this one style, frames from the same origin, and nothing else. */
 export const PAGE_POLICY: string = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-/** What a mail's frame may do: open links in new windows, and nothing else. */
+/** The permissions of a mail's frame: it may open links in new windows, and nothing else. */
 export const SANDBOX = "allow-popups allow-popups-to-escape-sandbox";
 
 /** The page that lists the mails. */

@@ -39,7 +39,8 @@ export function offeredPreviews(container: Container): readonly unknown[] {
 /**
  * Finds the classes with a static `preview()`, sorted by name.
  *
- * @param folder its modules and those of its subfolders are searched. A class in them replaces an offered one of its name
+ * @param folder its modules and those of its subfolders are searched. A class in them replaces an offered one with the
+ * same name
  * @param offered what features have offered
  */
 export async function findPreviews(folder: string, offered: readonly unknown[]): Promise<PreviewList> {

@@ -39,7 +39,7 @@ export function mailAddresses(recipients: MailRecipient | readonly MailRecipient
 /**
  * Checks text for a header: after a line break, the rest would become a separate header.
  *
- * @param what what the text is, for the error message, such as `The subject`
+ * @param what the name of the text, for the error message, such as `The subject`
  * @throws `E_INVALID_MAIL`
  */
 export function headerText(text: string, what: string): string {

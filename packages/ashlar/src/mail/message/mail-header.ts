@@ -11,8 +11,8 @@ const NAME = /^[A-Za-z][A-Za-z0-9-]{0,75}$/;
 const MAX_VALUE = 900;
 
 /**
- * The fields that the framework, the transport or the servers on the way write: who a mail is from and for, what it is, and
- * what has happened to it. A second one, or another one, would contradict what was checked.
+ * The fields that the framework, the transport or servers along the way write: a mail's sender, recipients, type and
+ * history. A second one, or another one, would contradict what was checked.
  */
 const OWNED: ReadonlySet<string> = new Set([
   "apparently-to",

@@ -9,7 +9,7 @@ export interface MailAttachment {
   readonly contentType?: string;
 }
 
-/** A mail as it is sent: composed, checked and frozen. Every attempt sends the same one. */
+/** A mail ready to be sent: composed, checked and frozen. Every attempt sends the same one. */
 export interface MailMessage {
   /** Its `Message-ID`, without the angle brackets (RFC 5322 §3.6.4). */
   readonly id: string;

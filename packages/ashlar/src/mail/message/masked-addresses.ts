@@ -10,7 +10,7 @@ export function maskedAddress(address: string): string {
   return `${[...address.slice(0, Math.max(at, 0))][0] ?? ""}…${at < 0 ? "" : address.slice(at)}`;
 }
 
-/** Removes every address from a sentence, also one that is masked. */
+/** Removes every address from a sentence, even masked ones. */
 export function withoutAddresses(sentence: string): string {
   return sentence.replaceAll(ADDRESS, "…");
 }

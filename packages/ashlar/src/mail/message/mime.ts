@@ -16,7 +16,7 @@ export function mimeOptions(message: MailMessage): SendMailOptions {
     text: message.text,
     ...(message.html === null ? {} : { html: message.html }),
     attachments: message.attachments.map(({ filename, content, contentType }) => ({
-      // Encoded, so that what looks encoded stays as it is.
+      // Encoded, so that text that looks encoded stays unchanged.
       filename,
       content: Buffer.from(content),
       ...(contentType === undefined ? {} : { contentType }),

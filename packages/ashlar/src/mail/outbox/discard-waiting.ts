@@ -20,10 +20,10 @@ const DISCARDED_AT_ONCE = 500;
 /**
  * Deletes everything that waits in the outbox: mails, and work that may lead to one. Mails that were abandoned stay.
  *
- * What a process has claimed goes too, because the claims in a restored backup are those of processes that have ended. One
- * that is just being sent is sent.
+ * Claimed rows are deleted, too, because the claims in a restored backup belong to processes that have ended. A mail
+ * that is being sent at that moment still goes out.
  *
- * @param discarded receives what was deleted, in parts
+ * @param discarded receives the deleted mails, in batches
  * @returns how many rows
  */
 export async function discardWaiting(

@@ -15,7 +15,7 @@ export interface Placed<T> {
 }
 
 /**
- * The places in which mails are sent at once, and what waits for one in this process. One place in five is kept for what
+ * The slots for sending mails concurrently, and the queue for them in this process. One place in five is kept for what
  * isn't bulk: bulk mails that a slow server holds for a minute each never occupy all of them. A single place is shared.
  */
 export class MailPlaces<T> {
@@ -41,7 +41,7 @@ export class MailPlaces<T> {
     return [...this.#waiting.values()].reduce((sum, { length }) => sum + length, 0);
   }
 
-  /** What could be sent in addition to what is being sent. */
+  /** How many more mails could be sent right now. */
   get room(): MailRoom {
     const all = this.#count - this.#taken;
     return { all, bulk: Math.min(all, this.#bulkCount - this.#takenByBulk) };
@@ -52,7 +52,7 @@ export class MailPlaces<T> {
     this.#waiting.get(priority)!.push(item);
   }
 
-  /** Gives a place to what comes first; `null` if nothing waits, or there is no place for it. */
+  /** Gives a slot to the first in the queue; `null` if the queue is empty, or no slot is free. */
   enter(): Placed<T> | null {
     const { all, bulk } = this.room;
     for (const priority of PRIORITIES) {

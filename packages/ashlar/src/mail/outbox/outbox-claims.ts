@@ -46,7 +46,8 @@ export class OutboxClaims {
   }
 
   /**
-   * Claims rows that are due, as many as there is room for: those of a priority only once none of a higher one is left.
+   * Claims rows that are due, as many as there is room for: rows of a priority only once no row of a higher one is
+   * left.
    *
    * @param own the rows that this process works on; its own expired claims must not be taken for another process's
    */
@@ -67,8 +68,8 @@ export class OutboxClaims {
   }
 
   /**
-   * The shares that have rows which are due. Most of the time nothing is due: that costs one statement, which looks at an
-   * index for each priority, and on SQLite no lock.
+   * The shares with rows that are due. Most of the time nothing is due: that costs one statement, which reads an index
+   * for each priority, and takes no lock on SQLite.
    */
   async #due(shares: readonly Share[], own: readonly string[]): Promise<readonly Share[]> {
     const { kysely } = this.#connection;
@@ -97,7 +98,7 @@ export class OutboxClaims {
     return ids;
   }
 
-  /** Rows that are due, those first that have been due longest. */
+  /** Rows that are due, longest first. */
   #rows(priority: MailPriority | null, limit: number, own: readonly string[]) {
     let due = this.#connection.kysely.selectFrom(TABLE).select("id").where("failed_at", "is", null);
     if (priority !== null) due = due.where("priority", "=", sql.lit(storedPriority(priority)));

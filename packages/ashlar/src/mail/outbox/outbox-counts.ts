@@ -9,7 +9,7 @@ const WAIT_MS = 1000;
 /** From when on counts are too old to be shown, in milliseconds. */
 const OUTDATED_MS = 5 * 60_000;
 
-/** What the outbox contains, for statistics: read from the database in the background, and never a failure. */
+/** The contents of the outbox, for statistics: read from the database in the background, and never a failure. */
 export class OutboxCounts {
   readonly #find: () => Promise<Outbox | null>;
   /** Looks outside of the caller's transaction and request. */

@@ -31,7 +31,7 @@ export interface NewRow extends Pick<ClaimedRow, "kind" | "content"> {
 /** What became of a row whose attempt failed. */
 export type Postponement = "postponed" | "failed" | "lost";
 
-/** What the statements of {@link OutboxRows} depend on. */
+/** The parameters of the statements of {@link OutboxRows}. */
 export interface OutboxRowsOptions extends OutboxClaimsOptions {
   /** For how long a row is tried, in milliseconds. */
   readonly retryMs: number;
@@ -44,9 +44,9 @@ const MAX_IDS = 1000;
 
 /**
  * The rows of the outbox: each is claimed by one process, which works on it, and then deletes it, postpones it, or gives it
- * up. A claim ends by itself, for a process that died.
+ * up. A claim expires by itself, in case its process died.
  *
- * Claims are decided by conditional updates, and by the database's clock: those of the processes may differ.
+ * Claims are decided by conditional updates, and by the database's clock, because the processes' clocks may differ.
  */
 export class OutboxRows {
   readonly connection: Connection;
@@ -60,8 +60,8 @@ export class OutboxRows {
   }
 
   /**
-   * Stores a row, and returns its id. Takes part in the current transaction, if there is one. This process has claimed it,
-   * unless it is bulk: such a row is due for all processes, and claimed when there is room.
+   * Stores a row, and returns its id. Takes part in the current transaction, if there is one. This process has claimed
+   * it, unless it is bulk: a bulk row is due for all processes, and claimed when there is room.
    */
   async insert({ kind, mailable, content, priority }: NewRow): Promise<string> {
     const { claimant, claimMs, retryMs, hasPriority } = this.#options;
@@ -179,7 +179,7 @@ export class OutboxRows {
     return Number((await waiting.where(sql<SqlBool>`available_at > ${at}`).executeTakeFirst()).numUpdatedRows);
   }
 
-  /** What the table contains, for statistics. */
+  /** The contents of the table, for statistics. */
   sizes(): Promise<MailSizes> {
     return outboxSizes(this.connection, this.#options.hasPriority);
   }
@@ -228,7 +228,7 @@ function inParts(ids: readonly string[]): string[][] {
 export interface RowResult {
   /** After how many milliseconds it is due again; `null` if it is done or given up. */
   readonly pauseMs: number | null;
-  /** What was learned about the mail server. */
+  /** The findings about the mail server. */
   readonly server: ServerState;
 }
 

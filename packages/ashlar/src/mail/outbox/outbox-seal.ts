@@ -11,7 +11,7 @@ export class OutboxSeal {
 
   /**
    * @param secret the application's key
-   * @param options the previous keys: what was sealed with one of them still opens
+   * @param options the previous keys: values sealed with one of them still open
    * @throws `E_WEAK_SECRET`
    */
   constructor(secret: string, options: RotationOptions) {
@@ -21,7 +21,7 @@ export class OutboxSeal {
   /**
    * Seals a value for rows of a kind.
    *
-   * @param value what a structured clone can hold, such as dates and bytes
+   * @param value any value that a structured clone can hold, such as dates and bytes
    * @throws `DataCloneError` for anything else
    */
   seal(kind: string, value: unknown): string {

@@ -18,7 +18,7 @@ export interface StoredMail extends MailMessage {
   readonly account?: MailSubject;
 }
 
-/** Whose rows are looked for. */
+/** The user whose rows are searched for. */
 export interface OutboxOwner {
   /** The owner's addresses, in any spelling. */
   readonly addresses: readonly string[];
@@ -45,7 +45,7 @@ export interface OwnedRow {
 }
 
 /**
- * Finds and removes what waits in the outbox about someone. Rows are sealed, so each has to be opened: for an operator's
+ * Finds and removes rows in the outbox about a user. Rows are sealed, so each has to be opened: for an operator's
  * commands, not for requests.
  */
 export class OutboxSearch {
@@ -133,7 +133,7 @@ function addressTest({ addresses }: OutboxOwner): (text: string) => boolean {
   return (text) => normal.has(normalForm(text));
 }
 
-/** An address that can't be normalized is compared as it is. */
+/** An address that can't be normalized is compared unchanged. */
 function normalForm(address: string): string {
   return normalizeKnownEmail(address) ?? address;
 }

@@ -7,7 +7,7 @@ import {
   MAIL_OUTBOX_TABLE as TABLE,
 } from "./outbox-table.ts";
 
-/** What the outbox contains, counted up to a bound. */
+/** The contents of the outbox, counted up to a bound. */
 export interface MailSizes {
   /** How many mails wait, those that are being sent included: up to 10,000 of each priority. */
   readonly waiting: number;

@@ -37,7 +37,7 @@ export async function createMailOutboxTable(database: Kysely<any>): Promise<void
     .addColumn("mailable", "varchar(255)")
     // The mail, sealed.
     .addColumn("content", longText(database), (column) => column.notNull())
-    // The process that works on the row, until `available_at`; empty if none does.
+    // The process that is working on the row, until `available_at`; empty if none is.
     .addColumn("claim", "varchar(43)")
     .addColumn("attempts", "integer", (column) => column.notNull())
     // Times are milliseconds since 1970 by the database's clock.
@@ -71,13 +71,13 @@ export async function addPriorityToMailOutbox(database: Kysely<any>): Promise<vo
   const { schema } = database;
   await schema
     .alterTable(MAIL_OUTBOX_TABLE)
-    // The index in PRIORITIES; what waits already is ordinary.
+    // The index in PRIORITIES; existing rows are ordinary.
     .addColumn("priority", "smallint", (column) => column.notNull().defaultTo(1))
     .execute();
   await schema
     .createIndex(`${MAIL_OUTBOX_TABLE}_due_by_priority`)
     .on(MAIL_OUTBOX_TABLE)
-    // The time of creation is for the age of what waits, which is then read from the index alone.
+    // The time of creation is included so that the age of waiting rows can be read from the index alone.
     .columns(["failed_at", "priority", "available_at", "created_at"])
     .execute();
   await schema.dropIndex(`${MAIL_OUTBOX_TABLE}_due`).on(MAIL_OUTBOX_TABLE).execute();
@@ -104,7 +104,7 @@ export type MailPriority = "account" | "ordinary" | "bulk";
 /** All priorities, in the order in which their mails are sent. A row stores the index. */
 export const PRIORITIES: readonly MailPriority[] = ["account", "ordinary", "bulk"];
 
-/** What the table stores for a priority. */
+/** The stored value for a priority. */
 export function storedPriority(priority: MailPriority): number {
   return PRIORITIES.indexOf(priority);
 }

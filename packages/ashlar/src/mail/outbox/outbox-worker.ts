@@ -7,14 +7,14 @@ import type { MailPriority } from "./outbox-table.ts";
 import { ServerOutage, type ServerState } from "./server-outage.ts";
 import { Wakes } from "./wakes.ts";
 
-/** What an {@link OutboxWorker} is created with. */
+/** Options of an {@link OutboxWorker}. */
 export interface OutboxWorkerOptions {
   readonly rows: OutboxRows;
   /** How many rows are worked on at once. */
   readonly concurrency: number;
   /** For how long a claim counts, in milliseconds. */
   readonly claimMs: number;
-  /** How often the table is looked at, in milliseconds. */
+  /** How often the table is polled, in milliseconds. */
   readonly pollMs: number;
   /** The first pause of an outage of the mail server, in milliseconds. */
   readonly outagePauseMs: number;
@@ -25,7 +25,10 @@ export interface OutboxWorkerOptions {
 
 /** A process with more rows of its own than this looks for no others: each look names them. */
 const MAX_OWN = 1000;
-/** How long a shutdown waits for attempts that it has aborted to say whether the server may have their mails, in milliseconds. */
+/**
+ * How long a shutdown waits for attempts that it has aborted to report whether the server may have their mails, in
+ * milliseconds.
+ */
 const SETTLE_MS = 500;
 
 /** A row that this process has claimed. */
@@ -59,7 +62,7 @@ export class OutboxWorker {
   #renewal: NodeJS.Timeout | null = null;
   #poll: NodeJS.Timeout | null = null;
   #looking: Promise<void> | null = null;
-  /** Whether there may be rows that are due, and that a place is missing for. */
+  /** Whether there may be due rows that wait for a slot. */
   #hasMore = false;
   /** Whether rows were stored for whichever process has room, and this one has not looked yet. */
   #isOffered = false;
@@ -197,7 +200,7 @@ export class OutboxWorker {
     return left.length;
   }
 
-  /** Waits a moment for attempts that were aborted: they keep rows back whose mails the server may have. */
+  /** Waits a moment for attempts that were aborted: they hold back rows whose mails the server may have. */
   async #settle(): Promise<void> {
     if (this.#runs.size === 0) return;
     const { promise: late, resolve } = Promise.withResolvers<void>();
@@ -276,7 +279,7 @@ export class OutboxWorker {
       }
       this.#advance();
     } catch (error) {
-      // One line for an outage, not one for each look.
+      // Logs one line per outage, not one per poll.
       if (this.#isReadable && !this.#stop.signal.aborted) {
         logger.error({ err: error }, "The outbox of mails could not be read. It is tried again.");
       }
@@ -287,16 +290,16 @@ export class OutboxWorker {
   #lookAt(dueAt: number): void {
     if (this.#isClosing) return;
     this.#wakes.at(dueAt, async () => {
-      // One that is under way may have asked before.
+      // A poll that is under way may have queried before this.
       await this.#looking;
       await this.look();
     });
   }
 
-  /** Uses what an attempt has told about the mail server. */
+  /** Uses an attempt's findings about the mail server. */
   #learn(server: ServerState): void {
     const outage = this.#outage;
-    // What waits during an outage can be done once it is over, or if it needs no mail server.
+    // Rows that wait during an outage can be processed once it is over, or if they don't need the mail server.
     if (outage.learn(server) || (outage.isOn && server === null)) this.#hasMore = true;
     if (!outage.isOn || server !== "unreachable") return;
     this.#lookAt(outage.retryAt + 1);
@@ -329,7 +332,7 @@ export class OutboxWorker {
     const held = await this.#options.rows.renew(entries.map(({ id }) => id));
     for (const entry of entries) {
       if (held.has(entry.id)) entry.heldUntil = askedAt + this.#options.claimMs;
-      // One that is done by now is not lost.
+      // A mail that is done by now isn't lost.
       else if (this.#entries.has(entry.id)) entry.lost.abort();
     }
   }

@@ -40,7 +40,7 @@ export type MailAttempt =
   | ({ readonly outcome: "interrupted" } & Pick<DeliveryFailure, "reason" | "mayHaveArrived">)
   | ({ readonly outcome: "failed" } & DeliveryFailure);
 
-/** What an {@link Outbox} needs of the mailer. */
+/** The parts of the mailer that an {@link Outbox} needs. */
 export interface MailSender {
   /** How many mails are sent at once. */
   readonly concurrency: number;
@@ -50,13 +50,13 @@ export interface MailSender {
    * @param mailable `null` if another process has composed the mail
    */
   attempt(message: MailMessage, mailable: Mailable | null, signal: AbortSignal): Promise<MailAttempt>;
-  /** Tells that a mail is tried again after a pause. */
+  /** Reports that a mail is tried again after a pause. */
   postponed(message: MailMessage, reason: string, attempts: number, pauseMs: number): void;
-  /** Tells that a mail was abandoned. */
+  /** Reports that a mail was abandoned. */
   failed(message: MailMessage, reason: string, attempts: number): void;
 }
 
-/** What an {@link Outbox} is created with. */
+/** Options of an {@link Outbox}. */
 export interface OutboxOptions {
   readonly database: Database;
   /** Whether the table has the column `priority`. */
@@ -84,14 +84,14 @@ const MAX_PAUSE_MS = 10 * 60_000;
 
 /**
  * Mails that must not be lost: each is a row in the table `mail_outbox`, written in the transaction of the data it
- * belongs to, and deleted once the mail is sent. Any process of the application sends what is left.
+ * belongs to, and deleted once the mail is sent. Any process of the application sends the remaining mails.
  */
 export class Outbox {
   readonly #options: OutboxOptions;
   readonly #rows: OutboxRows;
   readonly #worker: OutboxWorker;
   readonly #promises: ReadonlyMap<string, PromisedWork>;
-  /** Whether the log has the line about a lost key: one for a process, whose keys stay as they are. */
+  /** Whether the lost key has been logged: once per process, because its keys don't change. */
   #isLossLogged = false;
 
   /** @param promises the work that a row may stand for, by name; names can be added later */
@@ -172,14 +172,17 @@ export class Outbox {
     return this.#worker.settled();
   }
 
-  /** Tries once more what this process has claimed, and releases what is not done in time, for other processes. */
+  /**
+   * Makes one more attempt at this process's claimed rows, and releases those that aren't done in time for other
+   * processes.
+   */
   async close(seconds: number): Promise<void> {
     const left = await this.#worker.close(seconds);
     if (left > 0)
       this.#options.logger.warn({ mails: left }, "Mails stay in the outbox, because the application was shut down.");
   }
 
-  /** What the outbox contains, in all processes: for statistics, at little cost. */
+  /** The contents of the outbox, for all processes: for statistics, at little cost. */
   sizes(): Promise<MailSizes> {
     return this.#rows.sizes();
   }
@@ -200,7 +203,7 @@ export class Outbox {
     return rows.map((row) => ({ ...row, message: row.kind === MAIL ? this.#messageIn(row) : null }));
   }
 
-  /** Makes mails due again that were abandoned, and returns how many: those with these ids, or all. */
+  /** Makes abandoned mails due again, and returns how many: those with these ids, or all. */
   retry(ids: readonly string[] | null): Promise<number> {
     return this.#rows.retry(ids);
   }
@@ -215,7 +218,7 @@ export class Outbox {
     return discardWaiting(this.#rows.connection, this.#options.seal, discarded);
   }
 
-  /** What waits about an account or addresses; see {@link OutboxSearch}. */
+  /** The rows about an account or addresses; see {@link OutboxSearch}. */
   get search(): OutboxSearch {
     return new OutboxSearch(this.#rows.connection, this.#options.seal);
   }
@@ -233,7 +236,7 @@ export class Outbox {
     }
     const work = this.#promises.get(row.kind);
     const opened = this.#options.seal.open(row.kind, row.content);
-    // A process with newer code may know it, or one with the key.
+    // A process with newer code, or with the key, may handle it.
     if (work === undefined) return () => this.#again(row, `This application does not know the work "${row.kind}".`);
     if (opened === null) return () => this.#notOpened(row);
     return () => this.#keep(row, row.kind, () => work(opened.value));
@@ -252,7 +255,7 @@ export class Outbox {
   #messageIn({ kind, content }: ClaimedRow): MailMessage | null {
     const opened = this.#options.seal.open(kind, content);
     if (opened === null) return null;
-    // Whose mail it is, no transport needs to know.
+    // Transports don't need to know whose mail it is.
     const { account: _account, ...message } = opened.value as StoredMail;
     return Object.freeze(message);
   }
@@ -299,7 +302,7 @@ export class Outbox {
         await this.#rows.finish(row.id);
         return DONE;
       }
-      // Not an error's own text: it may contain what the work was about.
+      // Not the error's own text, which may contain details of the work.
       const reason = error instanceof AshlarError ? error.code : "An error that is in the log.";
       return this.#again(row, reason);
     }

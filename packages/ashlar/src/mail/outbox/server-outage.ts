@@ -1,12 +1,12 @@
 /** How often a mail server that can't be used is tried at most, in milliseconds: so soon its mails are sent once it is back. */
 export const MAX_OUTAGE_PAUSE_MS = 15_000;
 
-/** What an attempt has told about the mail server; `null` if nothing, as promised work does. */
+/** An attempt's findings about the mail server; `null` if it has none, as with promised work. */
 export type ServerState = "reached" | "unreachable" | null;
 
 /**
- * Whether the mail server can be used right now, as this process knows. An outage is one fact, not one for each mail: until it
- * is over, one mail at a time is tried, after growing pauses, and the others keep their turn.
+ * Whether the mail server can be used right now, as far as this process knows. An outage is one fact, not one for each
+ * mail: until it is over, one mail at a time is tried, after growing pauses, and the others keep their turn.
  */
 export class ServerOutage {
   readonly #firstPauseMs: number;

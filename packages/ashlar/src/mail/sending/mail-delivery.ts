@@ -12,7 +12,7 @@ import type { MailTransport } from "../transports/mail-transport.ts";
 /** How many queued mails are sent at once, unless the transport sets a number. */
 const CONCURRENCY = 5;
 
-/** What may be logged about a mail. Its subject and content may contain a link that logs a user in. */
+/** The loggable facts about a mail. Its subject and content may contain a link that logs a user in. */
 export interface MailAccount {
   readonly mailable: string;
   readonly recipients: readonly string[];
@@ -24,7 +24,7 @@ function traceDelivery<T>(message: MailMessage, deliver: () => Promise<T>): Prom
   return traced(mail, { mailable: message.mailable, recipients: recipientsOf(message).length }, deliver);
 }
 
-/** Hands composed mails over to the transport, and tells the log and the listeners of events what became of them. */
+/** Hands composed mails over to the transport, and reports the outcome to the log and to event listeners. */
 export class MailDelivery implements MailSender {
   readonly #transport: MailTransport;
   readonly #logger: Logger;
@@ -47,7 +47,7 @@ export class MailDelivery implements MailSender {
     return this.#transport.concurrency ?? CONCURRENCY;
   }
 
-  /** Delivers a mail. It rejects with what the transport throws. */
+  /** Delivers a mail. It rejects with the transport's error. */
   async deliver(message: MailMessage, mailable: Mailable | null, signal: AbortSignal): Promise<void> {
     const deliver = async () => this.#transport.deliver(message, { signal, mailable });
     const refused =

@@ -67,7 +67,7 @@ export class Mailer {
   #finding: Promise<Outbox | null> | null = null;
   #closed = false;
 
-  /** @internal What the outbox contains, for statistics. */
+  /** @internal The contents of the outbox, for statistics. */
   readonly outboxCounts: OutboxCounts = new OutboxCounts(() => this.outbox());
 
   /** @internal Created by `MailProvider`. */
@@ -175,8 +175,8 @@ export class Mailer {
   }
 
   /**
-   * Resolves once every queued mail has been sent or has permanently failed. One that waits in the outbox for another attempt
-   * doesn't count. For tests.
+   * Resolves once every queued mail has been sent or has permanently failed. A mail that waits in the outbox for
+   * another attempt doesn't count. For tests.
    */
   async settled(): Promise<void> {
     const { background } = this.#dependencies;
@@ -240,7 +240,7 @@ export class Mailer {
   /**
    * @internal Sends the queued mails and accepts no more.
    *
-   * @param seconds the limit it may take; mails left after that stay in the outbox, or are logged
+   * @param seconds the time limit; mails left after that stay in the outbox, or are logged
    * @returns how many are lost
    */
   async close(seconds: number): Promise<number> {
@@ -262,7 +262,8 @@ export class Mailer {
     try {
       const outbox = await this.outbox();
       if (outbox !== null) await this.#compose(task);
-      // Rolled back in the meantime, by a caller that didn't wait: what follows would be outside of the transaction.
+      // Rolled back in the meantime, by a caller that didn't wait: later statements would be outside of the
+      // transaction.
       if (unit?.isOpen === false) return;
       if (outbox === null) afterCommit(() => this.#queue.add(task));
       else if (task.message !== null) await outbox.add(task.message, task.mailable, task.priority, task.account);

@@ -13,7 +13,7 @@ export interface DeliveryFailure {
   readonly isUnreachable?: boolean;
 }
 
-/** What a transport's error contains beyond its message: a `DeliveryError`, or an error of the SMTP client. */
+/** The members of a transport's error beyond its message: a `DeliveryError`, or an error of the SMTP client. */
 interface TransportError extends Error {
   readonly code?: string;
   /** The SMTP command that failed; `CONN` for the greeting and a lost connection. */
@@ -34,8 +34,8 @@ interface TransportError extends Error {
 }
 
 /**
- * The commands whose permanent refusal is about the mail. What a server says to the greeting, `EHLO`, `STARTTLS` and `AUTH`
- * is about itself, or about the settings.
+ * The commands whose permanent refusal is about the mail. A server's responses at the greeting, `EHLO`, `STARTTLS` and
+ * `AUTH` are about itself, or about the settings.
  */
 const MAIL_COMMANDS: ReadonlySet<string> = new Set(["MAIL FROM", "RCPT TO", "DATA"]);
 /**
@@ -48,9 +48,9 @@ const REFUSED_FOR_NOW = /^(?:552|530|\d{3}[ -]5\.3\.\d)/;
 export type DeliveryStep = "composing" | "delivering";
 
 /**
- * Returns what an error during composing or delivering means for the mail.
+ * Returns the consequence of an error during composing or delivering for the mail.
  *
- * Security: only what is returned here reaches the log, events and the outbox. A server's response to a login may repeat
+ * Security: only this result reaches the log, events and the outbox. A server's response to a login may repeat
  * the credentials, and its response to a mail a link from it.
  */
 export function deliveryFailure(error: unknown, step: DeliveryStep): DeliveryFailure {
@@ -88,8 +88,8 @@ const SETUP_CODES =
   /^(?:EDNS$|UND_ERR_CONNECT_TIMEOUT$|CERT_|ERR_SSL_|ERR_TLS_|UNABLE_TO_|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT)/;
 
 /**
- * Whether a failure is about the server, and not about the mail. A connection that is lost later isn't: some mail may be what
- * the server can't take, and it must not be tried as often as a server.
+ * Whether a failure is about the server, and not about the mail. Losing a connection later isn't: it may be a
+ * particular mail that the server can't handle, and that must not be retried as often as a server.
  */
 function isUnreachable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

@@ -3,7 +3,7 @@ import type { MaybePromise } from "../../support/index.ts";
 import type { Mailable } from "../composing/mailable.ts";
 import type { MailMessage } from "../message/mail-message.ts";
 
-/** What a transport gets in addition to the mail. */
+/** A transport's options in addition to the mail. */
 export interface Delivery {
   /** Aborts the delivery: the application is shutting down and no longer waits. */
   readonly signal: AbortSignal;
@@ -46,7 +46,7 @@ export interface MailTransport {
    */
   deliver(message: MailMessage, delivery: Delivery): Promise<readonly string[]> | Promise<void>;
   /**
-   * Connects to the other side as for a mail, sends none, and disconnects. `ashlar doctor` calls it. Leave it out if there is
+   * Connects as if to send a mail, sends none, and disconnects. `ashlar doctor` calls it. Leave it out if there is
    * nothing to connect to.
    *
    * @throws why mails can't be delivered

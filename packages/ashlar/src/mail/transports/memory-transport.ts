@@ -17,7 +17,7 @@ export interface CapturedMail {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Which mails match: those of a class, or those that the function accepts. */
+/** Selects mails: those of a class, or those that the function accepts. */
 export type MailMatch = MailableClass | ((mail: CapturedMail) => boolean);
 
 interface Capture {

@@ -33,9 +33,9 @@ export interface SmtpSettings {
    */
   readonly requireTls?: boolean | undefined;
   /**
-   * The certificates of the authorities that the server's certificate must come from: that of your own authority, or the
-   * server's own certificate if it has signed itself. It is a PEM file, relative to the application's folder, or PEM itself.
-   * Default: the authorities that Node.js knows.
+   * The certificates of the authorities that may have signed the server's certificate: your own authority's, or the
+   * server's own certificate if it has signed itself. It is a PEM file, relative to the application's folder, or PEM
+   * itself. Default: the authorities that Node.js knows.
    */
   readonly ca?: Optional<string>;
   /** The name that the server's certificate must have; default: `host`. */
@@ -92,7 +92,7 @@ export function readSmtpSettings(smtp: unknown, where: string): CompleteSmtpSett
   return completeSmtp(SMTP.read(smtp, where));
 }
 
-/** Fills in what follows from the other settings; `null` if no host is named. */
+/** Fills in values that follow from the other settings; `null` without a host. */
 export function completeSmtp(read: ReadSmtp): CompleteSmtpSettings | null {
   const { host } = read;
   if (host === null) return null;

@@ -16,7 +16,7 @@ type Pool = Transporter<SMTPPoolSentMessageInfo, SMTPPoolOptions>;
 
 /** How far an attempt to send a mail has come. */
 interface Progress {
-  /** What the pool does now: nothing yet, get a connection that is logged in, or send the mail over it. */
+  /** The pool's current step: nothing yet, getting an authenticated connection, or sending the mail over it. */
   stage: "composing" | "connecting" | "sending";
   /** Whether the whole mail was handed to the connection. */
   isTransmitted: boolean;
@@ -29,7 +29,7 @@ interface TrackedMail extends SendMailOptions {
 interface SmtpConnection extends CompleteSmtpSettings {
   /** Names the settings in errors. */
   readonly where: string;
-  /** `null` for those of Node.js. */
+  /** `null` for Node.js's own. */
   readonly authorities: string | null;
 }
 
@@ -39,7 +39,7 @@ export class SmtpTransport implements MailTransport {
   #pool: Promise<Pool> | null = null;
 
   /**
-   * @param root what the file of `ca` is relative to
+   * @param root the folder that the file of `ca` is relative to
    * @param where names the settings in errors
    * @throws `E_INVALID_CONFIGURATION` if the file of `ca` can't be read, or has no certificate
    */
@@ -157,7 +157,7 @@ function connectionOptions(settings: SmtpConnection): SMTPTransportOptions {
     port,
     secure,
     requireTLS: requireTls,
-    // Security: NODE_TLS_REJECT_UNAUTHORIZED=0, which someone may have set for another server, doesn't count.
+    // Security: NODE_TLS_REJECT_UNAUTHORIZED=0, which someone may have set for another server, is ignored.
     tls: { rejectUnauthorized: true, ...(ca !== null && { ca }), ...(servername !== null && { servername }) },
     ...(user === null || password === null ? {} : { auth: { user, pass: password } }),
     // It limits the lookup of the host's address as well.

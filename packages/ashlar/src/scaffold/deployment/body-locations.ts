@@ -4,7 +4,7 @@ import type { BodyPath } from "./deployment-facts.ts";
  * Returns nginx's blocks for routes with their own body limit, so that only these paths may have such bodies: nginx
  * stores them on its disk before the application is asked. Those that are streamed it sends on at once.
  *
- * @param upstream the name of the instances; with `-streams`, that of the same for routes that stream
+ * @param upstream the name of the instances; with `-streams`, the name of the same instances for routes that stream
  */
 export function bodyLocations(paths: readonly BodyPath[], upstream: string): string {
   return paths
@@ -21,7 +21,7 @@ export function bodyLocations(paths: readonly BodyPath[], upstream: string): str
     .join("\n");
 }
 
-/** Twice a limit, as nginx reads sizes: the application responds to what is a little too large. */
+/** Twice a limit, as nginx reads sizes: the application itself responds to bodies that are slightly too large. */
 export function nginxSize(bytes: number): string {
   // 0 turns nginx's limit off.
   return bytes === Number.POSITIVE_INFINITY ? "0" : `${Math.ceil((2 * bytes) / 1024 ** 2)}m`;

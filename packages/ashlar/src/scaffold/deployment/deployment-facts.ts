@@ -10,13 +10,13 @@ export interface BodyPath {
   readonly isStreamed: boolean;
 }
 
-/** What the files of a deployment say about an application. */
+/** The facts about an application in the files of a deployment. */
 export interface DeploymentFacts {
   /** The application's name for people. */
   readonly title: string;
   /** What visitors see while no instance can be reached. */
   readonly away: ProxyPage;
-  /** What they see if they send more than any route accepts. */
+  /** The text for visitors who send more than any route accepts. */
   readonly tooLarge: ProxyPage;
   /** The host that visitors use. */
   readonly domain: string;
@@ -34,13 +34,13 @@ export interface DeploymentFacts {
   readonly drainSeconds: number;
   /** How long it then takes to end, at most. */
   readonly shutdownSeconds: number;
-  /** What the paths of routes begin with before a secret, such as a mailed link's token: `/login/device/`, `/orders/@id/`. */
+  /** The prefixes of route paths before a secret, such as a mailed link's token: `/login/device/`, `/orders/@id/`. */
   readonly secretPaths: readonly string[];
   /** The largest body of a route that doesn't set its own limit, in bytes. */
   readonly maxBodyBytes: number;
   /**
-   * What uploads may take of the system's folder for temporary files, in bytes; `0` if none are written there, because every
-   * form fits into the memory, or the application has another folder for them.
+   * The space that uploads may take in the system's folder for temporary files, in bytes; `0` if none are written
+   * there, because every form fits into the memory, or the application has another folder for them.
    */
   readonly uploadBytes: number;
   /** The paths of routes that accept larger bodies, or stream them. */

@@ -9,7 +9,7 @@ import { imagePackages, nodeOf } from "./image-packages.ts";
 import { loggedPath } from "./logged-path.ts";
 import { proxyPage } from "./proxy-pages.ts";
 
-/** What can be written for a deployment. */
+/** The kinds of files that can be written for a deployment. */
 export type DeploymentKind = "docker" | "compose" | "kubernetes" | "systemd" | "nginx" | "caddy" | "haproxy";
 
 /** All of them. */
@@ -33,8 +33,8 @@ interface Template {
 /** How long an instance may take to end beyond its own limits, in seconds. */
 const RESERVE_SECONDS = 10;
 /**
- * How many requests nginx sends to an instance at once: enough for those that wait for something else, and so few that what an
- * instance has to refuse itself takes it little time.
+ * How many requests nginx sends to an instance at once: enough for those that wait for something else, and so few that
+ * refusing requests itself takes an instance little time.
  */
 const NGINX_REQUESTS = 256;
 /** How many instances the proxies' files have. */
@@ -48,7 +48,7 @@ const MAX_CHECK_SECONDS = 2;
 
 const GIBIBYTE = 1024 ** 3;
 
-/** How long a pod continues as before while Kubernetes tells proxies that it ends, in seconds. */
+/** How long a pod keeps serving while Kubernetes tells proxies that it is ending, in seconds. */
 const PRE_STOP_SECONDS = 5;
 const MAX_PODS = 6;
 
@@ -132,7 +132,7 @@ function commonValues(facts: DeploymentFacts): Record<string, string | boolean> 
   const nginxRequests = maxRequests ?? NGINX_REQUESTS;
   const wildcards = names.filter((name) => name.startsWith("*."));
   return {
-    // systemd replaces what follows a percent sign.
+    // systemd expands percent signs.
     title: title.replaceAll("%", "%%"),
     domain,
     awayPage: proxyPage(facts.away),
@@ -257,7 +257,7 @@ function podValues(facts: DeploymentFacts, name: string): Record<string, string>
     maxPods: String(MAX_PODS),
     preStopSeconds: String(PRE_STOP_SECONDS),
     graceSeconds: String(PRE_STOP_SECONDS + stopSeconds(facts)),
-    // Kubernetes knows whole seconds only.
+    // Kubernetes supports whole seconds only.
     probeSeconds: String(Math.max(1, Math.floor(checkSeconds(facts.drainSeconds)))),
     ingressHosts: hosts.join(", "),
     ingressRules: hosts.map((host) => `    - host: ${host}\n      http: ${paths}`).join("\n"),

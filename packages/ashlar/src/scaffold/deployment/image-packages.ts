@@ -12,7 +12,10 @@ export interface ImagePackages {
   readonly install: string;
   /** The lock file that the application doesn't have yet; `null` if it has one. */
   readonly missingLockFile: string | null;
-  /** Whether there is an `.npmrc`. It may have a token of a registry, so it is lent to the installation, and never copied. */
+  /**
+   * Whether there is an `.npmrc`. It may contain a registry's token, so it is lent to the installation, and never
+   * copied.
+   */
   readonly hasNpmrc: boolean;
   /** The workspace whose root has all these files; `null` if the application's folder has them. */
   readonly workspace: Workspace | null;
@@ -40,7 +43,7 @@ const INSTALL: Readonly<Record<Exclude<PackageManager, "yarn">, string>> = {
   bun: "bun install --production --frozen-lockfile",
 };
 
-/** Installs what one package of a workspace needs in production. */
+/** Installs the production dependencies of one package of a workspace. */
 const INSTALL_ONE: Readonly<Record<Exclude<PackageManager, "yarn">, (workspace: Workspace) => string>> = {
   npm: ({ folder }) => `${INSTALL.npm} --workspace=${quoted(folder)}`,
   pnpm: ({ folder }) => `${INSTALL.pnpm} --filter ${quoted(`{${folder}}...`)}`,
@@ -88,7 +91,7 @@ export async function imagePackages(folder: string): Promise<ImagePackages> {
  * Yarn 1 has another package than its successors, and another command. Some images of Node.js come with it, and npm only
  * replaces that with --force.
  *
- * @param at the version, as npm takes it after the package's name; empty if none is named
+ * @param at the version, in npm's form after the package's name; empty if none is named
  */
 async function yarnCommands(
   root: string,
@@ -105,7 +108,7 @@ async function yarnCommands(
   };
 }
 
-/** The application's lock file. If it has several, that of the package manager that `package.json` names counts. */
+/** The application's lock file. If there are several, the one of the package manager in `package.json` is used. */
 async function lockFileIn(
   root: string,
   named: string | undefined,
@@ -129,7 +132,7 @@ async function managerOf(root: string): Promise<PackageManager> {
   return managerInReadme(await readIfThere(root, "README.md"));
 }
 
-/** The major version of Node.js that the application's `.nvmrc` names; `null` if it names none. */
+/** The major version of Node.js in the application's `.nvmrc`; `null` if there isn't one. */
 export async function nodeOf(root: string): Promise<string | null> {
   const [, major] = /^v?(\d+)/.exec(((await readIfThere(root, ".nvmrc")) ?? "").trim()) ?? [];
   return major ?? null;

@@ -7,9 +7,9 @@ const IS_WORD = new RegExp(`^${WORD}$`);
 const IS_PARAMETER = /^[@?]/;
 
 /**
- * Returns the expression whose first group is what a proxy may log of a path, or of a path with its query: what comes before
- * the query, and before the first segment that could be a secret. Since it says what harmless paths look like, and not which
- * ones have secrets, a link that was mistyped isn't logged either, nor one that the author has added since.
+ * Returns the expression whose first group is the loggable part of a path, or of a path with its query: the part before
+ * the query, and before the first segment that could be a secret. Since it describes harmless paths rather than those
+ * with secrets, mistyped links aren't logged either, nor links that the author has added since.
  *
  * nginx and HAProxy read it (PCRE), and Caddy (RE2), so it does without lookarounds.
  *

@@ -82,7 +82,7 @@ async function imageSteps(root: string): Promise<string[]> {
   return steps;
 }
 
-/** What the application lacks for the services that it gets. */
+/** The application's missing settings for its services. */
 async function packageSteps(root: string, { dialect, redis }: DeploymentFacts): Promise<string[]> {
   const { dependencies = {} } = JSON.parse((await readIfThere(root, "package.json")) ?? "{}") as {
     readonly dependencies?: Readonly<Record<string, string>>;

@@ -12,7 +12,7 @@ export interface ProxyPage {
 }
 
 const STYLE = "max-width:36rem;margin:20vh auto;padding:0 2rem;font:1.0625rem/1.6 system-ui,sans-serif";
-/** What some proxy reads as something else within a string: its end, a variable, a placeholder, an escape. */
+/** Characters with a special meaning within some proxy's strings: its end, a variable, a placeholder, an escape. */
 const SPECIAL = /["\\$`{}%]|[\r\n]+/g;
 
 /** Returns a page in one line that a proxy's configuration can have between double quotes, and Caddy's between back ticks. */

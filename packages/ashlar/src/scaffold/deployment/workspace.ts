@@ -8,7 +8,7 @@ export interface Workspace {
   readonly root: string;
   /** The application's folder in it: `apps/shop`. */
   readonly folder: string;
-  /** The application's package name; its folder if it has none. */
+  /** The application's package name; its folder if it doesn't have one. */
   readonly name: string;
   /** The folders of all packages, sorted. */
   readonly folders: readonly string[];
@@ -47,7 +47,7 @@ async function workspaceIn(root: string, folder: string, patterns: readonly stri
     [...manifests].flatMap(([one, { name }]) => (name === undefined ? [] : [[name, one] as const])),
   );
   const needed = new Set([folder]);
-  // What is added on the way is visited, too.
+  // Folders that are added on the way are visited, too.
   for (const one of needed) {
     const { dependencies, optionalDependencies, peerDependencies } = manifests.get(one) ?? {};
     for (const name of Object.keys({ ...peerDependencies, ...optionalDependencies, ...dependencies })) {

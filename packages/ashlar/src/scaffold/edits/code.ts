@@ -7,7 +7,7 @@ export interface Range {
   readonly end: number;
 }
 
-/** Text to add at a place. Its line ends become those of the file. */
+/** Text to add at a place. Its line endings become the file's. */
 export interface Insertion {
   readonly at: number;
   readonly text: string;
@@ -126,7 +126,7 @@ export class Code {
     return this.text.slice(start, end).includes("\n");
   }
 
-  /** Whether the file may have what only TypeScript knows. */
+  /** Whether the file may contain TypeScript syntax. */
   get isTypeScript(): boolean {
     return this.#path.endsWith(".ts");
   }

@@ -14,8 +14,8 @@ import { type Imported, importsOf, isUsed, usesImport, withImport } from "./impo
 import { withItem } from "./lists.ts";
 
 /**
- * A change of a file. It returns the code as it is if the change is made already, and `null` if the code has a shape that
- * it doesn't know: what is in doubt is left to the author.
+ * A change of a file. It returns the code unchanged if the change is already made, and `null` if it doesn't recognize
+ * the code's shape: doubtful cases are left to the author.
  */
 export type Edit = (code: Code) => Code | null;
 
@@ -63,7 +63,7 @@ export function inRoutes(owner: string, from: string, call: string): Edit {
   };
 }
 
-/** Adds a stack to `routeMiddleware` of the kernel. One that is there, but empty, is filled. */
+/** Adds a stack to `routeMiddleware` of the kernel. An existing but empty one is filled. */
 export function inMiddleware(key: string, names: readonly Imported[], needed: string | null = null): Edit {
   return (code) => {
     const kernel = kernelOf(code);
@@ -186,13 +186,13 @@ export function overriding(name: string): Edit {
   };
 }
 
-/** What the class of users is composed of, from `Model` on, as it is written there. */
+/** The parts that the class of users is composed of, from `Model` on, as written. */
 export interface Composition {
   readonly className: string;
   readonly parts: readonly string[];
 }
 
-/** Tells what the class of users is composed of; `null` if that can't be read. */
+/** Returns the parts that the class of users is composed of; `null` if that can't be read. */
 export function compositionOf(code: Code): Composition | null {
   const user = userOf(code);
   if (!user?.id) return null;
@@ -339,7 +339,7 @@ function arrayOf(member: Node): ArrayExpression | null {
   return value.type === "ArrayExpression" ? value : null;
 }
 
-/** What the calls of `….bind(key, value)` in a method bind. */
+/** The values that a method's calls of `….bind(key, value)` bind. */
 function bindingsIn(method: Node): Map<string, Node | undefined> {
   const bound = new Map<string, Node | undefined>();
   for (const node of nodesIn(method)) {

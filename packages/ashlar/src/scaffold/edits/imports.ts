@@ -2,7 +2,7 @@ import type { ImportDeclaration, ImportSpecifier } from "@babel/types";
 import { type Code, declarationOf, nodesIn, rangeOf } from "./code.ts";
 import { withItem } from "./lists.ts";
 
-/** What a name in a file was imported as. */
+/** The import behind a name in a file. */
 export interface Imported {
   readonly name: string;
   readonly from: string;

@@ -23,7 +23,7 @@ export interface UpgradeNote {
   readonly text: string;
 }
 
-/** What an upgrade to this version changes in an application. */
+/** The changes of an upgrade to this version. */
 export interface Upgrade {
   /** The files to write, migrations included. */
   readonly files: readonly UpgradedFile[];
@@ -45,8 +45,8 @@ export interface Upgrade {
 }
 
 /**
- * Plans the upgrade of an application to this version, by what is in it: its versions don't tell what its author has taken over
- * by hand. Nothing is written.
+ * Plans the upgrade of an application to this version, by its contents: version numbers don't show the changes that its
+ * author has made by hand. Nothing is written.
  *
  * @param root the application's folder
  * @throws `E_COMMAND` if there is no application in it, or a file of it can't be read as code

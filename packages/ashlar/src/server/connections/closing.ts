@@ -6,7 +6,7 @@ import { logCutOff } from "../../kernel/index.ts";
 import { unfinishedResponse } from "../../node/index.ts";
 import { isLingering } from "./lingering-close.ts";
 
-/** What a server had to cut off when it closed. */
+/** The work that a server had to cut off when it closed. */
 export interface CutConnections {
   /** How many connections were waiting for a response, or were in the middle of one. */
   readonly requests: number;
@@ -16,7 +16,7 @@ export interface CutConnections {
   readonly isQuiet: boolean;
 }
 
-/** What the log says if connections may have been reset because they kept coming. */
+/** The log line for connections that may have been reset because they kept coming. */
 export const STILL_COMING =
   "Connections kept coming until the port was closed. Those that were waiting then have been reset.";
 
@@ -64,7 +64,7 @@ export function closeAfterResponses({ server, sockets }: Closing): void {
  * Closes a server: it accepts the connections that are already waiting and no others, and lets pending requests finish.
  * Call {@link closeAfterResponses} first.
  *
- * @param timeoutSeconds what is left after that is cut off
+ * @param timeoutSeconds the time after which the rest is cut off
  */
 export async function close(closing: Closing, timeoutSeconds: number): Promise<CutConnections> {
   const { server, listening, sockets, closeSource } = closing;
@@ -88,10 +88,10 @@ export async function close(closing: Closing, timeoutSeconds: number): Promise<C
   // Otherwise the server would wait for connections that have sent nothing.
   for (const socket of sockets) if (isSilent(socket)) socket.destroy();
   // A kept-alive connection becomes idle once its response is out, and the server would wait for it forever. This
-  // starts late, because a connection from which nothing has been read yet may count as idle too.
+  // starts late, because an unread connection may count as idle, too.
   const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
   const closed = listening.map((one) => new Promise((done) => one.close(done)));
-  // A server that does not listen itself is not told when its connections have closed.
+  // A server that does not listen itself isn't notified when its connections have closed.
   if (listening.length === 0) server.close();
   await Promise.all([...closed, ...[...sockets].map((socket) => new Promise((done) => socket.once("close", done)))]);
   clearInterval(idle);

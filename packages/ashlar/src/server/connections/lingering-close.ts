@@ -37,7 +37,7 @@ export function lingerIfUnread(
   if (message.complete) return;
   const { "content-length": length, "transfer-encoding": coding } = message.headers;
   if (length === undefined && coding === undefined) return;
-  // A client that was not told to continue may or may not send its body.
+  // A client that didn't get `100 Continue` may or may not send its body.
   if (!awaitsContinue && coding === undefined && Number(length) <= MAX_SKIPPED_BYTES) return;
   const { socket } = message;
   response.shouldKeepAlive = false;

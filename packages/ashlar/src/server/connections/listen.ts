@@ -7,7 +7,7 @@ import { dirname, join, resolve } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { ConfigurationError, type EnvironmentVariables } from "../../support/index.ts";
 
-/** Where a server listens: at `fd` if it is set, else at `socket`, else at `port`. */
+/** Where a server listens: on `fd` if it is set, or else on `socket`, or else on `port`. */
 export interface ListenAddress {
   /** The port; `0` picks any free one. */
   readonly port: number;
@@ -54,7 +54,7 @@ const ATTEMPTS = 10;
  *
  * On loopback, it listens on `127.0.0.1` and, if the machine has IPv6, on `::1`: programs resolve `localhost` to either.
  *
- * @throws `E_INVALID_CONFIGURATION` if it cannot listen there, with what to do about it
+ * @throws `E_INVALID_CONFIGURATION`, with advice, if it cannot listen there
  */
 export async function listen(server: Server, address: ListenAddress): Promise<Listens> {
   const { hostname, isLocal, socket = null, fd = null } = address;

@@ -12,11 +12,11 @@ import { withoutOpenFile } from "./static-body.ts";
 const MAX_AGE_SECONDS = 0;
 /** RFC 8246: a URL that contains the fingerprint of its file never gets other content. */
 const FOR_GOOD = "public, max-age=31536000, immutable";
-/** Any client can put a fingerprint in a URL: what is read to check it must not block the event loop. */
+/** Any client can put a fingerprint in a URL: the reads that check it must not block the event loop. */
 const MAX_CHECKED_BYTES = 4 * 1024 * 1024;
 /** How many paths of served files are remembered. */
 const MAX_REMEMBERED = 10_000;
-/** What no file of a site is named, and what would lead to another folder. */
+/** Names that no file of a site has, and names that would lead to another folder. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the check is for control characters.
 const REFUSED = /[\u0000-\u001f\u007f\\]|\/\/|(?:^|\/)\.\.?(?:\/|$)/;
 /** The query of a URL that `asset()` creates in a view. */

@@ -13,7 +13,7 @@ import { RequestQueue } from "./request-queue.ts";
 export interface Shedding {
   /** For how long a request may wait, in milliseconds; see `ControlledDelay`. */
   readonly maxMs: number;
-  /** Paths by which others find out whether the process is alive: a busy one must not be taken for a dead one. */
+  /** Paths for checking whether the process is alive: a busy process must not be taken for a dead one. */
   readonly neverRefused: readonly string[];
   /** What pages of other origins may read. */
   readonly origins: OriginHeaders;
@@ -34,9 +34,9 @@ export interface SheddingListener {
 }
 
 /**
- * Makes a listener refuse requests with 503 and `Retry-After` while more come than can be handled, before anything else looks
- * at them: a refusal costs a fraction of a response, so those that are accepted are answered in time. The log says so when
- * it begins and when it is over, and the refused requests are not logged.
+ * Makes a listener refuse requests with 503 and `Retry-After` under overload, before anything else looks at them: a
+ * refusal costs a fraction of a response, so accepted requests are answered in time. The beginning and the end are
+ * logged, and the refused requests are not logged.
  */
 export function sheddingListener(
   handle: NodeListener,
@@ -85,7 +85,7 @@ export function neverRefusedPaths(health: CompleteHealthSettings | null, basePat
   return [...probed, ...probed.map((path) => basePath + path)];
 }
 
-/** What the log says of a server that refuses requests. */
+/** The log lines about a server that refuses requests. */
 export function overloadWords(maxMs: number): { readonly why: string } {
   return {
     why: `More come than can be handled within maxQueueMs (${maxMs}): add workers or instances, or make them cheaper.`,

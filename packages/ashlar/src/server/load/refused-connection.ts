@@ -22,7 +22,7 @@ export interface SheddingFacts {
   readonly maxHeaderBytes: number;
 }
 
-/** What a server with these settings tells the process that refuses requests in its place. */
+/** The data of a server with these settings for the process that refuses requests on its behalf. */
 export function sheddingFacts(
   { maxQueueMs, health, headersTimeoutSeconds, maxHeaderBytes }: CompleteServerSettings,
   basePath: string,
@@ -41,7 +41,7 @@ export interface RefusedConnectionOptions {
   /**
    * Takes the connection of a request that is not refused.
    *
-   * @param head what has been read of it, a character for each byte
+   * @param head the data that was read from it, a character for each byte
    */
   readonly accept: (socket: Socket, head: string) => void;
   /** Receives each refused request. */

@@ -5,11 +5,10 @@ import { ControlledDelay } from "../../support/index.ts";
 import type { NodeListener } from "../handlers/node-handler.ts";
 
 /**
- * For how long a turn of the event loop handles requests before it looks for what has come in the meantime, in
- * milliseconds.
+ * How long a turn of the event loop handles requests before it checks for new ones, in milliseconds.
  */
 const SLICE_MS = 10;
-/** For how long it takes in connections before it handles requests again, in milliseconds. */
+/** How long it accepts connections before it handles requests again, in milliseconds. */
 const INTAKE_MS = 10;
 
 /** A request that waits for its turn. */
@@ -35,12 +34,12 @@ export interface QueueOptions {
 /**
  * Requests that wait until the event loop has time for them, and are refused if that takes too long.
  *
- * The event loop accepts one connection per turn, and reads what all have sent. If it also handled all of that before the next
- * turn, what comes in the meantime would wait in the system, where no one sees it, and new connections longest of all.
- * So a turn handles requests for a bounded time only. Between two such times, the loop turns until no new connection
- * comes. All that waits is then here, and its age is known.
+ * The event loop accepts one connection per turn, and reads what all have sent. If it also handled all of that before
+ * the next turn, new requests would wait unseen in the system, and new connections longest of all. So a turn handles
+ * requests for a bounded time only. Between two such times, the loop turns until no new connection comes. All that
+ * waits is then here, and its age is known.
  *
- * As long as nothing waits, requests are handled as they are read, and all this costs a look at the clock for each.
+ * As long as nothing waits, requests are handled as they are read, and all this costs one clock read per request.
  */
 export class RequestQueue {
   readonly #options: QueueOptions;
@@ -85,7 +84,7 @@ export class RequestQueue {
     this.#schedule();
   }
 
-  /** Handles a request now if nothing waits, lets it wait, or refuses it if what waits does so for too long already. */
+  /** Handles a request now if nothing waits, lets it wait, or refuses it if others have already waited too long. */
   add(message: IncomingMessage, response: ServerResponse, waits: boolean): void {
     const now = performance.now();
     const since = this.#sinceOf(message.socket, now);

@@ -5,8 +5,8 @@ const MOST_HELD = 1024;
 
 /**
  * Refusals that are not sent at once. A refused client tries again, or makes room in a proxy for the next request, and
- * each refusal takes time that answers need. While it is held back it takes none, and its client asks for nothing else:
- * clients with so many connections can be refused only so often.
+ * each refusal takes time that answers need. While it is held back, it takes no time, and its client can't send
+ * anything else: this limits how often clients with many connections can be refused.
  */
 export class HeldRefusals {
   readonly #ms: number;

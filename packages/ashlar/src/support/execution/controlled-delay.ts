@@ -1,4 +1,4 @@
-/** What of the longest wait something may have waited once there is an overload. */
+/** The share of the longest wait that is still accepted under overload. */
 const TARGET_SHARE = 1 / 10;
 /** For what of the longest wait more than that is a burst, and not an overload. */
 const BURST_SHARE = 1 / 2;
@@ -14,11 +14,11 @@ const FEW = 16;
 
 /**
  * Decides by its age whether something that has waited in a line is still worth doing. A burst may make everything wait,
- * because it is over soon. If what comes out has waited too long for a while, the line stands: it only makes everyone wait, so
- * what is older than a tenth of the longest wait is refused, until the line has become short again (CoDel, RFC 8289, with
- * the two limits of "controlled delay"). If it then stands again soon, the load is unchanged, so it isn't taken for a
- * burst again: otherwise everything would wait for as long as a burst may take, again and again (RFC 8289 §4.2 resumes
- * likewise).
+ * because it is over soon. If entries that leave the queue have waited too long for a while, it is a standing queue: it
+ * only makes everyone wait, so entries older than a tenth of the longest wait are refused until the queue is short
+ * again (CoDel, RFC 8289, with the two limits of "controlled delay"). If it then stands again soon, the load is
+ * unchanged, so it isn't taken for a burst again: otherwise everything would wait for as long as a burst may take,
+ * again and again (RFC 8289 §4.2 resumes likewise).
  */
 export class ControlledDelay {
   readonly #maxMs: number;
@@ -31,7 +31,7 @@ export class ControlledDelay {
   /** When the line last stood. */
   #stoodAt = Number.NEGATIVE_INFINITY;
 
-  /** @param maxMs how long something may wait before it is done or refused, in milliseconds */
+  /** @param maxMs how long an entry may wait before it is handled or refused, in milliseconds */
   constructor(maxMs: number) {
     this.#maxMs = maxMs;
     this.#targetMs = maxMs * TARGET_SHARE;
@@ -40,13 +40,13 @@ export class ControlledDelay {
     this.#relapseMs = maxMs * RELAPSE_SHARE;
   }
 
-  /** Whether something that has waited for so long tells of no overload at all. */
+  /** Whether a wait of this length shows that there is no overload. */
   isCalm(ageMs: number): boolean {
     return ageMs <= this.#calmMs && this.#aboveSince === null;
   }
 
   /**
-   * Decides about what comes out of the line now, and reports whether it is to be refused.
+   * Decides whether to refuse the entry that leaves the queue now.
    *
    * @param ageMs for how long it has waited
    * @param left how many wait behind it
@@ -61,7 +61,7 @@ export class ControlledDelay {
   }
 
   /**
-   * Whether what would join the line now should be refused at once, because it would wait too long.
+   * Whether a new entry should be refused at once, because it would wait too long.
    *
    * @param oldestMs for how long the first in the line has waited
    * @param length how many wait
@@ -70,7 +70,7 @@ export class ControlledDelay {
     return oldestMs > this.#targetMs && length >= FEW && this.stands(now);
   }
 
-  /** Nothing waits anymore, and what comes next doesn't have to. */
+  /** The queue is empty, so the next entry doesn't have to wait. */
   emptied(): void {
     this.#aboveSince = null;
   }

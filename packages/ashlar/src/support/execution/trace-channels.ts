@@ -3,7 +3,7 @@ import { isPromise } from "../values/kinds.ts";
 
 /** What every message has. */
 export interface TraceMessage {
-  /** What the work failed with, if it did. */
+  /** The work's error, if it failed. */
   error?: unknown;
   /** Set before `end` if the work continues after that, until `asyncEnd`. */
   isAsync?: boolean;
@@ -68,9 +68,9 @@ export interface TracedMail extends TraceMessage {
 export type Channel<Message extends object> = TracingChannel<object, Message>;
 
 /**
- * What is published on each channel, by the channel's name after `ashlar:`. Subscribers get it as `unknown`, because anyone can publish
- * on a channel: `message as TraceMessages["query"]`. Each has `error`, the work's error, and `isAsync`, which is set
- * before `end` if the work continues after that, until `asyncEnd`.
+ * The messages of each channel, by the channel's name after `ashlar:`. Subscribers get it as `unknown`, because anyone
+ * can publish on a channel: `message as TraceMessages["query"]`. Each has `error`, the work's error, and `isAsync`,
+ * which is set before `end` if the work continues after that, until `asyncEnd`.
  */
 export interface TraceMessages {
   readonly request: TracedRequest;

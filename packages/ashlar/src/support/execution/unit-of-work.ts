@@ -4,8 +4,8 @@ import type { MaybePromise } from "../values/kinds.ts";
 const units = new AsyncLocalStorage<UnitOfWork>();
 
 /**
- * What a database transaction, or a nested one, leaves for its end: work for after its commit, and what a rollback
- * restores in memory. The database opens one for each transaction; everything else asks for the current one.
+ * The work that a database transaction, or a nested one, leaves for its end: after its commit, or, for a rollback, to
+ * restore memory. The database opens one for each transaction; everything else asks for the current one.
  *
  * A unit inside another one, also if that is of another database, commits into it: its work waits for the outermost
  * commit, and vanishes with any rollback on the way there.
@@ -52,7 +52,7 @@ export class UnitOfWork {
   /**
    * Resolves when everything is done that the transaction waits for.
    *
-   * @throws what the first of it was rejected with
+   * @throws the first rejection's reason
    */
   async ready(): Promise<void> {
     for (const work of this.#awaited) {

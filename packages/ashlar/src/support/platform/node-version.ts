@@ -11,7 +11,7 @@ const OTHERS = [
 ] as const;
 
 /**
- * Says in one sentence what to do if what this process runs on is too old; `null` if it is not. Bun and Deno also have the
+ * Says in one sentence what to do if this process's runtime is too old; `null` if it is not. Bun and Deno also have the
  * version of the Node.js that they imitate.
  */
 export function runtimeProblem(

@@ -30,7 +30,7 @@ function readText(path: string, where: string, kind: "certificate" | "private ke
     return readFileSync(path, "utf8");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // Security: what should name a private key may be one, without its first line.
+    // Security: a setting that should name a private key's file may contain the key, without its first line.
     const remedy = kind === "certificate" ? `Correct its path: ${path}` : "Correct its path.";
     throw new ConfigurationError(where, `is a file that can't be read (${code}).`, remedy);
   }
@@ -47,7 +47,7 @@ const UNTRUSTED: ReadonlySet<unknown> = new Set([
   "CERT_SIGNATURE_FAILURE",
 ]);
 
-/** What is wrong with a server's certificate: its authority or its name; `null` if an error is about neither. */
+/** The problem with a server's certificate: its authority or its name; `null` if an error is about neither. */
 export function certificateProblem(error: unknown): "authority" | "name" | null {
   const { code, cause, message = "", reason = "" } = Object(error) as Failure;
   const codes = [code, Object(cause).code];

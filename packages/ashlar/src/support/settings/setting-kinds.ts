@@ -3,7 +3,7 @@ import { isPlainObject } from "../values/dictionary.ts";
 import { isClass } from "../values/kinds.ts";
 import { didYouMean } from "../values/nearest.ts";
 
-/** How one setting is read: `Written` is what an author may write, `Read` the result. */
+/** The schema of a setting: `Written` is the type that an author may write, `Read` the result. */
 export interface Setting<Read, Written = Read> {
   /** What to write, for messages: `a whole number of minutes from 1 to 525600`. */
   readonly what: string;
@@ -18,7 +18,7 @@ export interface Setting<Read, Written = Read> {
   readonly written?: (written: Written) => Written;
 }
 
-/** What an author may write for an optional setting, including environment variables that are not set. */
+/** The values that an author may write for an optional setting, including unset environment variables. */
 export type Optional<T> = T | null | undefined;
 
 /** The definition of a {@link Setting}. */

@@ -1,12 +1,11 @@
 import { AshlarError, ConfigurationError, type ErrorCode } from "../errors.ts";
 
 /**
- * Collects what is wrong with an application's setup, so that its author learns everything at once, and not one mistake per
- * start.
+ * Collects the problems of an application's setup, so that its author sees all of them at once, and not one per start.
  */
 export class SetupProblems {
   readonly #errors: AshlarError[] = [];
-  /** The names of what has failed, such as the classes of providers. */
+  /** The names of failed parts, such as providers' classes. */
   readonly #failed: string[] = [];
 
   /** Whether anything has been collected. */
@@ -27,12 +26,12 @@ export class SetupProblems {
   /**
    * Collects an error.
    *
-   * @param name what has failed: later errors that name it are its consequences, and left out
-   * @throws the error itself if it isn't about the setup; what was collected instead, if there is something
+   * @param name the failed part: later errors that name it are its consequences, and left out
+   * @throws the error itself if it isn't about the setup; if other errors have been collected, those instead
    */
   add(error: unknown, name: string | null = null): void {
     if (!isAboutSetup(error)) {
-      // A server that is down is worth knowing. An unexpected error may be a consequence of what has failed before.
+      // A server that is down is worth knowing. An unexpected error may be a consequence of an earlier failure.
       if (error instanceof AshlarError && this.any) this.#errors.push(error);
       this.end();
       throw error;
@@ -69,8 +68,8 @@ export class SetupProblems {
   }
 
   /**
-   * What was collected: a single error as it is, several as one, with a line for each, and the code that all share, else
-   * `E_INVALID_CONFIGURATION`. `null` if nothing was.
+   * The collected errors: a single one unchanged, several as one, with a line for each, and the code that all share,
+   * else `E_INVALID_CONFIGURATION`. `null` if nothing was.
    */
   get error(): AshlarError | null {
     const [first, ...others] = this.#errors;
@@ -84,7 +83,7 @@ export class SetupProblems {
     if (error !== null) throw error;
   }
 
-  /** An error may have several lines, such as one for each route. Those that follow from what is known are left out. */
+  /** An error may have several lines, such as one for each route. Errors that follow from known ones are left out. */
   #addNew(error: AshlarError): void {
     const lines = error.message.split("\n");
     const fresh = lines.filter((line) => !this.#isKnown(line, error.code));
@@ -94,10 +93,13 @@ export class SetupProblems {
     this.#errors.push(isWhole ? error : new AshlarError(code, fresh.join("\n"), { cause }));
   }
 
-  /** A service that can't be made is asked for again and again, and says the same each time, perhaps after another place. */
+  /**
+   * A service that can't be made is requested again and again, and fails with the same message each time, possibly
+   * after another location.
+   */
   #isKnown(line: string, code: ErrorCode): boolean {
     if (this.#errors.some(({ message }) => line.includes(message))) return true;
-    // What can't be used without something that has failed says that it is missing, whatever that is called there.
+    // Parts that depend on a failed one report it as missing, under various names.
     return this.#failed.some((name) => code === "E_UNKNOWN_SERVICE" || line.includes(name));
   }
 }
@@ -117,7 +119,9 @@ export class SeveralProblemsError extends AshlarError {
   }
 }
 
-/** What an author corrects. Errors of clients have a status below 500, and those of servers that are down 503. */
+/**
+ * Errors that an author can correct. Errors of clients have a status below 500, and those of servers that are down 503.
+ */
 function isAboutSetup(error: unknown): error is AshlarError {
   if (error instanceof ConfigurationError) return true;
   return error instanceof AshlarError && error.status === 500 && error.code !== "E_INTERNAL";

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 
 /**
- * Reports whether what is sent to an address stays on this machine: `localhost`, `::1` and 127.0.0.0/8 (RFC 1122 §3.2.1.3,
+ * Reports whether data sent to an address stays on this machine: `localhost`, `::1` and 127.0.0.0/8 (RFC 1122 §3.2.1.3,
  * RFC 4291 §2.5.3).
  *
  * Security: a name below `localhost` isn't one. A resolver may ask the network for it.

@@ -5,8 +5,8 @@ export type Duration = { readonly minutes: number } | { readonly seconds: number
 export type DataSize = { readonly bytes: number };
 
 /**
- * What a sentence's placeholder can hold. Numbers, dates, durations and sizes are formatted for the language; `null`, and a date that
- * is invalid, are blank.
+ * The values of a sentence's placeholder. Numbers, dates, durations and sizes are formatted for the language; `null`,
+ * and a date that is invalid, are blank.
  */
 export type MessageValue = string | number | bigint | boolean | null | Date | Duration | DataSize | Message;
 

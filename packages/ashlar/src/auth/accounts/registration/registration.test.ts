@@ -305,7 +305,7 @@ describe("register()", () => {
     });
     const service = accounts.application.container.make("accounts");
     expect(() => service.users.of("nobody")).toThrow(
-      "config/auth.ts: GUARDS.nobody: its users cannot have accounts. Name the class of the users: no one: { model: User }.",
+      "config/auth.ts: GUARDS.nobody: its users cannot have accounts. Name the class of the users: nobody: { model: User }.",
     );
   });
 

@@ -7,7 +7,7 @@ import type { MaybePromise } from "../../../support/index.ts";
 /** A store under test, without accounts. */
 export interface AccountStoreUnderTest {
   readonly store: AccountStore;
-  /** What two accounts are registered with, besides the address and the password; default: nothing. */
+  /** The attributes of two accounts, besides the address and the password; default: none. */
   readonly attributes?: readonly [NewAccount["attributes"], NewAccount["attributes"]];
   /** Called when the test is done. */
   readonly end?: () => MaybePromise<void>;
@@ -22,7 +22,7 @@ export function text(): string {
   return randomBytes(16).toString("base64url");
 }
 
-/** What a store keeps of an account, in comparable form. */
+/** A store's data about an account, in comparable form. */
 export function shown(user: AccountUser | null): object | null {
   if (user === null) return null;
   const isVerified = user.hasVerifiedEmail?.() ?? null;

@@ -62,7 +62,7 @@ export const CHANGES: readonly AccountStoreTest[] = [
       const current = (await store.findByAuthId(user.authId()))!;
       const conditions = { email: "c@example.com", passwordHash: "!", accessEpoch: current.accessEpoch() };
       for (const name of Object.keys(conditions) as (keyof typeof conditions)[]) {
-        // The epoch in the conditions is always that of the user.
+        // The epoch in the conditions is always the user's.
         const one = name === "accessEpoch" ? user : current;
         const written = await store.update(one, { passwordHash: "written" }, { ...conditions, [name]: asRead[name] });
         assert.equal(written, null, `update() must return null if of several conditions only the ${name} is not met`);

@@ -4,7 +4,7 @@ import { type AccountStoreTest, assertAttributes, EMAILS, shown } from "./accoun
 
 /** As the framework stores `josé@bücher.example`. */
 const INTERNATIONAL = "jos\u00e9@xn--bcher-kva.example";
-/** What is not the key of any account. */
+/** Values that aren't any account's key. */
 const NO_KEYS = ["0", "-1", "", " 1", "1e0", "1 or 1=1", "%", "é", "\0", "9".repeat(30)];
 /** Addresses of other mailboxes than Ada's, the only account's. */
 const NO_EMAILS = [
@@ -96,7 +96,7 @@ export const LOOKUPS: readonly AccountStoreTest[] = [
       for (const one of [user, await store.findByAuthId(user.authId()), await store.findByEmail(INTERNATIONAL)]) {
         assert.equal(one?.email, INTERNATIONAL);
       }
-      // The framework asks for both: earlier versions stored what was typed.
+      // The framework looks for both, because earlier versions stored the text as typed.
       const both = [INTERNATIONAL, "jos\u00e9@b\u00fccher.example"];
       assert.deepEqual([...(await store.existing("email", both))], [INTERNATIONAL]);
       for (const other of [both[1]!, INTERNATIONAL.normalize("NFD"), "jose@xn--bcher-kva.example"]) {

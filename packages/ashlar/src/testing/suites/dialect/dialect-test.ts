@@ -56,7 +56,7 @@ export async function amountOf({ kysely }: Database, name: string): Promise<numb
   return Number(amount);
 }
 
-/** What a promise rejects with; `null` if it does not. */
+/** A promise's rejection reason; `null` if it doesn't reject. */
 export function failureOf(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     () => null,

@@ -62,7 +62,7 @@ export const WRITES: readonly DialectTest[] = [
       });
       await deleted.promise;
       const noted = Promise.resolve(noteOn(database)({ name: "a" }));
-      // Whether it is already waiting or not, it must not use the row as it was.
+      // Whether it is already waiting or not, it must not use the old row.
       await new Promise((resolve) => setTimeout(resolve, 20));
       end.resolve();
       await deletion;
