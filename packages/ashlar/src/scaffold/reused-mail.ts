@@ -23,7 +23,7 @@ const LINES = [`import { ${CLASS.name} } from "${CLASS.from}";`, "// in ACCOUNTS
  * Adds the mail about a refresh token that was used again, with the layout of the other mails. Only users with several tokens
  * have such tokens.
  *
- * @param files what is planned so far; it is changed
+ * @param files the plan so far, which is changed
  * @returns the lines that the author has to add
  */
 export async function withReusedMail(root: string, files: PlannedFile[]): Promise<RemainingStep[]> {

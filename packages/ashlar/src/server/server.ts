@@ -71,7 +71,7 @@ const CLOSE_TIMEOUT_SECONDS = 10;
  * @param handler handles the requests
  * @param proxies whose forwarding headers count
  * @param logger receives what could not be sent
- * @throws `E_INVALID_CONFIGURATION` if it cannot listen there, with what to do about it
+ * @throws `E_INVALID_CONFIGURATION`, with advice, if it cannot listen there
  */
 export async function startServer(
   handler: RequestHandler,

@@ -489,7 +489,7 @@ export class Application {
   /**
    * Serves the application over HTTP, and logs where it listens, except in tests.
    *
-   * @throws `E_INVALID_CONFIGURATION` if it cannot listen there, with what to do about it; `E_COMMAND` if a command, such as
+   * @throws `E_INVALID_CONFIGURATION`, with advice, if it cannot listen there; `E_COMMAND` if a command, such as
    * `ashlar routes`, only looks at the application
    */
   listen(options: ListenOptions = {}): Promise<RunningServer> {

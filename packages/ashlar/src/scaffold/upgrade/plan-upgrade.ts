@@ -38,7 +38,7 @@ export interface Upgrade {
   readonly leftovers: readonly UpgradeNote[];
   /** Generated files that the author has changed, and this version has changed, too. */
   readonly own: readonly string[];
-  /** What can't be written without changing the author's own lines. */
+  /** The steps that can't be done without changing the author's own lines. */
   readonly remaining: readonly RemainingStep[];
   /** What to look at. */
   readonly notes: readonly UpgradeNote[];

@@ -6,7 +6,7 @@ import { fetchJwks } from "./fetch-jwks.ts";
 export interface RemoteKeysSettings {
   /** The address of the JWK Set. */
   readonly jwks: URL;
-  /** The authorities that its server's certificate must come from, in PEM; `null` for those of Node.js. */
+  /** The authorities that its server's certificate must come from, in PEM; `null` for Node.js's own. */
   readonly ca: string | null;
   /** Their place in the settings: `config/api.ts: DRIVERS.partner`. */
   readonly where: string;
