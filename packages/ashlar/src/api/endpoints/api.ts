@@ -13,8 +13,7 @@ import type { LimitName } from "../../throttle/index.ts";
 import { remedyFor } from "../drivers/drivers.ts";
 import { DRIVERS_PLACE, isDriverName } from "../settings/driver-settings.ts";
 import { KeysController } from "./keys-controller.ts";
-import { TokenController } from "./token-controller.ts";
-import { respondToLogin } from "./token-responses.ts";
+import { respondToLogin, TokenController } from "./token-controller.ts";
 
 /** The paths of the token endpoints, and their driver. */
 export interface ApiRouteOptions {
