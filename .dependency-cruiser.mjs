@@ -29,6 +29,13 @@ export const floors = {
     ["settings"],
     ["index.ts"],
   ],
+  security: [
+    ["errors.ts"],
+    ["jwt"],
+    ["jwks"],
+    ["password"],
+    ["digest.ts", "secrets.ts", "keys.ts", "email.ts", "sealer.ts", "signer.ts", "index.ts"],
+  ],
   http: [
     ["errors.ts", "messages.ts", "messages.de.ts"],
     ["headers"],
@@ -70,14 +77,7 @@ export const floors = {
   ],
   boot: [["errors.ts"], ["environment"], ["log"], ["process"], ["application"], ["index.ts"]],
   database: [
-    [
-      "errors.ts",
-      "messages.ts",
-      "messages.de.ts",
-      "bounded-cache.ts",
-      "optional-package.ts",
-      "table-names.ts",
-    ],
+    ["errors.ts", "messages.ts", "messages.de.ts", "bounded-cache.ts", "optional-package.ts", "table-names.ts"],
     ["dialect"],
     ["executors"],
     ["schema"],

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decodeUtf8 } from "./jwt/encoding.ts";
+import { decodeUtf8 } from "./encoding.ts";
 
 /** Any code points, lone surrogates among them. */
 const anyText = fc.array(fc.nat(0x10ffff), { maxLength: 12 }).map((codes) => String.fromCodePoint(...codes));
