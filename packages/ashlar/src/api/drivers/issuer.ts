@@ -103,7 +103,7 @@ export class Issuer {
     return userId !== null;
   }
 
-  /** The user whose active token this is, by its verified claims; `null` if there is none. */
+  /** The user whose active token this is, by its verified claims; `null` if there isn't one. */
   async findActiveUser(token: string, claims: TokenClaims): Promise<Authenticatable | null> {
     const verified = this.store.verifyExpired(token);
     if ("failure" in verified || verified.userId !== claims.sub) return null;

@@ -90,8 +90,9 @@ export class TokenController {
    * the input `token`, which may also be a refresh token, or a personal one. It responds so too to a token that is no
    * longer active, and to made-up ones (RFC 7009 §2.2), but not to those of another driver.
    *
-   * @throws `E_UNAUTHENTICATED` without a token; `E_CONFLICTING_TOKENS`; `E_INVALID_TOKEN` if another driver issued it, or
-   * accepts it from its issuer; `E_ISSUER_UNAVAILABLE` if that can't be told at the moment; `E_TOO_MANY_REQUESTS`
+   * @throws `E_UNAUTHENTICATED` without a token; `E_CONFLICTING_TOKENS`; `E_INVALID_TOKEN` if another driver issued it,
+   * or accepts it from its issuer; `E_ISSUER_UNAVAILABLE` if that can't be determined at the moment;
+   * `E_TOO_MANY_REQUESTS`
    */
   async revoke(context: HttpContext): Promise<HttpResponse> {
     const presented = context.apiTokens.of(this.#driver);

@@ -35,7 +35,7 @@ class RequestTokens {
     this.drivers = drivers;
   }
 
-  /** The token as the active driver verifies it: the one that was last used, otherwise the first. */
+  /** The token as the active driver verifies it: the driver that was used last, or else the first. */
   get active(): PresentedToken {
     return this.#active ?? this.of(this.drivers.all[0]!);
   }

@@ -307,7 +307,7 @@ describe("other options", () => {
     ["an object that finds no users", {}, "is an object. Write the class of your users"],
     ["a class that is not a user", class Stone {}, "Stone lacks what the mixin Authenticates adds"],
     ["a user without tokens", Person, "Person lacks what the mixin AuthenticatesTokens adds"],
-  ])("a model that is %s is an error that names what it lacks", (_, model, message) => {
+  ])("a model that is %s is an error that names the missing part", (_, model, message) => {
     expect(() => configured({ model })).toThrow(
       expect.objectContaining({ code: "E_INVALID_MODEL", message: expect.stringContaining(message) }),
     );

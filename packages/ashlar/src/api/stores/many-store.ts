@@ -199,7 +199,7 @@ export class ManyStore extends JwtVerifier implements Store {
     for (let count = 0; count < ended; count++) this.#events.emit("api.token_revoked", address, { userId: String(id) });
   }
 
-  /** A client that presents its access token here gets the same answer as others, but the log says what it did. */
+  /** A client that presents its access token here gets the same answer as others, but this is logged. */
   #mistaken(token: string): RefusedToken | null {
     const verified = this.verifyExpired(token);
     return "failure" in verified ? null : { failure: "not_a_refresh_token", userId: verified.userId };

@@ -19,7 +19,7 @@ const REQUEST = { address: null, userAgent: null };
 let active: Map<number, Set<string>>;
 let revoked: (string | undefined)[];
 
-/** Users of a class of its own: each has several tokens, and they are elsewhere, so that every answer takes a turn. */
+/** Users of a separate class: each has several tokens, and they are elsewhere, so that every answer takes a turn. */
 class Holder extends Person implements TokenHolder {
   static override async findByAuthId(id: UserId): Promise<Holder | null> {
     const person = await Person.findByAuthId(id);
@@ -89,7 +89,7 @@ function ecKey(namedCurve: string): string {
   return generateKeyPairSync("ec", { namedCurve }).privateKey.export({ type: "pkcs8", format: "pem" }) as string;
 }
 
-describe("users of a class of its own, whose tokens are looked up elsewhere", () => {
+describe("users of a separate class, whose tokens are looked up elsewhere", () => {
   test("a token that is not active identifies no one, and is neither renewed nor revoked", async () => {
     const { tokens, one } = await make({ authenticates: true });
     const verified = (token: string) => tokens.verify(token) as VerifiedJwt;

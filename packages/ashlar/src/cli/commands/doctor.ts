@@ -25,7 +25,7 @@ export function doctorCommand(terminal: Terminal): Command {
     .option("--json", "as JSON")
     .option("--production", "check it as if in production: with APP_ENV=production")
     .addOption(
-      new Option("--env <name>", "the same, as --env production").argParser(onlyProduction).conflicts("production"),
+      new Option("--env <name>", "the same as --env production").argParser(onlyProduction).conflicts("production"),
     )
     .addHelpText("after", HELP)
     .action(async (options: Options) => {

@@ -27,7 +27,7 @@ export interface QueueOptions {
   readonly maxMs: number;
   /** Handles a request. */
   readonly handle: NodeListener;
-  /** Refuses a request that has waited for so long. */
+  /** Refuses a request that has waited that long. */
   readonly refuse: (message: IncomingMessage, response: ServerResponse, waits: boolean, ageMs: number) => void;
 }
 
