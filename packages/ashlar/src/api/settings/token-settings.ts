@@ -11,7 +11,7 @@ interface ManyOptions {
   readonly accessMinutes?: number;
   /** How long a refresh token can be used, in days; default: 30. */
   readonly refreshDays?: number;
-  /** How many logins a user can have at once, 1 to 10,000; default: 100. One beyond that ends the oldest. */
+  /** How many logins a user can have at once, 1 to 10,000; default: 100. Another login ends the oldest. */
   readonly maxPerUser?: number;
 }
 
