@@ -77,7 +77,7 @@ export class Model {
    *
    * ```ts
    * class Coupon extends Model {
-   *   static override normalizes = { code: (text) => text.trim().toUpperCase() };
+   *   static override normalizes = { code: (text: string) => text.trim().toUpperCase() };
    *   declare code: string;
    * }
    * ```
