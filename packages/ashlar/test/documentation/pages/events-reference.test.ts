@@ -21,10 +21,12 @@ function recordType(tables: readonly PageTable[], all: readonly PageTable[], com
   const entries = tables.flatMap(({ heading, rows, columns }) => {
     const shared = tablesOf(all, "Member").find((one) => one.heading === heading)?.rows ?? [];
     return rows.map((row) => {
-      const members = [
-        ...shared.map(({ Member = "", Type = "" }) => `readonly ${codeOf(Member)}: ${codeOf(Type)};`),
-        ...membersOf(`${common} ${row[columns[2]!]}`).map(([name, type]) => `readonly ${name}: ${type};`),
-      ];
+      // Of a member that a row names again, the row has the type.
+      const types = new Map([
+        ...shared.map(({ Member = "", Type = "" }) => [codeOf(Member), codeOf(Type)] as const),
+        ...membersOf(`${common} ${row[columns[2]!]}`),
+      ]);
+      const members = [...types].map(([name, type]) => `readonly ${name}: ${type};`);
       return `"${codeOf(row[columns[0]!]!)}": { ${members.join(" ")} };`;
     });
   });
