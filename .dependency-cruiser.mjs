@@ -123,7 +123,7 @@ export const floors = {
     ["accounts"],
     ["spellings"],
     ["commands"],
-    ["settings.ts", "audit.ts", "auth.ts", "auth-provider.ts", "index.ts"],
+    ["settings.ts", "auth.ts", "create-guards.ts", "feature.ts", "auth-provider.ts", "index.ts"],
   ],
   "auth/accounts": [
     ["events.ts", "limits.ts"],
@@ -155,7 +155,7 @@ export const floors = {
     ["authenticates-tokens.ts", "requests"],
     ["endpoints"],
     ["commands"],
-    ["api-provider.ts", "index.ts"],
+    ["feature.ts", "api-provider.ts", "index.ts"],
   ],
   session: [
     ["errors.ts", "messages.ts", "messages.de.ts"],

@@ -1,30 +1,21 @@
 import {
-  accessOf,
-  auditUsersOf,
   authSettingsOf,
   endAccessWithFeatures,
-  installAuth,
   requireEmailColumns,
   requireHashing,
   userClassOf,
-  userDataOf,
 } from "../auth/index.ts";
-import { type FeatureCommand, Provider } from "../boot/index.ts";
+import { type Feature, Provider } from "../boot/index.ts";
 import { claimModel } from "../database/index.ts";
 import { ConfigurationError } from "../support/index.ts";
-import { limitsOf } from "../throttle/index.ts";
-import { TOKEN_COMMANDS } from "./commands/token-commands.ts";
 import type { Driver } from "./drivers/drivers.ts";
 import { DriverResources, makeDrivers } from "./drivers/make-drivers.ts";
 import { isTokenEndpoint, requirePersonalTokens } from "./endpoints/api.ts";
-import { auditTokens } from "./events.ts";
-import { TOKEN_LIMITS } from "./limits.ts";
-import { API_MESSAGES } from "./messages.ts";
+import { API } from "./feature.ts";
 import { ForeignGuard } from "./requests/foreign-guard.ts";
 import { JwtGuard } from "./requests/jwt-guard.ts";
-import { PersonalTokens } from "./requests/personal-tokens.ts";
-import { addTokenProperties } from "./requests/presented-token.ts";
 import type { CompleteJwtSettings } from "./settings/driver-settings.ts";
+import "./events.ts";
 import "./limits.ts";
 import "./messages.ts";
 
@@ -33,17 +24,14 @@ import "./messages.ts";
  * `JWTAuthenticationMiddleware` need. Configured by `DRIVERS` in `config/api.ts`.
  */
 export class ApiProvider extends Provider {
-  static override readonly commands: readonly FeatureCommand[] = TOKEN_COMMANDS;
+  static override readonly feature: Feature = API;
   readonly #resources: DriverResources = new DriverResources(this.application);
 
   override register(): void {
-    this.application.messages.declare(API_MESSAGES, { de: () => import("./messages.de.ts") });
     const { container } = this.application;
-    installAuth(this.application);
-    limitsOf(container).add(TOKEN_LIMITS, "ApiProvider");
-    for (const { userData } of this.#resources.tables) userDataOf(container).add(userData, "ApiProvider");
+    const registry = container.make("userData");
+    for (const { userData } of this.#resources.tables) registry.add(userData, "ApiProvider");
     container.singleton("apiDrivers", () => makeDrivers(this.application, this.#resources));
-    container.singleton("api", () => container.make("apiDrivers").issuer());
   }
 
   /**
@@ -57,10 +45,6 @@ export class ApiProvider extends Provider {
     this.#endTokensWithAccess();
     endAccessWithFeatures(this.application);
     this.#reportRemainingTokens(drivers.all);
-    auditUsersOf(this.application);
-    if (container.has("audit")) auditTokens(container.make("audit"));
-    addTokenProperties(this.application, drivers);
-    this.application.contextProperty("personalTokens", (context) => new PersonalTokens(context, drivers));
   }
 
   /**
@@ -120,7 +104,7 @@ export class ApiProvider extends Provider {
   #endTokensWithAccess(): void {
     const tables = this.#resources.tables.filter(({ isUsed }) => isUsed);
     if (tables.length === 0) return;
-    accessOf(this.application.container).add({
+    this.application.container.make("access").add({
       // Each row has the epoch in which it was created.
       isBoundToEpoch: true,
       async end(user) {

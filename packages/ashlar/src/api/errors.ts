@@ -1,6 +1,7 @@
 import { declareErrors, type StatusesOf } from "../support/index.ts";
 
-const CODES = {
+/** The error codes of this folder, each with its status and a sentence. */
+export const API_ERRORS = {
   E_CONFLICTING_TOKENS: [400, "The request carries two different tokens."],
   E_INVALID_TOKEN: [401, "The token is not valid."],
   E_INSUFFICIENT_SCOPE: [403, "The token may not be used for this."],
@@ -8,7 +9,7 @@ const CODES = {
 } as const;
 
 declare module "../support/errors.ts" {
-  interface FrameworkErrors extends StatusesOf<typeof CODES> {}
+  interface FrameworkErrors extends StatusesOf<typeof API_ERRORS> {}
 }
 
-declareErrors(CODES);
+declareErrors(API_ERRORS);

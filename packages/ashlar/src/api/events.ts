@@ -1,5 +1,5 @@
 import type { SecurityEvent } from "../auth/index.ts";
-import type { AuditLog, EventMap, Events } from "../events/index.ts";
+import type { EventMap, Events } from "../events/index.ts";
 import type { Logger } from "../kernel/index.ts";
 import { currentDate } from "../support/index.ts";
 import type { RefusedToken, TokenFailure } from "./verifier.ts";
@@ -45,17 +45,6 @@ interface TokenEventMap {
 
 declare module "../events/event-map.ts" {
   interface FrameworkEvents extends TokenEventMap {}
-}
-
-/** Adds the events about tokens to the audit log. */
-export function auditTokens(audit: AuditLog): void {
-  audit.add("api.token_issued");
-  audit.add("api.token_renewed");
-  audit.add("api.token_revoked");
-  audit.add("api.token_reused", ({ name }) => ({ name }));
-  audit.add("api.personal_token_issued", ({ tokenId }) => ({ tokenId }));
-  audit.add("api.personal_token_revoked", ({ tokenId }) => ({ tokenId }));
-  audit.add("api.token_refused", ({ reason }) => ({ reason }));
 }
 
 /** Reports what happens to the tokens of one driver. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { ADA, BOB, PASSWORD, type TestApi, type TestApiOptions, testApi } from "../../test/support/api-application.ts";
 import { manyTokensApi } from "../../test/support/many-tokens.ts";
-import { declareProof, type LoginStep } from "../auth/index.ts";
-import { Provider } from "../boot/index.ts";
+import type { LoginStep } from "../auth/index.ts";
+import { declareFeature, type Feature, Provider } from "../boot/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import { Route } from "../routing/index.ts";
 import { setClock } from "../support/index.ts";
@@ -14,9 +14,10 @@ const START = 1_900_000_000_000;
 
 /** A proof that logs a user in by their name. */
 class BadgeProvider extends Provider {
-  override register(): void {
-    declareProof(this.application, { name: "badge", amr: ["sc"], startsLogins: true, has: () => true });
-  }
+  static override readonly feature: Feature = declareFeature({
+    name: "badge",
+    proofs: { badge: () => ({ amr: ["sc"], startsLogins: true, has: () => true }) },
+  });
 }
 
 const code: LoginStep = {

@@ -1,35 +1,27 @@
-import { type Application, type FeatureCommand, Provider } from "../boot/index.ts";
+import { type Application, type Feature, Provider } from "../boot/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import type {} from "../session/index.ts";
 import { SetupProblems } from "../support/index.ts";
-import { limitsOf } from "../throttle/index.ts";
 import type {} from "../views/index.ts";
-import { accessOf, endAccessBy } from "./access/application-access.ts";
+import { endAccessBy } from "./access/application-access.ts";
 import { installAccounts, startAccounts } from "./accounts/install-accounts.ts";
-import { MAIL_MESSAGES } from "./accounts/mails/mail-messages.ts";
 import { CountedAccounts } from "./accounts/users/counted-accounts.ts";
-import { auditUsers } from "./audit.ts";
-import { Auth } from "./auth.ts";
-import { ACCOUNT_COMMANDS } from "./commands/account-commands.ts";
-import { GuardRegistry } from "./guards/guard-registry.ts";
-import { LOGIN_LIMITS } from "./limits.ts";
-import { LoginStores } from "./logins/login-stores.ts";
-import { AUTH_MESSAGES, message } from "./messages.ts";
+import { ACCOUNTS } from "./feature.ts";
+import type { GuardRegistry } from "./guards/guard-registry.ts";
+import { message } from "./messages.ts";
 import { requireEmailColumns } from "./models/require-email-columns.ts";
-import { PAGE_MESSAGES } from "./pages/messages.ts";
-import { refuseHasherForTests, requireHashing } from "./passwords/password-settings.ts";
-import { PendingLogins } from "./pipeline/pending-logins.ts";
-import { proofsOf } from "./proofs/proof-registry.ts";
-import { countAuthentications } from "./requests/authenticate.ts";
+import { requireHashing } from "./passwords/password-settings.ts";
 import { respondToExpiredForm } from "./requests/respond-to-expired-form.ts";
 import { respondToPendingStep } from "./requests/respond-to-pending-step.ts";
 import { authSettingsOf } from "./settings.ts";
 import { deleteUsersBy } from "./users/delete-users.ts";
 import { WebGuards } from "./web/web-guards.ts";
+import "./access/end-access.ts";
 import "./accounts/events.ts";
 import "./accounts/limits.ts";
 import "./accounts/mails/mail-messages.ts";
 import "./requests/authenticate.ts";
+import "./events.ts";
 import "./limits.ts";
 import "./messages.ts";
 import "./pages/messages.ts";
@@ -41,43 +33,9 @@ declare module "../kernel/container.ts" {
   }
 }
 
-/**
- * Adds guards to an application, and `auth` to each request, unless they are already there.
- *
- * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL`
- */
-export function installAuth(application: Application): void {
-  const { config, container } = application;
-  if (container.has("auth")) return;
-  const { settings } = application;
-  const storeOf = (guard: string) => (container.has("logins") ? container.make("logins").forPending(guard) : null);
-  const pendingLogins = new PendingLogins(
-    { secret: () => settings.key, storeOf },
-    { previousSecrets: settings.previousKeys },
-  );
-  const parts = { pendingLogins, proofs: proofsOf(container), access: accessOf(container) };
-  const guards = new GuardRegistry(authSettingsOf(config), () => application.router, parts);
-  refuseHasherForTests(guards.hasher, application.environment);
-  container.bind("auth", guards);
-  application.messages.declare(AUTH_MESSAGES, { de: () => import("./messages.de.ts") });
-  application.messages.declare(PAGE_MESSAGES, { de: () => import("./pages/messages.de.ts") });
-  application.messages.declare(MAIL_MESSAGES, { de: () => import("./accounts/mails/mail-messages.de.ts") });
-  limitsOf(container).add(LOGIN_LIMITS, "AuthProvider");
-  countAuthentications(application);
-  application.contextProperty("auth", (context) => {
-    const events = container.has("events") ? container.make("events") : null;
-    return new Auth(context, guards, events, container.has("throttle") ? container.make("throttle") : null);
-  });
-}
-
 /** Connects the methods of users who are rows, such as `endAccess()`, to the actions of the application's features. */
 export function endAccessWithFeatures({ container }: Application): void {
-  if (container.has("database")) endAccessBy(container.make("database"), accessOf(container));
-}
-
-/** Adds the events about users to the audit log, if the application has events. */
-export function auditUsersOf({ container }: Application): void {
-  if (container.has("audit")) auditUsers(container.make("audit"));
+  if (container.has("database")) endAccessBy(container.make("database"), container.make("access"));
 }
 
 /**
@@ -86,36 +44,25 @@ export function auditUsersOf({ container }: Application): void {
  * In `PROVIDERS`, list it after `DatabaseProvider`.
  */
 export class AuthProvider extends Provider {
-  static override readonly commands: readonly FeatureCommand[] = [
-    ...ACCOUNT_COMMANDS,
-    {
-      name: "users:normalize",
-      description: "Gives users stored in another spelling the normal form of their address or name.",
-      help: "  --dry-run  prints what would change",
-      load: () => import("./commands/users-normalize.ts"),
-    },
-  ];
+  static override readonly feature: Feature = ACCOUNTS;
   readonly #webGuards: WebGuards = new WebGuards(this.application);
 
   override register(): void {
-    installAuth(this.application);
     const { container } = this.application;
     const guards = container.make("auth");
     guards.registerDriver("web", (settings) => this.#webGuards.driver(settings));
     guards.allowDevice = (...device) => this.#webGuards.allowDevice(...device);
     guards.devices = this.#webGuards;
-    if (!container.has("logins")) container.bind("logins", new LoginStores(container));
     installAccounts(this.application, authSettingsOf(this.application.config));
   }
 
   override boot(): void {
     startAccounts(this.application, authSettingsOf(this.application.config));
     this.#countByAccounts();
-    auditUsersOf(this.application);
     endAccessWithFeatures(this.application);
     const { container, dailyPrune } = this.application;
     const { deletion, settings, users } = container.make("accounts");
-    accessOf(container).guardOf = (userClass) => users.guardsKeeping(userClass)[0] ?? null;
+    container.make("access").guardOf = (userClass) => users.guardsKeeping(userClass)[0] ?? null;
     if (!settings.retention.prune) dailyPrune.isOff = true;
     if (!container.has("database")) return;
     deleteUsersBy(container.make("database"), (user, deleteRow) => deletion.delete(user, deleteRow));

@@ -1,6 +1,7 @@
 import { declareErrors, type StatusesOf } from "../support/index.ts";
 
-const CODES = {
+/** The error codes of this folder, each with its status and a sentence. */
+export const AUTH_ERRORS = {
   E_INVALID_CREDENTIALS: [401, "The credentials are not valid."],
   E_STALE_PROOF: [401, "The account has changed in the meantime. Log in again."],
   E_LOGIN_PENDING: [401, "This login needs another step."],
@@ -14,7 +15,7 @@ const CODES = {
 } as const;
 
 declare module "../support/errors.ts" {
-  interface FrameworkErrors extends StatusesOf<typeof CODES> {}
+  interface FrameworkErrors extends StatusesOf<typeof AUTH_ERRORS> {}
 }
 
-declareErrors(CODES);
+declareErrors(AUTH_ERRORS);

@@ -6,7 +6,6 @@ export {
   proofOf,
   staleProof,
 } from "./access/access-epoch.ts";
-export { accessOf } from "./access/application-access.ts";
 export { type CredentialHolder, endsWithRowBy } from "./access/end-access.ts";
 export { writeColumns } from "./access/write-column.ts";
 export type { AccountMethod, Accounts } from "./accounts/accounts.ts";
@@ -16,7 +15,7 @@ export {
 } from "./accounts/addresses/must-verify-email.ts";
 export type { VerificationOutcome } from "./accounts/addresses/verification-outcome.ts";
 export { VerifiesEmailMiddleware } from "./accounts/addresses/verifies-email-middleware.ts";
-export { declareAccountMails, queueAccountMail } from "./accounts/mails/account-mail-registry.ts";
+export { queueAccountMail } from "./accounts/mails/account-mail-registry.ts";
 export type {
   AccountMailables,
   AccountMailData,
@@ -32,7 +31,7 @@ export type {
 } from "./accounts/pages/auth-controllers.ts";
 export { AuthPageMiddleware } from "./accounts/pages/auth-page-middleware.ts";
 export { Auth } from "./auth.ts";
-export { AuthProvider, auditUsersOf, endAccessWithFeatures, installAuth } from "./auth-provider.ts";
+export { AuthProvider, endAccessWithFeatures } from "./auth-provider.ts";
 export { createCredentialTable } from "./credentials/create-credential-table.ts";
 export type {
   ActiveCredential,
@@ -53,6 +52,7 @@ export { CredentialTable } from "./credentials/credential-table.ts";
 export { DEFAULT_MAX_PER_USER, MAX_PER_USER } from "./credentials/max-per-user.ts";
 export type { CredentialPruning, ExistingUsers } from "./credentials/prune-credentials.ts";
 export type { SecurityEvent } from "./events.ts";
+export { AUTHENTICATION } from "./feature.ts";
 export type { Guard } from "./guards/guard.ts";
 export type { GuardDriver, GuardFactory } from "./guards/guard-registry.ts";
 export { LoginGuard } from "./guards/login-guard.ts";
@@ -93,8 +93,7 @@ export type { LoginOptions } from "./pipeline/login-options.ts";
 export type { PendingLogin } from "./pipeline/pending-logins.ts";
 export { amrOf, type LoginMethod } from "./proofs/login-methods.ts";
 export type { LoginInProgress, LoginPurpose, LoginStep, StepOutcome } from "./proofs/login-step.ts";
-export type { Proof } from "./proofs/proof.ts";
-export { declareProof } from "./proofs/proof-registry.ts";
+export type { FeatureProof } from "./proofs/proof.ts";
 export type { Authentication } from "./requests/authentication.ts";
 export { AuthenticationMiddleware } from "./requests/authentication-middleware.ts";
 export { ConfirmPasswordMiddleware } from "./requests/confirm-password-middleware.ts";
@@ -122,7 +121,7 @@ export {
   userClassOf,
 } from "./users/authenticatable.ts";
 export { blockedColumnOf, isBlocked } from "./users/blocked-accounts.ts";
-export { type DataSubject, declareUserData, type UserDataSource, userDataOf } from "./users/user-data.ts";
+export type { DataSubject, UserDataSource } from "./users/user-data.ts";
 export { isModel, isUserClassOf, keepsSameRows } from "./users/users-of.ts";
 export type { Guards } from "./web/guards-by-name.ts";
 export { WebGuard } from "./web/web-guard.ts";

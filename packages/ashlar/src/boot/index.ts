@@ -1,8 +1,10 @@
 export { Application } from "./application/application.ts";
 export type { ApplicationStats } from "./application/application-stats.ts";
 export { type ApplicationOptions, createApplication } from "./application/create-application.ts";
+export { declareFeature, type Feature } from "./application/feature.ts";
 export type { CommandContext, FeatureCommand, PublishedFiles, StepAddition } from "./application/feature-command.ts";
 export { Inspection } from "./application/inspection.ts";
+export { type InstalledFeature, installedFeatures, languagesOf, namesIn } from "./application/installed-features.ts";
 export { loadProviders } from "./application/load-providers.ts";
 export { Provider, type ProviderClass } from "./application/provider.ts";
 export { requireOneProcess } from "./application/several-processes.ts";

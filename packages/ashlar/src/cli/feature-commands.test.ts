@@ -9,7 +9,9 @@ const command = (name: string, run: string): string =>
 
 /** An application whose providers add these commands. */
 function applicationWith(commands: Readonly<Record<string, readonly string[]>>, files: Record<string, string> = {}) {
-  const providers = Object.entries(commands).map(([name, all]) => `class ${name} { static commands = [${all}]; }`);
+  const providers = Object.entries(commands).map(
+    ([name, all]) => `class ${name} { static feature = { name: "${name}", commands: [${all}] }; }`,
+  );
   const list = `export const PROVIDERS = [${Object.keys(commands)}];`;
   return folderWith({ "package.json": "{}", "config/providers.ts": [...providers, list].join("\n"), ...files });
 }
@@ -98,8 +100,16 @@ describe("commands that cannot be added", () => {
       { Stock: [command("serve", "")] },
       'Stock: the command "serve" is already added by ashlar.',
     ],
-    ["a name with a space", { Stock: [command("my stock", "")] }, 'Stock.commands: "my stock" is not a command.'],
-    ["nothing to load", { Stock: ['{ name: "stock", description: "" }'] }, 'Stock.commands: "stock" is not a command.'],
+    [
+      "a name with a space",
+      { Stock: [command("my stock", "")] },
+      'Stock.feature.commands: "my stock" is not a command.',
+    ],
+    [
+      "nothing to load",
+      { Stock: ['{ name: "stock", description: "" }'] },
+      'Stock.feature.commands: "stock" is not a command.',
+    ],
   ])("%s", async (_name, commands, problem) => {
     const root = applicationWith(commands);
     const unknown = await ashlar(root, "stock");
@@ -226,7 +236,7 @@ describe("publish", () => {
 
   test("needs an application", async () => {
     const root = folderWith({
-      "config/providers.ts": `class Stock { static commands = [${install}]; } export const PROVIDERS = [Stock];`,
+      "config/providers.ts": `class Stock { static feature = { name: "stock", commands: [${install}] }; } export const PROVIDERS = [Stock];`,
     });
     const errors = `There is no application in ${root}. Run the command in the application's folder.`;
     expect(await ashlar(root, "stock:install")).toEqual({ code: 1, output: "", errors });

@@ -27,7 +27,7 @@ export async function featureCommands(terminal: Terminal, taken: readonly string
   const owners = new Map(taken.map((name) => [name, "ashlar"]));
   const commands: Command[] = [];
   for (const provider of await loadProviders(terminal.root, readEnvironment(terminal.root))) {
-    for (const command of provider.commands ?? []) {
+    for (const command of provider.feature?.commands ?? []) {
       requireCommand(command, provider.name);
       const owner = owners.get(command.name);
       if (owner !== undefined) {
@@ -45,7 +45,7 @@ function requireCommand({ name, description, load }: FeatureCommand, provider: s
   const isCommand = NAME.test(name) && typeof description === "string" && typeof load === "function";
   if (isCommand) return;
   const remedy = 'Write it as { name: "stock:install", description: "…", load: () => import("./stock-install.ts") }.';
-  throw new AshlarError("E_COMMAND", `${provider}.commands: "${name}" is not a command. ${remedy}`);
+  throw new AshlarError("E_COMMAND", `${provider}.feature.commands: "${name}" is not a command. ${remedy}`);
 }
 
 function asCommand(terminal: Terminal, { name, description, help, load }: FeatureCommand): Command {

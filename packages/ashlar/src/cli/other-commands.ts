@@ -3,6 +3,7 @@ import { apiInstallCommand } from "./commands/api-install.ts";
 import { authCommand } from "./commands/auth.ts";
 import { dbCopyCommand } from "./commands/db-copy.ts";
 import { doctorCommand } from "./commands/doctor.ts";
+import { featuresCommand } from "./commands/features.ts";
 import { keyGenerateCommand } from "./commands/key-generate.ts";
 import { langKeysCommand } from "./commands/lang-keys.ts";
 import { makeCommands } from "./commands/make.ts";
@@ -19,6 +20,7 @@ export function otherCommands(terminal: Terminal): Command[] {
     ...migrateCommands(terminal),
     dbCopyCommand(terminal),
     routesCommand(terminal),
+    featuresCommand(terminal),
     doctorCommand(terminal),
     langKeysCommand(terminal),
     pruneCommand(terminal),

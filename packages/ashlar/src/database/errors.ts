@@ -1,7 +1,8 @@
 import { AshlarError, declareErrors, type Message, type StatusesOf } from "../support/index.ts";
 import { message } from "./messages.ts";
 
-const CODES = {
+/** The error codes of this folder, each with its status and a sentence. */
+export const DATABASE_ERRORS = {
   E_ROW_NOT_FOUND: [404, "The record was not found."],
   E_DATABASE: [500, "The database reported an error."],
   E_DATABASE_UNAVAILABLE: [503, "The database cannot be reached, or took too long; try again in a moment."],
@@ -18,10 +19,10 @@ const CODES = {
 } as const;
 
 declare module "../support/errors.ts" {
-  interface FrameworkErrors extends StatusesOf<typeof CODES> {}
+  interface FrameworkErrors extends StatusesOf<typeof DATABASE_ERRORS> {}
 }
 
-declareErrors(CODES);
+declareErrors(DATABASE_ERRORS);
 
 /** The details of a violated constraint, as far as the database reports them. Only `columns` is required. */
 export interface ConstraintDetails {

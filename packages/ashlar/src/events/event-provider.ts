@@ -1,6 +1,8 @@
-import { Provider } from "../boot/index.ts";
+import { declareFeature, type Feature, Provider } from "../boot/index.ts";
 import { AuditLog } from "./audit-log.ts";
+import type { EventMap, EventName } from "./event-map.ts";
 import { Events } from "./events.ts";
+import { auditEvents, type FeatureEvent } from "./feature-events.ts";
 
 declare module "../kernel/container.ts" {
   interface FrameworkServices {
@@ -25,6 +27,13 @@ declare module "../http/exchange/context.ts" {
   }
 }
 
+declare module "../boot/application/feature.ts" {
+  interface FrameworkFeatureParts {
+    /** The events that it emits: `{ "stock.taken": { audit: ({ sku }) => ({ sku }) } }`. */
+    readonly events?: { readonly [Name in EventName]?: FeatureEvent<EventMap[Name]> };
+  }
+}
+
 /**
  * Adds events to the application. The application adds its own listeners in a provider:
  *
@@ -39,17 +48,18 @@ declare module "../http/exchange/context.ts" {
  * and a handler emits an event with `context.events.emit("order.placed", { order })`.
  */
 export class EventProvider extends Provider {
-  override register(): void {
-    const { container } = this.application;
-    container.singleton("events", () => new Events(container.make("logger")));
-    const { log } = this.application.settings;
-    container.singleton("audit", () => new AuditLog(container.make("events"), container.make("logger"), log));
-  }
+  static override readonly feature: Feature = declareFeature({
+    name: "events",
+    services: {
+      events: ({ container }) => new Events(container.make("logger")),
+      audit: ({ container, logger, settings }) => new AuditLog(container.make("events"), logger, settings.log),
+    },
+    context: { events: (_context, { container }) => container.make("events") },
+  });
 
   override boot(): void {
-    const events = this.application.container.make("events");
-    this.application.contextProperty("events", () => events);
     const audit = this.application.container.make("audit");
+    for (const { feature } of this.application.features) auditEvents(audit, feature.events);
     this.application.addStats("events", () => Object.fromEntries(audit.counts));
   }
 

@@ -1,4 +1,4 @@
-export { Container, type Services } from "./container.ts";
+export { Container, type ServiceKey, type Services } from "./container.ts";
 export { addContextProperty, type ContextPropertyOptions, createContextClass } from "./dispatch/contexts.ts";
 export { Dispatcher, type Probes } from "./dispatch/dispatcher.ts";
 export { ProxyList, throughProxies } from "./dispatch/forwarded-request.ts";

@@ -1,12 +1,13 @@
 import { declareErrors, type StatusesOf } from "../support/index.ts";
 
-const CODES = {
+/** The error codes of this folder, each with its status and a sentence. */
+export const MAIL_ERRORS = {
   E_INVALID_MAIL: [500, "The mail cannot be composed: its addresses, subject or content are invalid."],
   E_MAIL_NOT_SENT: [503, "The mail could not be sent; try again in a moment."],
 } as const;
 
 declare module "../support/errors.ts" {
-  interface FrameworkErrors extends StatusesOf<typeof CODES> {}
+  interface FrameworkErrors extends StatusesOf<typeof MAIL_ERRORS> {}
 }
 
-declareErrors(CODES);
+declareErrors(MAIL_ERRORS);

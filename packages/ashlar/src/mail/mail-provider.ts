@@ -1,13 +1,13 @@
 import { isIP } from "node:net";
 import { join } from "node:path";
-import { type FeatureCommand, Provider } from "../boot/index.ts";
+import { type Feature, Provider } from "../boot/index.ts";
 import { columnsOf } from "../database/index.ts";
 import { ConfigurationError, isLoopbackHost, withoutBrackets } from "../support/index.ts";
 import { MailComposer } from "./composing/mail-composer.ts";
 import { MailLinks } from "./composing/mail-links.ts";
+import { MAIL } from "./feature.ts";
 import { MAILBOX_PREFIX, Mailbox, mailbox, useMailbox } from "./mailbox/mailbox.ts";
 import { mailboxJson, mailboxSite } from "./mailbox/mailbox-site.ts";
-import { offeredPreviews } from "./mailbox/previews.ts";
 import { Outbox, type PromisedWork } from "./outbox/outbox.ts";
 import { OutboxSeal } from "./outbox/outbox-seal.ts";
 import type { MailSizes } from "./outbox/outbox-sizes.ts";
@@ -56,56 +56,51 @@ declare module "../http/exchange/context.ts" {
   }
 }
 
+/** The mails that features declare, by name: `ashlar/auth` adds those about accounts. */
+// biome-ignore lint/suspicious/noEmptyInterface: it is empty so that features can augment it.
+export interface FeatureMails {}
+
+declare module "../boot/application/feature.ts" {
+  interface FrameworkFeatureParts {
+    /**
+     * Mails about accounts, each with a class that `ACCOUNTS.mailables` in `config/auth.ts` can replace by name;
+     * `queueAccountMail` of `ashlar/auth` sends one:
+     *
+     * ```ts
+     * declare module "ashlar/auth" { interface AccountMailMap { welcome: WelcomeData } }
+     *
+     * export class WelcomeProvider extends Provider {
+     *   static override readonly feature: Feature = declareFeature({
+     *     name: "welcome",
+     *     accountMails: { welcome: WelcomeMail },
+     *   });
+     * }
+     * ```
+     *
+     * A mail is created with its data of `AccountMailMap`. In development, `/dev/mailbox/preview` shows those with a static
+     * `preview()`.
+     */
+    readonly accountMails?: FeatureMails;
+  }
+}
+
 /**
  * Adds mail to the application, as configured by `MAIL` in `config/mail.ts`: by SMTP in production, to the mailbox at
  * `/dev/mailbox` in development, into memory in tests. It needs `ViewProvider`.
  */
 export class MailProvider extends Provider {
-  static override readonly commands: readonly FeatureCommand[] = [
-    {
-      name: "mail:install",
-      description: "Adds the migrations of the table that mails wait in until they are sent, and of its priorities.",
-      load: () => import("./commands/mail-install.ts"),
-    },
-    {
-      name: "mail:failed",
-      description: "Lists the mails that could not be sent.",
-      load: () => import("./commands/mail-failed.ts"),
-    },
-    {
-      name: "mail:retry",
-      description:
-        "Sends mails again that could not be sent: mail:retry 12 15, or mail:retry --all; or now: mail:retry --waiting.",
-      help:
-        "  [numbers...]  those that mail:failed shows\n  --all  sends all of them again\n" +
-        "  --waiting  sends those now that wait for their next attempt",
-      load: () => import("./commands/mail-retry.ts"),
-    },
-    {
-      name: "mail:discard",
-      description: "Deletes the mails that wait, unsent, after a backup was restored: mail:discard --waiting --yes.",
-      help: "  --waiting  all that wait, those that are tried again included\n  --yes      doesn't ask",
-      load: () => import("./commands/mail-discard.ts"),
-    },
-    {
-      name: "mail:work",
-      description: "Sends the mails that wait in the outbox, in a separate process, until it is stopped.",
-      load: () => import("./commands/mail-work.ts"),
-    },
-  ];
+  static override readonly feature: Feature = MAIL;
   #mailer: Mailer | null = null;
   #delivery: MailDelivery | null = null;
   #isOutboxWanted = false;
 
   override register(): void {
-    this.application.messages.declare({}, { de: () => import("./messages.de.ts") });
     this.application.container.singleton("mail", () => this.#start());
   }
 
   /** Invalid settings fail startup, even if no mail is ever sent. */
   override boot(): void {
     const mailer = this.application.container.make("mail");
-    this.application.contextProperty("mail", () => mailer);
     const counts = { sent: 0, failed: 0 };
     this.application.addStats("mail", () => ({
       queued: mailer.pending,
@@ -248,7 +243,7 @@ export class MailProvider extends Provider {
       this.#warnOfUnsentMails();
     }
     const mailables = join(this.application.root, "app/mailables");
-    const offered = () => offeredPreviews(this.application.container);
+    const offered = () => this.application.features.flatMap(({ feature }) => Object.values(feature.accountMails ?? {}));
     const prefix = this.application.settings.basePath + MAILBOX_PREFIX;
     this.application.mountDevelopmentTool(
       MAILBOX_PREFIX,

@@ -4,6 +4,7 @@ export {
   type MessageKey,
   type Messages,
   type Translate,
+  type Translations,
 } from "./catalogue.ts";
 export { canonicalLanguage, negotiateLanguage, textDirection } from "./languages.ts";
 export {

@@ -1,6 +1,6 @@
 import cluster from "node:cluster";
 import type * as PromClient from "prom-client";
-import { Provider } from "../boot/index.ts";
+import { declareFeature, type Feature, Provider } from "../boot/index.ts";
 import { optionalPackage } from "../database/index.ts";
 import { byWorker, ClusterMetrics } from "./cluster.ts";
 import { type Exposition, exposeMetrics } from "./exposition.ts";
@@ -26,6 +26,7 @@ const PATH = "/metrics";
  * Metrics of your own are shown too, if they are registered with the container's `metrics`.
  */
 export class MetricsProvider extends Provider {
+  static override readonly feature: Feature = declareFeature({ name: "metrics" });
   #prometheus: typeof PromClient | null = null;
   #settings: CompleteMetricsSettings | null = null;
   #cluster: ClusterMetrics | null = null;

@@ -6,7 +6,9 @@ export {
   type Configuration,
   createApplication,
   createLogger,
+  declareFeature,
   env,
+  type Feature,
   type FeatureCommand,
   Provider,
 } from "../boot/index.ts";

@@ -5,7 +5,6 @@ export {
   type CountChange,
   createRateLimitsTable,
   databaseStore,
-  declareLimits,
   type Limits,
   memoryStore,
   redisStore,

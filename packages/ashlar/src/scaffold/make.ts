@@ -54,7 +54,7 @@ export async function makeMiddleware(name: string): Promise<NewFile> {
 /** A provider: `app/providers/search-provider.ts`. */
 export async function makeProvider(name: string): Promise<NewFile> {
   const names = spell(withoutSuffix(name, "provider"));
-  const text = await readStub("make/provider.ts", { class: `${names.pascal}Provider` });
+  const text = await readStub("make/provider.ts", { class: `${names.pascal}Provider`, name: names.kebab });
   return { path: `app/providers/${names.kebab}-provider.ts`, text };
 }
 

@@ -1,12 +1,13 @@
 import { declareErrors, type StatusesOf } from "../support/index.ts";
 
-const CODES = {
+/** The error codes of this folder, each with its status and a sentence. */
+export const SESSION_ERRORS = {
   E_CSRF: [419, "The page has expired."],
   E_SESSION: [500, "The session cannot hold the value, or is not open."],
 } as const;
 
 declare module "../support/errors.ts" {
-  interface FrameworkErrors extends StatusesOf<typeof CODES> {}
+  interface FrameworkErrors extends StatusesOf<typeof SESSION_ERRORS> {}
 }
 
-declareErrors(CODES);
+declareErrors(SESSION_ERRORS);

@@ -1,8 +1,15 @@
-import { type CompleteApplicationSettings, Provider, requireOneProcess } from "../boot/index.ts";
+import {
+  type CompleteApplicationSettings,
+  declareFeature,
+  type Feature,
+  Provider,
+  requireOneProcess,
+} from "../boot/index.ts";
 import { isSameSite, sharedCookieWarning } from "../http/index.ts";
 import type { Container } from "../kernel/index.ts";
 import { KeyPurpose, Sealer } from "../security/index.ts";
-import { CsrfTokens } from "./csrf/csrf-tokens.ts";
+import { CSRF_PURPOSES, CsrfTokens } from "./csrf/csrf-tokens.ts";
+import { SESSION_ERRORS } from "./errors.ts";
 import { CsrfField, NEUTRAL_HELPERS, VIEW_HELPERS } from "./forms/view-helpers.ts";
 import { SESSION_MESSAGES } from "./messages.ts";
 import { requireSession } from "./sessions/request-session.ts";
@@ -11,6 +18,7 @@ import { SessionManager } from "./sessions/session-manager.ts";
 import { StoredSessions } from "./sessions/stored-sessions.ts";
 import { SealedSessions } from "./stores/cookie-sessions.ts";
 import { DatabaseSessions } from "./stores/database-sessions.ts";
+import { SESSION_DATA_TABLE } from "./stores/session-data-table.ts";
 import type { SessionKeeper } from "./stores/session-keeper.ts";
 import { type CompleteSessionSettings, readSessionSettings, storeOf } from "./stores/settings.ts";
 import "./messages.ts";
@@ -40,12 +48,28 @@ declare module "../http/exchange/context.ts" {
  * The guards, not sessions, keep track of who is logged in.
  */
 export class SessionProvider extends Provider {
+  static override readonly feature: Feature = declareFeature({
+    name: "session",
+    errors: SESSION_ERRORS,
+    messages: { english: SESSION_MESSAGES, translations: { de: () => import("./messages.de.ts") } },
+    context: {
+      session: (context) => requireSession(context).session,
+      csrfField: (context) => new CsrfField(context),
+    },
+    keyPurposes: [SESSION, ...CSRF_PURPOSES],
+    tables: {
+      [SESSION_DATA_TABLE]: {
+        columns: ["id", "data", "created_at", "last_used_at"],
+        pruned: "sessions that have expired",
+      },
+    },
+    routes: ["Csrf.routes"],
+  });
   /** Pages without a session and API requests work without the store, and all instances share it. */
   override readonly failsReadiness: boolean = false;
   #manager: SessionManager | null = null;
 
   override register(): void {
-    this.application.messages.declare(SESSION_MESSAGES, { de: () => import("./messages.de.ts") });
     const { container, config, settings, logger } = this.application;
     const { SESSION } = config.optionalSection("session", ["SESSION"]);
     const session = readSessionSettings(SESSION, settings.url, settings.cookieSuffix);
@@ -73,8 +97,6 @@ export class SessionProvider extends Provider {
       requireOneProcess(this.application, "config/session.ts: SESSION.store", harm, remedy);
     }
     if (!isInspected) await this.#manager.keeper.connect?.();
-    this.application.contextProperty("session", (context) => requireSession(context).session);
-    this.application.contextProperty("csrfField", (context) => new CsrfField(context));
     if (!container.has("views")) return;
     const views = container.make("views");
     views.printUnescaped(CsrfField);

@@ -6,6 +6,7 @@ export {
   ERRORS,
   type ErrorCode,
   type ErrorCodes,
+  type ErrorDefinition,
   type FieldErrors,
   type FieldSentences,
   fieldErrors,

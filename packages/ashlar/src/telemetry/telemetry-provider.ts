@@ -1,5 +1,5 @@
 import type * as Api from "@opentelemetry/api";
-import { Provider } from "../boot/index.ts";
+import { declareFeature, type Feature, Provider } from "../boot/index.ts";
 import { optionalPackage } from "../database/index.ts";
 import { Spans } from "./spans.ts";
 
@@ -18,6 +18,7 @@ let users = 0;
  * proxy's counts. The request's span is active in the handler, so spans of other libraries become its children.
  */
 export class TelemetryProvider extends Provider {
+  static override readonly feature: Feature = declareFeature({ name: "telemetry" });
   #isCounted = false;
 
   /** @throws `E_MISSING_PACKAGE` */

@@ -1,11 +1,12 @@
 import { declareErrors, type StatusesOf } from "../support/index.ts";
 
-const CODES = {
+/** The error codes of this folder, each with its status and a sentence. */
+export const THROTTLE_ERRORS = {
   E_UNKNOWN_CLIENT: [500, "The application does not know who sends this request."],
 } as const;
 
 declare module "../support/errors.ts" {
-  interface FrameworkErrors extends StatusesOf<typeof CODES> {}
+  interface FrameworkErrors extends StatusesOf<typeof THROTTLE_ERRORS> {}
 }
 
-declareErrors(CODES);
+declareErrors(THROTTLE_ERRORS);

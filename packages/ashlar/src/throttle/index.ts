@@ -4,7 +4,6 @@ export type { LockoutEvent } from "./events.ts";
 export type { ByLimit, LimitName, Limits } from "./limit-name.ts";
 export { type AttemptKeys, accountDigest, type CountedDevice, type ThrottleKeys } from "./limits/keys.ts";
 export type { Bucket, LimitDeclaration } from "./limits/limit.ts";
-export { declareLimits, limitsOf } from "./limits/limit-registry.ts";
 export type { ThrottleSettings } from "./settings.ts";
 export { databaseStore } from "./stores/database-store.ts";
 export { DefaultStore } from "./stores/default-store.ts";

@@ -1,12 +1,14 @@
-import { Provider, requireOneProcess } from "../boot/index.ts";
+import { declareFeature, type Feature, Provider, requireOneProcess } from "../boot/index.ts";
 import { requireTableElsewhere } from "../database/index.ts";
 import type {} from "../events/index.ts";
-import { limitsOf } from "./limits/limit-registry.ts";
+import { THROTTLE_ERRORS } from "./errors.ts";
+import { declaredLimits } from "./limits/declared-limits.ts";
 import { THROTTLE_MESSAGES } from "./messages.ts";
 import { readThrottleSettings, storeOf } from "./settings.ts";
 import { DatabaseStore } from "./stores/database-store.ts";
 import { DefaultStore } from "./stores/default-store.ts";
 import { ExpiredCounts } from "./stores/expired-counts.ts";
+import { RATE_LIMITS_TABLE } from "./stores/rate-limits-table.ts";
 import type { ThrottleStore } from "./stores/store.ts";
 import { Throttle } from "./throttle.ts";
 import "./messages.ts";
@@ -27,16 +29,29 @@ declare module "../http/exchange/context.ts" {
 
 /** Adds limits to the application: those in `config/throttle.ts`, and those that features declare. */
 export class ThrottleProvider extends Provider {
+  static override readonly feature: Feature = declareFeature({
+    name: "throttle",
+    errors: THROTTLE_ERRORS,
+    messages: { english: THROTTLE_MESSAGES, translations: { de: () => import("./messages.de.ts") } },
+    // The limit that belongs to no particular feature.
+    limits: { api: { buckets: [{ by: ["address"], attempts: 300, windowSeconds: 60 }] } },
+    events: { "auth.lockout": { audit: ({ limit, account }) => ({ limit, ...(account !== null && { account }) }) } },
+    context: { throttle: (_context, { container }) => container.make("throttle") },
+    tables: {
+      [RATE_LIMITS_TABLE]: {
+        columns: ["id", "attempts", "resets_at"],
+        pruned: "counts that have expired",
+        installedBy: "auth --migrations",
+      },
+    },
+  });
   /** Requests without a limit work without the store, and every instance has the same one. */
   override readonly failsReadiness: boolean = false;
   #store: ThrottleStore | null = null;
   #expired: ExpiredCounts | null = null;
 
   override register(): void {
-    this.application.messages.declare(THROTTLE_MESSAGES, { de: () => import("./messages.de.ts") });
-    const { container } = this.application;
-    container.singleton("throttle", () => this.#start());
-    this.application.contextProperty("throttle", () => container.make("throttle"));
+    this.application.container.singleton("throttle", () => this.#start());
   }
 
   /**
@@ -46,11 +61,6 @@ export class ThrottleProvider extends Provider {
   override async boot(): Promise<void> {
     const { container, isInspected } = this.application;
     container.make("throttle");
-    if (container.has("audit")) {
-      container
-        .make("audit")
-        .add("auth.lockout", ({ limit, account }) => ({ limit, ...(account !== null && { account }) }));
-    }
     if (this.#store instanceof DatabaseStore) this.#store.checkConnection();
     if (this.#store?.isLocal) this.#requireOneProcess();
     if (!isInspected) await this.#store?.connect?.();
@@ -101,11 +111,10 @@ export class ThrottleProvider extends Provider {
     await this.#store?.close();
   }
 
-  /** Created after all providers have registered, and so have declared their limits. */
   #start(): Throttle {
     const { config, container, logger } = this.application;
     const { THROTTLE } = config.optionalSection("throttle", ["THROTTLE"]);
-    const settings = readThrottleSettings(THROTTLE, limitsOf(container).complete());
+    const settings = readThrottleSettings(THROTTLE, declaredLimits(this.application.features));
     const { store } = settings;
     this.#store = store === null ? new DefaultStore(container, logger) : storeOf(store, container);
     const events = () => (container.has("events") ? container.make("events") : null);

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type EnvironmentName, Provider } from "../boot/index.ts";
+import { type Application, declareFeature, type EnvironmentName, type Feature, Provider } from "../boot/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import type { ErrorPageValues, ErrorTemplates } from "../kernel/index.ts";
 import { textDirection } from "../messages/index.ts";
@@ -23,6 +23,13 @@ declare module "../http/exchange/context.ts" {
   }
 }
 
+declare module "../boot/application/feature.ts" {
+  interface FrameworkFeatureParts {
+    /** Folders of templates, absolute, by the name that they are rendered with: `stock::left` is `left.edge` of `stock`. */
+    readonly views?: Readonly<Record<string, string>>;
+  }
+}
+
 /**
  * Adds views to the application: its templates are in `views/`. They are compiled once; in development, at each
  * rendering.
@@ -34,26 +41,20 @@ declare module "../http/exchange/context.ts" {
  * the visitor's `language`, its `direction`, `ltr` or `rtl`, and its sentences: `t("app.orders.count", { count: 2 })`.
  */
 export class ViewProvider extends Provider {
-  override register(): void {
-    const { container, root, environment, messages, settings } = this.application;
-    const cache = isCached(environment);
-    container.singleton("views", () => {
-      const views = new Views({ directory: join(root, "views"), cache });
-      views.share("asset", assetUrls(join(root, "public"), cache, settings.basePath));
-      views.share("language", messages.defaultLanguage);
-      views.share("direction", textDirection(messages.defaultLanguage));
-      views.share("t", messages.translator(messages.defaultLanguage));
-      views.shareByRequest("language", (context) => context.language);
-      views.shareByRequest("direction", (context) => textDirection(context.language));
-      views.shareByRequest("t", (context) => context.t);
-      return views;
-    });
-    container.bind("routes.view", ({ view }, template, data) => view.render(template, data));
-  }
+  static override readonly feature: Feature = declareFeature({
+    name: "views",
+    services: {
+      views: (application) => createViews(application),
+      "routes.view":
+        () =>
+        ({ view }, template, data) =>
+          view.render(template, data),
+    },
+    context: { view: (context, { container }) => new View(container.make("views"), context) },
+  });
 
   override boot(): void {
     const views = this.application.container.make("views");
-    this.application.contextProperty("view", (context) => new View(views, context));
     this.application.useErrorTemplates(new ErrorViews(views, isCached(this.application.environment)));
   }
 
@@ -74,6 +75,22 @@ export class ViewProvider extends Provider {
     });
     if (problems.length > 0) throw new AshlarError("E_INVALID_ROUTE", problems.join("\n"));
   }
+}
+
+function createViews({ environment, features, messages, root, settings }: Application): Views {
+  const cache = isCached(environment);
+  const views = new Views({ directory: join(root, "views"), cache });
+  for (const { feature } of features) {
+    for (const [name, folder] of Object.entries(feature.views ?? {})) views.mount(name, folder);
+  }
+  views.share("asset", assetUrls(join(root, "public"), cache, settings.basePath));
+  views.share("language", messages.defaultLanguage);
+  views.share("direction", textDirection(messages.defaultLanguage));
+  views.share("t", messages.translator(messages.defaultLanguage));
+  views.shareByRequest("language", (context) => context.language);
+  views.shareByRequest("direction", (context) => textDirection(context.language));
+  views.shareByRequest("t", (context) => context.t);
+  return views;
 }
 
 /** Templates change under a running server only during development. */

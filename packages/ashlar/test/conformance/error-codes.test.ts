@@ -8,7 +8,7 @@ import "../../src/public/views.ts";
 import { ERRORS } from "../../src/support/index.ts";
 
 const SOURCE = join(import.meta.dirname, "../../src");
-const CODES = /^const CODES = \{\n([\s\S]*?)^\} as const;/m;
+const CODES = /^(?:export )?const (?:CODES|[A-Z]+_ERRORS) = \{\n([\s\S]*?)^\} as const;/m;
 /** A code that is thrown, not one that something is compared with. */
 const THROWN = /(?<!=== )"(E_[A-Z_]+)"/g;
 

@@ -110,15 +110,13 @@ const CASES: readonly Case[] = [
   },
   {
     shows: "interface Limits { orders: true }",
-    before: `import { Provider, Route } from "ashlar";
-             import { declareLimits } from "ashlar/throttle";
+    before: `import { declareFeature, type Feature, Provider, Route } from "ashlar";
+             import type {} from "ashlar/throttle";
              const buckets = [{ by: ["address"], attempts: 9, windowSeconds: 60 }] as const;`,
     after: `export class Orders extends Provider {
-              override register(): void {
-                declareLimits(this.application, { orders: { buckets } });
-                // @ts-expect-error its name has not been declared
-                declareLimits(this.application, { order: { buckets } });
-              }
+              static override readonly feature: Feature = declareFeature({ name: "orders", limits: { orders: { buckets } } });
+              // @ts-expect-error its name has not been declared
+              static readonly other: Feature = declareFeature({ name: "orders", limits: { order: { buckets } } });
             }`,
   },
   {
@@ -243,13 +241,16 @@ async function ownMembers(): Promise<Record<keyof typeof PUBLIC, string[]>> {
       const [, name = ""] = /interface (\w+)/.exec(block) ?? [];
       // These have no members of their own that could be lost.
       if (name === "FrameworkMessages" || name === "Visitor") continue;
+      // What features declare, not what they add to an application.
+      if (name === "FrameworkFeatureParts" || name === "FeatureMails") continue;
       const key = AUGMENTED[name];
       if (key === undefined) throw new Error(`${entry} augments ${name}, which no feature should.`);
       members[key].push(
         ...[...block.matchAll(/^ {4}(?:readonly )?("[^"]+"|\w+)(?:\??:|[<(])/gm)].map(([, member]) => member!),
       );
       // Error codes come from their definitions.
-      const [, codes = ""] = (key === "ErrorCodes" && /^const CODES = \{\n([\s\S]*?)^\}/m.exec(text)) || [];
+      const [, codes = ""] =
+        (key === "ErrorCodes" && /^(?:export )?const (?:CODES|[A-Z]+_ERRORS) = \{\n([\s\S]*?)^\}/m.exec(text)) || [];
       members[key].push(...[...codes.matchAll(/^ {2}(E_\w+): /gm)].map(([, code]) => code!));
     }
   }

@@ -1,18 +1,19 @@
 import { expect, test } from "vitest";
 import { Api, ApiProvider } from "../../src/public/api.ts";
 import type { LoginStep } from "../../src/public/auth.ts";
-import { Provider } from "../../src/public/index.ts";
+import { declareFeature, type Feature, Provider } from "../../src/public/index.ts";
 import { generateSecret } from "../../src/security/index.ts";
 import { ADA, FullUser, PASSWORD, testAccounts } from "../support/account-application.ts";
 
 /** A feature with a sentence, in two languages. */
 class BlockedProvider extends Provider {
-  override register(): void {
-    this.application.messages.declare(
-      { "app.blocked": "Blocked for {days} days." },
-      { de: async () => ({ MESSAGES: { "app.blocked": "Für {days} Tage gesperrt." } }) },
-    );
-  }
+  static override readonly feature: Feature = declareFeature({
+    name: "blocked",
+    messages: {
+      english: { "app.blocked": "Blocked for {days} days." },
+      translations: { de: async () => ({ MESSAGES: { "app.blocked": "Für {days} Tage gesperrt." } }) },
+    },
+  });
 }
 
 const blocked: LoginStep = {

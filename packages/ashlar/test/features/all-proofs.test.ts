@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { declareProof } from "../../src/public/auth.ts";
-import { Provider } from "../../src/public/index.ts";
+import { declareFeature, type Feature, Provider } from "../../src/public/index.ts";
 import { captureEvents, type TestClient, type TestResponse } from "../../src/testing/index.ts";
 import type { FullUser } from "../support/account-application.ts";
 import { Authenticator, addPasskey, sendAnswer } from "../support/authenticator.ts";
@@ -19,11 +18,13 @@ const ended: string[] = [];
 
 /** Two more proofs, which no one has, and which have something that must not outlast access. */
 class Devices extends Provider {
-  override register(): void {
-    for (const name of ["trusted-devices", "session-keys"]) {
-      declareProof(this.application, { name, amr: [], has: () => false, endAccess: () => void ended.push(name) });
-    }
-  }
+  static override readonly feature: Feature = declareFeature({
+    name: "devices",
+    proofs: {
+      "trusted-devices": () => ({ amr: [], has: () => false, endAccess: () => void ended.push("trusted-devices") }),
+      "session-keys": () => ({ amr: [], has: () => false, endAccess: () => void ended.push("session-keys") }),
+    },
+  });
 }
 
 beforeAll(async () => {

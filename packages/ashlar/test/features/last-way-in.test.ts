@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { declareProof } from "../../src/public/auth.ts";
 import { sql } from "../../src/public/database.ts";
-import { Provider } from "../../src/public/index.ts";
+import { declareFeature, type Feature, Provider } from "../../src/public/index.ts";
 import { addPasskey, sendAnswer } from "../support/authenticator.ts";
 import { ExampleSiteServer, visitSite } from "../support/example-site.ts";
 import { FeatureShop } from "../support/feature-shop.ts";
@@ -12,14 +11,18 @@ let shop: FeatureShop;
 
 /** A proof that no one has, and that takes a while to find that out, so that other requests come in between. */
 class Slow extends Provider {
-  override register(): void {
-    const { container } = this.application;
-    const has = async () => {
-      await sql`select pg_sleep(0.2)`.execute(container.make("database").kysely);
-      return false;
-    };
-    declareProof(this.application, { name: "slow", amr: [], has });
-  }
+  static override readonly feature: Feature = declareFeature({
+    name: "slow",
+    proofs: {
+      slow: ({ container }) => ({
+        amr: [],
+        async has() {
+          await sql`select pg_sleep(0.2)`.execute(container.make("database").kysely);
+          return false;
+        },
+      }),
+    },
+  });
 }
 
 beforeAll(async () => {

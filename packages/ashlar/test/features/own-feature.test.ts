@@ -5,6 +5,8 @@ import {
   AshlarError,
   createApplication,
   declareErrors,
+  declareFeature,
+  type Feature,
   HttpKernel,
   type Logger,
   Provider,
@@ -16,7 +18,7 @@ import { EventProvider } from "ashlar/events";
 import { MailProvider } from "ashlar/mail";
 import { declareKeyPurpose, generateSecret, Signer } from "ashlar/security";
 import { captureEvents, captureMail, createTestClient, linksIn, type MailCapture } from "ashlar/testing";
-import { declareLimits, ThrottleMiddleware, ThrottleProvider } from "ashlar/throttle";
+import { ThrottleMiddleware, ThrottleProvider } from "ashlar/throttle";
 import { ViewProvider } from "ashlar/views";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { COMMAND, edit, execute, generatedApplication } from "../support/generated-application.ts";
@@ -232,7 +234,7 @@ describe("a command of a feature", () => {
     const root = await generatedApplication({ api: false });
     await writeFile(
       join(root, "app/greeting.ts"),
-      `import { type FeatureCommand, Provider } from "ashlar";
+      `import { declareFeature, type FeatureCommand, Provider } from "ashlar";
        import { Mailable } from "ashlar/mail";
        class Greeting extends Mailable {
          subject() { return "Hello"; }
@@ -242,7 +244,10 @@ describe("a command of a feature", () => {
          await (await application()).container.make("mail").queue(new Greeting(), args[0]!);
        };
        export class GreetingProvider extends Provider {
-         static override commands = [{ name: "greet", description: "Greets.", load: () => Promise.resolve({ run }) }];
+         static override feature = declareFeature({
+           name: "greeting",
+           commands: [{ name: "greet", description: "Greets.", load: () => Promise.resolve({ run }) }],
+         });
        }`,
     );
     await writeFile(join(root, "views/greeting.edge"), "Hello\u001b[2J\n\nOpen {{ link }}\n");
@@ -303,16 +308,15 @@ test("the type checker knows the names that a feature adds", async () => {
 });
 
 describe("a second feature with the same names makes the boot fail", () => {
-  test("for a limit, with both locations", async () => {
+  test("for a limit, with both providers", async () => {
     class Copy extends Provider {
-      override register(): void {
-        declareLimits(this.application, {
-          invitations: { buckets: [{ by: ["address"], attempts: 9, windowSeconds: 9 }] },
-        });
-      }
+      static override readonly feature: Feature = declareFeature({
+        name: "copy",
+        limits: { invitations: { buckets: [{ by: ["address"], attempts: 9, windowSeconds: 9 }] } },
+      });
     }
     await expect(create([...FEATURES, InvitationsProvider, Copy])).rejects.toThrow(
-      /own-feature\.test\.ts:\d+: the limit "invitations" is already declared by \S*invitations-provider\.ts:\d+\. Give one/,
+      'Copy: the limit "invitations" is already declared by InvitationsProvider. Give one',
     );
   });
 

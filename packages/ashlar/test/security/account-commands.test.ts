@@ -12,18 +12,20 @@ import { onEachDatabase } from "../support/services.ts";
 
 const BOB = "bob@example.com";
 const NOTES = `
-import { type Application, Provider } from "ashlar";
-import { declareUserData } from "ashlar/auth";
+import { type Application, declareFeature, type Feature, Provider } from "ashlar";
+
+const notes = ({ container }: Application) => container.make("database").kysely;
 
 export class NotesProvider extends Provider {
-  override register(): void {
-    const notes = () => this.application.container.make("database").kysely;
-    declareUserData(this.application, {
-      name: "notes",
-      export: ({ id }) => notes().selectFrom("notes").select(["text"]).where("user_id", "=", id).execute(),
-      erase: async ({ id }) => void (await notes().deleteFrom("notes").where("user_id", "=", id).execute()),
-    });
-  }
+  static override readonly feature: Feature = declareFeature({
+    name: "notes",
+    userData: {
+      notes: (application) => ({
+        export: ({ id }) => notes(application).selectFrom("notes").select(["text"]).where("user_id", "=", id).execute(),
+        erase: async ({ id }) => void (await notes(application).deleteFrom("notes").where("user_id", "=", id).execute()),
+      }),
+    },
+  });
 }
 `;
 const MIGRATION = `

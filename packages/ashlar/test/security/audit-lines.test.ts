@@ -39,7 +39,7 @@ test("S81 each event about an account, a token or a limit is one line, in order,
   const { shop, lines } = usual;
   const { events, secrets } = await everythingAboutAccounts(shop);
   const told = events.map(({ name }) => name).filter((name) => !name.startsWith("mail."));
-  expect(new Set(told).size).toBe(18);
+  expect(new Set(told).size).toBe(19);
   expect(lines().map(({ event }) => event)).toEqual(told);
   const text = JSON.stringify(lines());
   expect(secrets.filter((secret) => text.includes(secret))).toEqual([]);

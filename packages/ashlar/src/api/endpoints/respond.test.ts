@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { FullUser, testAccounts } from "../../../test/support/account-application.ts";
 import { ADA, PASSWORD } from "../../../test/support/api-application.ts";
-import { declareProof, type LoginStep } from "../../auth/index.ts";
-import { Provider } from "../../boot/index.ts";
+import type { LoginStep } from "../../auth/index.ts";
+import { declareFeature, type Feature, Provider } from "../../boot/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { Route } from "../../routing/index.ts";
 import { generateSecret } from "../../security/index.ts";
@@ -12,9 +12,10 @@ import { Api } from "./api.ts";
 
 const SECRET = generateSecret();
 class BadgeProvider extends Provider {
-  override register(): void {
-    declareProof(this.application, { name: "badge", amr: ["sc"], startsLogins: true, has: () => true });
-  }
+  static override readonly feature: Feature = declareFeature({
+    name: "badge",
+    proofs: { badge: () => ({ amr: ["sc"], startsLogins: true, has: () => true }) },
+  });
 }
 const code: LoginStep = { name: "code", amr: ["otp"], check: () => "pending" };
 test("S206 Api.respond gives no token for a login that another guard admitted with fewer steps", async () => {

@@ -1,5 +1,4 @@
 import { type Authenticatable, isBlocked } from "../../auth/index.ts";
-import type { Application } from "../../boot/index.ts";
 import { type HttpContext, hasBody, requestSearch } from "../../http/index.ts";
 import { AshlarError, isThenable, type MaybePromise } from "../../support/index.ts";
 import type { Driver, Drivers } from "../drivers/drivers.ts";
@@ -17,14 +16,8 @@ declare module "../../http/exchange/context.ts" {
 
 const INPUT = "token";
 
-/** Adds `context.apiToken` to an application. */
-export function addTokenProperties(application: Application, drivers: Drivers): void {
-  application.contextProperty("apiTokens", (context) => new RequestTokens(context, drivers));
-  application.contextProperty("apiToken", ({ apiTokens }) => apiTokens.active, { isKept: false });
-}
-
 /** The API token of one request, as each driver that is asked about it verifies it. */
-class RequestTokens {
+export class RequestTokens {
   readonly drivers: Drivers;
   readonly #context: HttpContext;
   readonly #tokens = new Map<Driver, PresentedToken>();

@@ -3,8 +3,8 @@ import { deriveKey, digest, KeyPurpose, randomToken, Signer } from "../../securi
 import type { TokenVersion } from "../settings/driver-settings.ts";
 import type { RefusedToken, TokenAuthentication } from "../verifier.ts";
 
-const REFRESH_TOKEN = new KeyPurpose("refresh-token");
-const SUCCESSOR = new KeyPurpose("refresh-token-successor");
+export const REFRESH_TOKEN: KeyPurpose = new KeyPurpose("refresh-token");
+export const SUCCESSOR: KeyPurpose = new KeyPurpose("refresh-token-successor");
 const FAMILY_BYTES = 16;
 
 /** What a refresh token says: it was issued here, though it may have been replaced since. */

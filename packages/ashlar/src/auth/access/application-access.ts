@@ -51,12 +51,6 @@ export class ApplicationAccess {
   }
 }
 
-/** The actions of an application's features when access ends, whether or not it has `AuthProvider`. */
-export function accessOf(container: Container): ApplicationAccess {
-  if (!container.has("access")) container.bind("access", new ApplicationAccess(container));
-  return container.make("access");
-}
-
 /** By the database of the users' models, or by the class of users who are not rows. */
 const known = new WeakMap<object, readonly ApplicationAccess[]>();
 

@@ -1,3 +1,4 @@
+import type { Application } from "../../boot/index.ts";
 import { accessEpochOf } from "../access/access-epoch.ts";
 import { type ListedLogin, type LoginOwner, type LoginStore, PENDING_EPOCH } from "../logins/login-store.ts";
 import type { LoginStores } from "../logins/login-stores.ts";
@@ -14,8 +15,13 @@ export interface AccountDataDependencies {
   readonly emailChanges: EmailChangeTable;
 }
 
+type StoredData = Omit<UserDataSource, "name">;
+
+/** What accounts themselves store about users, by the names of the tables. */
+export type AccountData = Readonly<Record<"logins" | "password_resets" | "email_changes", StoredData>>;
+
 /** What auth itself stores about users, in addition to their rows. */
-export function accountData({ logins, resets, emailChanges }: AccountDataDependencies): readonly UserDataSource[] {
+export function accountData({ logins, resets, emailChanges }: AccountDataDependencies): AccountData {
   const addressesOf = async ({ guards, id, email }: DataSubject): Promise<readonly string[]> => {
     const reserved = await emailChanges.reservedFor(guards, id);
     return email === null ? reserved : [email, ...reserved];
@@ -23,9 +29,8 @@ export function accountData({ logins, resets, emailChanges }: AccountDataDepende
   const storesOf = ({ guards, id: userId }: DataSubject) => {
     return guards.filter((guard) => logins.has(guard)).map((guard) => ({ store: logins.of(guard), guard, userId }));
   };
-  return [
-    {
-      name: "logins",
+  return {
+    logins: {
       async export(subject) {
         const rows: Readonly<Record<string, unknown>>[] = [];
         const epoch = accessEpochOf(subject.user);
@@ -40,17 +45,29 @@ export function accountData({ logins, resets, emailChanges }: AccountDataDepende
         for (const { store, ...owner } of storesOf(subject)) await store.endAll(owner);
       },
     },
-    {
-      name: "password_resets",
+    password_resets: {
       export: async (subject) => resets.list(subject.guards, await addressesOf(subject)),
       erase: async (subject) => resets.delete(subject.guards, await addressesOf(subject)),
     },
-    {
-      name: "email_changes",
+    email_changes: {
       export: ({ guards, id }) => emailChanges.list(guards, id),
       erase: ({ guards, id, email }) => emailChanges.delete(guards, id, email),
     },
-  ];
+  };
+}
+
+/** The same, declared: the services of accounts make it when it is needed. */
+export const ACCOUNT_DATA: Readonly<Record<keyof AccountData, (application: Application) => StoredData>> = {
+  logins: declared("logins"),
+  password_resets: declared("password_resets"),
+  email_changes: declared("email_changes"),
+};
+
+function declared(name: keyof AccountData): (application: Application) => StoredData {
+  return ({ container }) => ({
+    export: (subject) => container.make("accounts").data[name].export(subject),
+    erase: (subject) => container.make("accounts").data[name].erase(subject),
+  });
 }
 
 /** The logins of a user that have not expired, newest first, without those that wait for a step. */

@@ -1,11 +1,11 @@
 import type { Application } from "../../boot/index.ts";
 import type { Database } from "../../database/index.ts";
-import { type UserDataRegistry, userDataOf } from "../users/user-data.ts";
+import type { UserDataRegistry } from "../users/user-data.ts";
 import { AccountAccess } from "./access/account-access.ts";
 import { AccountBlocks } from "./access/account-blocks.ts";
 import { PasswordVoiding } from "./access/password-voiding.ts";
 import { UserDeletion } from "./access/user-deletion.ts";
-import { accountData } from "./account-data.ts";
+import { type AccountData, accountData } from "./account-data.ts";
 import { AccountPruning } from "./account-pruning.ts";
 import { AddressOwners } from "./addresses/address-owners.ts";
 import { EmailChange } from "./addresses/email-change.ts";
@@ -19,7 +19,6 @@ import { AccountLinks } from "./links/account-links.ts";
 import { AccountPages } from "./links/account-pages.ts";
 import { AccountPromises } from "./links/account-promises.ts";
 import { FrontEnd } from "./links/front-end.ts";
-import { accountMailsOf } from "./mails/account-mail-registry.ts";
 import { AccountMails } from "./mails/account-mails.ts";
 import { MailLimits } from "./mails/mail-limits.ts";
 import { RemainingTokenSource } from "./mails/remaining-tokens.ts";
@@ -69,6 +68,8 @@ export class AccountServices {
   readonly passwordReset: PasswordReset;
   readonly passwordChange: PasswordChange;
   readonly passwordVoiding: PasswordVoiding;
+  /** What accounts themselves store about users. */
+  readonly data: AccountData;
   readonly userData: UserDataRegistry;
   readonly deletion: UserDeletion;
   readonly pruning: AccountPruning;
@@ -93,7 +94,7 @@ export class AccountServices {
       application,
       container,
       mailables,
-      declared: accountMailsOf(container),
+      declared: container.make("accounts.mails"),
       pages,
       remainingTokens,
     });
@@ -119,8 +120,8 @@ export class AccountServices {
       background,
     };
     const expiresInMinutes = passwordResetExpirationInMinutes;
-    this.userData = userDataOf(container);
-    for (const source of accountData({ logins, resets, emailChanges })) this.userData.add(source, "AuthProvider");
+    this.data = accountData({ logins, resets, emailChanges });
+    this.userData = container.make("userData");
     this.deletion = new UserDeletion({ users, userData: this.userData, database, events });
     const { deletion } = this;
     const unfinished = new UnfinishedRegistrations({ ...common, deletion, preventEnumeration, expiresInMinutes });

@@ -1,17 +1,14 @@
 import type { Application } from "../../boot/index.ts";
 import { claimModel } from "../../database/index.ts";
-import { limitsOf } from "../../throttle/index.ts";
 import { deviceName } from "../logins/device-name.ts";
 import { AccountServices } from "./account-services.ts";
-import { Accounts } from "./accounts.ts";
 import { EMAIL_CHANGE_TABLE } from "./addresses/email-change-table.ts";
-import { ACCOUNT_LIMITS, NEW_DEVICE_LIMIT } from "./limits.ts";
-import { accountMailsOf } from "./mails/account-mail-registry.ts";
+import { NEW_DEVICE_LIMIT } from "./limits.ts";
 import type { CompleteAuthSettings } from "./mails/settings.ts";
 import { isVerifiable } from "./users/account-user.ts";
 
 /**
- * Adds `accounts` to each request. Called when providers register; it requires nothing from other providers before a
+ * Binds the services of accounts. Called when providers register; it requires nothing from other providers before a
  * request.
  */
 export function installAccounts(application: Application, settings: CompleteAuthSettings): void {
@@ -19,12 +16,10 @@ export function installAccounts(application: Application, settings: CompleteAuth
   if (container.has("accounts")) return;
   const services = new AccountServices(application, settings);
   container.bind("accounts", services);
-  limitsOf(container).add(ACCOUNT_LIMITS, "AuthProvider");
   // Otherwise a login would reveal whether the address was free to a caller who registers it.
   if (services.settings.preventEnumeration) {
     container.make("auth").admitOnly((user) => !isVerifiable(user) || user.hasVerifiedEmail());
   }
-  application.contextProperty("accounts", (context) => new Accounts(context, services));
 }
 
 /**
@@ -37,7 +32,7 @@ export function startAccounts(application: Application, { passwordResetTable }: 
   const { container, messages } = application;
   const { mails, mailLimits, promises, settings, users } = container.make("accounts");
   promises.start();
-  accountMailsOf(container).complete(settings.mailables);
+  container.make("accounts.mails").check(settings.mailables);
   for (const model of users.models) claimModel(model, application);
   if (container.has("database")) {
     container.make("database").keepOnPrimary([passwordResetTable, EMAIL_CHANGE_TABLE]);

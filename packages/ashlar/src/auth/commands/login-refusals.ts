@@ -3,7 +3,6 @@ import { isVerifiable } from "../accounts/users/account-user.ts";
 import { stepKeysOf } from "../accounts/users/counted-accounts.ts";
 import { ACCOUNT_LIMIT, PASSWORD_LIMIT, STEP_LIMIT, STEP_TOTAL_LIMIT } from "../limits.ts";
 import { identifiersOf } from "../passwords/account-names.ts";
-import { proofsOf } from "../proofs/proof-registry.ts";
 import { isBlocked } from "../users/blocked-accounts.ts";
 import { isClosed } from "../users/closed-accounts.ts";
 import type { FoundAccount } from "./find-accounts.ts";
@@ -30,7 +29,7 @@ export async function loginRefusals(
   const { user } = account;
   const id = String(user.authId());
   const isUnverified = isVerifiable(user) && !user.hasVerifiedEmail();
-  const proofs = await proofsOf(application.container).ownedBy(user);
+  const proofs = await application.container.make("proofs").ownedBy(user);
   const canBegin = proofs.some(({ startsLogins }) => startsLogins);
   const states: readonly (LoginRefusal | false)[] = [
     isBlocked(user) && { reason: "blocked", seconds: null, remedy: `users:unblock ${id}` },

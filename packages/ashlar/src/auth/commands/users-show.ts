@@ -1,6 +1,5 @@
 import type { Application, CommandContext } from "../../boot/index.ts";
 import { deviceName } from "../logins/device-name.ts";
-import { proofsOf } from "../proofs/proof-registry.ts";
 import { subjectOf, summaryOf } from "./account-summary.ts";
 import { printResult, readDeskArguments, shown, tellDeed } from "./desk-arguments.ts";
 import { type FoundAccount, findAccount } from "./find-accounts.ts";
@@ -40,7 +39,7 @@ async function everythingAbout(application: Application, account: FoundAccount, 
   const { container } = application;
   return {
     ...summaryOf(account),
-    methods: (await proofsOf(application.container).ownedBy(account.user)).map(({ name }) => name),
+    methods: (await application.container.make("proofs").ownedBy(account.user)).map(({ name }) => name),
     // When a password is compared again, if guesses at the account are used up.
     guessesUsedUpForSeconds: refusals.find(({ reason }) => reason === "guesses")?.seconds ?? null,
     refusals,

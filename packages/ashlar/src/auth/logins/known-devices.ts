@@ -3,7 +3,7 @@ import { digest, KeyPurpose, type RotationOptions, randomToken, Signer } from ".
 import type { CountedDevice } from "../../throttle/index.ts";
 import type { UserId } from "../users/authenticatable.ts";
 
-const DEVICE = new KeyPurpose("device");
+export const DEVICE: KeyPurpose = new KeyPurpose("device");
 /** Browsers keep no cookie for longer (RFC 6265bis §5.5). */
 const MAX_AGE_SECONDS = 400 * 24 * 60 * 60;
 /** How many names of users one browser is remembered for. */

@@ -3,7 +3,7 @@ import { deriveKeys, digest, KeyPurpose } from "../../security/index.ts";
 import { nowInSeconds, REPEAT_PERIOD_SECONDS, REPEAT_SECONDS, repeatPeriodOf } from "../../support/index.ts";
 import type { LoginStore } from "./login-store.ts";
 
-const LOGIN_SUCCESSOR = new KeyPurpose("login-successor");
+export const LOGIN_SUCCESSOR: KeyPurpose = new KeyPurpose("login-successor");
 
 /**
  * Derives the token that replaces a login's token: an HMAC of the token and the time, with a key of the application.

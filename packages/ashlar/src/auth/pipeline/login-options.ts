@@ -12,7 +12,7 @@ export interface LoginOptions {
 /** Options of a login by any proof. */
 export interface EntryOptions extends LoginOptions {
   /**
-   * The name of the proof that the user has just given: `password`, `passkey`, as declared with `declareProof`. Leave it out
+   * The name of the proof that the user has just given: `password`, `passkey`, as its feature declares it. Leave it out
    * if nothing was proved, as for a login on behalf of a user: `password.confirm` then asks for a proof.
    *
    * Security: name it only if the same request has verified that proof, of this user.

@@ -11,7 +11,7 @@ import type { LoginPurpose } from "../proofs/login-step.ts";
 import type { LoginResult } from "./complete-login.ts";
 import { type ProvedOptions, unproved } from "./login-options.ts";
 
-const PENDING_LOGIN = new KeyPurpose("pending-login");
+export const PENDING_LOGIN: KeyPurpose = new KeyPurpose("pending-login");
 const MAX_AGE_SECONDS = 10 * 60;
 
 /** The properties of a login that waits for a step. */

@@ -2,41 +2,43 @@ import { afterEach, describe, expect, test } from "vitest";
 import { ADA, AdminUser, BOB, FullUser, PASSWORD, testAccounts } from "../../../test/support/account-application.ts";
 import { target } from "../../../test/support/login-steps.ts";
 import { storeShop } from "../../../test/support/store-shop.ts";
-import { Provider } from "../../boot/index.ts";
+import { declareFeature, type Feature, Provider } from "../../boot/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { Route } from "../../routing/index.ts";
 import { setClock } from "../../support/index.ts";
 import { accessEpochOf, proofOf } from "../access/access-epoch.ts";
 import { amrOf } from "./login-methods.ts";
-import { declareProof } from "./proof-registry.ts";
 
 const MINUTE = 60_000;
 const JSON_ANSWER = { accept: "application/json" };
 afterEach(() => setClock(null));
 
 class SiteProvider extends Provider {
-  override register(): void {
-    declareProof(this.application, { name: "site", amr: ["fed"], startsLogins: true, has: () => true });
-  }
+  static override readonly feature: Feature = declareFeature({
+    name: "site",
+    proofs: { site: () => ({ amr: ["fed"], startsLogins: true, has: () => true }) },
+  });
 }
 
 class OtpProvider extends Provider {
-  override register(): void {
-    declareProof<{ id: number }>(this.application, {
-      name: "otp",
-      amr: ["otp"],
-      page: "otp",
-      has: ({ id }) => id === ADA.id,
-      step: {
+  static override readonly feature: Feature = declareFeature({
+    name: "otp",
+    proofs: {
+      otp: () => ({
+        amr: ["otp"],
         page: "otp",
-        check: async ({ context, prove }) => {
-          const given = context.request.bodyInput("otp");
-          if (given === null) return "pending";
-          return (await prove(() => given === "42")) ? "passed" : "pending";
+        has: ({ id }: { readonly id: number }) => id === ADA.id,
+        step: {
+          page: "otp",
+          check: async ({ context, prove }) => {
+            const given = context.request.bodyInput("otp");
+            if (given === null) return "pending";
+            return (await prove(() => given === "42")) ? "passed" : "pending";
+          },
         },
-      },
-    });
-  }
+      }),
+    },
+  });
 }
 
 describe("accounts.create() over an account store", () => {
@@ -239,11 +241,12 @@ test("S69 a proof of one guard's users isn't asked of another's with the same ke
   const Admin = class Admin extends AdminUser {};
   const User = class User extends FullUser {};
   const asked: string[] = [];
+  const has = (user: object) => asked.push(user.constructor.name) > 0;
   class CardProvider extends Provider {
-    override register(): void {
-      const has = (user: object) => asked.push(user.constructor.name) > 0;
-      declareProof(this.application, { name: "card", amr: ["sc"], users: User, has, step: { check: () => "pending" } });
-    }
+    static override readonly feature: Feature = declareFeature({
+      name: "card",
+      proofs: { card: () => ({ amr: ["sc"], users: User, has, step: { check: () => "pending" } }) },
+    });
   }
   const accounts = await testAccounts({
     User,

@@ -1,10 +1,9 @@
 import { hasPassword } from "../passwords/verify-credentials.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
-import { PASSWORD, type Proof } from "./proof.ts";
+import type { FeatureProof } from "./proof.ts";
 
 /** The first proof: every application has it. */
-export const passwordProof: Proof<Authenticatable> = Object.freeze({
-  name: PASSWORD,
+export const passwordProof: FeatureProof<Authenticatable> = Object.freeze({
   amr: Object.freeze(["pwd"]),
   startsLogins: true,
   page: "confirm_password",

@@ -1,11 +1,8 @@
-import type { Container } from "../../kernel/index.ts";
-import { ConfigurationError, now, SourceLocation, suggestion } from "../../support/index.ts";
-import { accessOf } from "../access/application-access.ts";
+import type { Application } from "../../boot/index.ts";
+import { ConfigurationError, now, suggestion } from "../../support/index.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
-import { userDataOf } from "../users/user-data.ts";
 import type { GivenProof } from "./login-methods.ts";
 import type { LoginStep } from "./login-step.ts";
-import { passwordProof } from "./password-proof.ts";
 import { hasProof, isProofFor, type Proof } from "./proof.ts";
 
 declare module "../../kernel/container.ts" {
@@ -53,7 +50,7 @@ export class ProofRegistry {
   of(name: string): Proof {
     const found = this.#proofs.get(name);
     if (found !== undefined) return found.proof;
-    const remedy = `${suggestion(name, this.#proofs.keys())} A feature declares it with declareProof().`;
+    const remedy = `${suggestion(name, this.#proofs.keys())} A feature declares it in its proofs.`;
     throw new ConfigurationError("A login", `no proof is named "${name}".`, remedy.trim());
   }
 
@@ -88,42 +85,19 @@ export class ProofRegistry {
   }
 }
 
-/** The proofs of an application, whether or not it has `AuthProvider`. */
-export function proofsOf(container: Container): ProofRegistry {
-  if (!container.has("proofs")) {
-    const proofs = new ProofRegistry();
-    proofs.add(passwordProof as Proof, "AuthProvider");
-    container.bind("proofs", proofs);
-  }
-  return container.make("proofs");
-}
-
-/**
- * Declares a way for users to prove who they are besides their password. Call it in `register()` of a provider:
- *
- * ```ts
- * export class PasskeysProvider extends Provider {
- *   override register(): void {
- *     declareProof(this.application, passkey);
- *   }
- * }
- * declare const passkey: Proof<User>; // yours
- * ```
- *
- * @throws `E_INVALID_CONFIGURATION` if the name is taken, with both places
- */
-export function declareProof<User extends object>(
-  application: { readonly container: Container },
-  proof: Proof<User>,
-): void {
+/** The proofs that an application's features declare. Each is asked when access ends, and when the account is deleted. */
+export function createProofs(application: Application): ProofRegistry {
   const { container } = application;
-  const place = String(new SourceLocation(declareProof));
-  const { name, data } = proof;
-  proofsOf(container).add(proof as unknown as Proof, place);
-  if (data !== undefined) userDataOf(container).add({ name, ...data }, place);
-  if (proof.endAccess !== undefined) {
-    const own = proof as unknown as Proof;
-    const end = (user: Authenticatable) => (isProofFor(own, user) ? own.endAccess!(user) : undefined);
-    accessOf(container).add({ isBoundToEpoch: false, end });
+  const proofs = new ProofRegistry();
+  for (const { feature, provider } of application.features) {
+    for (const [name, declared] of Object.entries(feature.proofs ?? {})) {
+      const proof: Proof = { ...declared(application), name };
+      proofs.add(proof, provider);
+      if (proof.data !== undefined) container.make("userData").add({ name, ...proof.data }, provider);
+      if (proof.endAccess === undefined) continue;
+      const end = (user: Authenticatable) => (isProofFor(proof, user) ? proof.endAccess!(user) : undefined);
+      container.make("access").add({ isBoundToEpoch: false, end });
+    }
   }
+  return proofs;
 }

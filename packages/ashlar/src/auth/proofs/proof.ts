@@ -1,3 +1,4 @@
+import type { Application } from "../../boot/index.ts";
 import type { MessageKey } from "../../messages/index.ts";
 import type { MaybePromise, RegisteredUser } from "../../support/index.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
@@ -10,11 +11,10 @@ export const PASSWORD = "password";
 
 /**
  * Something that users can prove who they are with: a password, a passkey, a code from an app, an account at another
- * site. The feature that has it registers it with `declareProof`; the framework's own is the password.
+ * site. The feature that has it declares it in its `proofs`; the framework's own is the password.
  *
  * ```ts
- * const passkey: Proof<User> = {
- *   name: "passkey",
+ * const passkey: FeatureProof<User> = {
  *   amr: ["hwk", "user"],
  *   startsLogins: true,
  *   page: "passkeys.confirm",
@@ -23,9 +23,7 @@ export const PASSWORD = "password";
  * declare function passkeysOf(user: User): Promise<readonly object[]>; // yours
  * ```
  */
-export interface Proof<User extends object = RegisteredUser> {
-  /** Its name, in logins, in events and for API clients: `password`, `passkey`. Unique, and not the name of a step. */
-  readonly name: string;
+export interface FeatureProof<User extends object = RegisteredUser> {
   /** The factors it satisfies, as values of RFC 8176: `["pwd"]`, `["otp"]`, `["hwk", "user"]`. */
   readonly amr: readonly string[];
   /**
@@ -58,8 +56,24 @@ export interface Proof<User extends object = RegisteredUser> {
    * throws, access does not end. Leave it out if nothing ends, as for the proof itself.
    */
   endAccess?(user: Authenticatable): MaybePromise<void>;
-  /** Its data about users: part of exports, and deleted with the account; see `declareUserData`. */
+  /** Its data about users: part of exports, and deleted with the account; see {@link UserDataSource}. */
   readonly data?: Pick<UserDataSource, "export" | "erase">;
+}
+
+/** A proof with its name. */
+export interface Proof<User extends object = RegisteredUser> extends FeatureProof<User> {
+  /** In logins, in events and for API clients: `password`, `passkey`. Unique, and not the name of a step. */
+  readonly name: string;
+}
+
+declare module "../../boot/application/feature.ts" {
+  interface FrameworkFeatureParts {
+    /**
+     * What users can prove who they are with, by name: `{ passkey: (application) => passkeyProof(application) }`. Called once,
+     * before other services can be used: read them when the proof is asked.
+     */
+    readonly proofs?: Readonly<Record<string, (application: Application) => FeatureProof>>;
+  }
 }
 
 /** Reports whether users of a class can have a proof. */

@@ -1,12 +1,11 @@
 import { afterEach, expect, test } from "vitest";
 import { ADA, type FullUser, PASSWORD, testAccounts } from "../../../test/support/account-application.ts";
 import { storeShop } from "../../../test/support/store-shop.ts";
-import { Provider } from "../../boot/index.ts";
+import { declareFeature, type Feature, Provider, type ProviderClass } from "../../boot/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { Route } from "../../routing/index.ts";
 import { setClock } from "../../support/index.ts";
 import type { LoginStep } from "./login-step.ts";
-import { declareProof } from "./proof-registry.ts";
 
 const MINUTE = 60_000;
 const T0 = 1_900_000_000_000;
@@ -16,9 +15,10 @@ afterEach(() => setClock(null));
 
 test("S206 a mailed link and a mailed code don't let the documented step for a second factor pass", async () => {
   class LinkProvider extends Provider {
-    override register(): void {
-      declareProof(this.application, { name: "link", amr: ["otp"], startsLogins: true, has: () => true });
-    }
+    static override readonly feature: Feature = declareFeature({
+      name: "link",
+      proofs: { link: () => ({ amr: ["otp"], startsLogins: true, has: () => true }) },
+    });
   }
   const mailed: LoginStep = {
     name: "mailed_code",
@@ -45,24 +45,26 @@ test("S206 a mailed link and a mailed code don't let the documented step for a s
   expect((await accounts.visitor().post("/link", { mailed: "1" })).body).toEqual({ status: "pending" });
 });
 
-function otpProvider(has: (user: { id: number }) => boolean) {
+function otpProvider(has: (user: { id: number }) => boolean): ProviderClass {
   return class OtpProvider extends Provider {
-    override register(): void {
-      declareProof<{ id: number }>(this.application, {
-        name: "otp",
-        amr: ["otp"],
-        page: "otp",
-        has,
-        step: {
+    static override readonly feature: Feature = declareFeature({
+      name: "otp",
+      proofs: {
+        otp: () => ({
+          amr: ["otp"],
           page: "otp",
-          check: async ({ context, prove }) => {
-            const given = context.request.bodyInput("otp");
-            if (given === null) return "pending";
-            return (await prove(() => given === "42")) ? "passed" : "pending";
+          has,
+          step: {
+            page: "otp",
+            check: async ({ context, prove }) => {
+              const given = context.request.bodyInput("otp");
+              if (given === null) return "pending";
+              return (await prove(() => given === "42")) ? "passed" : "pending";
+            },
           },
-        },
-      });
-    }
+        }),
+      },
+    });
   };
 }
 
@@ -135,9 +137,10 @@ test("S206 ten resumes of one pending login at once start one", async () => {
 test("S206 a replaced token doesn't keep a passwordless user's confirmation", async () => {
   setClock(() => T0);
   class SiteProvider extends Provider {
-    override register(): void {
-      declareProof(this.application, { name: "site", amr: ["fed"], startsLogins: true, page: "site", has: () => true });
-    }
+    static override readonly feature: Feature = declareFeature({
+      name: "site",
+      proofs: { site: () => ({ amr: ["fed"], startsLogins: true, page: "site", has: () => true }) },
+    });
   }
   const accounts = await testAccounts({
     providers: [SiteProvider],
@@ -166,18 +169,20 @@ test("S206 a replaced token doesn't keep a passwordless user's confirmation", as
   expect((await accounts.rows("users"))[0]!.password).toBe("");
 });
 
-function site(ended: string[] = [], mine: (id: number) => boolean = () => true) {
+function site(ended: string[] = [], mine: (id: number) => boolean = () => true): ProviderClass {
   return class SiteProvider extends Provider {
-    override register(): void {
-      declareProof<{ id: number }>(this.application, {
-        name: "site",
-        amr: ["fed"],
-        startsLogins: true,
-        page: "site",
-        has: ({ id }) => mine(id),
-        endAccess: (user) => void ended.push(String(user.authId())),
-      });
-    }
+    static override readonly feature: Feature = declareFeature({
+      name: "site",
+      proofs: {
+        site: () => ({
+          amr: ["fed"],
+          startsLogins: true,
+          page: "site",
+          has: ({ id }: { readonly id: number }) => mine(id),
+          endAccess: (user) => void ended.push(String(user.authId())),
+        }),
+      },
+    });
   };
 }
 const routes = [

@@ -8,12 +8,11 @@ import {
   type TestAccountsOptions,
   testAccounts,
 } from "../../../test/support/account-application.ts";
-import { Provider, type ProviderClass } from "../../boot/index.ts";
+import { declareFeature, type Feature, Provider, type ProviderClass } from "../../boot/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { Route } from "../../routing/index.ts";
 import { AshlarError, setClock } from "../../support/index.ts";
 import { asAuthenticatable } from "../users/authenticatable.ts";
-import { declareProof } from "./proof-registry.ts";
 
 const MINUTE = 60_000;
 const JSON_ANSWER = { accept: "application/json" };
@@ -32,25 +31,27 @@ function badges(name = "badge", step = false): Desk {
   const own = new Set<number>();
   const ended: string[] = [];
   class BadgeProvider extends Provider {
-    override register(): void {
-      declareProof<{ readonly id: number }>(this.application, {
-        name,
-        amr: ["sc"],
-        startsLogins: true,
-        page: name,
-        has: ({ id }) => own.has(id),
-        endAccess: (user) => void ended.push(`${name} ${user.authId()}`),
-        ...(step && {
-          step: {
-            check: async ({ context, prove }) => {
-              const given = context.request.bodyInput("badge_code");
-              if (given === null) return { pending: "Show your badge." };
-              return (await prove(() => given === "42")) ? "passed" : { pending: "That is not your badge." };
+    static override readonly feature: Feature = declareFeature({
+      name: `feature-${name}`,
+      proofs: {
+        [name]: () => ({
+          amr: ["sc"],
+          startsLogins: true,
+          page: name,
+          has: ({ id }: { readonly id: number }) => own.has(id),
+          endAccess: (user) => void ended.push(`${name} ${user.authId()}`),
+          ...(step && {
+            step: {
+              check: async ({ context, prove }) => {
+                const given = context.request.bodyInput("badge_code");
+                if (given === null) return { pending: "Show your badge." };
+                return (await prove(() => given === "42")) ? "passed" : { pending: "That is not your badge." };
+              },
             },
-          },
+          }),
         }),
-      });
-    }
+      },
+    });
   }
   return { badges: own, ended, provider: BadgeProvider };
 }
@@ -262,11 +263,13 @@ describe("a user without a password", () => {
   });
 });
 
-describe("declareProof()", () => {
-  test("refuses a name twice, and one that a step has", async () => {
-    await expect(withBadges([badges(), badges()])).rejects.toThrow('a proof named "badge" is already declared by');
+describe("the proofs that features declare", () => {
+  test("have other names than those of other features, and than steps", async () => {
+    await expect(withBadges([badges(), badges()])).rejects.toThrow(
+      'the proof "badge" is already declared by BadgeProvider.',
+    );
     await expect(withBadges([badges("password")])).rejects.toThrow(
-      'a proof named "password" is already declared by AuthProvider.',
+      'the proof "password" is already declared by AuthProvider.',
     );
     const steps = [{ name: "badge", check: () => "passed" as const }];
     await expect(withBadges([badges()], { guards: { steps } })).rejects.toThrow(
@@ -274,7 +277,7 @@ describe("declareProof()", () => {
     );
   });
 
-  test("has each feature told once that access ended, in the order of their declaration", async () => {
+  test("are each told once that access has ended, in the order of their declaration", async () => {
     const [one, other] = [badges("badge"), badges("card")];
     const accounts = await withBadges([one, other]);
     const user = await accounts.user();

@@ -1,5 +1,5 @@
-import type { Container } from "../../kernel/index.ts";
-import { ConfigurationError, type MaybePromise, SourceLocation } from "../../support/index.ts";
+import type { Application } from "../../boot/index.ts";
+import { ConfigurationError, type MaybePromise } from "../../support/index.ts";
 import type { Authenticatable, UserId } from "./authenticatable.ts";
 
 declare module "../../kernel/container.ts" {
@@ -21,7 +21,34 @@ export interface DataSubject {
   readonly email: string | null;
 }
 
-/** The data that a feature stores about users; see {@link declareUserData}. */
+declare module "../../boot/application/feature.ts" {
+  interface FrameworkFeatureParts {
+    /**
+     * Its data about users, by name, so that `ashlar users:export` includes it, and deleting a user, with
+     * `accounts.delete`, `user.delete()` or `ashlar users:erase`, deletes it too:
+     *
+     * ```ts
+     * export class OrdersProvider extends Provider {
+     *   static override readonly feature: Feature = declareFeature({
+     *     name: "orders",
+     *     userData: {
+     *       orders: ({ container }) => {
+     *         const orders = () => container.make("database").kysely;
+     *         return {
+     *           export: ({ id }) => orders().selectFrom("orders").select(["number"]).where("user_id", "=", Number(id)).execute(),
+     *           erase: async ({ id }) => void (await orders().deleteFrom("orders").where("user_id", "=", Number(id)).execute()),
+     *         };
+     *       },
+     *     },
+     *   });
+     * }
+     * ```
+     */
+    readonly userData?: Readonly<Record<string, (application: Application) => Omit<UserDataSource, "name">>>;
+  }
+}
+
+/** The data that a feature stores about users. */
 export interface UserDataSource {
   /** The name of its part of an export: `logins`, `orders`. */
   readonly name: string;
@@ -74,33 +101,13 @@ export class UserDataRegistry {
   }
 }
 
-/** The data that an application's features store about users, whether it has `AuthProvider` or not. */
-export function userDataOf(container: Container): UserDataRegistry {
-  if (!container.has("userData")) container.bind("userData", new UserDataRegistry());
-  return container.make("userData");
-}
-
-/**
- * Declares the data that a feature, or the application, stores about users, so that `ashlar users:export` includes it,
- * and deleting a user, with `accounts.delete`, `user.delete()` or `ashlar users:erase`, deletes it too. Call it in
- * `register()` of a provider:
- *
- * ```ts
- * export class OrdersProvider extends Provider {
- *   override register(): void {
- *     const { container } = this.application;
- *     const orders = () => container.make("database").kysely;
- *     declareUserData(this.application, {
- *       name: "orders",
- *       export: ({ id }) => orders().selectFrom("orders").select(["number"]).where("user_id", "=", Number(id)).execute(),
- *       erase: async ({ id }) => void (await orders().deleteFrom("orders").where("user_id", "=", Number(id)).execute()),
- *     });
- *   }
- * }
- * ```
- *
- * @throws `E_INVALID_CONFIGURATION` if the name is taken, with both places
- */
-export function declareUserData(application: { readonly container: Container }, source: UserDataSource): void {
-  userDataOf(application.container).add(source, String(new SourceLocation(declareUserData)));
+/** The data that an application's features store about users. */
+export function createUserData(application: Application): UserDataRegistry {
+  const registry = new UserDataRegistry();
+  for (const { feature, provider } of application.features) {
+    for (const [name, source] of Object.entries(feature.userData ?? {})) {
+      registry.add({ name, ...source(application) }, provider);
+    }
+  }
+  return registry;
 }

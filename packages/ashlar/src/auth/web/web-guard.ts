@@ -288,7 +288,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
    *
    * Security: call it only if the same request has verified the proof, and that it belongs to `auth.user()`.
    *
-   * @param proof the name of the proof, as declared with `declareProof`, and what it satisfied this time if that isn't what
+   * @param proof the name of the proof, as its feature declares it, and what it satisfied this time if that isn't what
    * the proof declares, in the values of RFC 8176
    * @returns whether all steps let it count; otherwise `auth.pending` names the step that the confirmation waits for, if
    * any. `false` for a guest

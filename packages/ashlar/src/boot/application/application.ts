@@ -70,6 +70,7 @@ import type { ApplicationDependencies, BootOptions } from "./create-application.
 import { createDispatcher } from "./create-dispatcher.ts";
 import { DailyPrune } from "./daily-prune.ts";
 import { Hosting } from "./hosting.ts";
+import type { InstalledFeature } from "./installed-features.ts";
 import { Listening, type ListenOptions } from "./listening.ts";
 import { Providers } from "./providers.ts";
 import { type CutOff, Shutdown, type ShutdownOptions } from "./shutdown.ts";
@@ -203,6 +204,11 @@ export class Application {
       .bind("logger", dependencies.logger)
       .bind("messages", this.messages)
       .singleton("router", () => this.router);
+  }
+
+  /** @internal The installed features, in the order of their providers. Those of the framework read here what others declare. */
+  get features(): readonly InstalledFeature[] {
+    return this.#providers.features;
   }
 
   /**

@@ -2,18 +2,21 @@ import type { MaybePromise } from "../../support/index.ts";
 import type { Application } from "./application.ts";
 
 /**
- * A command that a provider adds to `ashlar`, in its static property `commands`. `ashlar --help` lists the commands of all
+ * A command that a feature adds to `ashlar`. `ashlar --help` lists the commands of all
  * providers in `config/providers.ts`; a command's own module is loaded when it is run.
  *
  * ```ts
  * export class StockProvider extends Provider {
- *   static override readonly commands: readonly FeatureCommand[] = [
- *     {
- *       name: "stock:install",
- *       description: "Adds the configuration of the stock.",
- *       load: async () => ({ run: ({ publish }) => publish({ files: { "config/stock.ts": "export const STOCK = {};\n" } }) }),
- *     },
- *   ];
+ *   static override readonly feature: Feature = declareFeature({
+ *     name: "stock",
+ *     commands: [
+ *       {
+ *         name: "stock:install",
+ *         description: "Adds the configuration of the stock.",
+ *         load: async () => ({ run: ({ publish }) => publish({ files: { "config/stock.ts": "export const STOCK = {};\n" } }) }),
+ *       },
+ *     ],
+ *   });
  * }
  * ```
  *

@@ -1,6 +1,6 @@
 import type { MaybePromise } from "../../support/index.ts";
 import type { Application } from "./application.ts";
-import type { FeatureCommand } from "./feature-command.ts";
+import type { Feature } from "./feature.ts";
 
 /**
  * Adds a feature to an application. Providers are listed in `PROVIDERS`, which determines the enabled features.
@@ -9,8 +9,8 @@ import type { FeatureCommand } from "./feature-command.ts";
  * ready, in the same order. At the end, all are shut down in reverse order.
  */
 export abstract class Provider {
-  /** The commands that the feature adds to `ashlar`. */
-  static readonly commands: readonly FeatureCommand[] = [];
+  /** What the feature adds: `declareFeature({ … })`. */
+  static readonly feature?: Feature;
 
   protected readonly application: Application;
 
@@ -18,10 +18,13 @@ export abstract class Provider {
     this.application = application;
   }
 
-  /** Binds services to the container. It must not use any: other providers may not have bound theirs yet. */
+  /**
+   * Binds those services that {@link Provider.feature} can't declare. It must not use any: other providers may not have bound
+   * theirs yet.
+   */
   register(): MaybePromise<void> {}
 
-  /** Uses services: adds properties to the context, registers guards, listens to events. */
+  /** Uses services: registers guards, listens to events. */
   boot(): MaybePromise<void> {}
 
   /** Checks what can only be checked once all providers have booted: nothing is added after that. */
@@ -74,5 +77,5 @@ export abstract class Provider {
 /** The class of a provider. */
 export interface ProviderClass {
   new (application: Application): Provider;
-  readonly commands?: readonly FeatureCommand[];
+  readonly feature?: Feature;
 }

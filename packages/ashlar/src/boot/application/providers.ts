@@ -2,6 +2,7 @@ import { runFor } from "../../kernel/index.ts";
 import type { SetupProblems } from "../../support/index.ts";
 import { OutOfTimeError, within } from "../process/within.ts";
 import type { Application } from "./application.ts";
+import { type InstalledFeature, install, installedFeatures, requireDistinct } from "./installed-features.ts";
 import { Provider, type ProviderClass } from "./provider.ts";
 import type { ReadinessCheck } from "./readiness.ts";
 
@@ -12,6 +13,7 @@ const LAST_MOMENT_SECONDS = 0.05;
 export class Providers {
   readonly #application: Application;
   readonly #registered: Provider[] = [];
+  #features: readonly InstalledFeature[] = [];
   /** Those that have booted successfully. */
   readonly #booted = new Set<Provider>();
 
@@ -19,12 +21,20 @@ export class Providers {
     this.#application = application;
   }
 
+  /** The features that the providers bring. They are known before the first provider registers. */
+  get features(): readonly InstalledFeature[] {
+    return this.#features;
+  }
+
   /**
-   * Creates the providers, and makes each bind its services.
+   * Installs the features, then creates the providers, and makes each bind its services.
    *
    * @param problems collects what is wrong with each of them
    */
   async register(classes: readonly ProviderClass[], problems: SetupProblems): Promise<void> {
+    this.#features = installedFeatures(classes);
+    requireDistinct(this.#features, problems);
+    for (const one of this.#features) await problems.run(() => install(one, this.#application), one.provider);
     for (const providerClass of classes) {
       this.#application.container.boundBy(providerClass.name);
       await problems.run(async () => {

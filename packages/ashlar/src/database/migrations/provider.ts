@@ -1,16 +1,17 @@
 import { join } from "node:path";
-import { Provider, waitFor } from "../../boot/index.ts";
+import { declareFeature, type Feature, Provider, waitFor } from "../../boot/index.ts";
 import type { Logger } from "../../kernel/index.ts";
 import { type AshlarError, ConfigurationError } from "../../support/index.ts";
 import { Database } from "../connections/database.ts";
 import type { ConnectionUsage, ReplicaUsage } from "../dialect/dialect.ts";
+import { DATABASE_ERRORS } from "../errors.ts";
 import type { ReportLongTransaction } from "../executors/long-transactions.ts";
 import { ReadReplicas } from "../executors/read-replicas.ts";
 import { DATABASE_MESSAGES } from "../messages.ts";
 import { bindApplication, claimedTables } from "../models/model-database.ts";
 import { DatabaseCheck } from "./database-check.ts";
 import { ServerClock } from "./server-clock.ts";
-import { DatabaseTaskClaim } from "./task-claim.ts";
+import { DatabaseTaskClaim, TASK_TABLE } from "./task-claim.ts";
 
 declare module "../../kernel/container.ts" {
   interface FrameworkServices {
@@ -40,8 +41,22 @@ export class DatabaseProvider extends Provider {
   #clock: ServerClock | null = null;
   #check: DatabaseCheck | null = null;
 
+  static override readonly feature: Feature = declareFeature({
+    name: "database",
+    errors: DATABASE_ERRORS,
+    messages: { english: DATABASE_MESSAGES, translations: { de: () => import("../messages.de.ts") } },
+    tables: {
+      [TASK_TABLE]: { columns: ["task", "due_at"], pruned: null, installedBy: "auth --migrations" },
+      migrations: { columns: ["name", "batch"], pruned: null },
+    },
+    variables: {
+      DATABASE_CONNECTION: {},
+      DATABASE_PATH: {},
+      DATABASE_URL: { isSecret: true },
+    },
+  });
+
   override register(): void {
-    this.application.messages.declare(DATABASE_MESSAGES, { de: () => import("../messages.de.ts") });
     const { container, config, root, settings } = this.application;
     const { maxQueueMs } = settings.server;
     container.singleton("database", () => {

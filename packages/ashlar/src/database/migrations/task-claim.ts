@@ -4,7 +4,7 @@ import { now } from "../../support/index.ts";
 import type { Database } from "../connections/database.ts";
 import { hasTable } from "./table-columns.ts";
 
-const TABLE = "maintenance";
+export const TASK_TABLE = "maintenance";
 /** No task waits longer than this: a later time was written by a process whose clock was fast. */
 const LONGEST_WAIT_MS = 48 * 60 * 60_000;
 
@@ -24,13 +24,13 @@ export class DatabaseTaskClaim implements TaskClaim {
   }
 
   async take(): Promise<Claim | null> {
-    if (!(await hasTable(this.#database, TABLE))) return this.#withoutTable.take();
+    if (!(await hasTable(this.#database, TASK_TABLE))) return this.#withoutTable.take();
     const claimedAt = now();
     const leasedUntil = new Date(claimedAt + LEASE_MS);
     // One statement decides between processes: with a read followed by a write, several of them could do the task.
-    const dueAt = sql.ref(`${TABLE}.due_at`);
+    const dueAt = sql.ref(`${TASK_TABLE}.due_at`);
     const claim = this.#database.connection().prepareUpsert({
-      table: TABLE,
+      table: TASK_TABLE,
       values: { task: this.#task, due_at: leasedUntil },
       key: ["task"],
       changes: { due_at: leasedUntil },
@@ -45,7 +45,7 @@ export class DatabaseTaskClaim implements TaskClaim {
     const { leasedUntil } = claimed;
     if (leasedUntil === null) return;
     await this.#database.kysely
-      .updateTable(TABLE)
+      .updateTable(TASK_TABLE)
       .set({ due_at: new Date(dueAt) })
       .where("task", "=", this.#task)
       .where("due_at", "=", leasedUntil)

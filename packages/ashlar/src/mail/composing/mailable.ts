@@ -61,7 +61,7 @@ type Role = "to" | "cc" | "bcc" | "replyTo";
  * HTML view escapes them.
  *
  * If the class has a static `preview()` that creates one with sample data, `/dev/mailbox/preview` shows it in development:
- * a class that a file in `app/mailables` exports, or one that a feature declares with `declareAccountMails`.
+ * a class that a file in `app/mailables` exports, or one that a feature declares in its `accountMails`.
  */
 export abstract class Mailable {
   readonly #recipients: Readonly<Record<Role, MailAddress[]>> = { to: [], cc: [], bcc: [], replyTo: [] };

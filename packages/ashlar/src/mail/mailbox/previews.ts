@@ -1,7 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Container } from "../../kernel/index.ts";
 import type { MaybePromise } from "../../support/index.ts";
 import type { Mailable } from "../composing/mailable.ts";
 
@@ -21,19 +20,6 @@ export interface PreviewList {
 interface PreviewableClass {
   readonly name: string;
   readonly preview: () => MaybePromise<Mailable>;
-}
-
-/** The mailables of features, by the container of their application. */
-const ofFeatures = new WeakMap<Container, unknown[]>();
-
-/** Offers a feature's mailables to the previews; those without a static `preview()` are left out. */
-export function offerPreviews(container: Container, mailables: readonly unknown[]): void {
-  ofFeatures.set(container, [...(ofFeatures.get(container) ?? []), ...mailables]);
-}
-
-/** The mailables that features of an application have offered to the previews. */
-export function offeredPreviews(container: Container): readonly unknown[] {
-  return ofFeatures.get(container) ?? [];
 }
 
 /**

@@ -1,6 +1,6 @@
 import { KeyPurpose, type RotationOptions, Sealer } from "../../security/index.ts";
 
-const OUTBOX = new KeyPurpose("mail-outbox");
+export const OUTBOX: KeyPurpose = new KeyPurpose("mail-outbox");
 
 /**
  * Seals what the outbox stores, because a mail may contain a link that gives access to an account, and promised work an

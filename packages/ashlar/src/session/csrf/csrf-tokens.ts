@@ -4,6 +4,10 @@ import { deriveKeys, KeyPurpose, type RotationOptions } from "../../security/ind
 const CSRF = new KeyPurpose("csrf");
 const PAGE = new KeyPurpose("csrf-page");
 const OWNER = new KeyPurpose("form-owner");
+
+/** What keys of CSRF tokens are derived for. */
+export const CSRF_PURPOSES: readonly KeyPurpose[] = [CSRF, PAGE, OWNER];
+
 const MASK_BYTES = 32;
 const NONCE_BYTES = 16;
 const OWNER_BYTES = 16;

@@ -11,6 +11,8 @@ import {
   text,
 } from "../../support/index.ts";
 
+import type { ByLimit } from "../limit-name.ts";
+
 /** One bucket of a limit, as written in `config/throttle.ts`: a number of attempts per window. */
 export interface BucketSettings {
   /** The attempt's account, the client's address, or both: each combination is counted separately. */
@@ -32,7 +34,7 @@ export interface LimitSettings {
   readonly buckets: readonly BucketSettings[];
 }
 
-/** A limit, as a feature declares it with `declareLimits`. */
+/** A limit, as a feature declares it in its `limits`. */
 export interface LimitDeclaration extends LimitSettings {
   /**
    * Whether it counts attempts at the accounts of guards: the account is then one of the active guard's users, by what
@@ -46,6 +48,26 @@ export interface LimitDeclaration extends LimitSettings {
   readonly knownDevicesApart?: boolean;
   /** The name of a limit under which an attempt may pass that this one refuses, for slower attempts. Default: none. */
   readonly slower?: string;
+}
+
+declare module "../../boot/application/feature.ts" {
+  interface FrameworkFeatureParts {
+    /**
+     * Limits and their defaults, which `config/throttle.ts` can replace by name:
+     *
+     * ```ts
+     * declare module "ashlar/throttle" { interface Limits { orders: true } }
+     *
+     * export class OrdersProvider extends Provider {
+     *   static override readonly feature: Feature = declareFeature({
+     *     name: "orders",
+     *     limits: { orders: { buckets: [{ by: ["address"], attempts: 10, windowSeconds: 60 }] } },
+     *   });
+     * }
+     * ```
+     */
+    readonly limits?: ByLimit<LimitDeclaration>;
+  }
 }
 
 /** {@link LimitSettings}, as they were read. */

@@ -90,8 +90,8 @@ test("each command is listed with all of its arguments and options, and no other
 test("the commands of users, mail and personal tokens are listed with their own descriptions", async () => {
   const tables = (await pageTables(PAGE)).filter(({ columns }) => columns[0] === "Command");
   const listed = tables.map(({ rows }) => rows.map((row) => [codeOf(row.Command!), row["What it does"]]));
-  const all = [AuthProvider, MailProvider, ApiProvider].map(({ commands }) =>
-    commands.map(({ name, description }) => [name, description]),
+  const all = [AuthProvider, MailProvider, ApiProvider].map(({ feature }) =>
+    feature.commands!.map(({ name, description }) => [name, description]),
   );
   expect(listed).toEqual(all);
 });

@@ -76,7 +76,7 @@ const signature = (names: readonly string[]): string => names.toSorted().join(" 
 
 /** Tables that describe no schema of `settings()`: of all keys but one, their names are the author's. */
 const WITHOUT_SCHEMA = ["default"];
-/** What features declare with `declareLimits`: a limit, with keys that authors cannot write. */
+/** What features declare as a limit, with keys that authors cannot write. */
 const DECLARED = "account buckets knownDevicesApart ofAccounts slower";
 
 async function described(): Promise<{ readonly table: PageTable; readonly keys: readonly Key[] }[]> {

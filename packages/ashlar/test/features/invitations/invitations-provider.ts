@@ -1,10 +1,10 @@
 import { join } from "node:path";
-import { declareSecretNames, type FeatureCommand, Provider } from "ashlar";
-import { declareAccountMails } from "ashlar/auth";
-import { declareLimits } from "ashlar/throttle";
+import { declareFeature, declareSecretNames, type Feature, Provider } from "ashlar";
+import type {} from "ashlar/auth";
+import type {} from "ashlar/throttle";
 import type {} from "ashlar/views";
 import { InvitationAcceptedMail } from "./invitation-accepted-mail.ts";
-import { Invitations } from "./invitations.ts";
+import { INVITATION, Invitations } from "./invitations.ts";
 
 declareSecretNames("invitation_code");
 
@@ -23,32 +23,32 @@ declare module "ashlar" {
 
 /** Adds invitations to an application. */
 export class InvitationsProvider extends Provider {
-  static override readonly commands: readonly FeatureCommand[] = [
-    {
-      name: "invitations:install",
-      description: "Adds the configuration and the table of invitations.",
-      load: () => import("./install-command.ts"),
-    },
-    {
-      name: "invitations:url",
-      description: "Prints the address that invitations lead to.",
-      load: () => import("./url-command.ts"),
-    },
-  ];
+  static override readonly feature: Feature = declareFeature({
+    name: "invitations",
+    services: { invitations: (application) => new Invitations(application) },
+    context: { invitations: (_context, { container }) => container.make("invitations") },
+    limits: { invitations: { buckets: [{ by: ["address"], attempts: 2, windowSeconds: 3600 }] } },
+    events: { "invitation.accepted": { audit: false } },
+    accountMails: { invitationAccepted: InvitationAcceptedMail },
+    keyPurposes: [INVITATION],
+    views: { invitations: join(import.meta.dirname, "views") },
+    routes: ["InvitationsController.routes"],
+    commands: [
+      {
+        name: "invitations:install",
+        description: "Adds the configuration and the table of invitations.",
+        load: () => import("./install-command.ts"),
+      },
+      {
+        name: "invitations:url",
+        description: "Prints the address that invitations lead to.",
+        load: () => import("./url-command.ts"),
+      },
+    ],
+  });
 
-  override register(): void {
-    const { container } = this.application;
-    container.singleton("invitations", () => new Invitations(this.application));
-    declareAccountMails(this.application, { invitationAccepted: InvitationAcceptedMail });
-    declareLimits(this.application, {
-      invitations: { buckets: [{ by: ["address"], attempts: 2, windowSeconds: 3600 }] },
-    });
-  }
-
+  /** Now, so that a mistake in the settings fails startup. */
   override boot(): void {
-    const { container } = this.application;
-    container.make("invitations");
-    container.make("views").mount("invitations", join(import.meta.dirname, "views"));
-    this.application.contextProperty("invitations", () => container.make("invitations"));
+    this.application.container.make("invitations");
   }
 }

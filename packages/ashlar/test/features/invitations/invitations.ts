@@ -1,12 +1,12 @@
 import { type Application, AshlarError, type HttpContext, type RegisteredUser } from "ashlar";
 import { queueAccountMail } from "ashlar/auth";
-import { declareKeyPurpose, Signer } from "ashlar/security";
+import { declareKeyPurpose, type KeyPurpose, Signer } from "ashlar/security";
 import type { Complete } from "ashlar/settings";
 import "./errors.ts";
 import type {} from "./events.ts";
 import { type InvitationSettings, readSettings } from "./settings.ts";
 
-const INVITATION = declareKeyPurpose("invitation");
+export const INVITATION: KeyPurpose = declareKeyPurpose("invitation");
 
 declare module "ashlar" {
   interface Services {

@@ -1,10 +1,9 @@
-import type { Authenticatable, Proof } from "ashlar/auth";
+import type { Authenticatable, FeatureProof } from "ashlar/auth";
 import type { Passkeys } from "./passkeys.ts";
 
 /** A passkey, which logins can begin with. */
-export function passkeyProof(passkeys: () => Passkeys): Proof<Authenticatable> {
+export function passkeyProof(passkeys: () => Passkeys): FeatureProof<Authenticatable> {
   return {
-    name: "passkey",
     amr: ["hwk"],
     startsLogins: true,
     page: "passkeys.confirm",

@@ -1,9 +1,9 @@
-import { declareErrors } from "ashlar";
+import type { StatusesOf } from "ashlar";
+
+export const EXAMPLE_SITE_ERRORS = {
+  E_EXAMPLE_SITE: [403, "Example Site did not confirm who you are."],
+} as const;
 
 declare module "ashlar" {
-  interface ErrorCodes {
-    E_EXAMPLE_SITE: 403;
-  }
+  interface ErrorCodes extends StatusesOf<typeof EXAMPLE_SITE_ERRORS> {}
 }
-
-declareErrors({ E_EXAMPLE_SITE: [403, "Example Site did not confirm who you are."] });

@@ -1,11 +1,12 @@
 import { join } from "node:path";
-import { type FeatureCommand, Provider } from "ashlar";
-import { declareProof } from "ashlar/auth";
+import { type Application, declareFeature, type Feature, Provider } from "ashlar";
+import type {} from "ashlar/auth";
 import type {} from "ashlar/database";
 import { declareKeyPurpose, Signer } from "ashlar/security";
 import type {} from "ashlar/session";
-import { declareLimits } from "ashlar/throttle";
+import type {} from "ashlar/throttle";
 import type {} from "ashlar/views";
+import { EXAMPLE_SITE_ERRORS } from "./errors.ts";
 import { ExampleSite } from "./example-site.ts";
 import { Identities } from "./identities.ts";
 import { identityProof } from "./identity-proof.ts";
@@ -33,46 +34,40 @@ declare module "ashlar/throttle" {
 
 /** Adds logins by an account at another site. */
 export class ExampleSiteProvider extends Provider {
-  static override readonly commands: readonly FeatureCommand[] = [
-    {
-      name: "example-site:install",
-      description: "Adds the configuration, the table and the pages of accounts at example-site.",
-      load: () => import("./install-command.ts"),
-    },
-  ];
-
-  override register(): void {
-    const { container, messages } = this.application;
-    messages.declare(MESSAGES);
-    container.singleton("identities", () => this.#make());
-    declareProof(
-      this.application,
-      identityProof(() => container.make("identities")),
-    );
-    declareLimits(this.application, {
-      "example-site": { buckets: [{ by: ["address"], attempts: 30, windowSeconds: 900 }] },
-    });
-  }
-
-  override boot(): void {
-    const { container } = this.application;
-    container.make("views").mount("example-site", join(import.meta.dirname, "views"));
-    this.application.contextProperty("identities", () => container.make("identities"));
-  }
+  static override readonly feature: Feature = declareFeature({
+    name: "example-site",
+    errors: EXAMPLE_SITE_ERRORS,
+    messages: { english: MESSAGES },
+    services: { identities: createIdentities },
+    context: { identities: (_context, { container }) => container.make("identities") },
+    proofs: { "example-site": ({ container }) => identityProof(() => container.make("identities")) },
+    limits: { "example-site": { buckets: [{ by: ["address"], attempts: 30, windowSeconds: 900 }] } },
+    keyPurposes: [STATE],
+    tables: { identities: { columns: ["subject", "email"], pruned: null, installedBy: "example-site:install" } },
+    views: { "example-site": join(import.meta.dirname, "views") },
+    routes: ["ExampleSiteController.routes"],
+    commands: [
+      {
+        name: "example-site:install",
+        description: "Adds the configuration, the table and the pages of accounts at example-site.",
+        load: () => import("./install-command.ts"),
+      },
+    ],
+  });
 
   /** The guards are known now, and a mistake in the settings fails startup. */
   override ready(): void {
     this.application.container.make("identities");
   }
+}
 
-  #make(): Identities {
-    const { config, container, settings } = this.application;
-    const guards = container.make("auth");
-    const guard = guards.defaultName;
-    const visits = new Visits(new Signer(settings.key, STATE, { previousSecrets: settings.previousKeys }));
-    const callback = () => `${this.application.url}${this.application.router.to("example-site.callback")}`;
-    const site = new ExampleSite(config, callback);
-    const parts = { guard, users: guards.usersOf(guard), site, visits };
-    return new Identities({ database: container.make("database"), ...parts });
-  }
+function createIdentities(application: Application): Identities {
+  const { config, container, settings } = application;
+  const guards = container.make("auth");
+  const guard = guards.defaultName;
+  const visits = new Visits(new Signer(settings.key, STATE, { previousSecrets: settings.previousKeys }));
+  const callback = () => `${application.url}${application.router.to("example-site.callback")}`;
+  const site = new ExampleSite(config, callback);
+  const parts = { guard, users: guards.usersOf(guard), site, visits };
+  return new Identities({ database: container.make("database"), ...parts });
 }

@@ -1,10 +1,9 @@
-import type { Authenticatable, Proof } from "ashlar/auth";
+import type { Authenticatable, FeatureProof } from "ashlar/auth";
 import type { Identities } from "./identities.ts";
 
 /** An account at the other site, which logins can begin with. */
-export function identityProof(identities: () => Identities): Proof<Authenticatable> {
+export function identityProof(identities: () => Identities): FeatureProof<Authenticatable> {
   return {
-    name: "example-site",
     amr: [],
     startsLogins: true,
     page: "example-site.confirm",

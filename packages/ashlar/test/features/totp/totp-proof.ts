@@ -1,10 +1,9 @@
-import type { Authenticatable, Proof } from "ashlar/auth";
+import type { Authenticatable, FeatureProof } from "ashlar/auth";
 import type { Totp } from "./totp.ts";
 
 /** A code of an authenticator app: a further step of logins, for users who have turned it on. */
-export function totpProof(totp: () => Totp): Proof<Authenticatable> {
+export function totpProof(totp: () => Totp): FeatureProof<Authenticatable> {
   return {
-    name: "totp",
     amr: ["otp"],
     has: (user) => totp().isOn(user),
     step: {

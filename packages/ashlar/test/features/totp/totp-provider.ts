@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { type FeatureCommand, Provider } from "ashlar";
-import { declareProof } from "ashlar/auth";
+import { type Application, declareFeature, type Feature, Provider } from "ashlar";
+import type {} from "ashlar/auth";
 import type {} from "ashlar/database";
 import { declareKeyPurpose, Sealer } from "ashlar/security";
 import type {} from "ashlar/session";
@@ -24,36 +24,31 @@ declare module "ashlar" {
 
 /** Adds codes of authenticator apps to an application, as a further step of logins. */
 export class TotpProvider extends Provider {
-  static override readonly commands: readonly FeatureCommand[] = [
-    {
-      name: "totp:install",
-      description: "Adds the table and the pages of authenticator apps.",
-      load: () => import("./install-command.ts"),
+  static override readonly feature: Feature = declareFeature({
+    name: "totp",
+    messages: { english: MESSAGES },
+    services: { totp: createTotp },
+    context: { totp: (_context, { container }) => container.make("totp") },
+    proofs: { totp: ({ container }) => totpProof(() => container.make("totp")) },
+    keyPurposes: [SECRETS],
+    tables: {
+      totp_secrets: { columns: ["secret", "period"], pruned: null, installedBy: "totp:install" },
     },
-  ];
+    views: { totp: join(import.meta.dirname, "views") },
+    routes: ["TotpController.routes"],
+    commands: [
+      {
+        name: "totp:install",
+        description: "Adds the table and the pages of authenticator apps.",
+        load: () => import("./install-command.ts"),
+      },
+    ],
+  });
+}
 
-  override register(): void {
-    const { container, messages } = this.application;
-    messages.declare(MESSAGES);
-    container.singleton("totp", () => this.#make());
-    declareProof(
-      this.application,
-      totpProof(() => container.make("totp")),
-    );
-  }
-
-  override boot(): void {
-    const { container } = this.application;
-    container.make("views").mount("totp", join(import.meta.dirname, "views"));
-    this.application.contextProperty("totp", () => container.make("totp"));
-  }
-
-  #make(): Totp {
-    const { container, settings } = this.application;
-    const guards = container.make("auth");
-    const guard = guards.defaultName;
-    const users = guards.usersOf(guard);
-    const sealer = new Sealer(settings.key, SECRETS, { previousSecrets: settings.previousKeys });
-    return new Totp({ database: container.make("database"), guard, users, sealer });
-  }
+function createTotp({ container, settings }: Application): Totp {
+  const guards = container.make("auth");
+  const guard = guards.defaultName;
+  const sealer = new Sealer(settings.key, SECRETS, { previousSecrets: settings.previousKeys });
+  return new Totp({ database: container.make("database"), guard, users: guards.usersOf(guard), sealer });
 }

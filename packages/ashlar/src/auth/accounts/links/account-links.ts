@@ -42,6 +42,9 @@ const RESET = new KeyPurpose("password-reset");
 const UNDO = new KeyPurpose("email-change-undo");
 const DEVICE = new KeyPurpose("device-link");
 
+/** What links in mails about accounts are signed for. */
+export const LINK_PURPOSES: readonly KeyPurpose[] = [VERIFICATION, RESET, UNDO, DEVICE];
+
 const VERIFY = "verify";
 const CHANGE = "change";
 const DEVICE_LIFETIME = { expiresInSeconds: DEVICE_EXPIRES_IN_HOURS * 3600 };

@@ -1,11 +1,17 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { folderWith } from "../../../../test/support/temporary-folder.ts";
-import { type Application, createApplication, Provider, type ProviderClass } from "../../../boot/index.ts";
+import {
+  type Application,
+  createApplication,
+  declareFeature,
+  type Feature,
+  Provider,
+  type ProviderClass,
+} from "../../../boot/index.ts";
 import { Mailable, type MailContent, MailProvider } from "../../../mail/index.ts";
 import { generateSecret } from "../../../security/index.ts";
 import { ViewProvider } from "../../../views/index.ts";
 import { AuthProvider } from "../../auth-provider.ts";
-import { declareAccountMails } from "./account-mail-registry.ts";
 import type { AccountMailables } from "./account-mailables.ts";
 
 declare module "./account-mailables.ts" {
@@ -25,16 +31,15 @@ class WelcomeMail extends Mailable {
 }
 
 class Welcome extends Provider {
-  override register(): void {
-    declareAccountMails(this.application, { welcome: WelcomeMail });
-  }
+  static override readonly feature: Feature = declareFeature({
+    name: "welcome",
+    accountMails: { welcome: WelcomeMail },
+  });
 }
 
-function declaring(mailables: AccountMailables): ProviderClass {
+function declaring(accountMails: AccountMailables): ProviderClass {
   return class extends Provider {
-    override register(): void {
-      declareAccountMails(this.application, mailables);
-    }
+    static override readonly feature: Feature = declareFeature({ name: "greetings", accountMails });
   };
 }
 
@@ -86,13 +91,9 @@ describe("the names in ACCOUNTS.mailables", () => {
 });
 
 describe("a feature cannot declare", () => {
-  const place = String.raw`account-mail-registry\.test\.ts:\d+`;
-
   test("a name twice", async () => {
     await expect(boot([AuthProvider, Welcome, declaring({ welcome: WelcomeMail })])).rejects.toThrow(
-      new RegExp(
-        `${place}: the mail "welcome" is already declared by \\S*${place}\\. Give one of them another name\\.`,
-      ),
+      'greetings: the mail "welcome" is already declared by Welcome. Give one of them another name.',
     );
   });
 
@@ -102,18 +103,9 @@ describe("a feature cannot declare", () => {
     );
   });
 
-  test.each([null, undefined, () => null, "welcome"])("%j as the class of a mail", async (mailable) => {
+  test.each([undefined, () => null, "welcome"])("%j as the class of a mail", async (mailable) => {
     await expect(boot([AuthProvider, declaring({ welcome: mailable as never })])).rejects.toThrow(
       /: the mail "welcome" has no class\. Write welcome: OwnMail, with a class that extends Mailable\./,
     );
-  });
-
-  test("a mail once the names have been checked", async () => {
-    class Late extends Provider {
-      override boot(): void {
-        declareAccountMails(this.application, { welcome: WelcomeMail });
-      }
-    }
-    await expect(boot([AuthProvider, Late])).rejects.toThrow("Declare it in register() of the provider.");
   });
 });

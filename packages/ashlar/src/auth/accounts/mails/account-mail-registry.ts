@@ -1,8 +1,8 @@
+import type { Application } from "../../../boot/index.ts";
 import type { Container } from "../../../kernel/index.ts";
-import { offerPreviews } from "../../../mail/index.ts";
-import { AshlarError, ConfigurationError, SourceLocation, unknownSetting } from "../../../support/index.ts";
+import { AshlarError, ConfigurationError, unknownSetting } from "../../../support/index.ts";
 import type { AccountMailables, AccountMailName, QueuedMailData } from "./account-mailables.ts";
-import { BUILT_IN_NAMES, isMailableClass, MAILABLE } from "./settings.ts";
+import { isMailableClass, MAILABLE } from "./settings.ts";
 import "../../errors.ts";
 
 declare module "../../../kernel/container.ts" {
@@ -17,45 +17,35 @@ const WHERE = "config/auth.ts: ACCOUNTS.mailables";
 /** The mails about accounts that an application's features declare, by name. */
 export class AccountMailRegistry {
   readonly #mailables: Record<string, unknown> = {};
-  readonly #places = new Map<string, string>(BUILT_IN_NAMES.map((name) => [name, "AuthProvider"]));
-  #isComplete = false;
+  readonly #names = new Set<string>();
 
   /**
    * Adds mails.
    *
-   * @param place where they are declared
-   * @throws `E_INVALID_CONFIGURATION` if a value is not the class of a mail, if its name is taken, or if it is too late
+   * @param provider the provider of the feature that declares them
+   * @throws `E_INVALID_CONFIGURATION` if a value is not the class of a mail
    */
-  add(mailables: AccountMailables, place: string): void {
-    if (this.#isComplete) {
-      const problem = "a mail about accounts is declared after ACCOUNTS.mailables has been checked.";
-      throw new ConfigurationError(place, problem, "Declare it in register() of the provider.");
-    }
+  add(mailables: AccountMailables, provider: string): void {
     for (const [name, mailable] of Object.entries(mailables)) {
-      const other = this.#places.get(name);
-      if (other !== undefined) {
-        const problem = `the mail "${name}" is already declared by ${other}.`;
-        throw new ConfigurationError(place, problem, "Give one of them another name.");
-      }
+      this.#names.add(name);
+      if (mailable === null) continue;
       if (!isMailableClass(mailable)) {
         const remedy = `Write ${name}: OwnMail, with a class that extends Mailable.`;
-        throw new ConfigurationError(place, `the mail "${name}" has no class.`, remedy);
+        throw new ConfigurationError(provider, `the mail "${name}" has no class.`, remedy);
       }
       this.#mailables[name] = mailable;
-      this.#places.set(name, place);
     }
   }
 
   /**
-   * Checks `ACCOUNTS.mailables`, now that all names are known. Nothing can be added afterwards.
+   * Checks `ACCOUNTS.mailables`, by the names that features have declared.
    *
    * @throws `E_INVALID_CONFIGURATION` if no feature has a mail with such a name, suggesting similar names; if a value
    * is not a class
    */
-  complete(own: AccountMailables): void {
-    this.#isComplete = true;
-    const unknown = Object.keys(own).find((name) => !this.#places.has(name));
-    if (unknown !== undefined) throw unknownSetting(`${WHERE}.${unknown}`, unknown, [...this.#places.keys()]);
+  check(own: AccountMailables): void {
+    const unknown = Object.keys(own).find((name) => !this.#names.has(name));
+    if (unknown !== undefined) throw unknownSetting(`${WHERE}.${unknown}`, unknown, [...this.#names]);
     for (const [name, mailable] of Object.entries(own)) MAILABLE.read(mailable, `${WHERE}.${name}`);
   }
 
@@ -65,34 +55,13 @@ export class AccountMailRegistry {
   }
 }
 
-/** The mails that the features of an application declare, whether it has `AuthProvider` or not. */
-export function accountMailsOf(container: Container): AccountMailRegistry {
-  if (!container.has("accounts.mails")) container.bind("accounts.mails", new AccountMailRegistry());
-  return container.make("accounts.mails");
-}
-
-/**
- * Declares mails about accounts, each with a class that `ACCOUNTS.mailables` in `config/auth.ts` can replace by name.
- * Call it in `register()` of a provider; {@link queueAccountMail} sends one:
- *
- * ```ts
- * declare module "ashlar/auth" { interface AccountMailMap { welcome: WelcomeData } }
- *
- * export class WelcomeProvider extends Provider {
- *   override register(): void {
- *     declareAccountMails(this.application, { welcome: WelcomeMail });
- *   }
- * }
- * ```
- *
- * In development, `/dev/mailbox/preview` shows those with a static `preview()`.
- *
- * @param mailables by name; a mail is created with its data of `AccountMailMap`
- * @throws `E_INVALID_CONFIGURATION` if a name is taken, with both places, or if a value is not the class of a mail
- */
-export function declareAccountMails(application: { readonly container: Container }, mailables: AccountMailables): void {
-  accountMailsOf(application.container).add(mailables, String(new SourceLocation(declareAccountMails)));
-  offerPreviews(application.container, Object.values(mailables));
+/** The mails about accounts that an application's features declare. */
+export function createAccountMailRegistry({ features }: Application): AccountMailRegistry {
+  const registry = new AccountMailRegistry();
+  for (const { feature, provider } of features) {
+    if (feature.accountMails !== undefined) registry.add(feature.accountMails, provider);
+  }
+  return registry;
 }
 
 /**

@@ -154,7 +154,7 @@ export interface FrameworkAccountMails {
 
 /**
  * The data of each mail about an account, by the mail's name in `ACCOUNTS.mailables`. A feature adds its own by declaration
- * merging, and declares them with `declareAccountMails`:
+ * merging, and declares them in its `accountMails`:
  *
  * ```ts
  * declare module "ashlar/auth" { interface AccountMailMap { welcome: WelcomeData } }
@@ -189,3 +189,7 @@ export type AccountMailableClass<D extends AccountMailData> = new (data: D) => M
 export type AccountMailables = {
   readonly [Name in AccountMailName]?: AccountMailableClass<AccountMailMap[Name]> | null;
 };
+
+declare module "../../../mail/mail-provider.ts" {
+  interface FeatureMails extends AccountMailables {}
+}

@@ -2,7 +2,7 @@ import { createHmac, type KeyObject } from "node:crypto";
 import type { HttpContext } from "../../../http/index.ts";
 import { deriveKey, KeyPurpose } from "../../../security/index.ts";
 
-const RESET = new KeyPurpose("password-reset-epoch");
+export const RESET: KeyPurpose = new KeyPurpose("password-reset-epoch");
 const EPOCH_BYTES = 16;
 /** How much of an epoch does not depend on the password. In Base64, it ends with a whole character. */
 const LINK_BYTES = 9;

@@ -8,17 +8,17 @@ import {
   type TestAccountsOptions,
   testAccounts,
 } from "../../../../test/support/account-application.ts";
-import { Provider } from "../../../boot/index.ts";
+import { declareFeature, type Feature, Provider } from "../../../boot/index.ts";
 import type { HttpContext } from "../../../http/index.ts";
 import { Route } from "../../../routing/index.ts";
-import { declareProof } from "../../proofs/proof-registry.ts";
 
 const NEW = "cleo@example.com";
 
 class SiteProvider extends Provider {
-  override register(): void {
-    declareProof(this.application, { name: "site", amr: ["fed"], startsLogins: true, has: () => true });
-  }
+  static override readonly feature: Feature = declareFeature({
+    name: "site",
+    proofs: { site: () => ({ amr: ["fed"], startsLogins: true, has: () => true }) },
+  });
 }
 
 /** An application whose route creates an account for an address that another site has verified. */

@@ -4,7 +4,7 @@ import { deriveKey, KeyPurpose } from "../../../security/index.ts";
 import { nowInSeconds } from "../../../support/index.ts";
 import { makeAccessEpoch } from "../../access/access-epoch.ts";
 
-const REGISTRATION = new KeyPurpose("registration");
+export const REGISTRATION: KeyPurpose = new KeyPurpose("registration");
 const PROOF_BYTES = 16;
 
 /** A proof, and the time in seconds since 1970. Epochs made later have no dot, and a fingerprint neither. */

@@ -44,7 +44,7 @@ export interface RegistrationAttributes {
 /** The input of an account whose address is proved: the address, and values for other columns. */
 export interface ProvedAttributes {
   readonly email: unknown;
-  /** The name of the proof that has proved the address, as declared with `declareProof`. */
+  /** The name of the proof that has proved the address, as its feature declares it. */
   readonly provedBy: string;
   readonly [column: string]: unknown;
 }

@@ -1,0 +1,141 @@
+import { declareFeature, type Feature } from "../boot/index.ts";
+import { ApplicationAccess } from "./access/application-access.ts";
+import { ACCOUNT_DATA } from "./accounts/account-data.ts";
+import { Accounts } from "./accounts/accounts.ts";
+import { EMAIL_CHANGE_TABLE } from "./accounts/addresses/email-change-table.ts";
+import { ACCOUNT_LIMITS } from "./accounts/limits.ts";
+import { LINK_PURPOSES } from "./accounts/links/account-links.ts";
+import { createAccountMailRegistry } from "./accounts/mails/account-mail-registry.ts";
+import { MAIL_MESSAGES } from "./accounts/mails/mail-messages.ts";
+import { BUILT_IN_NAMES } from "./accounts/mails/settings.ts";
+import { RESET } from "./accounts/passwords/reset-epochs.ts";
+import { REGISTRATION } from "./accounts/registration/registration-epochs.ts";
+import { Auth } from "./auth.ts";
+import { ACCOUNT_COMMANDS } from "./commands/account-commands.ts";
+import { createGuards } from "./create-guards.ts";
+import { AUTH_ERRORS } from "./errors.ts";
+import { LOGIN_LIMITS } from "./limits.ts";
+import { LOGIN_TABLE } from "./logins/database/login-table.ts";
+import { DEVICE } from "./logins/known-devices.ts";
+import { LoginStores } from "./logins/login-stores.ts";
+import { LOGIN_SUCCESSOR } from "./logins/login-successors.ts";
+import { AUTH_MESSAGES } from "./messages.ts";
+import { PAGE_MESSAGES } from "./pages/messages.ts";
+import { PENDING_LOGIN } from "./pipeline/pending-logins.ts";
+import { passwordProof } from "./proofs/password-proof.ts";
+import { createProofs } from "./proofs/proof-registry.ts";
+import { authSettingsOf } from "./settings.ts";
+import { createUserData } from "./users/user-data.ts";
+
+/** The command that writes the migrations of accounts. */
+const INSTALL = "auth --migrations";
+
+/** What guards need, with any driver. Every provider with a driver includes it. */
+export const AUTHENTICATION: Feature = declareFeature({
+  name: "authentication",
+  errors: AUTH_ERRORS,
+  messages: [
+    { english: AUTH_MESSAGES, translations: { de: () => import("./messages.de.ts") } },
+    { english: PAGE_MESSAGES, translations: { de: () => import("./pages/messages.de.ts") } },
+    { english: MAIL_MESSAGES, translations: { de: () => import("./accounts/mails/mail-messages.de.ts") } },
+  ],
+  limits: LOGIN_LIMITS,
+  proofs: { password: () => passwordProof },
+  services: {
+    auth: (application) => createGuards(application, authSettingsOf(application.config)),
+    proofs: (application) => createProofs(application),
+    userData: (application) => createUserData(application),
+    access: ({ container }) => new ApplicationAccess(container),
+  },
+  context: {
+    auth: (context, { container }) => {
+      const events = container.has("events") ? container.make("events") : null;
+      const throttle = container.has("throttle") ? container.make("throttle") : null;
+      return new Auth(context, container.make("auth"), events, throttle);
+    },
+  },
+  // Addresses of mails are in no audit line: the user's key says whose they are.
+  events: {
+    "auth.login": { audit: ({ by }) => ({ ...(by.length > 0 && { by: by.join(" ") }) }) },
+    "auth.failed": {
+      audit: ({ by, identifier }, log) => ({ ...(by !== null && { by }), ...log.typed(identifier) }),
+    },
+    "auth.pending": { audit: ({ step }) => ({ step }) },
+    "auth.logout": { audit: true },
+    "auth.access_ended": { audit: ({ what, reason }) => ({ what, reason }) },
+    "auth.logins_ended": { audit: ({ count, reason }) => ({ count, reason }) },
+    "auth.new_device": { audit: ({ device }) => ({ device }) },
+    "auth.registered": { audit: true },
+    "auth.verification_sent": { audit: true },
+    "auth.email_verified": { audit: true },
+    "auth.email_change_requested": { audit: true },
+    "auth.email_changed": { audit: true },
+    "auth.email_change_undone": { audit: true },
+    "auth.guesses_used_up": { audit: true },
+    "auth.device_allowed": { audit: true },
+    "auth.password_reset_requested": { audit: ({ email }, log) => log.typed(email) },
+    "auth.password_reset": { audit: true },
+    "auth.password_changed": { audit: true },
+    "auth.blocked": { audit: ({ by, reason }) => ({ by, reason }) },
+    "auth.command": {
+      audit: ({ command, by, reason, identifier, found, limit, clientAddress, cleared }, log) => ({
+        command,
+        by,
+        ...(reason !== null && { reason }),
+        ...log.typed(identifier),
+        ...(found !== null && { found }),
+        ...(limit !== null && { limit }),
+        ...log.addressed("clientAddress", clientAddress),
+        ...(cleared !== null && { cleared }),
+      }),
+    },
+    "auth.unblocked": { audit: ({ by, reason }) => ({ by, reason }) },
+  },
+  keyPurposes: [PENDING_LOGIN],
+});
+
+/** Accounts, and the logins of browsers. */
+export const ACCOUNTS: Feature = declareFeature({
+  name: "accounts",
+  includes: [AUTHENTICATION],
+  limits: ACCOUNT_LIMITS,
+  services: {
+    logins: ({ container }) => new LoginStores(container),
+    "accounts.mails": (application) => createAccountMailRegistry(application),
+  },
+  context: { accounts: (context, { container }) => new Accounts(context, container.make("accounts")) },
+  userData: ACCOUNT_DATA,
+  // Plain mails, unless the application has its own.
+  accountMails: Object.fromEntries(BUILT_IN_NAMES.map((name) => [name, null])),
+  tables: {
+    [LOGIN_TABLE]: {
+      columns: [
+        ...["id", "user_id", "guard", "token_hash", "access_epoch", "ip", "user_agent", "authenticated_at"],
+        ...["methods", "last_used_at", "expires_at", "created_at"],
+      ],
+      pruned: "logins that have ended",
+      installedBy: INSTALL,
+    },
+    password_resets: {
+      columns: ["guard", "email", "token", "created_at", "expires_at"],
+      pruned: "links that have expired",
+      installedBy: INSTALL,
+    },
+    [EMAIL_CHANGE_TABLE]: {
+      columns: ["id", "user_id", "guard", "email", "token", "created_at", "expires_at", "reserved_until"],
+      pruned: "changes that can't be undone anymore",
+      installedBy: INSTALL,
+    },
+  },
+  routes: ["Auth.routes"],
+  keyPurposes: [LOGIN_SUCCESSOR, DEVICE, ...LINK_PURPOSES, RESET, REGISTRATION],
+  commands: [
+    ...ACCOUNT_COMMANDS,
+    {
+      name: "users:normalize",
+      description: "Gives users stored in another spelling the normal form of their address or name.",
+      help: "  --dry-run  prints what would change",
+      load: () => import("./commands/users-normalize.ts"),
+    },
+  ],
+});

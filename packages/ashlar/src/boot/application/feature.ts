@@ -1,0 +1,102 @@
+import type { HttpContext } from "../../http/index.ts";
+import type { ServiceKey, Services } from "../../kernel/index.ts";
+import type { Sentences, Translations } from "../../messages/index.ts";
+import type { KeyPurpose } from "../../security/index.ts";
+import type { ErrorDefinition } from "../../support/index.ts";
+import type { Application } from "./application.ts";
+import type { FeatureCommand } from "./feature-command.ts";
+
+/** The sentences of a feature. */
+export interface FeatureMessages {
+  /** In English, by key: the feature's name, its subject, its content. */
+  readonly english: Sentences;
+  /** How those of other languages are loaded, by the language's tag. Only languages that the application offers are. */
+  readonly translations?: Translations;
+}
+
+/** Creates a property of the context: once for each request, on first access. */
+export type MakeContextProperty<Value> = (context: HttpContext, application: Application) => Value;
+
+/** A property of the context whose value can change during a request, so each access asks for it. */
+export interface ChangingContextProperty<Value> {
+  readonly make: MakeContextProperty<Value>;
+  readonly isKept: false;
+}
+
+/** An environment variable that the feature's configuration reads. */
+export interface FeatureVariable {
+  /** What it is for: the lines of a comment above it in `.env`. */
+  readonly about?: readonly string[];
+  /** What a new `.env` sets it to; default: nothing. */
+  readonly value?: string;
+  /** Whether its value is a secret, which must be in no file that others can read; default: `false`. */
+  readonly isSecret?: boolean;
+}
+
+/** A table that the feature has. */
+export interface FeatureTable {
+  /** The names of its columns that the feature reads or writes. */
+  readonly columns: readonly string[];
+  /** Which rows the provider's `prune()` deletes, in a few words; `null` if none. */
+  readonly pruned: string | null;
+  /** The command of `ashlar` that writes its migration; default: authors write it. */
+  readonly installedBy?: string;
+}
+
+/** What folders of the framework let features declare, beside what the boot carries out itself. */
+// biome-ignore lint/suspicious/noEmptyInterface: it is empty so that the folders can fill it.
+export interface FrameworkFeatureParts {}
+
+/**
+ * Everything that a feature adds to an application: the static property `feature` of its provider. The framework and
+ * `ashlar features` read the same value, the latter without booting the application. So it holds what is cheap to make, and
+ * loads the rest when it is needed: commands, checks and languages.
+ *
+ * ```ts
+ * export class StockProvider extends Provider {
+ *   static override readonly feature: Feature = declareFeature({
+ *     name: "stock",
+ *     messages: { english: { "stock.left": "{count} left" } },
+ *     tables: { stock: { columns: ["sku", "count"], pruned: null } },
+ *     variables: { STOCK_TOKEN: { isSecret: true } },
+ *   });
+ * }
+ * ```
+ *
+ * What two features both claim fails startup, with both providers.
+ */
+export interface Feature extends FrameworkFeatureParts {
+  /** Lower-case words with hyphens. The names of what it adds begin with it, as far as they can. */
+  readonly name: string;
+  /** Features that it is built on. Each is installed once, whichever providers include it. */
+  readonly includes?: readonly Feature[];
+  readonly messages?: FeatureMessages | readonly FeatureMessages[];
+  /** Services by their key of the container, each created on first use. */
+  readonly services?: { readonly [Key in ServiceKey]?: (application: Application) => Services[Key] };
+  /** Properties of the context. */
+  readonly context?: {
+    readonly [Name in keyof HttpContext]?:
+      | MakeContextProperty<HttpContext[Name]>
+      | ChangingContextProperty<HttpContext[Name]>;
+  };
+  /** Error codes, each with its HTTP status and a sentence. */
+  readonly errors?: Readonly<Record<string, ErrorDefinition>>;
+  /** The environment variables that its configuration reads. Features may share them. */
+  readonly variables?: Readonly<Record<string, FeatureVariable>>;
+  /** The purposes that it derives keys for. */
+  readonly keyPurposes?: readonly KeyPurpose[];
+  readonly tables?: Readonly<Record<string, FeatureTable>>;
+  /** The functions that make its routes, as applications call them: `Auth.routes`. */
+  readonly routes?: readonly string[];
+  /** The commands that it adds to `ashlar`. */
+  readonly commands?: readonly FeatureCommand[];
+}
+
+/**
+ * Declares a feature; see {@link Feature}.
+ *
+ * @returns the same, frozen
+ */
+export function declareFeature(feature: Feature): Feature {
+  return Object.freeze(feature);
+}

@@ -1,0 +1,42 @@
+import { type Feature, namesIn } from "../boot/index.ts";
+
+/** One thing that a feature adds. */
+export interface Addition {
+  readonly name: string;
+  /** What else is declared of it, in a few words; `null` if nothing is. */
+  readonly note: string | null;
+}
+
+/** What a feature declares of the names in one of its parts. */
+type Describe = (feature: Feature, name: string) => string | null;
+
+const NOTES: Readonly<Record<string, Describe>> = {
+  commands: ({ commands = [] }, name) => commands.find((one) => one.name === name)!.description,
+  errors: ({ errors }, name) => String(errors![name]![0]),
+  events: ({ events }, name) => {
+    const event = Object.entries(events!).find(([one]) => one === name)![1] as { readonly audit: unknown };
+    return event.audit === false ? null : "audit line";
+  },
+  limits: ({ limits }, name) => {
+    const { buckets } = Object.entries(limits!).find(([one]) => one === name)![1];
+    return buckets
+      .map(({ by, attempts, windowSeconds }) => `${attempts} in ${windowSeconds} s by ${by.join(" and ")}`)
+      .join(", ");
+  },
+  tables: ({ tables }, name) => {
+    const { columns, pruned, installedBy } = tables![name]!;
+    const notes = [columns.join(", ")];
+    if (pruned !== null) notes.push(`pruned: ${pruned}`);
+    if (installedBy !== undefined) notes.push(`npx ashlar ${installedBy}`);
+    return notes.join("; ");
+  },
+  variables: ({ variables }, name) => (variables![name]!.isSecret === true ? "secret" : null),
+};
+
+/** What a feature adds, by part. Parts that other features have defined are among them. */
+export function additionsOf(feature: Feature): ReadonlyMap<string, readonly Addition[]> {
+  const described = [...namesIn(feature)].map(([part, names]): [string, readonly Addition[]] => {
+    return [part, names.map((name) => ({ name, note: NOTES[part]?.(feature, name) ?? null }))];
+  });
+  return new Map(described);
+}

@@ -1,0 +1,17 @@
+import type { InstalledFeature } from "../../boot/index.ts";
+import { checkDeclaredLimits, type LimitDeclaration } from "./limit.ts";
+
+/**
+ * The limits that an application's features declare, by name.
+ *
+ * @throws `E_INVALID_CONFIGURATION` if one of them cannot work
+ */
+export function declaredLimits(features: readonly InstalledFeature[]): Readonly<Record<string, LimitDeclaration>> {
+  const all: Record<string, LimitDeclaration> = {};
+  for (const { feature, provider } of features) {
+    const { limits = {} } = feature;
+    checkDeclaredLimits(limits, provider);
+    Object.assign(all, limits);
+  }
+  return all;
+}
