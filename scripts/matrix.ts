@@ -13,7 +13,7 @@ import { constants, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { parseArgs } from "node:util";
-import { commandsOf } from "../packages/ashlar/src/scaffold/package-manager.ts";
+import { commandsOf } from "../packages/ashlar/src/scaffold/files/package-manager.ts";
 import { freePort } from "../packages/ashlar/test/support/free-port.ts";
 import { startRegistry } from "../packages/ashlar/test/support/registry-server.ts";
 import { OLDEST_RUNTIME, RUNTIMES, type Runtime } from "../packages/ashlar/test/support/runtimes.ts";

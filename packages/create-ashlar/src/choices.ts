@@ -1,10 +1,10 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { type CANCEL_SYMBOL, confirm, isCancel, log, multiselect, select, text } from "@clack/prompts";
-import { requireEmptyFolder } from "../../ashlar/src/scaffold/files.ts";
-import { PACKAGE_MANAGERS, type PackageManager } from "../../ashlar/src/scaffold/package-manager.ts";
-import type { ProjectOptions } from "../../ashlar/src/scaffold/project.ts";
-import type { ApplicationDatabase } from "../../ashlar/src/scaffold/stub-files.ts";
+import { requireEmptyFolder } from "../../ashlar/src/scaffold/files/files.ts";
+import { PACKAGE_MANAGERS, type PackageManager } from "../../ashlar/src/scaffold/files/package-manager.ts";
+import type { ApplicationDatabase } from "../../ashlar/src/scaffold/files/stub-files.ts";
+import type { ProjectOptions } from "../../ashlar/src/scaffold/making/project.ts";
 import { Interrupted } from "./interruption.ts";
 import { runningManager } from "./package-managers.ts";
 

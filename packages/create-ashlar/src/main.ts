@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { constants } from "node:os";
 import { cancel } from "@clack/prompts";
 import { Command, CommanderError, Option } from "commander";
-import { PACKAGE_MANAGERS } from "../../ashlar/src/scaffold/package-manager.ts";
+import { PACKAGE_MANAGERS } from "../../ashlar/src/scaffold/files/package-manager.ts";
 import type { Flags } from "./choices.ts";
 import { create } from "./create.ts";
 import { Interrupted, Interruption } from "./interruption.ts";

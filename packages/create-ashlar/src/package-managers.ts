@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { basename, dirname, join, win32 } from "node:path";
-import type { PackageManager } from "../../ashlar/src/scaffold/package-manager.ts";
+import type { PackageManager } from "../../ashlar/src/scaffold/files/package-manager.ts";
 
 /** A program and its arguments. */
 export interface Invocation {

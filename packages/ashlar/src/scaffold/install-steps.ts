@@ -18,8 +18,8 @@ import {
   mixing,
   overriding,
 } from "./edits/edits.ts";
-import { type CodeStep, manifestStep, type RemainingStep, type Step, variablesStep } from "./steps.ts";
-import type { ApplicationTraits } from "./stub-files.ts";
+import type { ApplicationTraits } from "./files/stub-files.ts";
+import { type CodeStep, manifestStep, type RemainingStep, type Step, variablesStep } from "./install/steps.ts";
 
 /** A feature that can be added to an existing application. */
 export type Feature = "pages" | "json" | "api";

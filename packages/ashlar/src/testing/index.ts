@@ -1,9 +1,13 @@
-export { CookieJar } from "./cookie-jar.ts";
-export { captureEvents, EventCapture } from "./event-capture.ts";
-export { type Factory, factory } from "./factory.ts";
-export type { HtmlForm } from "./html-forms.ts";
-export { captureMail, linksIn, MailCapture } from "./mail-capture.ts";
-export { quickHasher } from "./quick-hasher.ts";
+export { type Factory, factory } from "./application/factory.ts";
+export { quickHasher } from "./application/quick-hasher.ts";
+export { createTestApplication, type TestApplicationOptions } from "./application/test-application.ts";
+export { resetDatabase } from "./application/test-database.ts";
+export { captureEvents, EventCapture } from "./captures/event-capture.ts";
+export { captureMail, linksIn, MailCapture } from "./captures/mail-capture.ts";
+export { CookieJar } from "./client/cookie-jar.ts";
+export { createTestClient, TestClient } from "./client/test-client.ts";
+export { TestResponse } from "./client/test-response.ts";
+export type { HtmlForm } from "./html/html-forms.ts";
 export { accountStoreSuite } from "./suites/account-store-suite.ts";
 export { dialectSuite } from "./suites/dialect-suite.ts";
 export type { LoginStoreUnderTest } from "./suites/login-store/login-store-test.ts";
@@ -13,11 +17,4 @@ export { passwordHasherSuite } from "./suites/password-hasher-suite.ts";
 export { sessionStoreSuite } from "./suites/session-store-suite.ts";
 export type { SuiteTest } from "./suites/suite-test.ts";
 export { throttleStoreSuite } from "./suites/throttle-store-suite.ts";
-export { createTestApplication, type TestApplicationOptions } from "./test-application.ts";
-export {
-  createTestClient,
-  TestClient,
-} from "./test-client.ts";
-export { resetDatabase } from "./test-database.ts";
-export { TestResponse } from "./test-response.ts";
 export { freeze, travel, travelBack } from "./time.ts";

@@ -1,5 +1,5 @@
 import { request } from "node:http";
-import type { FormEntry } from "../../src/testing/form-filling.ts";
+import type { FormEntry } from "../../src/testing/html/form-filling.ts";
 import { type Filling, fillIn } from "../support/page-form.ts";
 import {
   type BrowserName,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { FormEntry } from "../../src/testing/form-filling.ts";
+import type { FormEntry } from "../../src/testing/html/form-filling.ts";
 import { fillForm, visibleForms } from "../support/page-form.ts";
 import type { BrowserVisitor } from "./browser-visitor.ts";
 import { MAILBOX, PASSWORD, PlacedShop } from "./placed-shop.ts";

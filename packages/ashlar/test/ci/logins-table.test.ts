@@ -58,7 +58,7 @@ test("only the store that keeps logins in a table refers to the table", () => {
   const others = sources.filter((file) => !isExempt(file));
   expect(others.flatMap((file) => knowledgeIn(file, readFileSync(join(SOURCE, file), "utf8")))).toEqual([
     // This checks whether one of the application's migrations already creates the table.
-    "scaffold/install-migrations.ts: logins",
+    "scaffold/install/install-migrations.ts: logins",
     // The name of a controller, which was another one in earlier versions.
     "scaffold/upgrade/changes.ts: logins",
     // These check whether the application's migrations already bring the table of an earlier version to today's form, or move its

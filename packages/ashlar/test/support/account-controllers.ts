@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { AuthControllers } from "../../src/auth/index.ts";
-import { pages } from "../../src/scaffold/stub-files.ts";
+import { pages } from "../../src/scaffold/files/stub-files.ts";
 import { RUN_FOLDER } from "./run-processes.ts";
 
 // Once in each process, for all test files that share it.

@@ -1,4 +1,4 @@
-import { type FormEntry, submissionOf } from "../../src/testing/form-filling.ts";
+import { type FormEntry, submissionOf } from "../../src/testing/html/form-filling.ts";
 import {
   ancestorsOf,
   attributesOf,
@@ -6,8 +6,8 @@ import {
   type HtmlElement,
   parseHtml,
   textIn,
-} from "../../src/testing/html-document.ts";
-import { type FormControl, formsOf, type HtmlForm } from "../../src/testing/html-forms.ts";
+} from "../../src/testing/html/html-document.ts";
+import { type FormControl, formsOf, type HtmlForm } from "../../src/testing/html/html-forms.ts";
 
 /** What a visitor enters into a form, by the labels of its fields; `true` ticks a box, and text chooses an option. */
 export type Filling = Readonly<Record<string, string | true>>;

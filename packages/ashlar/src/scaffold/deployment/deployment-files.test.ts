@@ -10,7 +10,7 @@ import { execute } from "../../../test/support/generated-application.ts";
 import { proxyFacts } from "../../../test/support/proxy-facts.ts";
 import { withProgram } from "../../../test/support/system-programs.ts";
 import { folderWith } from "../../../test/support/temporary-folder.ts";
-import { STUBS } from "../stub.ts";
+import { STUBS } from "../files/stub.ts";
 import type { DeploymentFacts } from "./deployment-facts.ts";
 import { DEPLOYMENT_KINDS, deployedName, deploymentFiles } from "./deployment-files.ts";
 

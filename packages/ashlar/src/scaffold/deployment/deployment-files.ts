@@ -1,8 +1,8 @@
 import { basename } from "node:path";
-import { readIfThere } from "../existing-files.ts";
-import type { NewFile } from "../files.ts";
-import { currentNode, packageName } from "../project.ts";
-import { readStub, type StubValues } from "../stub.ts";
+import { readIfThere } from "../files/existing-files.ts";
+import type { NewFile } from "../files/files.ts";
+import { readStub, type StubValues } from "../files/stub.ts";
+import { currentNode, packageName } from "../making/project.ts";
 import { bodyLocations, nginxSize } from "./body-locations.ts";
 import type { DeploymentFacts } from "./deployment-facts.ts";
 import { imagePackages, nodeOf } from "./image-packages.ts";

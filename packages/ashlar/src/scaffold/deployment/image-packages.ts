@@ -1,5 +1,5 @@
-import { readIfThere } from "../existing-files.ts";
-import { managerInReadme, PACKAGE_MANAGERS, type PackageManager } from "../package-manager.ts";
+import { readIfThere } from "../files/existing-files.ts";
+import { managerInReadme, PACKAGE_MANAGERS, type PackageManager } from "../files/package-manager.ts";
 import { type Workspace, workspaceOf } from "./workspace.ts";
 
 /** How the packages of an application get into an image. */

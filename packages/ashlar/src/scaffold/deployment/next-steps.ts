@@ -1,4 +1,4 @@
-import { readIfThere } from "../existing-files.ts";
+import { readIfThere } from "../files/existing-files.ts";
 import type { DeploymentFacts } from "./deployment-facts.ts";
 import { type DeploymentKind, deployedName } from "./deployment-files.ts";
 import { imagePackages } from "./image-packages.ts";

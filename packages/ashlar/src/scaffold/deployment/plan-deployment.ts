@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { AshlarError } from "../../support/index.ts";
-import { readIfThere } from "../existing-files.ts";
-import { replaceFile, withLineEndsOf, writeAllOrNone } from "../files.ts";
-import type { Installation, PlannedFile } from "../install.ts";
+import { readIfThere } from "../files/existing-files.ts";
+import { replaceFile, withLineEndsOf, writeAllOrNone } from "../files/files.ts";
+import type { Installation, PlannedFile } from "../install/install.ts";
 import type { DeploymentFacts } from "./deployment-facts.ts";
 import { DEPLOYMENT_KINDS, type DeploymentKind, deploymentFiles } from "./deployment-files.ts";
 

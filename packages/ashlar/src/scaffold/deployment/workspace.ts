@@ -1,6 +1,6 @@
 import { glob } from "node:fs/promises";
 import { dirname, join, matchesGlob, relative } from "node:path";
-import { readIfThere } from "../existing-files.ts";
+import { readIfThere } from "../files/existing-files.ts";
 
 /** A package manager's workspace that an application belongs to. */
 export interface Workspace {

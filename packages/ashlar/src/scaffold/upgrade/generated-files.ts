@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PACKAGE_FOLDER } from "../../support/index.ts";
-import { STUBS } from "../stub.ts";
+import { STUBS } from "../files/stub.ts";
 
 /** The folders of stubs whose paths are those in an application. */
 export const FOLDERS: readonly string[] = ["application", "pages", "json"];

@@ -2,7 +2,7 @@ import { createHook } from "node:async_hooks";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { folderWith } from "../../../test/support/temporary-folder.ts";
-import { createProject } from "../project.ts";
+import { createProject } from "../making/project.ts";
 import { planUpgrade } from "./plan-upgrade.ts";
 
 test("the plan of an upgrade reads files a few times each, however many applications it compares with", async () => {

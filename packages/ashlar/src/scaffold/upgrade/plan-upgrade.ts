@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { AshlarError, packageVersion } from "../../support/index.ts";
 import { Code } from "../edits/code.ts";
-import { codeOf, readIfThere } from "../existing-files.ts";
-import { type NewFile, replaceFile, withLineEndsOf, writeNewFile } from "../files.ts";
-import { planInstallation, planMigrations } from "../install.ts";
-import type { RemainingStep } from "../steps.ts";
+import { codeOf, readIfThere } from "../files/existing-files.ts";
+import { type NewFile, replaceFile, withLineEndsOf, writeNewFile } from "../files/files.ts";
+import { planInstallation, planMigrations } from "../install/install.ts";
+import type { RemainingStep } from "../install/steps.ts";
 import { CHANGES } from "./changes.ts";
 import { GeneratedFiles } from "./generated-files.ts";
 import { tableMigrations } from "./table-migrations.ts";

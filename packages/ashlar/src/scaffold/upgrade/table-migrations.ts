@@ -1,7 +1,7 @@
-import { codeOf } from "../existing-files.ts";
-import type { NewFile } from "../files.ts";
-import { migrationCodes, migrationPaths, migrationsMention } from "../make.ts";
-import { readStub, type StubValues } from "../stub.ts";
+import { codeOf } from "../files/existing-files.ts";
+import type { NewFile } from "../files/files.ts";
+import { readStub, type StubValues } from "../files/stub.ts";
+import { migrationCodes, migrationPaths, migrationsMention } from "../making/make.ts";
 
 /** What a migration of another version created, and today's tables have in another form. */
 interface TableChange {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { SessionStore } from "../../session/index.ts";
 import { type MaybePromise, now } from "../../support/index.ts";
-import { createTestClient } from "../test-client.ts";
+import { createTestClient } from "../client/test-client.ts";
 import { travel, travelBack } from "../time.ts";
 import { applicationWith, IN_APPLICATION } from "./session-store/in-application.ts";
 import { HOUR_MS, key, read, START, session } from "./session-store/session-store-test.ts";

@@ -4,7 +4,7 @@ import { HttpKernel, type RouteMiddleware } from "../../../kernel/index.ts";
 import { Route } from "../../../routing/index.ts";
 import { generateSecret, randomToken } from "../../../security/index.ts";
 import { SessionMiddleware, SessionProvider, type SessionStore } from "../../../session/index.ts";
-import type { TestClient } from "../../test-client.ts";
+import type { TestClient } from "../../client/test-client.ts";
 
 /** Tests of a store in an application that uses it. */
 export const IN_APPLICATION: readonly (readonly [title: string, test: (visit: () => TestClient) => Promise<void>])[] = [

@@ -1,0 +1,242 @@
+import { randomBytes } from "node:crypto";
+import type { Stats } from "node:fs";
+import {
+  type FileHandle,
+  lstat,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  writeFile,
+} from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { AshlarError } from "../../support/index.ts";
+
+/** A file to be written: its path relative to the application's root, and its text. */
+export interface NewFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** Returns a text with the line endings of the file it replaces. */
+export function withLineEndsOf(before: string | null, text: string): string {
+  return before?.includes("\r\n") ? text.replaceAll("\n", "\r\n") : text;
+}
+
+/**
+ * Writes a file that must not exist yet.
+ *
+ * @returns whether it was written: `false` if the file exists; it is then left unchanged
+ */
+export async function writeNewFile(root: string, file: NewFile): Promise<boolean> {
+  return await write(root, file, () => {});
+}
+
+/**
+ * Replaces a file in one step: readers find either the old text or the new one, even if the machine crashes in between.
+ * A symbolic link stays one, also if the file that it leads to doesn't exist yet. Owner and group stay, if this process may
+ * give them.
+ *
+ * @param mode its permissions, unless the file was already closed to others and its group can stay; default: those of the
+ * file that it replaces
+ */
+export async function replaceFile(path: string, text: string, mode?: number): Promise<void> {
+  const target = await targetOf(path);
+  const before = await stat(target).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT" && mode !== undefined) return null;
+    throw error;
+  });
+  const draft = `${target}.${randomBytes(6).toString("hex")}.tmp`;
+  try {
+    const file = await open(draft, "wx", 0o600);
+    try {
+      await file.writeFile(text);
+      // Security: by its handle, because another user who may write to the folder could put a link in the draft's place.
+      const isKept = before !== null && (await keptGroup(file, before));
+      // The process's mask has no say in the permissions of a file that was there before.
+      await file.chmod(modeOf(before, isKept, mode));
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(draft, target);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}
+
+/** Where a path leads to, also if there is no file yet. */
+async function targetOf(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    const link = await readlink(path).catch(() => null);
+    return link === null ? path : await targetOf(resolve(await realpath(dirname(path)), link));
+  }
+}
+
+/**
+ * Gives a new file the owner and group of the file that it replaces, or the group alone; reports whether it has the
+ * group.
+ */
+async function keptGroup(file: FileHandle, { uid, gid }: Stats): Promise<boolean> {
+  const made = await file.stat();
+  if (made.uid === uid && made.gid === gid) return true;
+  // Only the administrator may give files away.
+  for (const owner of [uid, made.uid]) {
+    try {
+      await file.chown(owner, gid);
+      return true;
+    } catch {
+      // Then it belongs to this process's user.
+    }
+  }
+  return made.gid === gid;
+}
+
+function modeOf(before: Stats | null, isKept: boolean, mode: number | undefined): number {
+  if (mode === undefined) return before!.mode & 0o7777;
+  const isClosed = before !== null && (before.mode & 0o007) === 0;
+  return isClosed && isKept ? before.mode & 0o777 : mode;
+}
+
+/** Writes a file, and reports the topmost folder created for it. */
+async function write(root: string, { path, text }: NewFile, made: (folder: string) => void): Promise<boolean> {
+  const target = join(root, path);
+  const folder = await mkdir(dirname(target), { recursive: true });
+  if (folder !== undefined) made(folder);
+  try {
+    await writeFile(target, text, { flag: "wx" });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    // A partial file, such as on a full disk.
+    await rm(target, { force: true }).catch(() => {});
+    throw error;
+  }
+}
+
+/**
+ * Writes files that must not exist yet, all or none: if something fails, the written files are removed again.
+ *
+ * @param finish a last step that has to succeed too
+ * @param finished the files that the last step creates
+ * @param interruption stops before the next file
+ * @throws `E_COMMAND` with the system's message if a file operation fails; the signal's reason; otherwise whatever `finish`
+ * throws
+ */
+export async function writeAllOrNone(
+  root: string,
+  files: readonly NewFile[],
+  finish: () => Promise<unknown>,
+  finished: readonly string[] = [],
+  interruption?: AbortSignal,
+): Promise<void> {
+  const written: string[] = [];
+  const folders: string[] = [];
+  try {
+    for (const file of files) {
+      interruption?.throwIfAborted();
+      if (await write(root, file, (folder) => void folders.push(folder))) written.push(file.path);
+    }
+    interruption?.throwIfAborted();
+    written.push(...finished);
+    await finish();
+  } catch (error) {
+    for (const path of written) await rm(join(root, path), { force: true });
+    for (const folder of folders.toReversed()) await removeIfEmpty(folder);
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (error instanceof AshlarError || code === undefined) throw error;
+    throw new AshlarError("E_COMMAND", `${message}. Nothing was written to ${root}.`, { cause: error });
+  }
+}
+
+/** Removes a folder that contains nothing but empty folders. */
+async function removeIfEmpty(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    if (entry.isDirectory()) await removeIfEmpty(join(folder, entry.name));
+  }
+  await rmdir(folder).catch(() => {});
+}
+
+/**
+ * Checks that a new application can be created in a folder.
+ *
+ * @throws `E_COMMAND` if it or a folder on the way to it is a file, if it cannot be read or written, or if it contains
+ * anything but a repository's own files
+ */
+export async function requireEmptyFolder(folder: string): Promise<void> {
+  const link = await danglingLink(folder);
+  if (link !== null) {
+    const problem = `${link} is a symbolic link to a folder that doesn't exist.`;
+    throw new AshlarError("E_COMMAND", `${problem} Nothing was written. Choose another folder, or create that one.`);
+  }
+  const existing = await nearestExisting(folder);
+  await requireWritable(existing);
+  const harmless = new Set([".git", ".gitkeep", ".DS_Store", "LICENSE", "README.md"]);
+  const entries = existing === folder ? await readdir(folder).catch(refuse) : [];
+  const others = entries.filter((entry) => !harmless.has(entry));
+  if (others.length > 0) {
+    throw new AshlarError(
+      "E_COMMAND",
+      `The folder ${folder} is not empty (${others.slice(0, 3).join(", ")}${others.length > 3 ? ", …" : ""}). ` +
+        `Nothing was written. Choose another folder, or empty this one.${isCutOff(entries) ? CUT_OFF : ""}`,
+    );
+  }
+}
+
+const CUT_OFF = " If it is a new application whose creation was cut off, delete it and run this again.";
+
+/** Reports whether a creation may have ended between its first file and its last one. */
+function isCutOff(entries: readonly string[]): boolean {
+  return entries.includes("package.json") && !entries.includes(".env");
+}
+
+/** The symbolic link in a path that leads nowhere; `null` if there isn't one. */
+async function danglingLink(path: string): Promise<string | null> {
+  const ifPresent = (error: NodeJS.ErrnoException): null => {
+    // A file on the way is reported for what it is.
+    if (error.code === "ENOENT" || error.code === "ENOTDIR") return null;
+    throw error;
+  };
+  if ((await stat(path).catch(ifPresent)) !== null) return null;
+  if ((await lstat(path).catch(ifPresent)) !== null) return path;
+  return path === dirname(path) ? null : await danglingLink(dirname(path));
+}
+
+/** The folder itself, or the nearest one above it that exists. */
+async function nearestExisting(folder: string): Promise<string> {
+  for (let path = folder; ; path = dirname(path)) {
+    const entry = await stat(path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT" || error.code === "ENOTDIR") return null;
+      return refuse(error);
+    });
+    if (entry?.isDirectory()) return path;
+    if (entry !== null) refuse(new Error(`${path} is a file, not a folder`));
+    // The root of a drive that isn't there.
+    if (path === dirname(path)) refuse(new Error(`${path} doesn't exist`));
+  }
+}
+
+/**
+ * Makes a folder in another one and removes it. Permissions alone don't tell whether that is possible (`/proc`, read-only
+ * file systems), and Node's recursive `mkdir` may try forever.
+ */
+async function requireWritable(folder: string): Promise<void> {
+  const probe = await mkdtemp(join(folder, ".ashlar-")).catch((error: NodeJS.ErrnoException) =>
+    refuse(new Error(`The folder ${folder} cannot be written (${error.code})`, { cause: error })),
+  );
+  await rmdir(probe);
+}
+
+function refuse(cause: Error): never {
+  throw new AshlarError("E_COMMAND", `${cause.message}. Nothing was written. Choose another folder.`, { cause });
+}

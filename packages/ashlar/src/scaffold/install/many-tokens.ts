@@ -1,0 +1,50 @@
+import { Code } from "../edits/code.ts";
+import { importsOf, withImport } from "../edits/imports.ts";
+
+/** The setting that gives the users of a driver several tokens. */
+export const MANY_LINE = "tokens: many({ accessMinutes: 15, refreshDays: 30 }),";
+
+/** The lifetime of a generated driver's tokens, with the comment above it. */
+const EXPIRES =
+  /^(?:[ \t]*\/\/ How many minutes a token is valid; null: it never expires\.\r?\n)?([ \t]*)expires: 60,?(?=\r?$)/gm;
+/** Settings that would contradict the line, or that it would contradict. */
+const TAKEN = /\b(?:tokens|reauthWithinMinutes)\s*:/;
+const TYPE_IMPORT = /import type \{ DriversSettings \} from (["'])ashlar\/api\1/;
+
+/** Reports whether the code of a configuration gives the users of a driver several tokens. */
+export function hasMany(code: string): boolean {
+  return /\btokens:\s*many\(/.test(code);
+}
+
+/**
+ * Gives the users of the driver of a configuration several tokens.
+ *
+ * @param path the file's name
+ * @returns `null` if there are several drivers, or the driver's lifetime is the author's
+ */
+export async function withMany(text: string, path: string): Promise<string | null> {
+  if ([...text.matchAll(EXPIRES)].length !== 1 || TAKEN.test(text)) return null;
+  const code = await parsed(text, path);
+  if (code === null) return null;
+  const isAlone = ![...importsOf(code).values()].some(({ from }) => from === "ashlar/api");
+  const joined = isAlone
+    ? text.replace(TYPE_IMPORT, "import { type DriversSettings, many } from $1ashlar/api$1")
+    : text;
+  const imported = joined === text ? withImport(code, "many", "ashlar/api") : null;
+  if (joined === text && imported?.local !== "many") return null;
+  const end = text.includes("\r\n") ? "\r\n" : "\n";
+  return (imported?.code.text ?? joined).replace(
+    EXPIRES,
+    (_, indent: string) =>
+      `${indent}// Each login gets two tokens: one for requests, and one that renews it.${end}${indent}${MANY_LINE}`,
+  );
+}
+
+async function parsed(text: string, path: string): Promise<Code | null> {
+  try {
+    return await Code.of(text, path);
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
