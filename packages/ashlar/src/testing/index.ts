@@ -1,6 +1,5 @@
 export { type Factory, factory } from "./application/factory.ts";
-export { quickHasher } from "./application/quick-hasher.ts";
-export { createTestApplication, type TestApplicationOptions } from "./application/test-application.ts";
+export { createTestApplication, quickHasher, type TestApplicationOptions } from "./application/test-application.ts";
 export { resetDatabase } from "./application/test-database.ts";
 export { captureEvents, EventCapture } from "./captures/event-capture.ts";
 export { captureMail, linksIn, MailCapture } from "./captures/mail-capture.ts";

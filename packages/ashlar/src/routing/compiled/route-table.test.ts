@@ -35,7 +35,7 @@ function answers(define: typeof Route, Make: typeof Router, patterns: readonly s
 
 test("the same routes are found if code generation from strings is disallowed", () => {
   const program = `
-    import { Route, Router } from ${JSON.stringify(join(import.meta.dirname, "index.ts"))};
+    import { Route, Router } from ${JSON.stringify(join(import.meta.dirname, "../index.ts"))};
     const answers = ${answers.toString()};
     console.log(JSON.stringify(answers(Route, Router, ${JSON.stringify(PATTERNS)}, ${JSON.stringify(PATHS)})));
   `;

@@ -37,7 +37,7 @@ test("braces of other template languages are left alone", () => {
 });
 
 test("every stub in the package renders without leftover directives", async () => {
-  const folder = join(import.meta.dirname, "..", "..", "stubs");
+  const folder = join(import.meta.dirname, "../../..", "stubs");
   const values = { class: "A", table: "as", column: "total", resource: "as" };
   // Those of a deployment say other things of an application; deployment-files.test.ts renders them.
   const paths = (await readdir(folder, { recursive: true })).filter(

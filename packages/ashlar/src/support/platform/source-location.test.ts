@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { placeIn, placeOf, SourceLocation } from "./source-location.ts";
 
-const FRAMEWORK = join(import.meta.dirname, "errors.ts");
+const FRAMEWORK = join(import.meta.dirname, "../errors.ts");
 
 /** A stack as the engine formats it. */
 function stackOf(...frames: string[]): string {

@@ -144,7 +144,7 @@ describe("a test application", () => {
 
   test("its configuration comes from its folder, and it needs no .env", async () => {
     const root = await folder();
-    const source = join(import.meta.dirname, "..");
+    const source = join(import.meta.dirname, "../..");
     await mkdir(join(root, "config"));
     await writeFile(
       join(root, "config/providers.ts"),

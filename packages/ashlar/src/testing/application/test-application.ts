@@ -9,10 +9,15 @@ import {
   readEnvironment,
 } from "../../boot/index.ts";
 import { connectionSource, type DialectSource, type NamedDialect } from "../../database/index.ts";
-import { Argon2Hasher, DEFAULT_HASHER, generateSecret } from "../../security/index.ts";
+import {
+  Argon2Hasher,
+  DEFAULT_HASHER,
+  DEFAULT_PARAMETERS,
+  generateSecret,
+  type PasswordHasher,
+} from "../../security/index.ts";
 import { privateKeyFor } from "../../security/jwt/index.ts";
 import { isLeftOut, isPlainObject } from "../../support/index.ts";
-import { quickHasher } from "./quick-hasher.ts";
 import { testDatabases, withTestDatabase } from "./test-database.ts";
 
 /** Options of a test application. */
@@ -104,4 +109,18 @@ async function withSecret(entry: unknown): Promise<unknown> {
   // A missing one may be misspelled, which startup reports.
   if (!isPlainObject(entry) || !Object.hasOwn(entry, "secret") || !isLeftOut(entry.secret)) return entry;
   return { ...entry, secret: (await privateKeyFor(entry.algorithm)) ?? generateSecret() };
+}
+
+/** The minimum that Argon2 allows with one lane (RFC 9106 §3.1). */
+const PARAMETERS = { ...DEFAULT_PARAMETERS, memory: 8, passes: 1 };
+const hasher = new Argon2Hasher(PARAMETERS);
+
+/**
+ * Hashes passwords with argon2id and next to no work, for tests: 8 KiB and one pass. `createTestApplication` uses it
+ * unless the application sets its own hasher. Hashes with other parameters verify too.
+ *
+ * Security: an application in production refuses it at boot.
+ */
+export function quickHasher(): PasswordHasher {
+  return hasher;
 }

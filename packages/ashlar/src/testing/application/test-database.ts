@@ -8,7 +8,6 @@ import {
   type TestDatabase,
 } from "../../database/index.ts";
 import { AshlarError, isPlainObject } from "../../support/index.ts";
-import { settle } from "./settled.ts";
 
 /** The connections of a test application, instead of its own. */
 export interface TestDatabases {
@@ -100,4 +99,22 @@ function checkOwn(database: Database): void {
     "E_INVALID_CONFIGURATION",
     "Only a database that was created for tests is emptied. Create the application with createTestApplication(), or set DATABASE_PATH to :memory:.",
   );
+}
+
+/**
+ * Waits until no background job and no event listener of an application is at work, including those that others have
+ * started in the meantime.
+ *
+ * @param also something else to wait for that may start some, such as the sending of mails
+ */
+export async function settle(
+  { background, container }: Application,
+  also = async (): Promise<void> => {},
+): Promise<void> {
+  const events = container.has("events") ? container.make("events") : null;
+  do {
+    await background.settled();
+    await events?.settled();
+    await also();
+  } while (background.pending > 0 || (events?.pending ?? 0) > 0);
 }

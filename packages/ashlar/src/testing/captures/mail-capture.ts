@@ -1,6 +1,6 @@
 import type { Application } from "../../boot/index.ts";
 import type { CapturedMail, Mailer, MailMatch } from "../../mail/index.ts";
-import { settle } from "../application/settled.ts";
+import { settle } from "../application/test-database.ts";
 import { failure } from "../failure.ts";
 
 /** The mails that an application sent since the capture began. Each method waits for queued mails. */

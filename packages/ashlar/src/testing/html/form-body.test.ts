@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { makeLoadedContext } from "../../../test/support/http-context.ts";
-import { entriesBody, formBody } from "./form-body.ts";
+import { entriesBody, formBody } from "./form-filling.ts";
 
 /** What the application reads from an urlencoded body. */
 async function read(body: URLSearchParams | FormData): Promise<unknown> {

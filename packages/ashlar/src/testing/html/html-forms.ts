@@ -1,13 +1,13 @@
 import {
   ancestorsOf,
   attributesOf,
+  collapsed,
   elementsOf,
   type HtmlDocument,
   type HtmlElement,
   parseHtml,
   textIn,
 } from "./html-document.ts";
-import { collapsed } from "./html-text.ts";
 
 /** One option of a `<select>`. */
 export interface FormOption {

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cpuTimeOf } from "../../../test/support/cpu-time.ts";
+import { pageText } from "./html-document.ts";
 import { formsOf } from "./html-forms.ts";
-import { pageText } from "./html-text.ts";
 
 describe("a page", () => {
   test("is parsed as in browsers: references, any quotes or none, comments, scripts, a lone <", () => {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import type { PasswordHasher } from "../../security/index.ts";
-import { quickHasher } from "../application/quick-hasher.ts";
+import { quickHasher } from "../application/test-application.ts";
 import { passwordHasherSuite } from "./password-hasher-suite.ts";
 
 /** The titles of the tests that a hasher fails. */
