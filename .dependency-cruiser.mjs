@@ -177,14 +177,6 @@ export const floors = {
     ["suites"],
     ["index.ts"],
   ],
-  "security/jwt": [
-    ["errors.ts", "base64url.ts", "json.ts", "pem.ts"],
-    ["algorithms.ts", "hmac.ts", "key-material.ts"],
-    ["secrets.ts", "key-pairs.ts", "pair-signatures.ts", "keys.ts", "private-key.ts", "public-jwk.ts", "read-jwks.ts"],
-    ["compact.ts", "verify-options.ts", "claims.ts"],
-    ["sign-jws.ts", "sign-jwt.ts", "verify-jws.ts", "verify-jwt.ts"],
-    ["index.ts"],
-  ],
   "cli/doctor/checks": [
     ["api.ts", "driver-secrets.ts", "routes.ts"],
     ["limits.ts", "user-tables.ts"],
