@@ -45,7 +45,7 @@ export class AccountHashes {
     return () => this.#end(account, state);
   }
 
-  /** The first waiting attempt takes the place of the one that ended, so that no other can come in between. */
+  /** The first waiting attempt takes the place of the ended one, so that no other can come in between. */
   #end(account: string, state: Account): void {
     const next = state.waiting.shift();
     if (next !== undefined) {

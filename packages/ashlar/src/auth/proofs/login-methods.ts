@@ -39,7 +39,7 @@ export function amrOf(methods: readonly Pick<LoginMethod, "amr">[]): readonly st
   return [...all];
 }
 
-/** The proofs of a login: the one that it began with, and those of the steps that it has passed by their own proof. */
+/** The proofs of a login: the first one, and those of the steps that it has passed by their own proof. */
 export function methodsOf(
   proof: GivenProof | null,
   steps: readonly { readonly name: string; readonly amr?: readonly string[] }[],

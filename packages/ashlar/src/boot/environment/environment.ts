@@ -41,7 +41,7 @@ export function withEnvironment<T>(variables: EnvironmentVariables, task: () => 
  * boolean (`true`, `false`, `1`, `0`) is parsed from the text.
  *
  * @param fallback returned if the variable isn't set; default: `undefined`
- * @throws `E_INVALID_CONFIGURATION` if the text can't be parsed as the fallback's type, or if this is none of these moments
+ * @throws `E_INVALID_CONFIGURATION` if the text can't be parsed as the fallback's type, or if it is called at another moment
  *   and the applications of the process have different values
  */
 export function env(name: string): string | undefined;

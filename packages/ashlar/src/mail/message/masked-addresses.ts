@@ -2,7 +2,7 @@
 const ADDRESS = /[^\s<>"'(),;:]+@[^\s<>"'(),;:]+/g;
 
 /**
- * An address as it may be logged: `u…@example.com`. That is enough to find a mail again for who knows the recipient, and to see
+ * An address as it may be logged: `u…@example.com`. That is enough for someone who knows the recipient to find a mail again, and to see
  * which mail service refuses mails.
  */
 export function maskedAddress(address: string): string {
