@@ -98,7 +98,7 @@ export const floors = {
     ["sending"],
     ["mailbox"],
     ["commands"],
-    ["settings.ts", "mail-provider.ts", "index.ts"],
+    ["settings.ts", "feature.ts", "mail-provider.ts", "index.ts"],
   ],
   throttle: [
     ["errors.ts", "events.ts", "messages.ts", "messages.de.ts", "limit-name.ts"],
