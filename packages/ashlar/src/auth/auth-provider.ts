@@ -11,10 +11,9 @@ import type { GuardRegistry } from "./guards/guard-registry.ts";
 import { message } from "./messages.ts";
 import { requireEmailColumns } from "./models/require-email-columns.ts";
 import { requireHashing } from "./passwords/password-settings.ts";
-import { respondToExpiredForm } from "./requests/respond-to-expired-form.ts";
-import { respondToPendingStep } from "./requests/respond-to-pending-step.ts";
+import { respondToExpiredForm, respondToPendingStep } from "./requests/respond-to-expired-form.ts";
 import { authSettingsOf } from "./settings.ts";
-import { deleteUsersBy } from "./users/delete-users.ts";
+import { deleteUsersBy } from "./users/user-data.ts";
 import { WebGuards } from "./web/web-guards.ts";
 import "./access/end-access.ts";
 import "./accounts/events.ts";
@@ -51,8 +50,8 @@ export class AuthProvider extends Provider {
     const { container } = this.application;
     const guards = container.make("auth");
     guards.registerDriver("web", (settings) => this.#webGuards.driver(settings));
-    guards.allowDevice = (...device) => this.#webGuards.allowDevice(...device);
-    guards.devices = this.#webGuards;
+    guards.guesses.allowDevice = (...device) => this.#webGuards.allowDevice(...device);
+    guards.guesses.devices = this.#webGuards;
     installAccounts(this.application, authSettingsOf(this.application.config));
   }
 

@@ -1,27 +1,23 @@
 import type { Events } from "../events/index.ts";
 import type { HttpContext, HttpResponse, QueryParameters, RouteParameters } from "../http/index.ts";
-import type { PasswordHasher } from "../security/index.ts";
 import { AshlarError, type MaybePromise, type Message, type RegisteredUser } from "../support/index.ts";
 import type { Throttle } from "../throttle/index.ts";
 import { authRoutes } from "./accounts/pages/auth-routes.ts";
 import type { Guard } from "./guards/guard.ts";
-import type { GuardRegistry, GuessedAccount } from "./guards/guard-registry.ts";
+import type { GuardRegistry } from "./guards/guard-registry.ts";
 import { LoginGuard } from "./guards/login-guard.ts";
-import type { RefusedGuesses } from "./guards/refused-guesses.ts";
 import { ACCOUNT_LIMIT, PASSWORD_LIMIT } from "./limits.ts";
 import type { UserLogins } from "./logins/user-logins.ts";
-import type { AccountHashes } from "./passwords/account-hashes.ts";
 import {
-  type AskedStep,
+  type EntryOptions,
+  type LoginOptions,
   LoginPendingError,
   type LoginResult,
   NO_PASSWORD_YET,
   type PendingResult,
   PROOF_FAILED,
 } from "./pipeline/complete-login.ts";
-import type { EntryOptions, LoginOptions } from "./pipeline/login-options.ts";
-import type { PendingClaim, PendingLogin, PendingLogins } from "./pipeline/pending-logins.ts";
-import type { ProofRegistry } from "./proofs/proof-registry.ts";
+import type { PendingClaim, PendingLogin } from "./pipeline/pending-logins.ts";
 import { type Answer, answer, answerStep, refuse } from "./requests/answer.ts";
 import type { Authenticatable, UserId } from "./users/authenticatable.ts";
 import type { GuardOf } from "./web/guards-by-name.ts";
@@ -36,7 +32,8 @@ declare module "../http/exchange/context.ts" {
 }
 
 /**
- * Authentication of one request. Its operations belong to the active guard, initially the default one.
+ * Authentication of one request: its guards, of which one is active, and what their last logins came to. Its operations are those
+ * of the active guard, initially the default one; its redirects and URLs are those of that guard's pages.
  *
  * ```ts
  * const user = await context.auth.attempt(email, password);
@@ -49,8 +46,9 @@ export class Auth {
   readonly events: Events | null;
   /** The application's limits; `null` if it has none. */
   readonly throttle: Throttle | null;
+  /** @internal The application's guards. */
+  readonly registry: GuardRegistry;
   readonly #context: HttpContext;
-  readonly #registry: GuardRegistry;
   readonly #guards = new Map<string, Guard>();
   /** The results of the last logins in this request, by guard. */
   readonly #results = new Map<string, LoginResult<object>>();
@@ -58,20 +56,10 @@ export class Auth {
 
   constructor(context: HttpContext, registry: GuardRegistry, events: Events | null, throttle: Throttle | null = null) {
     this.#context = context;
-    this.#registry = registry;
+    this.registry = registry;
     this.#guardName = registry.defaultName;
     this.events = events;
     this.throttle = throttle;
-  }
-
-  /** @internal The ways in which users can prove who they are. */
-  get proofs(): ProofRegistry {
-    return this.#registry.proofs;
-  }
-
-  /** @internal Hashes the passwords of users. */
-  get hasher(): PasswordHasher {
-    return this.#registry.hasher;
   }
 
   /** The name of the active guard. */
@@ -277,7 +265,7 @@ export class Auth {
   get guestPage(): string {
     const page = this.#pending?.page ?? "login";
     // A page of a step that refuses guests would redirect to itself.
-    return this.#context.request.route()?.name === this.#registry.pages.nameOf(this.#guardName, page) ? "login" : page;
+    return this.#context.request.route()?.name === this.registry.pages.nameOf(this.#guardName, page) ? "login" : page;
   }
 
   /**
@@ -357,12 +345,12 @@ export class Auth {
    * @throws `E_UNKNOWN_ROUTE`, `E_MISSING_ROUTE_PARAMETER`, `E_INVALID_ROUTE_PARAMETER`
    */
   route(page: string, parameters?: RouteParameters, query?: QueryParameters): string {
-    return this.#registry.pages.to(this.#guardName, page, parameters, query);
+    return this.registry.pages.to(this.#guardName, page, parameters, query);
   }
 
   /** Reports whether the active guard has a page, that is, whether `Auth.routes` was not told to leave it out. */
   hasRoute(page: string): boolean {
-    return this.#registry.pages.has(this.#guardName, page);
+    return this.registry.pages.has(this.#guardName, page);
   }
 
   /**
@@ -374,7 +362,7 @@ export class Auth {
     const { response } = this.#context;
     if (!this.hasRoute(page)) return response.redirect(this.route(page, parameters, query));
     // By name, since a guard's pages may have their own host.
-    return response.redirectToRoute(this.#registry.pages.nameOf(this.#guardName, page), parameters, query);
+    return response.redirectToRoute(this.registry.pages.nameOf(this.#guardName, page), parameters, query);
   }
 
   /**
@@ -397,74 +385,21 @@ export class Auth {
     // Only its own attempt at the account: otherwise, each login of the owner would be another budget for guesses.
     await throttle?.clear(this.#context, PASSWORD_LIMIT, { guard, user }, [ACCOUNT_LIMIT]);
     const { email } = user as { readonly email?: unknown };
-    if (typeof email !== "string" || this.#registry.modelOf(guard)?.identifiesByEmail !== true) return;
+    if (typeof email !== "string" || this.registry.modelOf(guard)?.identifiesByEmail !== true) return;
     await throttle?.clear(this.#context, PASSWORD_LIMIT, { guard, account: email });
-  }
-
-  /** @internal The passwords that are being hashed, by account. */
-  get hashes(): AccountHashes {
-    return this.#registry.hashes;
-  }
-
-  /** @internal The accounts whose guesses were just refused. */
-  get refusedGuesses(): RefusedGuesses {
-    return this.#registry.refusedGuesses;
-  }
-
-  /** @internal The account that a password is compared with, by its name for {@link hashes}; `null` if it can't exist. */
-  guessedAccount(guard: string, user: Authenticatable | null, identifier: string | null): GuessedAccount | null {
-    return this.#registry.guessedAccount(this.#context, guard, user, identifier);
-  }
-
-  /**
-   * @internal Reports whether owners of a guard's accounts are mailed a link when there are too many guesses, which lets a
-   * device in at the host of this request.
-   */
-  mailsDeviceLinks(guard: string): boolean {
-    return this.#registry.guessWarnings?.hasLinkHere(guard) ?? false;
-  }
-
-  /**
-   * @internal Makes the request's device known to an account whose mailbox the request has proved.
-   *
-   * @param proof the proof, if all devices that it makes known count as one; `null` if each is separate
-   */
-  allowDevice(guard: string, user: Authenticatable, proof: string | null = null): void {
-    this.#registry.allowDevice(this.#context, guard, user, proof);
-  }
-
-  /**
-   * @internal Notifies the owner of an account, if there is one, that unknown devices have used up their guesses,
-   * unless that has been done.
-   *
-   * @param account the account's name, as of {@link guessedAccount}
-   * @returns `false` if the owner can't be notified now
-   */
-  async guessesUsedUp(guard: string, user: Authenticatable | null, account: string): Promise<boolean> {
-    return (await this.#registry.guessWarnings?.promise(this.#context, guard, user, account)) ?? false;
   }
 
   /** @internal Reports whether the request's visitor is logged in as a user of a guard, with any guard of the same users. */
   async isLoggedInAs(guard: string, user: Authenticatable): Promise<boolean> {
-    const rows = this.#registry.rowsOf(guard);
-    for (const name of this.#registry.names) {
-      if (this.#registry.rowsOf(name) !== rows) continue;
+    const rows = this.registry.rowsOf(guard);
+    for (const name of this.registry.names) {
+      if (this.registry.rowsOf(name) !== rows) continue;
       const made = this.#made(name);
       if (name !== this.#guardName && !made.keepsLogins) continue;
       const current = (await made.user()) as Authenticatable | null;
       if (current !== null && String(current.authId()) === String(user.authId())) return true;
     }
     return false;
-  }
-
-  /** @internal Reports whether a user may log in with a password. */
-  admits(user: object): boolean {
-    return this.#registry.admits(user);
-  }
-
-  /** @internal The further steps of each login with a guard. */
-  stepsOf(guard: string): readonly AskedStep[] {
-    return this.#registry.stepsOf(guard);
   }
 
   /** @internal Stores the result of a login with a guard. */
@@ -477,14 +412,9 @@ export class Auth {
     this.concluded(guard, PROOF_FAILED);
   }
 
-  /** @internal The logins that wait for a step. */
-  get pendingLogins(): PendingLogins {
-    return this.#registry.pendingLogins;
-  }
-
   /** @internal What the visitor's session stores about a guard's login that waits for a step. */
   pendingClaim(guard: string): PendingClaim | null {
-    return this.pendingLogins.read(this.#context, guard);
+    return this.registry.pendingLogins.read(this.#context, guard);
   }
 
   /**
@@ -498,12 +428,12 @@ export class Auth {
 
   /** @internal The same for a user of a guard. Guards of the same users have the same names for them. */
   nameOfOwner(guard: string, user: object): string {
-    return `${this.#registry.rowsOf(guard)} ${(user as Authenticatable).authId()}`;
+    return `${this.registry.rowsOf(guard)} ${(user as Authenticatable).authId()}`;
   }
 
   /** @internal The name under which the visitor's session stores the page they wanted. */
   get intendedScope(): string | null {
-    return this.#guardName === this.#registry.defaultName ? null : this.#guardName;
+    return this.#guardName === this.registry.defaultName ? null : this.#guardName;
   }
 
   /**
@@ -511,7 +441,7 @@ export class Auth {
    * something the browser keeps. A guard that fails counts as one without a user.
    */
   async isLoggedInElsewhere(name: string): Promise<boolean> {
-    for (const other of this.#registry.names) {
+    for (const other of this.registry.names) {
       if (other === name) continue;
       const guard = this.#made(other);
       if (guard.keepsLogins && (await guard.check().catch(() => false))) return true;
@@ -539,7 +469,7 @@ export class Auth {
   #made(name: string): Guard {
     const made = this.#guards.get(name);
     if (made !== undefined) return made;
-    const guard = this.#registry.make(name, this.#context);
+    const guard = this.registry.make(name, this.#context);
     this.#guards.set(name, guard);
     return guard;
   }

@@ -22,7 +22,7 @@ export type {
   AccountMailMap,
   NewDeviceData,
 } from "./accounts/mails/account-mailables.ts";
-export type { RemainingTokens } from "./accounts/mails/remaining-tokens.ts";
+export type { RemainingTokens } from "./accounts/mails/account-mails.ts";
 export type { AccountsSettings } from "./accounts/mails/settings.ts";
 export type {
   AuthController,
@@ -47,9 +47,8 @@ export type {
   CredentialValues,
   FoundCredential,
 } from "./credentials/credential.ts";
-export { hasExpired } from "./credentials/credential-conditions.ts";
+export { DEFAULT_MAX_PER_USER, hasExpired, MAX_PER_USER } from "./credentials/credential-shape.ts";
 export { CredentialTable } from "./credentials/credential-table.ts";
-export { DEFAULT_MAX_PER_USER, MAX_PER_USER } from "./credentials/max-per-user.ts";
 export type { CredentialPruning, ExistingUsers } from "./credentials/prune-credentials.ts";
 export type { SecurityEvent } from "./events.ts";
 export { AUTHENTICATION } from "./feature.ts";
@@ -60,7 +59,7 @@ export { RequestGuard } from "./guards/request-guard.ts";
 export { requireGuards } from "./guards/require-guards.ts";
 export { PASSWORD_LIMIT } from "./limits.ts";
 export { databaseLogins } from "./logins/database/database-logins.ts";
-export { deviceName } from "./logins/device-name.ts";
+export { deviceName } from "./logins/device.ts";
 export type {
   FoundLogin,
   KeptLogin,
@@ -88,17 +87,15 @@ export { existingUsers } from "./models/model-accounts.ts";
 export { requireEmailColumns } from "./models/require-email-columns.ts";
 export { hasherOf } from "./passwords/model-hasher.ts";
 export { requireHashing } from "./passwords/password-settings.ts";
+export type { LoginOptions } from "./pipeline/complete-login.ts";
 export { CompleteLogin, LoginPendingError, type LoginResult, type UnfinishedLogin } from "./pipeline/complete-login.ts";
-export type { LoginOptions } from "./pipeline/login-options.ts";
 export type { PendingLogin } from "./pipeline/pending-logins.ts";
 export { amrOf, type LoginMethod } from "./proofs/login-methods.ts";
 export type { LoginInProgress, LoginPurpose, LoginStep, StepOutcome } from "./proofs/login-step.ts";
 export type { FeatureProof } from "./proofs/proof.ts";
 export type { Authentication } from "./requests/authentication.ts";
-export { AuthenticationMiddleware } from "./requests/authentication-middleware.ts";
+export { AuthenticationMiddleware, GuardMiddleware, LoadUserMiddleware } from "./requests/authentication-middleware.ts";
 export { ConfirmPasswordMiddleware } from "./requests/confirm-password-middleware.ts";
-export { GuardMiddleware } from "./requests/guard-middleware.ts";
-export { LoadUserMiddleware } from "./requests/load-user-middleware.ts";
 export { refuseGuest } from "./requests/refuse-guest.ts";
 export { authSettingsOf, type GuardsSettings } from "./settings.ts";
 export { findSpellings } from "./spellings/find-spellings.ts";
@@ -115,13 +112,17 @@ export {
   type Authenticatable,
   type AuthenticatableClass,
   asAuthenticatable,
+  blockedColumnOf,
   isAuthenticatableClass,
+  isBlocked,
+  isModel,
+  isUserClassOf,
+  keepsSameRows,
   type UserClass,
   type UserId,
   userClassOf,
 } from "./users/authenticatable.ts";
-export { blockedColumnOf, isBlocked } from "./users/blocked-accounts.ts";
 export type { DataSubject, UserDataSource } from "./users/user-data.ts";
-export { isModel, isUserClassOf, keepsSameRows } from "./users/users-of.ts";
+
 export type { Guards } from "./web/guards-by-name.ts";
 export { WebGuard } from "./web/web-guard.ts";

@@ -1,5 +1,4 @@
-import type { LoginProof } from "../../src/auth/access/access-epoch.ts";
-import { accessEpochOf, readAgain } from "../../src/auth/access/access-epoch.ts";
+import { accessEpochOf, type LoginProof, readAgain } from "../../src/auth/access/access-epoch.ts";
 import type { Authenticatable, AuthenticatableClass } from "../../src/auth/index.ts";
 import type { NewLogin } from "../../src/auth/logins/login-store.ts";
 

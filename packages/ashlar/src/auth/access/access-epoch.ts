@@ -1,7 +1,6 @@
 import { digest, randomToken } from "../../security/index.ts";
 import { AshlarError } from "../../support/index.ts";
-import type { Authenticatable, AuthenticatableClass } from "../users/authenticatable.ts";
-import { isBlocked } from "../users/blocked-accounts.ts";
+import { type Authenticatable, type AuthenticatableClass, isBlocked } from "../users/authenticatable.ts";
 import "../errors.ts";
 
 const EPOCH_BYTES = 16;

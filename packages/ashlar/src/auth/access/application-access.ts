@@ -1,8 +1,7 @@
 import { type Database, databaseOf } from "../../database/index.ts";
 import { type Container, currentApplication, runningApplications } from "../../kernel/index.ts";
 import type { MaybePromise } from "../../support/index.ts";
-import type { Authenticatable } from "../users/authenticatable.ts";
-import { isModel } from "../users/users-of.ts";
+import { type Authenticatable, isModel } from "../users/authenticatable.ts";
 
 declare module "../../kernel/container.ts" {
   interface FrameworkServices {

@@ -71,7 +71,7 @@ test("S51 access ends in one transaction: the row first, then credentials, then 
 test.each<[string, Partial<AccessEnding<FullUser>>]>([
   ["a condition is not met", { conditions: { email: BOB.email } }],
   ["its own statement decides against it", { write: async () => null }],
-  ["a condition of its own statement is not met", { write: (update) => update({}, { email: BOB.email }) }],
+  ["its own statement has a condition that is not met", { write: (update) => update({}, { email: BOB.email }) }],
 ])("S51 access does not end if %s", async (_, ending) => {
   const { accounts, account, steps } = await adasAccount();
   const before = await accounts.rows("users");

@@ -1,12 +1,6 @@
 import type { Model, ModelClass } from "../../database/index.ts";
-import type { UserId } from "../users/authenticatable.ts";
+import { keyOf } from "../users/authenticatable.ts";
 import type { AccessConditions } from "./access-epoch.ts";
-
-/** The value of a model's primary key. */
-export function keyOf(model: Model): UserId {
-  const { primaryKey } = model.constructor as ModelClass;
-  return (model as unknown as Record<string, UserId>)[primaryKey]!;
-}
 
 /** Columns with their new values. */
 export type ColumnChanges = Readonly<Record<string, unknown>>;

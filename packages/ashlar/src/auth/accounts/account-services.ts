@@ -16,12 +16,9 @@ import { ReservedAddresses } from "./addresses/reserved-addresses.ts";
 import { UnfinishedRegistrations } from "./addresses/unfinished-registrations.ts";
 import type {} from "./events.ts";
 import { AccountLinks } from "./links/account-links.ts";
-import { AccountPages } from "./links/account-pages.ts";
+import { AccountPages, FrontEnd } from "./links/account-pages.ts";
 import { AccountPromises } from "./links/account-promises.ts";
-import { FrontEnd } from "./links/front-end.ts";
-import { AccountMails } from "./mails/account-mails.ts";
-import { MailLimits } from "./mails/mail-limits.ts";
-import { RemainingTokenSource } from "./mails/remaining-tokens.ts";
+import { AccountMails, MailLimits, RemainingTokenSource } from "./mails/account-mails.ts";
 import type { CompleteAccountsSettings, CompleteAuthSettings } from "./mails/settings.ts";
 import { DeviceLinks } from "./passwords/device-links.ts";
 import { PasswordChange } from "./passwords/password-change.ts";
@@ -161,7 +158,7 @@ export class AccountServices {
     });
     this.emailUndo = new EmailUndo(common);
     this.deviceLinks = new DeviceLinks({ ...common, application, container });
-    container.make("auth").guessWarnings = this.deviceLinks;
+    container.make("auth").guesses.warnings = this.deviceLinks;
     this.passwordReset = new PasswordReset({
       ...common,
       epochs: new ResetEpochs(own.key),

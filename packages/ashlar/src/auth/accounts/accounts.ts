@@ -7,7 +7,7 @@ import type { BlockDetails } from "./access/account-blocks.ts";
 import type { AccountServices } from "./account-services.ts";
 import type { EmailChangeUndo, UndoableEmailChange } from "./addresses/email-undo.ts";
 import type { VerificationLink, VerificationOutcome } from "./addresses/verification-outcome.ts";
-import type { RemainingTokens } from "./mails/remaining-tokens.ts";
+import type { RemainingTokens } from "./mails/account-mails.ts";
 import type { UsableDeviceLink } from "./passwords/device-links.ts";
 import type { UsablePasswordReset } from "./passwords/password-reset.ts";
 import type { ProvedAttributes, RegistrationAttributes, RegistrationWork } from "./registration/registration.ts";
@@ -225,7 +225,7 @@ export class Accounts {
    */
   async methodsOf(user: RegisteredUser): Promise<readonly AccountMethod[]> {
     const { auth, t } = this.#context;
-    const proofs = await auth.proofs.ownedBy(asAuthenticatable(user));
+    const proofs = await auth.registry.proofs.ownedBy(asAuthenticatable(user));
     return proofs.map(({ name, amr, startsLogins = false, page, label }) => {
       return {
         name,

@@ -5,8 +5,7 @@ import { AshlarError } from "../../support/index.ts";
 import { accountStoreOf } from "../models/model-accounts.ts";
 import { normalizeIdentifier } from "../passwords/verify-credentials.ts";
 import type { AccountStore, AccountUser } from "../users/account-store.ts";
-import type { Authenticatable } from "../users/authenticatable.ts";
-import { isModel, keepsSameRows } from "../users/users-of.ts";
+import { type Authenticatable, isModel, keepsSameRows } from "../users/authenticatable.ts";
 import { shown } from "./desk-arguments.ts";
 
 /** An account that a command is about. */

@@ -2,9 +2,8 @@ import type { Application } from "../../boot/index.ts";
 import { isVerifiable } from "../accounts/users/account-user.ts";
 import { stepKeysOf } from "../accounts/users/counted-accounts.ts";
 import { ACCOUNT_LIMIT, PASSWORD_LIMIT, STEP_LIMIT, STEP_TOTAL_LIMIT } from "../limits.ts";
-import { identifiersOf } from "../passwords/account-names.ts";
-import { isBlocked } from "../users/blocked-accounts.ts";
-import { isClosed } from "../users/closed-accounts.ts";
+import { identifiersOf } from "../passwords/identifiers.ts";
+import { isBlocked, isClosed } from "../users/authenticatable.ts";
 import type { FoundAccount } from "./find-accounts.ts";
 
 /** Why a user is refused now: by a login, by one of its steps, or by pages for verified addresses. */

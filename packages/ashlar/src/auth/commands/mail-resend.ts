@@ -3,8 +3,7 @@ import type { HttpContext } from "../../http/index.ts";
 import { AshlarError } from "../../support/index.ts";
 import { isVerifiable } from "../accounts/users/account-user.ts";
 import { hasPassword } from "../passwords/verify-credentials.ts";
-import { isBlocked } from "../users/blocked-accounts.ts";
-import { isClosed } from "../users/closed-accounts.ts";
+import { isBlocked, isClosed } from "../users/authenticatable.ts";
 import { printResult, readDeskArguments, shown, tellDeed } from "./desk-arguments.ts";
 import { type FoundAccount, findAccount, labelOf } from "./find-accounts.ts";
 

@@ -1,6 +1,6 @@
 import type { CommandContext } from "../../boot/index.ts";
 import { AshlarError } from "../../support/index.ts";
-import { isBlocked } from "../users/blocked-accounts.ts";
+import { isBlocked } from "../users/authenticatable.ts";
 import { summaryOf } from "./account-summary.ts";
 import { printResult, readDeskArguments, tellDeed } from "./desk-arguments.ts";
 import { findAccount, labelOf, storedAccount } from "./find-accounts.ts";

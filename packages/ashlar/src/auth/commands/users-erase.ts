@@ -2,7 +2,7 @@ import type { Application, CommandContext } from "../../boot/index.ts";
 import { AshlarError } from "../../support/index.ts";
 import type { ThrottleKeys } from "../../throttle/index.ts";
 import { countedKeysOf } from "../accounts/users/counted-accounts.ts";
-import { isModel } from "../users/users-of.ts";
+import { isModel } from "../users/authenticatable.ts";
 import { subjectOf } from "./account-summary.ts";
 import { confirm, printResult, readDeskArguments, tellDeed } from "./desk-arguments.ts";
 import { type FoundAccount, findAccount, labelOf, storedAccount } from "./find-accounts.ts";

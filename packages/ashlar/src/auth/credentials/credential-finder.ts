@@ -3,8 +3,7 @@ import { currentDate, isThenable, type MaybePromise } from "../../support/index.
 import { isJoinable, type UserModelClass } from "../models/joinable-users.ts";
 import type { Authenticatable, UserId } from "../users/authenticatable.ts";
 import type { Credential, CredentialRange, CredentialTableOptions, FoundCredential } from "./credential.ts";
-import { isKey, unexpiredAt, unrevoked, withValues } from "./credential-conditions.ts";
-import type { CredentialShape } from "./credential-shape.ts";
+import { type CredentialShape, isKey, unexpiredAt, unrevoked, withValues } from "./credential-shape.ts";
 
 /** The data that a {@link CredentialFinder} searches. */
 type FinderOptions = Pick<CredentialTableOptions<object>, "database" | "guard" | "users" | "table" | "keepsRevoked">;

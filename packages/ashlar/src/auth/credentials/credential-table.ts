@@ -1,11 +1,9 @@
 import type { BatchCondition, BatchTable } from "../../database/index.ts";
 import { digest } from "../../security/index.ts";
 import { currentDate, type MaybePromise } from "../../support/index.ts";
-import type { LoginProof } from "../access/access-epoch.ts";
-import { accessEpochOf, proofOf } from "../access/access-epoch.ts";
+import { accessEpochOf, type LoginProof, proofOf } from "../access/access-epoch.ts";
 import { existingUsers } from "../models/model-accounts.ts";
-import type { Authenticatable, UserId } from "../users/authenticatable.ts";
-import { isBlocked } from "../users/blocked-accounts.ts";
+import { type Authenticatable, isBlocked, type UserId } from "../users/authenticatable.ts";
 import type {
   ActiveCredential,
   Credential,
@@ -18,7 +16,9 @@ import type {
   CredentialValues,
   FoundCredential,
 } from "./credential.ts";
+import { CredentialFinder } from "./credential-finder.ts";
 import {
+  CredentialShape,
   canBe,
   canMatch,
   type Filterable,
@@ -27,9 +27,7 @@ import {
   unexpiredAt,
   unrevoked,
   withValues,
-} from "./credential-conditions.ts";
-import { CredentialFinder } from "./credential-finder.ts";
-import { CredentialShape } from "./credential-shape.ts";
+} from "./credential-shape.ts";
 import { ProvenInsert } from "./proven-insert.ts";
 import { type CredentialPruning, type ExistingUsers, forgetUnused, pruneCredentials } from "./prune-credentials.ts";
 

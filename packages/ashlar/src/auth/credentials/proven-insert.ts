@@ -8,8 +8,7 @@ import {
   type SqlBool,
   sql,
 } from "../../database/index.ts";
-import type { LoginProof } from "../access/access-epoch.ts";
-import { type AccessConditions, type AccessHolder, holdsAccess } from "../access/access-epoch.ts";
+import { type AccessConditions, type AccessHolder, holdsAccess, type LoginProof } from "../access/access-epoch.ts";
 import { standsBesideAuth, type UserModelClass } from "../models/joinable-users.ts";
 import type { AuthenticatableClass } from "../users/authenticatable.ts";
 

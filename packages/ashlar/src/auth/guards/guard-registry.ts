@@ -2,21 +2,15 @@ import type { HttpContext } from "../../http/index.ts";
 import type { Router } from "../../routing/index.ts";
 import type { PasswordHasher } from "../../security/index.ts";
 import { AshlarError, ConfigurationError, settings, suggestion } from "../../support/index.ts";
-import type { CountedDevice } from "../../throttle/index.ts";
-import { accessEpochOf } from "../access/access-epoch.ts";
 import { type ApplicationAccess, endAccessBy } from "../access/application-access.ts";
-import type { RememberedAccount } from "../logins/known-devices.ts";
-import { AccountHashes } from "../passwords/account-hashes.ts";
-import { accountName, identifierOf, identifiersOf } from "../passwords/account-names.ts";
 import type { AskedStep } from "../pipeline/complete-login.ts";
 import type { PendingLogins } from "../pipeline/pending-logins.ts";
 import type { ProofRegistry } from "../proofs/proof-registry.ts";
-import { type Authenticatable, type AuthenticatableClass, userClassOf } from "../users/authenticatable.ts";
-import { isModel, keepsSameRows } from "../users/users-of.ts";
+import { type AuthenticatableClass, isModel, keepsSameRows, userClassOf } from "../users/authenticatable.ts";
 import type { Guard } from "./guard.ts";
 import { GuardPages } from "./guard-pages.ts";
 import { type ConfiguredGuards, GUARD_SETTINGS, type GuardEntry } from "./guard-settings.ts";
-import { RefusedGuesses } from "./refused-guesses.ts";
+import { GuessedAccounts } from "./guessed-accounts.ts";
 import "../errors.ts";
 
 /** The data for a driver that creates a guard. */
@@ -54,47 +48,7 @@ export interface GuardWithFewerSteps {
   readonly steps: readonly string[];
 }
 
-/** The account that a password is compared with. */
-export interface GuessedAccount {
-  /** A text that names it by the identifier that was sent, or else the one its user logs in with. */
-  readonly name: string;
-  /** An identifier of the device that the password comes from, if the account is used on it; otherwise `null`. */
-  readonly device: string | null;
-  /** Whether the account was used on the device before access to it last ended, and not since. */
-  readonly isFormerDevice: boolean;
-}
-
-/** Finds out on which devices an account was used before. */
-export interface DeviceLookup {
-  /** Reports whether a host has the same data about a device as the host of `APP_URL`. */
-  sharesDevices(host: string): boolean;
-  /** A request's device, if an account, named as by `accountName`, was used on it; otherwise `null`. */
-  deviceOf(context: HttpContext, account: string): CountedDevice | null;
-  /** An identifier of a request's device, if an account was used on it since access last ended; otherwise `null`. */
-  currentDeviceOf(context: HttpContext, account: RememberedAccount): string | null;
-}
-
-/** Makes the device of a request known to an account, with the proof of its mailbox, or `null`. */
-type AllowDevice = (context: HttpContext, guard: string, user: Authenticatable, proof: string | null) => void;
-
-/** Notifies the owners of accounts about guesses. */
-export interface GuessWarnings {
-  /**
-   * Reports whether a mail to the owner of one of a guard's accounts has a link that lets a device in at the running
-   * code's host.
-   */
-  hasLinkHere(guard: string): boolean;
-  /**
-   * Promises a mail to the owner of an account, and as much work for one that does not exist. Called with each refusal, it
-   * does so only now and then.
-   *
-   * @param account the account's name, whether or not there is one
-   * @returns `false` if it could not be promised: the next call tries again
-   */
-  promise(context: HttpContext, guard: string, user: Authenticatable | null, account: string): Promise<boolean>;
-}
-
-/** The data that an application's guards share. */
+/** What the guards of an application share. */
 export interface GuardParts {
   /** Keeps logins that wait for a step. */
   readonly pendingLogins: PendingLogins;
@@ -106,7 +60,10 @@ export interface GuardParts {
 
 const NO_OPTIONS = settings<Record<never, never>>()({}, { alongside: GUARD_SETTINGS });
 
-/** Knows the application's guards by name, and creates them. Bound to the container as `auth`. */
+/**
+ * Knows the application's guards by name: which driver makes each, what its users are, and which steps it asks. Bound to the
+ * container as `auth`. {@link GuardPages} has the guards' pages, {@link GuessedAccounts} what is known of guesses at their accounts.
+ */
 export class GuardRegistry {
   readonly #settings: ConfiguredGuards;
   readonly #drivers = new Map<string, RegisteredDriver>();
@@ -121,16 +78,8 @@ export class GuardRegistry {
   #guards: ReadonlyMap<string, GuardFactory> | null = null;
   #defaultName: string | null = null;
   #admits: (user: object) => boolean = () => true;
-  /** The passwords that are being hashed, by account. */
-  readonly hashes: AccountHashes = new AccountHashes();
-  /** The accounts whose guesses were just refused. */
-  readonly refusedGuesses: RefusedGuesses = new RefusedGuesses();
-  /** The data about accounts in requests' browsers; `null` if no guard has browsers. */
-  devices: DeviceLookup | null = null;
-  /** Makes the device of a request known to an account; see `Auth.allowDevice`. */
-  allowDevice: AllowDevice = () => {};
-  /** Notifies the owners of accounts that unknown devices have used up their guesses; `null` if nothing does. */
-  guessWarnings: GuessWarnings | null = null;
+  /** The accounts that passwords are guessed at. */
+  readonly guesses: GuessedAccounts = new GuessedAccounts(this);
 
   /**
    * @param settings the guards
@@ -273,38 +222,6 @@ export class GuardRegistry {
    */
   rowsOf(name: string): string {
     return this.#firstWithRowsOf(name);
-  }
-
-  /**
-   * The key under which guesses at an account are counted. It has the name of the identifier that was sent, whether or
-   * not there is an account: a name by the primary key would change with a registration, and so reveal it.
-   *
-   * @returns `null` if no account can have the identifier
-   */
-  guessedAccount(
-    context: HttpContext,
-    guard: string,
-    user: Authenticatable | null,
-    identifier: string | null,
-  ): GuessedAccount | null {
-    const realm = this.realmOf(guard);
-    const model = this.modelOf(guard);
-    const counted = identifier ?? (user === null || model === null ? null : identifierOf(user, model));
-    if (counted === null) return null;
-    const name = accountName(realm, counted);
-    const account = user === null ? null : this.rememberedAccount(guard, user);
-    const device = account === null ? null : (this.devices?.currentDeviceOf(context, account) ?? null);
-    const isKnown = this.devices !== null && this.devices.deviceOf(context, name) !== null;
-    return { name, device, isFormerDevice: device === null && isKnown };
-  }
-
-  /** A user's account, as devices remember it: by whatever its user logs in with. `null` if no guard has this name. */
-  rememberedAccount(guard: string, user: Authenticatable): RememberedAccount | null {
-    const model = this.modelOf(guard);
-    if (model === null) return null;
-    const realm = this.realmOf(guard);
-    const names = identifiersOf(user, model).map((identifier) => accountName(realm, identifier));
-    return { names, epoch: accessEpochOf(user) };
   }
 
   #firstWithRowsOf(name: string, isWanted: (model: AuthenticatableClass) => boolean = () => true): string {

@@ -6,9 +6,11 @@ import type { HttpContext } from "../../http/index.ts";
 import { HttpKernel, type RouteMiddleware } from "../../kernel/index.ts";
 import { Route, type RouteEntry } from "../../routing/index.ts";
 import { AuthProvider } from "../auth-provider.ts";
-import { AuthenticationMiddleware } from "../requests/authentication-middleware.ts";
-import { GuardMiddleware } from "../requests/guard-middleware.ts";
-import { LoadUserMiddleware } from "../requests/load-user-middleware.ts";
+import {
+  AuthenticationMiddleware,
+  GuardMiddleware,
+  LoadUserMiddleware,
+} from "../requests/authentication-middleware.ts";
 
 const PASSWORD = "correct horse battery";
 const ADA = { id: 1, email: "ada@example.com" };

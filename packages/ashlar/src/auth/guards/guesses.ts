@@ -1,10 +1,10 @@
 import type { HttpContext } from "../../http/index.ts";
-import { AshlarError } from "../../support/index.ts";
+import { AshlarError, now } from "../../support/index.ts";
 import { tooManyRequests, waitOf } from "../../throttle/index.ts";
 import { ACCOUNT_LIMIT, PASSWORD_LIMIT } from "../limits.ts";
 import { message } from "../messages.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
-import type { GuessedAccount } from "./guard-registry.ts";
+import type { GuessedAccount } from "./guessed-accounts.ts";
 import "../../http/index.ts";
 
 /** What devices are called together that were known before access to an account last ended. */
@@ -36,7 +36,7 @@ export async function comparePassword<T>(context: HttpContext, guess: Guess, com
   const account = guessedAccount(context, guess);
   if (account === null) return unlessUntried(context, compare);
   const device = account.device ?? (account.isFormerDevice ? FORMER_DEVICES : null);
-  const end = await auth.hashes.begin(account.name, device);
+  const end = await auth.registry.guesses.hashes.begin(account.name, device);
   if (end === null) return unlessUntried(context, async () => Promise.reject(busy()));
   try {
     await count(context, guess, account);
@@ -62,11 +62,12 @@ export async function countGuess(context: HttpContext, guess: Guess): Promise<vo
  * @param account its name
  */
 export function refusedAtOnce({ auth }: HttpContext, account: string): AshlarError | null {
-  return auth.hashes.isBusy(account) ? busy() : auth.refusedGuesses.of(account);
+  const { hashes, refused } = auth.registry.guesses;
+  return hashes.isBusy(account) ? busy() : refused.of(account);
 }
 
-function guessedAccount({ auth }: HttpContext, { guard, user, identifier }: Guess): GuessedAccount | null {
-  return auth.guessedAccount(guard, user, identifier);
+function guessedAccount(context: HttpContext, { guard, user, identifier }: Guess): GuessedAccount | null {
+  return context.auth.registry.guesses.of(context, guard, user, identifier);
 }
 
 async function count(
@@ -84,14 +85,16 @@ async function count(
   });
   const isUsedUp = result.buckets.some(({ allowed }) => !allowed);
   // Not by the first refusal alone: the warning would be lost if it could not be stored then.
-  const isPromised = isUsedUp && account !== null && (await auth.guessesUsedUp(guard, user, account.name));
+  const { warnings, refused } = auth.registry.guesses;
+  const isPromised =
+    isUsedUp && account !== null && ((await warnings?.promise(context, guard, user, account.name)) ?? false);
   if (result.allowed) return;
   const wait = waitOf(result.resetInSeconds);
-  const isMailed = isPromised && auth.mailsDeviceLinks(guard);
+  const isMailed = isPromised && warnings?.hasLinkHere(guard) === true;
   const sentence = message(isMailed ? "auth.guesses.mailed" : "auth.guesses.usedUp", { wait });
   const isUnknown = account !== null && account.device === null && !account.isFormerDevice;
   const refusal = () => tooManyRequests(result, sentence);
-  if (isUnknown) auth.refusedGuesses.add(account.name, result.resetInSeconds, refusal);
+  if (isUnknown) refused.add(account.name, result.resetInSeconds, refusal);
   throw refusal();
 }
 
@@ -116,4 +119,47 @@ async function unlessUntried<T>(context: HttpContext, check: () => Promise<T>): 
 /** Two hashes take some 20 ms. */
 function busy(): AshlarError {
   return new AshlarError("E_TOO_MANY_REQUESTS", message("auth.guesses.busy"), { headers: { "Retry-After": "1" } });
+}
+
+/**
+ * The maximum time that a refusal is remembered: a process may learn that much later that the account allows a guess
+ * again.
+ */
+const REMEMBERED_MS = 1000;
+/** How many accounts are remembered. The first that was refused is forgotten first. */
+const MAX_ACCOUNTS = 10_000;
+
+/**
+ * The accounts whose guesses this process has just refused. The next one from an unknown device is refused without a
+ * statement, so a storm at one account costs others next to nothing.
+ *
+ * Security: a remembered refusal can only refuse, never admit; it doesn't apply to known devices.
+ */
+export class RefusedGuesses {
+  readonly #accounts = new Map<string, { readonly until: number; readonly error: () => AshlarError }>();
+
+  /** How many accounts are remembered. */
+  get size(): number {
+    return this.#accounts.size;
+  }
+
+  /**
+   * @param account a text that names it
+   * @param seconds when it allows a guess again
+   * @param error makes the error that refuses one
+   */
+  add(account: string, seconds: number, error: () => AshlarError): void {
+    this.#accounts.delete(account);
+    if (this.#accounts.size >= MAX_ACCOUNTS) this.#accounts.delete(this.#accounts.keys().next().value!);
+    this.#accounts.set(account, { until: now() + Math.min(REMEMBERED_MS, seconds * 1000), error });
+  }
+
+  /** The error that refuses another guess at an account; `null` if it has to be counted. */
+  of(account: string): AshlarError | null {
+    const refused = this.#accounts.get(account);
+    if (refused === undefined) return null;
+    if (now() < refused.until) return refused.error();
+    this.#accounts.delete(account);
+    return null;
+  }
 }

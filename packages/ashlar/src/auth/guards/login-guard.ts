@@ -3,33 +3,27 @@ import { accessEpochOf, proofOf, readAgain, staleProof } from "../access/access-
 import { announce } from "../events.ts";
 import { ACCOUNT_LIMIT, PASSWORD_LIMIT } from "../limits.ts";
 import { verifyCredentials } from "../passwords/verify-credentials.ts";
-import { CompleteLogin, type LoginResult, PROOF_FAILED, type UnfinishedLogin } from "../pipeline/complete-login.ts";
 import {
+  CompleteLogin,
   type EntryOptions,
   type FailedProof,
   type LoginOptions,
+  type LoginResult,
   NOTHING_PROVED,
+  PROOF_FAILED,
   type ProvedOptions,
+  type UnfinishedLogin,
   unproved,
-} from "../pipeline/login-options.ts";
+} from "../pipeline/complete-login.ts";
 import type { PendingClaim, PendingLogin } from "../pipeline/pending-logins.ts";
 import { proveStep } from "../pipeline/prove-step.ts";
 import type { PassedStep } from "../proofs/login-methods.ts";
 import type { LoginPurpose } from "../proofs/login-step.ts";
 import { PASSWORD } from "../proofs/proof.ts";
 import type { Authenticatable, UserId } from "../users/authenticatable.ts";
+import { noteConfirmation, stepsPassedInConfirmation } from "./confirmation-note.ts";
 import { comparePassword } from "./guesses.ts";
 import { RequestGuard } from "./request-guard.ts";
-
-/** For how long the steps that were passed in a confirmation are not asked again by the next one. */
-const CONFIRMATION_MS = 10 * 60_000;
-
-/** The session's note about a confirmation. */
-interface ConfirmationNote {
-  readonly subject: string;
-  /** The steps that were passed by a proof, or on their page. */
-  readonly passed: readonly PassedStep[];
-}
 
 /** A login before the steps are asked. */
 interface Attempt {
@@ -44,6 +38,9 @@ interface Attempt {
 /**
  * A guard that can log users in and out. A subclass implements {@link LoginGuard.persist} and
  * {@link LoginGuard.forget}, which make a login last beyond the request, and end it.
+ *
+ * It takes a user from the proof to the login: it has the password compared, asks the steps, keeps what waits for one, and
+ * announces the result.
  */
 export abstract class LoginGuard<User extends object = RegisteredUser> extends RequestGuard<User> {
   /**
@@ -90,12 +87,12 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     const counted = { guard: this.name, account: identifier ?? null };
     // A route that counts attempts may have counted this one for another guard's accounts.
     await throttle?.aim(this.context, PASSWORD_LIMIT, counted);
-    const { hasher } = this.context.auth;
+    const { hasher } = this.context.auth.registry;
     const check = await verifyCredentials(hasher, this.model, identifier, password, (account, normalized, compare) => {
       return comparePassword(this.context, { guard: this.name, user: account, identifier: normalized }, compare);
     });
     const user = check.account as User | null;
-    if (user !== null && check.valid && this.context.auth.admits(user)) {
+    if (user !== null && check.valid && this.context.auth.registry.admits(user)) {
       const result = await this.#finishByPassword(user, options);
       if (result?.status === "complete") await this.context.auth.clearAttempts(this.name, user);
       // The request that completes it comes later, maybe from another address, and knows nothing of this count.
@@ -132,7 +129,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
    */
   async enter(user: User, options: EntryOptions = {}): Promise<LoginResult<User>> {
     const attempt = newAttempt(this.#proved(options));
-    const result = this.context.auth.admits(user) ? await this.#finishUnlessStale(user, attempt) : null;
+    const result = this.context.auth.registry.admits(user) ? await this.#finishUnlessStale(user, attempt) : null;
     return result ?? this.#proofFailed(user, null, options.by ?? null);
   }
 
@@ -144,7 +141,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
    * @returns the result, whose sentence doesn't reveal why it failed
    */
   async fail({ by, user = null, identifier = null }: FailedProof<User>): Promise<UnfinishedLogin> {
-    this.context.auth.proofs.of(by);
+    this.context.auth.registry.proofs.of(by);
     return this.#proofFailed(user, identifier, by);
   }
 
@@ -192,11 +189,11 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     const { auth } = this.context;
     const claim = auth.pendingClaim(this.name);
     if (claim === null) return null;
-    const account = (await auth.pendingLogins.isOpen(this.name, claim))
+    const account = (await auth.registry.pendingLogins.isOpen(this.name, claim))
       ? await this.model.findByAuthId(claim.id)
       : null;
     if (account === null || String(account.authId()) !== claim.id || accessEpochOf(account) !== claim.epoch) {
-      await auth.pendingLogins.drop(this.context, this.name);
+      await auth.registry.pendingLogins.drop(this.context, this.name);
       return null;
     }
     const user = account as unknown as User;
@@ -212,14 +209,14 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
         const holds = await proveStep(this.context, this.name, user, step, verify);
         return holds ? this.#resume(user, claim, [...claim.passed, { name: step, at: now() }]) : pending;
       },
-      cancel: () => auth.pendingLogins.drop(this.context, this.name),
+      cancel: () => auth.registry.pendingLogins.drop(this.context, this.name),
     };
   }
 
   /** Logs the user out. */
   async logout(): Promise<void> {
     const user = await this.user();
-    await this.context.auth.pendingLogins.drop(this.context, this.name);
+    await this.context.auth.registry.pendingLogins.drop(this.context, this.name);
     await this.forget(user as Authenticatable | null);
     this.assumeGuest();
     if (user !== null) announce(this.context, "auth.logout", this.name, { user });
@@ -238,11 +235,11 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     const { context, name: guard } = this;
     const prove = (step: string, verify: () => MaybePromise<boolean>) => proveStep(context, guard, user, step, verify);
     const judged = { context, guard, user, purpose, proof, passed };
-    const login = await CompleteLogin.judge(auth.stepsOf(guard), judged, prove);
+    const login = await CompleteLogin.judge(auth.registry.stepsOf(guard), judged, prove);
     if (login instanceof CompleteLogin) return login;
     const { outcome } = login;
     if (outcome.status === "failed") {
-      await auth.pendingLogins.drop(context, guard);
+      await auth.registry.pendingLogins.drop(context, guard);
       auth.concluded(guard, outcome);
       announce(context, "auth.failed", guard, { user, identifier: null, by: proof?.by ?? null });
       return outcome;
@@ -250,7 +247,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     const { step, page } = outcome;
     const account = user as unknown as Authenticatable;
     const waiting = { epoch: accessEpochOf(account), purpose, step, page, passed: login.passed, options };
-    await auth.pendingLogins.keep(context, guard, waiting, proofOf(this.model, account), resumed);
+    await auth.registry.pendingLogins.keep(context, guard, waiting, proofOf(this.model, account), resumed);
     auth.concluded(guard, outcome);
     announce(context, "auth.pending", guard, { user, step });
     return outcome;
@@ -269,12 +266,16 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     options: ProvedOptions,
     takeEffect: (login: CompleteLogin<User>) => MaybePromise<boolean> = () => true,
   ): Promise<boolean> {
-    const passed = this.#stepsPassedInConfirmation();
+    const passed = stepsPassedInConfirmation(this.context, this.name, () => this.confirmationSubject);
     const login = await this.#admitConfirmation(user, options, passed);
     if (login.status !== "complete" || !(await takeEffect(login))) return false;
     // Not if some weren't asked: then confirmations could continue without them.
     if (passed.length === 0) this.#noteConfirmation(stepsPassed(login, options));
     return true;
+  }
+
+  #noteConfirmation(passed: readonly PassedStep[]): void {
+    noteConfirmation(this.context, this.name, this.confirmationSubject, passed);
   }
 
   async #admitConfirmation(
@@ -291,22 +292,6 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     }
   }
 
-  #noteConfirmation(passed: readonly PassedStep[]): void {
-    const subject = this.confirmationSubject;
-    if (subject === null || this.context.visitor === null || passed.length === 0) return;
-    const note: ConfirmationNote = { subject, passed };
-    this.context.session.put(confirmationKey(this.name), note);
-  }
-
-  /** The steps that need not be asked again. The note is worth nothing without the login that it names. */
-  #stepsPassedInConfirmation(): readonly PassedStep[] {
-    if (this.context.visitor === null) return [];
-    const note = this.context.session.get(confirmationKey(this.name)) as ConfirmationNote | null;
-    if (note === null || note.subject !== this.confirmationSubject) return [];
-    // A note of a version before names steps without their times.
-    return note.passed.filter(({ at }) => now() - at >= 0 && now() - at < CONFIRMATION_MS);
-  }
-
   /** The only place where a login takes effect: after every step. */
   async #finish(user: User, attempt: Attempt): Promise<LoginResult<User>> {
     this.requireOwn(user);
@@ -315,8 +300,8 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     const { auth } = this.context;
     const { options, resumed } = attempt;
     // Before the login takes effect: if two requests complete it in parallel, only one of them can use it up.
-    if (resumed === null) await auth.pendingLogins.drop(this.context, this.name);
-    else if (!(await auth.pendingLogins.take(this.context, this.name, resumed))) throw staleProof();
+    if (resumed === null) await auth.registry.pendingLogins.drop(this.context, this.name);
+    else if (!(await auth.registry.pendingLogins.take(this.context, this.name, resumed))) throw staleProof();
     await this.persist(login, options);
     this.once(user);
     announce(this.context, "auth.login", this.name, { user, by: login.methods.map(({ by }) => by) });
@@ -361,7 +346,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
 
   async #proofFailed(user: User | null, identifier: string | null, by: string | null): Promise<UnfinishedLogin> {
     const { auth } = this.context;
-    await auth.pendingLogins.drop(this.context, this.name);
+    await auth.registry.pendingLogins.drop(this.context, this.name);
     auth.concluded(this.name, PROOF_FAILED);
     announce(this.context, "auth.failed", this.name, { user, identifier, by });
     return PROOF_FAILED;
@@ -369,7 +354,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
 
   #proved({ by, amr, ...options }: EntryOptions): ProvedOptions {
     const own = unproved(options);
-    return by === undefined ? own : { ...own, proof: this.context.auth.proofs.given(by, amr) };
+    return by === undefined ? own : { ...own, proof: this.context.auth.registry.proofs.given(by, amr) };
   }
 }
 
@@ -380,11 +365,6 @@ function newAttempt(options: ProvedOptions): Attempt {
 /** The steps that a login has passed by their own proof. */
 function stepsPassed({ methods }: CompleteLogin<object>, { proof }: ProvedOptions): readonly PassedStep[] {
   return methods.filter(({ by }) => by !== proof?.by).map(({ by, at }) => ({ name: by, at: at.getTime() }));
-}
-
-/** Where the session notes when the user confirmed the password, and in which login. */
-function confirmationKey(guard: string): string {
-  return `confirmed_login ${guard}`;
 }
 
 function userOf<User extends object>(result: LoginResult<User>): User | null {

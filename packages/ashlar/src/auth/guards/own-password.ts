@@ -20,7 +20,7 @@ export async function provesOwnPassword(
   user: Authenticatable | null,
   password: unknown,
 ): Promise<boolean> {
-  const { hasher, throttle } = context.auth;
+  const { registry, throttle } = context.auth;
   const counted = { guard, user };
   await throttle?.aim(context, PASSWORD_LIMIT, counted, true);
   if (user !== null && !hasPassword(user)) {
@@ -29,7 +29,7 @@ export async function provesOwnPassword(
     return false;
   }
   const guess = { guard, user, identifier: null };
-  const compare = () => isPasswordOf(hasher, user, password);
+  const compare = () => isPasswordOf(registry.hasher, user, password);
   if (isPasswordGiven(password) && (await comparePassword(context, guess, compare))) {
     if (user !== null) await context.auth.clearAttempts(guard, user);
     return true;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { AshlarError } from "../../support/index.ts";
 import { freeze, travelBack } from "../../testing/index.ts";
-import { RefusedGuesses } from "./refused-guesses.ts";
+import { RefusedGuesses } from "./guesses.ts";
 
 const START = Date.parse("2026-03-01T12:00:00.000Z");
 

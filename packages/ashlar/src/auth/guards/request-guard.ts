@@ -6,9 +6,7 @@ import {
   type RegisteredUser,
   restoreOnRollback,
 } from "../../support/index.ts";
-import type { Authenticatable, AuthenticatableClass } from "../users/authenticatable.ts";
-import { isBlocked } from "../users/blocked-accounts.ts";
-import { isUserOf } from "../users/users-of.ts";
+import { type Authenticatable, type AuthenticatableClass, isBlocked, isUserOf } from "../users/authenticatable.ts";
 import type { Guard } from "./guard.ts";
 
 /**

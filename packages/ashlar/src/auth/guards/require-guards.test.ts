@@ -4,10 +4,12 @@ import { HttpKernel, type MiddlewareEntry } from "../../kernel/index.ts";
 import { Route } from "../../routing/index.ts";
 import { VerifiesEmailMiddleware } from "../accounts/addresses/verifies-email-middleware.ts";
 import { AuthProvider } from "../auth-provider.ts";
-import { AuthenticationMiddleware } from "../requests/authentication-middleware.ts";
+import {
+  AuthenticationMiddleware,
+  GuardMiddleware,
+  LoadUserMiddleware,
+} from "../requests/authentication-middleware.ts";
 import { ConfirmPasswordMiddleware } from "../requests/confirm-password-middleware.ts";
-import { GuardMiddleware } from "../requests/guard-middleware.ts";
-import { LoadUserMiddleware } from "../requests/load-user-middleware.ts";
 
 const EACH: readonly [name: string, middleware: MiddlewareEntry][] = [
   ["guard:jwt", GuardMiddleware],

@@ -16,16 +16,13 @@ import {
   makeAccessEpoch,
 } from "../access/access-epoch.ts";
 import { audienceOf, endAccess, mayHoldCredentials } from "../access/end-access.ts";
-import { keyOf, writeColumns } from "../access/write-column.ts";
+import { writeColumns } from "../access/write-column.ts";
+import { findBySpelling } from "../passwords/identifiers.ts";
 import { hasherOf } from "../passwords/model-hasher.ts";
 import { hashNewPassword } from "../passwords/new-password.ts";
-import { storedHash } from "../passwords/stored-hash.ts";
-import { isAddress, normalizeIdentifier } from "../passwords/verify-credentials.ts";
-import type { AuthenticatableClass, UserId } from "../users/authenticatable.ts";
-import { blockedColumnOf } from "../users/blocked-accounts.ts";
-import { isClosed } from "../users/closed-accounts.ts";
-import { deletionOf } from "../users/delete-users.ts";
-import { findBySpelling } from "../users/find-by-spelling.ts";
+import { isAddress, normalizeIdentifier, storedHash } from "../passwords/verify-credentials.ts";
+import { type AuthenticatableClass, blockedColumnOf, isClosed, keyOf, type UserId } from "../users/authenticatable.ts";
+import { deletionOf } from "../users/user-data.ts";
 
 /** The lookups that the mixin itself adds, as opposed to those of a class that has its own. */
 const plainLookups = new WeakSet<object>();

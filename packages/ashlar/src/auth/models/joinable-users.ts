@@ -1,7 +1,5 @@
 import { type Database, Model, type ModelClass } from "../../database/index.ts";
-import type { Authenticatable, AuthenticatableClass } from "../users/authenticatable.ts";
-import { closedColumnOf } from "../users/closed-accounts.ts";
-import { isModel } from "../users/users-of.ts";
+import { type Authenticatable, type AuthenticatableClass, closedColumnOf, isModel } from "../users/authenticatable.ts";
 import { findsByPrimaryKey } from "./authenticates.ts";
 
 /** A class of users who are rows. */

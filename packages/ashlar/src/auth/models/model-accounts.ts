@@ -3,6 +3,7 @@ import { normalizeKnownEmail } from "../../security/index.ts";
 import { type AccessConditions, bothConditions } from "../access/access-epoch.ts";
 import { rotateAccess } from "../access/rotate-access.ts";
 import { writeColumns } from "../access/write-column.ts";
+import { findBySpelling } from "../passwords/identifiers.ts";
 import {
   type AccountChanges,
   type AccountConditions,
@@ -10,10 +11,7 @@ import {
   type NewAccount,
   storeMethodsOf,
 } from "../users/account-store.ts";
-import type { AuthenticatableClass, UserId } from "../users/authenticatable.ts";
-import { closedColumnOf } from "../users/closed-accounts.ts";
-import { findBySpelling } from "../users/find-by-spelling.ts";
-import { isModel } from "../users/users-of.ts";
+import { type AuthenticatableClass, closedColumnOf, isModel, type UserId } from "../users/authenticatable.ts";
 import { type AuthenticatesInstance, type AuthenticatesStatics, requireEpoch } from "./authenticates.ts";
 
 /** A user of a model with the mixin `Authenticates` and a column `email`. */

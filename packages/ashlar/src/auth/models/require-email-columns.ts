@@ -1,7 +1,7 @@
 import type { Application } from "../../boot/index.ts";
 import { columnsOf } from "../../database/index.ts";
 import { ConfigurationError } from "../../support/index.ts";
-import { isModel } from "../users/users-of.ts";
+import { isModel } from "../users/authenticatable.ts";
 
 /**
  * Makes sure that users who can log in with their address have a column for it: without one, each attempt with an address

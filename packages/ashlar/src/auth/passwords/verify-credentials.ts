@@ -1,7 +1,14 @@
 import { matchPassword, normalizeKnownEmail, normalizePassword, type PasswordHasher } from "../../security/index.ts";
 import { AshlarError, type ErrorCode } from "../../support/index.ts";
 import type { Authenticatable, AuthenticatableClass } from "../users/authenticatable.ts";
-import { storedHash } from "./stored-hash.ts";
+
+/** Stored for a password that was revoked: no password has this hash. */
+export const NO_PASSWORD = "!";
+
+/** The hash in a user's column; `null` if the account has no password, or the column is empty. */
+export function storedHash(column: string | null | undefined): string | null {
+  return column === undefined || column === "" || column === NO_PASSWORD ? null : column;
+}
 
 /** The longest identifier that is looked up, in UTF-16 units. */
 const MAX_IDENTIFIER_LENGTH = 254;

@@ -2,14 +2,12 @@ import type { HttpContext } from "../../http/index.ts";
 import { digest, KeyPurpose, type RotationOptions, Sealer } from "../../security/index.ts";
 import type {} from "../../session/index.ts";
 import { currentDate, type MaybePromise, now, type RegisteredUser } from "../../support/index.ts";
-import type { LoginProof } from "../access/access-epoch.ts";
-import { staleProof } from "../access/access-epoch.ts";
+import { type LoginProof, staleProof } from "../access/access-epoch.ts";
 import { type LoginStore, PENDING_EPOCH } from "../logins/login-store.ts";
 import { makeLoginToken } from "../logins/login-token.ts";
 import type { PassedStep } from "../proofs/login-methods.ts";
 import type { LoginPurpose } from "../proofs/login-step.ts";
-import type { LoginResult } from "./complete-login.ts";
-import { type ProvedOptions, unproved } from "./login-options.ts";
+import { type LoginResult, type ProvedOptions, unproved } from "./complete-login.ts";
 
 export const PENDING_LOGIN: KeyPurpose = new KeyPurpose("pending-login");
 const MAX_AGE_SECONDS = 10 * 60;

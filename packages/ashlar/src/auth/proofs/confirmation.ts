@@ -13,8 +13,6 @@ const RECENT_MS = 10 * 60_000;
 export class ConfirmationRequiredError extends AshlarError {
   /** The page to send a visitor to, as a page name for `auth.route`. */
   readonly page: string;
-  /** The names of the proofs that it can be. */
-  readonly methods: readonly string[];
 
   /**
    * @param proofs those that the user has, and can be asked for again
@@ -25,7 +23,11 @@ export class ConfirmationRequiredError extends AshlarError {
     const sentence = methods.includes(PASSWORD) || methods.length === 0 ? undefined : message("auth.confirm.required");
     super("E_PASSWORD_NOT_CONFIRMED", sentence, { extensions: { methods } });
     this.page = page;
-    this.methods = methods;
+  }
+
+  /** The names of the proofs that it can be, as an API client gets them. */
+  get methods(): readonly string[] {
+    return this.extensions.methods as readonly string[];
   }
 }
 
@@ -34,7 +36,7 @@ export async function confirmationRequired(
   { auth }: HttpContext,
   user: Authenticatable,
 ): Promise<ConfirmationRequiredError> {
-  const proofs = (await auth.proofs.ownedBy(user)).filter(({ page }) => page !== undefined);
+  const proofs = (await auth.registry.proofs.ownedBy(user)).filter(({ page }) => page !== undefined);
   const page = proofs.find((proof) => auth.hasRoute(proof.page!))?.page ?? "confirm_password";
   return new ConfirmationRequiredError(proofs, page);
 }

@@ -106,7 +106,7 @@ test("S206 a login that waited during an upgrade, and that nothing has proved, i
           passed: [],
           options: {},
         };
-        await context.auth.pendingLogins.keep(
+        await context.auth.registry.pendingLogins.keep(
           context,
           "web",
           waiting as never,

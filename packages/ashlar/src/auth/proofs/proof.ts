@@ -1,9 +1,8 @@
 import type { Application } from "../../boot/index.ts";
 import type { MessageKey } from "../../messages/index.ts";
 import type { MaybePromise, RegisteredUser } from "../../support/index.ts";
-import type { Authenticatable } from "../users/authenticatable.ts";
+import { type Authenticatable, isUserClassOf } from "../users/authenticatable.ts";
 import type { UserDataSource } from "../users/user-data.ts";
-import { isUserClassOf } from "../users/users-of.ts";
 import type { LoginStep } from "./login-step.ts";
 
 /** The name of the proof by a password. */

@@ -1,11 +1,46 @@
-import type { HttpContext, Middleware, Next } from "../../http/index.ts";
+import { type HttpContext, type Middleware, markUserUnknown, type Next } from "../../http/index.ts";
 import type { Container } from "../../kernel/index.ts";
-import { AshlarError, isThenable } from "../../support/index.ts";
+import { AshlarError, isThenable, type MaybePromise } from "../../support/index.ts";
 import type { Guard } from "../guards/guard.ts";
 import type { GuardRegistry } from "../guards/guard-registry.ts";
 import { requireGuards } from "../guards/require-guards.ts";
 import { refuseGuest } from "./refuse-guest.ts";
 import "../errors.ts";
+
+/**
+ * Loads the user of the active guard, so that `request.user()` returns it. It never refuses a request: that is what
+ * `auth` is for.
+ */
+export class LoadUserMiddleware implements Middleware {
+  constructor(container: Container) {
+    requireGuards(container);
+  }
+
+  handle(context: HttpContext, next: Next): unknown {
+    let loading: MaybePromise<unknown>;
+    try {
+      loading = context.auth.load();
+    } catch (error) {
+      return failed(context, error);
+    }
+    if (!isThenable(loading)) return next();
+    return loading.then(
+      () => next(),
+      (error: unknown) => failed(context, error),
+    );
+  }
+
+  /** A guard that finds its user by the body waits for it. */
+  beforeBody(): boolean {
+    return true;
+  }
+}
+
+/** The error page must not treat a user as a guest. */
+function failed(context: HttpContext, error: unknown): never {
+  markUserUnknown(context);
+  throw error;
+}
 
 /**
  * `auth`, `auth:<name>`: lets only requests with a user through, according to the active guard or the named one.
@@ -35,6 +70,39 @@ export class AuthenticationMiddleware implements Middleware {
       throw new AshlarError("E_UNKNOWN_GUARD", "This middleware takes the name of at most one guard, as in auth:jwt.");
     }
     if (name !== undefined) this.#guards.checkName(name);
+  }
+
+  /** A guard that finds its user by the body waits for it. */
+  beforeBody(): boolean {
+    return true;
+  }
+}
+
+/**
+ * `guard:<name>`: makes a guard the active one for the request, and loads its user. It never refuses a
+ * request: that is what `auth` is for.
+ *
+ * The boot fails if no guard has this name.
+ */
+export class GuardMiddleware implements Middleware {
+  readonly #guards: GuardRegistry;
+
+  constructor(container: Container) {
+    this.#guards = requireGuards(container);
+  }
+
+  handle(context: HttpContext, next: Next, name: string): unknown {
+    const user = context.auth.guard(name).user();
+    return isThenable(user) ? user.then(() => next()) : next();
+  }
+
+  /** @throws `E_UNKNOWN_GUARD` unless there is one argument, the name of a guard */
+  checkArguments(...names: string[]): void {
+    const [name, ...rest] = names;
+    if (name === undefined || rest.length > 0) {
+      throw new AshlarError("E_UNKNOWN_GUARD", "This middleware takes the name of one guard, as in guard:jwt.");
+    }
+    this.#guards.checkName(name);
   }
 
   /** A guard that finds its user by the body waits for it. */

@@ -4,8 +4,7 @@ import { ConfigurationError, now } from "../../support/index.ts";
 import { requireGuards } from "../guards/require-guards.ts";
 import { confirmationRequired } from "../proofs/confirmation.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
-import { refuseGuest } from "./refuse-guest.ts";
-import { keepRefusedForm } from "./remember-intended.ts";
+import { keepRefusedForm, refuseGuest } from "./refuse-guest.ts";
 
 const DEFAULT_MINUTES = "180";
 const MS_PER_MINUTE = 60_000;

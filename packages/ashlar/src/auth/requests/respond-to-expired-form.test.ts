@@ -8,7 +8,7 @@ import { Route, type RouteEntry } from "../../routing/index.ts";
 import { Csrf, SessionMiddleware, SessionProvider, VerifyCsrfToken } from "../../session/index.ts";
 import { authRoutes } from "../accounts/pages/auth-routes.ts";
 import { AuthProvider } from "../auth-provider.ts";
-import { LoadUserMiddleware } from "./load-user-middleware.ts";
+import { LoadUserMiddleware } from "./authentication-middleware.ts";
 
 class AdminHomeController {
   show(): string {

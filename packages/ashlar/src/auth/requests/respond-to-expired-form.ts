@@ -1,6 +1,16 @@
-import type { HttpContext, RouteInfo } from "../../http/index.ts";
+import {
+  type HttpContext,
+  type HttpResponse,
+  isSpeculative,
+  type RouteInfo,
+  requestAuthority,
+} from "../../http/index.ts";
+import type { Router } from "../../routing/index.ts";
+import { keepForm } from "../../session/index.ts";
 import type { GuardRegistry } from "../guards/guard-registry.ts";
-import { refuseGuest } from "./refuse-guest.ts";
+import { LoginPendingError } from "../pipeline/complete-login.ts";
+import { ConfirmationRequiredError } from "../proofs/confirmation.ts";
+import { refuseGuest, rememberIntended } from "./refuse-guest.ts";
 
 /** The forms of pages that are for guests only. */
 const GUEST_FORMS = ["login.store", "register.store"];
@@ -47,4 +57,29 @@ async function respondAsGuest(context: HttpContext, route: RouteInfo, guards: Gu
     if (REFUSING_GUESTS.has(name) && guard.keepsLogins && !(await guard.check())) return refuseGuest(context, guard);
   }
   return null;
+}
+
+/**
+ * Responds to a form whose handler waits for a step, or for another proof from a user without a password: the visitor is sent to
+ * the page of the step or the proof, and from there back to the form.
+ *
+ * @returns `null` for any other error, for a caller that wants JSON, for a page that is loaded ahead, and for a step without
+ * a page
+ */
+export async function respondToPendingStep(
+  context: HttpContext,
+  error: unknown,
+  router: Router,
+): Promise<HttpResponse | null> {
+  const { auth, request } = context;
+  const isAsking = error instanceof LoginPendingError || error instanceof ConfirmationRequiredError;
+  if (!isAsking || error.page === null || request.wantsJson() || isSpeculative(request.raw)) return null;
+  await keepForm(context);
+  // A page may hide its address. Most forms are sent to the URL of the page that has them.
+  const path = request.getPath();
+  rememberIntended(
+    context,
+    router.match("GET", path, requestAuthority(request.raw)) === null ? null : context.services.basePath + path,
+  );
+  return auth.redirectToRoute(error.page).status(303);
 }

@@ -8,9 +8,9 @@ import {
 } from "../../database/index.ts";
 import { normalizeEmail } from "../../security/index.ts";
 import type { AccessHolder } from "../access/access-epoch.ts";
-import { keyOf, writeColumns } from "../access/write-column.ts";
+import { writeColumns } from "../access/write-column.ts";
 import { isAddress, normalizeIdentifier } from "../passwords/verify-credentials.ts";
-import type { AuthenticatableClass, UserId } from "../users/authenticatable.ts";
+import { type AuthenticatableClass, keyOf, type UserId } from "../users/authenticatable.ts";
 import type { NormalForm, OtherSpelling, SpelledUsers, StoredText } from "./spelled-users.ts";
 
 /** A model whose users' spelling is checked. */

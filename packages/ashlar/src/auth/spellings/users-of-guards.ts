@@ -1,8 +1,7 @@
 import type { Application } from "../../boot/index.ts";
 import type { ModelClass } from "../../database/index.ts";
 import { accountStoreOf } from "../models/model-accounts.ts";
-import type { AuthenticatableClass } from "../users/authenticatable.ts";
-import { isModel, keepsSameRows } from "../users/users-of.ts";
+import { type AuthenticatableClass, isModel, keepsSameRows } from "../users/authenticatable.ts";
 import { ModelSpellings, type SpelledUserModel } from "./model-spellings.ts";
 import type { SpelledUsers } from "./spelled-users.ts";
 import { listsAccounts, StoreSpellings } from "./store-spellings.ts";

@@ -1,3 +1,4 @@
+import { haveSameTable, Model, type ModelClass } from "../../database/index.ts";
 import { AshlarError } from "../../support/index.ts";
 
 const METHODS = ["authId", "passwordHash", "storePasswordHash"] as const;
@@ -124,4 +125,72 @@ export function isAuthenticatableClass(value: unknown): value is Authenticatable
   const userClass = userClassOf(users);
   if (typeof userClass !== "function") return false;
   return isAuthenticatable(userClass.prototype as object);
+}
+
+/** The column of a model's table that is not empty once an account is closed; `null` if accounts are never closed. */
+export function closedColumnOf(users: object): string | null {
+  return (userClassOf(users) as { readonly closedColumn?: string | null }).closedColumn ?? null;
+}
+
+/** Reports whether a user's account is closed. */
+export function isClosed(user: object): boolean {
+  const column = closedColumnOf(user.constructor);
+  return column !== null && ((user as Readonly<Record<string, unknown>>)[column] ?? null) !== null;
+}
+
+/** The column of a model's table that is not empty while an account is blocked; `null` if its accounts never are. */
+export function blockedColumnOf(users: object): string | null {
+  return (users as { readonly blockedColumn?: string | null }).blockedColumn ?? null;
+}
+
+/** When a user's account was blocked; `null` if it isn't, or its class doesn't say. */
+export function blockedAtOf(user: object): Date | null {
+  const blockedAt = (user as Readonly<Record<string, unknown>>)[blockedColumnOf(user.constructor) ?? ""];
+  return blockedAt instanceof Date ? blockedAt : null;
+}
+
+/** Reports whether a user's account is blocked. */
+export function isBlocked(user: object): boolean {
+  const { isBlocked: own } = user as Partial<Authenticatable>;
+  return typeof own === "function" && own.call(user) === true;
+}
+
+/**
+ * Reports whether users of a class are users of a guard's model: the model itself, or a class that extends it and keeps
+ * its rows in the same table of the same connection, such as a role with its own methods.
+ *
+ * A class that merely extends the model is not enough. A guard, a token and a link each store a primary key, and the
+ * key of another table belongs to a different user. Classes that are not models have no table to compare, so only the
+ * very same class passes; an object that finds users has the class that it names.
+ */
+export function isUserClassOf(userClass: unknown, model: object): boolean {
+  const own = userClassOf(model);
+  if (userClass === own) return true;
+  if (typeof userClass !== "function" || !(userClass.prototype instanceof (own as UserClass))) return false;
+  return keepsSameRows(userClass, own);
+}
+
+/** Reports whether a user is one of a guard's model, as {@link isUserClassOf} does for the user's class. */
+export function isUserOf(user: object, model: object): boolean {
+  return isUserClassOf(user.constructor, model);
+}
+
+/**
+ * Reports whether two classes are models of one table, so that a primary key means the same row to both. Objects that
+ * find users are compared by the class of these users.
+ */
+export function keepsSameRows(one: object, other: object): boolean {
+  const [own, others] = [userClassOf(one), userClassOf(other)];
+  return own === others || (isModel(own) && isModel(others) && haveSameTable(own, others));
+}
+
+/** Reports whether a class is a model, and therefore has a table. */
+export function isModel(value: object): value is ModelClass {
+  return (value as { readonly prototype?: unknown }).prototype instanceof Model;
+}
+
+/** The value of a model's primary key. */
+export function keyOf(model: Model): UserId {
+  const { primaryKey } = model.constructor as ModelClass;
+  return (model as unknown as Record<string, UserId>)[primaryKey]!;
 }

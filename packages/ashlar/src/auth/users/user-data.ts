@@ -1,5 +1,7 @@
 import type { Application } from "../../boot/index.ts";
+import { type Database, databaseOf, type Model } from "../../database/index.ts";
 import { ConfigurationError, type MaybePromise } from "../../support/index.ts";
+
 import type { Authenticatable, UserId } from "./authenticatable.ts";
 
 declare module "../../kernel/container.ts" {
@@ -110,4 +112,19 @@ export function createUserData(application: Application): UserDataRegistry {
     }
   }
   return registry;
+}
+
+/** Deletes a user with everything that auth stores about them. */
+export type DeleteUser = (user: Model, deleteRow: () => Promise<boolean>) => Promise<boolean>;
+
+const byDatabase = new WeakMap<Database, DeleteUser>();
+
+/** Sets the function that deletes users of an application, whose models use its database. */
+export function deleteUsersBy(database: Database, deleteUser: DeleteUser): void {
+  byDatabase.set(database, deleteUser);
+}
+
+/** The function that deletes users of a class; `null` if there is no application. */
+export function deletionOf(userClass: object): DeleteUser | null {
+  return byDatabase.get(databaseOf(userClass)) ?? null;
 }

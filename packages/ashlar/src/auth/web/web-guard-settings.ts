@@ -1,4 +1,5 @@
 import { type CookieSite, domainProblem, ownCookieName } from "../../http/index.ts";
+import type { Logger } from "../../kernel/index.ts";
 import {
   type Complete,
   ConfigurationError,
@@ -9,10 +10,16 @@ import {
   text,
   textLike,
 } from "../../support/index.ts";
-import { MAX_PER_USER } from "../credentials/max-per-user.ts";
+import type { AccessEnding } from "../access/end-access.ts";
+import { MAX_PER_USER } from "../credentials/credential-shape.ts";
 import { GUARD_SETTINGS } from "../guards/guard-settings.ts";
 import { databaseLogins } from "../logins/database/database-logins.ts";
-import { isLoginStoreSource, type LoginStoreSource } from "../logins/login-store.ts";
+import type { KnownDevices, RememberedAccount } from "../logins/known-devices.ts";
+import { isLoginStoreSource, type LoginStore, type LoginStoreSource } from "../logins/login-store.ts";
+import type { LoginSuccessors } from "../logins/login-successors.ts";
+import type { LoginUses } from "../logins/login-uses.ts";
+import type { Authenticatable } from "../users/authenticatable.ts";
+import type { WebGuard } from "./web-guard.ts";
 
 /** The options of an entry of `GUARDS` whose driver is `web`, in addition to `driver`, `model` and `routes`. */
 export interface WebGuardSettings {
@@ -128,4 +135,27 @@ function cookieName(name: string, where: string, site: CookieSite, domain: strin
     throw new ConfigurationError(where, "has a prefix.", "Leave it out: over https __Host- is added.");
   }
   return ownCookieName(name, site, domain);
+}
+
+/** The dependencies of a `WebGuard`, created once, at boot, for all requests. */
+export interface WebGuardDependencies {
+  readonly settings: CompleteWebGuardSettings;
+  readonly store: LoginStore;
+  readonly successors: LoginSuccessors;
+  readonly uses: LoginUses;
+  readonly devices: KnownDevices;
+  /** Which requests from other sites carry the login's cookie. */
+  readonly sameSite: "lax" | "none";
+  /** A user's account, as devices remember it. */
+  readonly rememberedOf: (user: Authenticatable) => RememberedAccount;
+  readonly logger: Logger;
+  /** Ends access to the account of a user, except the login of a request's guard if `what` is `others`. */
+  readonly endAccess: (
+    user: Authenticatable,
+    ending: AccessEnding<Authenticatable> & {
+      readonly keeper: WebGuard<object>;
+      /** The client's address. */
+      readonly address: string | null;
+    },
+  ) => Promise<Authenticatable | null>;
 }

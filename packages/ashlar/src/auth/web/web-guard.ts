@@ -1,4 +1,4 @@
-import { domainFor, type HttpContext } from "../../http/index.ts";
+import type { HttpContext } from "../../http/index.ts";
 import { digest } from "../../security/index.ts";
 import {
   AshlarError,
@@ -7,59 +7,41 @@ import {
   type MaybePromise,
   now,
   type RegisteredUser,
-  UnitOfWork,
 } from "../../support/index.ts";
 import { accessEpochOf, proofOf, staleProof } from "../access/access-epoch.ts";
 import { announce } from "../events.ts";
 import { LoginGuard } from "../guards/login-guard.ts";
 import { provesOwnPassword } from "../guards/own-password.ts";
-import { deviceName } from "../logins/device-name.ts";
-import type { FoundLogin, KeptLogin, Login, LoginOwner } from "../logins/login-store.ts";
-import { makeLoginToken, presentedToken, presentedTokens } from "../logins/login-token.ts";
+import { deviceName, deviceOf } from "../logins/device.ts";
+import type { FoundLogin, KeptLogin, LoginOwner } from "../logins/login-store.ts";
+import { makeLoginToken } from "../logins/login-token.ts";
+import { dueUse, isRemembered } from "../logins/login-uses.ts";
 import { UserLogins } from "../logins/user-logins.ts";
 import { hasPassword } from "../passwords/verify-credentials.ts";
-import type { CompleteLogin } from "../pipeline/complete-login.ts";
-import type { EntryOptions, LoginOptions, ProvedOptions } from "../pipeline/login-options.ts";
+import type { CompleteLogin, EntryOptions, LoginOptions, ProvedOptions } from "../pipeline/complete-login.ts";
 import { isConfirmedOtherwise } from "../proofs/confirmation.ts";
 import { type GivenProof, type LoginMethod, withMethods } from "../proofs/login-methods.ts";
 import { PASSWORD } from "../proofs/proof.ts";
 import type { Authenticatable, AuthenticatableClass } from "../users/authenticatable.ts";
-import { deviceOf, dueUse, isRemembered } from "./login-use.ts";
-import type { WebGuardDependencies } from "./web-guard-dependencies.ts";
-
-/** How often a confirmation tries to replace the login's token, which other requests may be replacing, too. */
-const MAX_ROUNDS = 4;
-
-/** When a login's user last proved who they are, and the proofs so far. */
-type Confirmed = Pick<Login, "authenticatedAt" | "methods">;
-
-/** In-memory data about the login of the request's user. */
-export type CurrentLogin = Pick<Login, "id" | "userId" | "authenticatedAt" | "methods" | "expiresAt" | "createdAt">;
+import { type CurrentLogin, RequestLogin } from "./request-login.ts";
+import { type RenewableLogin, renewToken, storeToken } from "./token-renewal.ts";
+import type { WebGuardDependencies } from "./web-guard-settings.ts";
 
 /**
  * Identifies a request's user by a cookie with a random token, and keeps a row in the table `logins` for each device
  * that a user is logged in on. The table holds digests of tokens, never the tokens.
+ *
+ * It decides which login a request comes from, and starts, renews and ends logins in the store; {@link RequestLogin} knows the
+ * request's own, and has its cookie.
  */
 export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<User> {
   readonly #dependencies: WebGuardDependencies;
-  /** The login of this request's user. */
-  #login: CurrentLogin | null = null;
-  /** The token that this login has. */
-  #token: string | null = null;
-  /** The proof that the login's next token has, which it gets together with a change of the password. */
-  #proved: Confirmed | null = null;
-  /** The token that this login continues with alone, once it is stored. */
-  #next: (Confirmed & { readonly token: string; readonly user: Authenticatable }) | null = null;
-  /** Whether the request's cookie names that login, so that ending the cookie's login ends it. */
-  #isPresented = false;
-  /** Whether a login or a logout has changed the login, so that the request's cookie no longer counts. */
-  #isDecided = false;
-  /** Represents the login, and the state of its cookie, in a transaction. */
-  #state: object | null = null;
+  readonly #own: RequestLogin;
 
   constructor(name: string, context: HttpContext, model: AuthenticatableClass, dependencies: WebGuardDependencies) {
     super(name, context, model);
     this.#dependencies = dependencies;
+    this.#own = new RequestLogin(context, dependencies);
   }
 
   override get keepsLogins(): boolean {
@@ -68,14 +50,12 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
 
   /** @internal The login of the request's user, once that is known; `null` if there isn't one. */
   get currentLogin(): CurrentLogin | null {
-    return this.#login;
+    return this.#own.current;
   }
 
   protected override retrieve(): MaybePromise<Authenticatable | null> {
-    const { settings, store } = this.#dependencies;
-    const { request } = this.context;
-    const isFormer = settings.formerCookie !== null && request.cookie(settings.cookie) === null;
-    const token = presentedToken(request, isFormer ? settings.formerCookie! : settings.cookie);
+    const { store } = this.#dependencies;
+    const { token, isFormer } = this.#own.presented();
     if (token === null) return null;
     const found = store.find(this.name, digest(token));
     const recognise = (login: FoundLogin | null) => {
@@ -88,7 +68,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   /** Gives the cookie of a login that began before it was shared by the hosts of a domain its present name. */
   async #move(found: MaybePromise<Authenticatable | null>): Promise<Authenticatable | null> {
     const user = await found;
-    if (user !== null && !this.#isDecided && !this.context.isReadOnly) this.#sendToken(this.#token!);
+    if (user !== null && !this.#own.isDecided && !this.context.isReadOnly) this.#own.send();
     return user;
   }
 
@@ -106,9 +86,10 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     const { user = this.model.findByAuthId(login.userId) } = login;
     const accept = (one: Authenticatable | null): MaybePromise<Authenticatable | null> => {
       const accepted = this.#accept(login, one);
-      if (accepted === null || this.#isDecided) return accepted;
+      if (accepted === null || this.#own.isDecided) return accepted;
       if (isRepeated) return this.#repeat(login, accepted, token);
-      this.#use(login, token);
+      this.#own.found(login, token, true);
+      this.#noteUse(login);
       return accepted;
     };
     return isThenable(user) ? user.then(accept) : accept(user);
@@ -127,13 +108,6 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     return login.accessEpoch === accessEpochOf(user) ? user : null;
   }
 
-  #use(login: FoundLogin, token: string): void {
-    this.#login = login;
-    this.#token = token;
-    this.#isPresented = true;
-    this.#noteUse(login);
-  }
-
   /**
    * Gives a login's new token to a request that has the previous one. The proof of the password no longer counts: the
    * holder of the old token may have stolen it, and only the user who gave the proof may use it.
@@ -142,15 +116,16 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     const { id, userId, expiresAt, createdAt, authenticatedAt, methods } = login;
     const unproved = { id, userId, expiresAt, createdAt, authenticatedAt: null, methods };
     const isReadOnly = this.context.isReadOnly;
-    if (authenticatedAt !== null && !isReadOnly && !(await this.#store(unproved, token, token, unproved, user)))
-      return null;
+    if (authenticatedAt !== null && !isReadOnly) {
+      const renewable = this.#renewable(unproved, user);
+      if (!(await storeToken(this.#dependencies, renewable, token, token, unproved))) return null;
+    }
     // A login or a logout of this request may have come first.
-    if (this.#isDecided) return user;
-    this.#login = unproved;
-    this.#token = token;
+    if (this.#own.isDecided) return user;
+    this.#own.found(unproved, token, false);
     if (!isReadOnly) {
       this.#noteUse(login);
-      this.#sendToken(token);
+      this.#own.send();
     }
     return user;
   }
@@ -179,9 +154,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     // The browser's token is ended and never adopted: an attacker may have planted it.
     await this.#endPresented();
     await this.#endOldest(user);
-    this.#changing();
-    this.#login = { ...login, id };
-    this.#holdToken(token);
+    this.#own.become({ ...login, id }, token);
     const { auth, visitor } = this.context;
     visitor?.regenerate();
     visitor?.keepTypedOnlyOf(auth.nameOfOwner(this.name, user));
@@ -189,14 +162,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
 
   protected override async forget(): Promise<void> {
     await this.#endPresented();
-    this.#changing();
-    this.#login = null;
-    this.#token = null;
-    const { settings, sameSite } = this.#dependencies;
-    const { cookie, domain, formerCookie } = settings;
-    const response = this.context.response.identifiesVisitor();
-    response.withoutCookie(cookie, { sameSite, ...domainFor(this.context, domain) });
-    if (formerCookie !== null) response.withoutCookie(formerCookie, { sameSite });
+    this.#own.end();
     // The data remembered about the visitor may all be the user's. The identity is shared with the user of another
     // guard: a new one would invalidate the forms on their pages.
     const isShared = await this.context.auth.isLoggedInElsewhere(this.name);
@@ -233,7 +199,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
       guard: this.name,
       store: this.#dependencies.store,
       user: async () => (await this.user()) as Authenticatable | null,
-      currentId: () => this.#login?.id ?? null,
+      currentId: () => this.#own.current?.id ?? null,
       logout: () => this.logout(),
       takeOver: (user) => this.once(user as unknown as User),
       t: this.context.t,
@@ -296,7 +262,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
    */
   async confirm({ by, amr }: Required<Pick<EntryOptions, "by">> & Pick<EntryOptions, "amr">): Promise<boolean> {
     const { auth } = this.context;
-    const proof = auth.proofs.given(by, amr);
+    const proof = auth.registry.proofs.given(by, amr);
     auth.beginConfirmation(this.name);
     if ((await this.user()) === null) return false;
     return this.#confirm(proof, (login, confirmed) => this.#renew(login, confirmed));
@@ -309,8 +275,8 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   async confirmForChange(password: unknown): Promise<boolean> {
     this.context.auth.beginConfirmation(this.name);
     if (!(await this.#provePassword(password))) return false;
-    return this.#confirm(this.context.auth.proofs.given(PASSWORD), (login, { methods }) => {
-      this.#proved = { authenticatedAt: currentDate(), methods: withMethods(login.methods ?? [], methods) };
+    return this.#confirm(this.context.auth.registry.proofs.given(PASSWORD), (login, { methods }) => {
+      this.#own.proveNext({ authenticatedAt: currentDate(), methods: withMethods(login.methods ?? [], methods) });
       return true;
     });
   }
@@ -323,17 +289,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
    * must not be answered with it.
    */
   keepAlone(changed: Authenticatable): KeptLogin | null {
-    const login = this.#login;
-    if (login === null) return null;
-    const token = makeLoginToken();
-    const { authenticatedAt, methods } = this.#proved ?? login;
-    this.#changing();
-    this.#next = { token, authenticatedAt, methods, user: changed };
-    return {
-      id: login.id,
-      accessEpoch: accessEpochOf(changed),
-      renewal: { tokenHash: digest(token), authenticatedAt, methods },
-    };
+    return this.#own.keepAlone(changed);
   }
 
   /**
@@ -341,24 +297,17 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
    * account.
    */
   sendNextToken(): void {
-    const next = this.#next;
-    this.#forgetNext();
-    if (next === null || this.#login === null) return;
+    const user = this.#own.sendNext();
+    if (user === null) return;
     const { devices, rememberedOf } = this.#dependencies;
-    this.#replaceToken(this.#login, next.token, next);
-    devices.renew(this.context, this.name, next.user.authId(), rememberedOf(next.user));
-  }
-
-  #forgetNext(): void {
-    this.#next = null;
-    this.#proved = null;
+    devices.renew(this.context, this.name, user.authId(), rememberedOf(user));
   }
 
   async #confirm(
     proof: GivenProof | null,
     takeEffect: (login: CurrentLogin, confirmed: CompleteLogin<User>) => MaybePromise<boolean>,
   ): Promise<boolean> {
-    const login = this.#login;
+    const login = this.#own.current;
     const remember = login !== null && isRemembered(login, this.#dependencies.settings);
     const user = this.knownUser!;
     // If a step asks for more, the login that follows it replaces this one.
@@ -370,75 +319,32 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   }
 
   protected override get confirmationSubject(): string | null {
-    return this.#login?.id ?? null;
+    return this.#own.current?.id ?? null;
   }
 
-  /**
-   * A confirmation also gives the login a new token, so that a token stolen before does not benefit from it. That
-   * includes the token that a request with the previous one was given again: a holder of the old one may have it, too.
-   */
   async #renew(login: CurrentLogin, confirmed: CompleteLogin<User>): Promise<boolean> {
-    const { successors, store } = this.#dependencies;
-    const user = confirmed.user as unknown as Authenticatable;
+    const renewable = this.#renewable(login, confirmed.user as unknown as Authenticatable);
     const methods = withMethods(login.methods ?? [], confirmed.methods);
-    let former = this.#token!;
-    for (let round = 0; round < MAX_ROUNDS; round++) {
-      const [token, proved] = [successors.of(former), { authenticatedAt: currentDate(), methods }];
-      if (await this.#store(login, former, token, proved, user)) {
-        this.#replaceToken(login, token, proved);
-        return true;
-      }
-      // Of several confirmations at once, one replaces the token. The others take its token, unless the proof was taken off it.
-      const replaced = await successors.find(store, this.name, former);
-      const found = replaced === null ? null : await store.find(this.name, digest(replaced));
-      if (found === null) break;
-      if (found.authenticatedAt !== null) {
-        this.#replaceToken(login, replaced!, found);
-        return true;
-      }
-      former = replaced!;
-    }
-    return this.#proofFailed(confirmed.methods[0]?.by ?? null);
+    const renewed = await renewToken(this.#dependencies, renewable, this.#own.token!, methods);
+    if (renewed === null) return this.#proofFailed(confirmed.methods[0]?.by ?? null);
+    this.#own.replaceToken(login, renewed.token, renewed.confirmed);
+    return true;
   }
 
-  /** Replaces a login's token in the store, and records when its user proved who they are; see `LoginStore.renew`. */
-  #store(
-    login: CurrentLogin,
-    from: string,
-    token: string,
-    { authenticatedAt, methods }: Confirmed,
-    user: Authenticatable,
-  ): Promise<boolean> {
-    const renewed = { ...this.#reference(login), tokenHash: digest(from) };
-    const renewal = { tokenHash: digest(token), authenticatedAt, methods };
-    return this.#dependencies.store.renew(renewed, renewal, proofOf(this.model, user));
-  }
-
-  /** Makes the request use a login's new token, which is stored, and sends it to the browser. */
-  #replaceToken(login: CurrentLogin, token: string, { authenticatedAt, methods }: Confirmed): void {
-    const { id, userId, expiresAt, createdAt } = login;
-    this.#changing();
-    this.#login = { id, userId, authenticatedAt, methods, expiresAt, createdAt };
-    this.#holdToken(token);
-    this.context.visitor?.regenerate();
-  }
-
-  #holdToken(token: string): void {
-    this.#token = token;
-    this.#isPresented = false;
-    this.#sendToken(token);
+  #renewable(login: CurrentLogin, user: Authenticatable): RenewableLogin {
+    return { guard: this.name, model: this.model, login, user };
   }
 
   /** When the user last proved who they are, by any proof, at login or since; `null` if never. */
   async confirmedAt(): Promise<Date | null> {
     await this.user();
-    return this.#login?.authenticatedAt ?? null;
+    return this.#own.current?.authenticatedAt ?? null;
   }
 
   /** The proofs that the user has given in this login, each with its latest time; empty for a guest. */
   async methods(): Promise<readonly LoginMethod[]> {
     await this.user();
-    return this.#login?.methods ?? [];
+    return this.#own.current?.methods ?? [];
   }
 
   /**
@@ -459,7 +365,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   async provesAgain(password: unknown): Promise<boolean> {
     const user = (await this.user()) as Authenticatable | null;
     if (user !== null && !hasPassword(user)) {
-      const login = this.#login;
+      const login = this.#own.current;
       if (await isConfirmedOtherwise(this.context, user, login)) {
         const [first] = login?.methods ?? [];
         this.context.auth.beginConfirmation(this.name);
@@ -477,21 +383,16 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   }
 
   async #endPresented(): Promise<void> {
-    const { store, successors, settings } = this.#dependencies;
-    const login = this.#login;
-    this.#changing();
-    this.#isDecided = true;
-    // A proof by the former user is not the next one's.
-    this.#forgetNext();
-    const { request } = this.context;
-    const former = settings.formerCookie === null ? [] : presentedTokens(request, settings.formerCookie);
-    for (const token of [...presentedTokens(request, settings.cookie), ...former]) {
+    const { store, successors } = this.#dependencies;
+    const { current: login } = this.#own;
+    this.#own.decide();
+    for (const token of this.#own.allPresented()) {
       if (await store.end({ guard: this.name, tokenHash: digest(token) })) continue;
       const successor = await successors.find(store, this.name, token);
       if (successor !== null) await store.end({ guard: this.name, tokenHash: digest(successor) });
     }
     // A login that was started or renewed in this same request has no cookie yet that names it.
-    if (login !== null && !this.#isPresented) await store.end(this.#reference(login));
+    if (login !== null && !this.#own.isPresented) await store.end(this.#reference(login));
   }
 
   /** Keeps the number of a user's logins within the limit, now that there is one more. */
@@ -505,41 +406,8 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     if (count > 0) announce(this.context, "auth.logins_ended", this.name, { user, count, reason });
   }
 
-  /** Called before the login changes: if the caller's transaction is rolled back, it has not. */
-  #changing(): void {
-    const unit = UnitOfWork.current;
-    if (unit === null) return;
-    this.#state ??= {};
-    unit.restoreOnRollback(this.#state, () => {
-      const [login, token] = [this.#login, this.#token];
-      const [isPresented, isDecided] = [this.#isPresented, this.#isDecided];
-      const next = this.#next;
-      return () => {
-        this.#login = login;
-        this.#token = token;
-        this.#isPresented = isPresented;
-        this.#isDecided = isDecided;
-        this.#next = next;
-      };
-    });
-  }
-
   #reference({ id, userId }: CurrentLogin): LoginOwner & { readonly id: string } {
     return { guard: this.name, userId, id };
-  }
-
-  #sendToken(token: string): void {
-    const { settings, sameSite } = this.#dependencies;
-    const login = this.#login!;
-    // Rounded down, so that the browser never keeps a token that has already expired.
-    const maxAgeSeconds = Math.floor((login.expiresAt.getTime() - now()) / 1000);
-    const lasting = isRemembered(login, settings) ? { maxAgeSeconds } : {};
-    const { cookie, domain, formerCookie } = settings;
-    const response = this.context.response.identifiesVisitor();
-    response.cookie(cookie, token, { ...lasting, sameSite, ...domainFor(this.context, domain) });
-    if (formerCookie !== null && this.context.request.cookie(formerCookie) !== null) {
-      response.withoutCookie(formerCookie, { sameSite });
-    }
   }
 
   #noteUse(login: FoundLogin): void {

@@ -8,8 +8,7 @@ import { LoginSuccessors } from "../logins/login-successors.ts";
 import { LoginUses } from "../logins/login-uses.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
 import { WebGuard } from "./web-guard.ts";
-import type { WebGuardDependencies } from "./web-guard-dependencies.ts";
-import { readWebGuardSettings } from "./web-guard-settings.ts";
+import { readWebGuardSettings, type WebGuardDependencies } from "./web-guard-settings.ts";
 
 /** The driver `web` of one application, and what its guards share. */
 export class WebGuards {
@@ -58,7 +57,7 @@ export class WebGuards {
       uses: this.#uses,
       devices: this.#devices,
       sameSite,
-      rememberedOf: (user: Authenticatable) => guards.rememberedAccount(name, user)!,
+      rememberedOf: (user: Authenticatable) => guards.guesses.remembered(name, user)!,
       endAccess: (user, ending) => container.make("accounts").access.end(name, user, ending),
     };
     return (context) => new WebGuard(name, context, model, dependencies);
@@ -81,7 +80,7 @@ export class WebGuards {
 
   /** Makes the device of a request known to an account, by whatever its user logs in with. */
   allowDevice(context: HttpContext, guard: string, user: Authenticatable, proof: string | null): void {
-    const account = this.#application.container.make("auth").rememberedAccount(guard, user);
+    const account = this.#application.container.make("auth").guesses.remembered(guard, user);
     if (account !== null) this.#devices?.allow(context, account, proof);
   }
 

@@ -5,8 +5,7 @@ import type { AccessEnding } from "../../access/end-access.ts";
 import { type AuthenticatesStatics, requireEpoch } from "../../models/authenticates.ts";
 import type { ModelUser } from "../../models/model-accounts.ts";
 import type { AccountUser } from "../../users/account-store.ts";
-import { blockedAtOf, blockedColumnOf, isBlocked } from "../../users/blocked-accounts.ts";
-import { isModel } from "../../users/users-of.ts";
+import { blockedAtOf, blockedColumnOf, isBlocked, isModel } from "../../users/authenticatable.ts";
 import type { GuardUsers } from "../users/guard-users.ts";
 import type { AccountAccess } from "./account-access.ts";
 

@@ -5,11 +5,9 @@ import { endAccess, endsWithRow, type StoredAccount } from "../../access/end-acc
 import { updateEnding } from "../../access/rotate-access.ts";
 import { writeColumns } from "../../access/write-column.ts";
 import type { AuthenticatesStatics } from "../../models/authenticates.ts";
-import { NO_PASSWORD } from "../../passwords/stored-hash.ts";
-import { hasPassword } from "../../passwords/verify-credentials.ts";
+import { hasPassword, NO_PASSWORD } from "../../passwords/verify-credentials.ts";
 import type { AccountStore, AccountUser } from "../../users/account-store.ts";
-import type { Authenticatable } from "../../users/authenticatable.ts";
-import { isModel } from "../../users/users-of.ts";
+import { type Authenticatable, isModel } from "../../users/authenticatable.ts";
 
 /** How many accounts one statement covers: few enough that it ends within any deadline, and no login waits for long. */
 const BATCH = 5000;

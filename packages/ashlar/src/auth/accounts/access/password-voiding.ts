@@ -1,6 +1,6 @@
 import type { Events } from "../../../events/index.ts";
 import { currentDate, type RegisteredUser } from "../../../support/index.ts";
-import { NO_PASSWORD } from "../../passwords/stored-hash.ts";
+import { NO_PASSWORD } from "../../passwords/verify-credentials.ts";
 import type { AccountUser } from "../../users/account-store.ts";
 import type { AccountAccess } from "./account-access.ts";
 

@@ -10,9 +10,8 @@ import type { Events } from "../../../events/index.ts";
 import { applicationAccessOf } from "../../access/application-access.ts";
 import { announceEnd } from "../../access/end-access.ts";
 import type { AccountUser } from "../../users/account-store.ts";
-import type { Authenticatable, UserId } from "../../users/authenticatable.ts";
+import { type Authenticatable, isModel, type UserId } from "../../users/authenticatable.ts";
 import type { UserDataRegistry } from "../../users/user-data.ts";
-import { isModel } from "../../users/users-of.ts";
 import type { GuardUsers } from "../users/guard-users.ts";
 
 /** The dependencies of {@link UserDeletion}. */

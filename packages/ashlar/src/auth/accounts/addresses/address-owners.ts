@@ -1,8 +1,7 @@
 import type { NewAccount } from "../../users/account-store.ts";
 import { EMAIL_TAKEN_LIMIT } from "../limits.ts";
 import type { AccountPages } from "../links/account-pages.ts";
-import type { AccountMails } from "../mails/account-mails.ts";
-import type { MailLimits } from "../mails/mail-limits.ts";
+import type { AccountMails, MailLimits } from "../mails/account-mails.ts";
 import type { GuardUsers } from "../users/guard-users.ts";
 import type { UnfinishedRegistrations } from "./unfinished-registrations.ts";
 

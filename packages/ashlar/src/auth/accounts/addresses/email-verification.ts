@@ -6,7 +6,7 @@ import { currentDate, type RegisteredUser } from "../../../support/index.ts";
 import { accessEpochOf } from "../../access/access-epoch.ts";
 import { announce } from "../../events.ts";
 import type { AccountStore, AccountUser } from "../../users/account-store.ts";
-import { isBlocked } from "../../users/blocked-accounts.ts";
+import { isBlocked } from "../../users/authenticatable.ts";
 import type { AccountLinks, VerificationClaim } from "../links/account-links.ts";
 import type { AccountPages } from "../links/account-pages.ts";
 import type { AccountMails } from "../mails/account-mails.ts";

@@ -1,4 +1,4 @@
-import { NO_PASSWORD, storedHash } from "../../passwords/stored-hash.ts";
+import { NO_PASSWORD, storedHash } from "../../passwords/verify-credentials.ts";
 import type { AccountUser, NewAccount } from "../../users/account-store.ts";
 import type { AccountAccess } from "../access/account-access.ts";
 import type { UserDeletion } from "../access/user-deletion.ts";

@@ -1,10 +1,33 @@
 import type { Application } from "../../../boot/index.ts";
 import type { QueryParameters, RouteParameters } from "../../../http/index.ts";
+import { ConfigurationError, type Setting, setting } from "../../../support/index.ts";
 import type { GuardPages } from "../../guards/guard-pages.ts";
 import type { AccountUser } from "../../users/account-store.ts";
 import { type AccountLinks, epochDigestOf } from "./account-links.ts";
-import { accountPath } from "./account-paths.ts";
-import type { FrontEnd } from "./front-end.ts";
+
+/** The paths of the pages about accounts, by page name: those of `Auth.routes`, and of a front end that has these pages. */
+export const ACCOUNT_PATHS = {
+  login: "/login",
+  "login.device": "/login/device/@token",
+  home: "/home",
+  register: "/register",
+  change_password: "/change_password",
+  password_reset: "/password_reset",
+  "email.verify.notice": "/email/verify/notice",
+  "email.verify": "/email/verify/@token",
+  logins: "/logins",
+  confirm_password: "/confirm_password",
+  "account.password": "/account/password",
+  "account.email": "/account/email",
+  "email.undo": "/email/undo/@token",
+} as const;
+
+/** The path of a page, with its parameters filled in; `null` if it is not one of these. */
+export function accountPath(page: string, parameters: Readonly<Record<string, unknown>>): string | null {
+  if (!Object.hasOwn(ACCOUNT_PATHS, page)) return null;
+  const pattern: string = ACCOUNT_PATHS[page as keyof typeof ACCOUNT_PATHS];
+  return pattern.replace(/@(\w+)/g, (_, name: string) => encodeURIComponent(String(parameters[name])));
+}
 
 /** The dependencies of {@link AccountPages}. */
 export interface AccountPagesDependencies {
@@ -83,5 +106,58 @@ export class AccountPages {
   /** The URL of a page that a guard may have; `null` if it has none. */
   urlIfAny(guard: string, page: string): string | null {
     return this.has(guard, page) ? this.url(guard, page, {}) : null;
+  }
+}
+
+const WHERE = "config/auth.ts: ACCOUNTS.frontEndUrl";
+const EXAMPLE = "https://app.shop.example";
+
+/** The address of a front end, or one for each guard that has its own. */
+export type FrontEndUrls = string | Readonly<Record<string, string>>;
+
+/** `ACCOUNTS.frontEndUrl`: addresses without a slash at their end. */
+export const FRONT_END_URL: Setting<FrontEndUrls | null, FrontEndUrls> = setting({
+  what: `the address of the front end, ${JSON.stringify(EXAMPLE)}, or one for each guard`,
+  fallback: null,
+  accept(value) {
+    if (typeof value === "string") return addressOf(value) ?? undefined;
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+    const entries = Object.entries(value).map(([guard, url]) => [guard, addressOf(url)] as const);
+    return entries.every(([, url]) => url !== null)
+      ? (Object.fromEntries(entries) as Record<string, string>)
+      : undefined;
+  },
+});
+
+function addressOf(value: unknown): string | null {
+  const url = typeof value === "string" ? URL.parse(value) : null;
+  if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) return null;
+  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") return null;
+  return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+}
+
+/** The front end of an application whose pages are not its own: where the links in mails lead. */
+export class FrontEnd {
+  readonly #urls: FrontEndUrls | null;
+
+  /**
+   * @param urls as read by {@link FRONT_END_URL}
+   * @param application the application; the front end may have its origin, or one of its trusted origins
+   * @throws `E_INVALID_CONFIGURATION` for a front end that the application does not trust
+   */
+  constructor(urls: FrontEndUrls | null, application: Application) {
+    const { settings, origin: ownOrigin } = application;
+    this.#urls = urls;
+    for (const url of typeof urls === "string" ? [urls] : Object.values(urls ?? {})) {
+      const { origin } = new URL(url);
+      if (origin === ownOrigin || settings.trustedOrigins.includes(origin)) continue;
+      const problem = `is ${url}, whose origin is neither that of APP_URL nor in APP.trustedOrigins, so its pages can't use the links.`;
+      throw new ConfigurationError(WHERE, problem, `Add it in .env: TRUSTED_ORIGINS=${origin}`);
+    }
+  }
+
+  /** The address of a guard's pages; `null` if they are the application's own. */
+  urlFor(guard: string): string | null {
+    return typeof this.#urls === "object" ? (this.#urls?.[guard] ?? null) : this.#urls;
   }
 }

@@ -1,6 +1,6 @@
 import type { Mailable } from "../../../mail/index.ts";
 import type { RegisteredUser } from "../../../support/index.ts";
-import type { RemainingTokens } from "./remaining-tokens.ts";
+import type { RemainingTokens } from "./account-mails.ts";
 
 /** The data of every mail about an account. */
 export interface AccountMailData {

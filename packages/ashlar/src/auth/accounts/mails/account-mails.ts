@@ -2,8 +2,8 @@ import type { Application } from "../../../boot/index.ts";
 import type { Container, Logger } from "../../../kernel/index.ts";
 import type { Mailer } from "../../../mail/index.ts";
 import { ConfigurationError } from "../../../support/index.ts";
-import type { Authenticatable } from "../../users/authenticatable.ts";
-import { isClosed } from "../../users/closed-accounts.ts";
+import { accountDigest, type LimitName } from "../../../throttle/index.ts";
+import { type Authenticatable, isClosed, userClassOf } from "../../users/authenticatable.ts";
 import type { AccountPages } from "../links/account-pages.ts";
 import type { AccountMailRegistry } from "./account-mail-registry.ts";
 import type {
@@ -14,7 +14,6 @@ import type {
   QueuedMailData,
 } from "./account-mailables.ts";
 import type * as BuiltInMails from "./built-in-mails.ts";
-import type { RemainingTokenSource } from "./remaining-tokens.ts";
 
 /** The dependencies of {@link AccountMails}. */
 export interface AccountMailsDependencies {
@@ -109,5 +108,61 @@ export class AccountMails {
     } catch (error) {
       this.#logger.error({ err: error, mail: name }, "A mail about an account could not be queued.");
     }
+  }
+}
+
+/**
+ * API tokens that stay valid after everything else about an account has ended: requests don't look them up in the
+ * database, so only time, or a change of configuration for all users, ends them.
+ */
+export interface RemainingTokens {
+  /** How long the last of them can still be used, in minutes; `null`: forever. */
+  readonly expiresInMinutes: number | null;
+}
+
+/** Returns which API tokens the users of a model keep when their access ends; `null`: none. */
+export type RemainingTokensOf = (model: object) => RemainingTokens | null;
+
+/** Finds out which API tokens stay valid when a user's access ends. The API, which starts after accounts, sets this. */
+export class RemainingTokenSource {
+  #of: RemainingTokensOf = () => null;
+
+  /** Sets the function that determines them; before that, none remain. */
+  use(remainingTokensOf: RemainingTokensOf): void {
+    this.#of = remainingTokensOf;
+  }
+
+  /** The API tokens that the users of a model keep when their access ends; `null`: none. */
+  of(model: object): RemainingTokens | null {
+    return this.#of(userClassOf(model));
+  }
+}
+
+/**
+ * Limits the mails that strangers can trigger, by recipient. Several models may have accounts with the same address.
+ */
+export class MailLimits {
+  readonly #container: Container;
+
+  /** @param container the container, with the application's limits if it has any */
+  constructor(container: Container) {
+    this.#container = container;
+  }
+
+  /**
+   * Counts a mail.
+   *
+   * @param limit the name of the limit
+   * @returns whether it may be sent
+   */
+  async allows(limit: LimitName, guard: string, email: string): Promise<boolean> {
+    if (!this.#container.has("throttle")) return true;
+    const { allowed, buckets } = await this.#container.make("throttle").consume(limit, { account: email });
+    if (buckets.some(({ isFirstRefusal }) => isFirstRefusal)) {
+      const dropped = { guard, limit, account: accountDigest(email) };
+      const sentence = "Mails to an address are dropped: there were too many under this limit.";
+      this.#container.make("logger").warn(dropped, sentence);
+    }
+    return allowed;
   }
 }

@@ -13,7 +13,7 @@ import type {
   TokenReusedData,
   VerifyEmailData,
 } from "./account-mailables.ts";
-import type { RemainingTokens } from "./remaining-tokens.ts";
+import type { RemainingTokens } from "./account-mails.ts";
 
 /** A paragraph, or several sentences that form one; `null` is left out. */
 type Paragraph = string | readonly string[] | null;

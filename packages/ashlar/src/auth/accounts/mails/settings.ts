@@ -10,7 +10,7 @@ import {
   settings,
 } from "../../../support/index.ts";
 import type { ConfiguredGuards } from "../../guards/guard-settings.ts";
-import { FRONT_END_URL, type FrontEndUrls } from "../links/front-end.ts";
+import { FRONT_END_URL, type FrontEndUrls } from "../links/account-pages.ts";
 import type { AccountMailableClass, AccountMailables, FrameworkAccountMails } from "./account-mailables.ts";
 
 /** `ACCOUNTS.retention` in `config/auth.ts`: how long data about users is kept. */

@@ -1,7 +1,7 @@
 import { Route, RouteCollection, type RouteDefinition } from "../../../routing/index.ts";
 import { AshlarError, ConfigurationError, suggestion } from "../../../support/index.ts";
 import { message } from "../../messages.ts";
-import { ACCOUNT_PATHS } from "../links/account-paths.ts";
+import { ACCOUNT_PATHS } from "../links/account-pages.ts";
 import type { AuthControllers, AuthRouteGroup, JsonAuthControllers } from "./auth-controllers.ts";
 import "../../../http/index.ts";
 

@@ -6,9 +6,9 @@ import { digest } from "../../../security/index.ts";
 import { currentDate, UnitOfWork } from "../../../support/index.ts";
 import type { Throttle, ThrottleKeys } from "../../../throttle/index.ts";
 import { announce } from "../../events.ts";
-import type { GuessWarnings } from "../../guards/guard-registry.ts";
+import type { GuessWarnings } from "../../guards/guessed-accounts.ts";
 import { ACCOUNT_LIMIT, PASSWORD_LIMIT } from "../../limits.ts";
-import { accountName, identifiersOf } from "../../passwords/account-names.ts";
+import { accountName, identifiersOf } from "../../passwords/identifiers.ts";
 import type { AccountUser } from "../../users/account-store.ts";
 import type { Authenticatable } from "../../users/authenticatable.ts";
 import { DEVICE_LINK_AGAIN_LIMIT, DEVICE_LINK_LIMIT, GUESSES_CHECK_LIMIT, GUESSES_LIMIT } from "../limits.ts";
@@ -141,7 +141,7 @@ export class DeviceLinks implements GuessWarnings {
   get #isShared(): boolean {
     const { application, container } = this.#dependencies;
     const { hostname } = new URL(application.requestedOrigin ?? application.url);
-    return container.make("auth").devices?.sharesDevices(hostname) ?? false;
+    return container.make("auth").guesses.devices?.sharesDevices(hostname) ?? false;
   }
 
   get #throttle(): Throttle | null {
@@ -169,7 +169,7 @@ export class DeviceLinks implements GuessWarnings {
     // One count, in the store that all processes share, decides between parallel uses.
     if (!(await throttle.consume(DEVICE_LINK_LIMIT, use)).allowed) return this.#allowAgain(context, found);
     await throttle.consume(DEVICE_LINK_AGAIN_LIMIT, usedBy(context, use));
-    context.auth.allowDevice(guard, user, use.account);
+    context.auth.registry.guesses.allowDevice(context, guard, user, use.account);
     announce(context, "auth.device_allowed", guard, { user });
     return true;
   }
@@ -185,7 +185,7 @@ export class DeviceLinks implements GuessWarnings {
     for (let look = 0; look < LOOKS; look++) {
       if (look > 0) await setTimeout(LOOK_PAUSE_MS);
       if ((await throttle.peek(DEVICE_LINK_AGAIN_LIMIT, usedBy(context, use))).allowed) continue;
-      context.auth.allowDevice(guard, user, use.account);
+      context.auth.registry.guesses.allowDevice(context, guard, user, use.account);
       return true;
     }
     return false;
@@ -199,14 +199,14 @@ export class DeviceLinks implements GuessWarnings {
     if (await context.auth.isLoggedInAs(guard, user)) return true;
     const { container } = this.#dependencies;
     const registry = container.make("auth");
-    const [account, model] = [registry.rememberedAccount(guard, user), registry.modelOf(guard)];
-    if (account === null || model === null || registry.devices === null) return false;
-    const proof = registry.devices.currentDeviceOf(context, account);
+    const [account, model] = [registry.guesses.remembered(guard, user), registry.modelOf(guard)];
+    if (account === null || model === null || registry.guesses.devices === null) return false;
+    const proof = registry.guesses.devices.currentDeviceOf(context, account);
     if (proof === null) return false;
     const throttle = container.make("throttle");
     const realm = registry.realmOf(guard);
     for (const identifier of identifiersOf(user, model)) {
-      const device = registry.devices.deviceOf(context, accountName(realm, identifier));
+      const device = registry.guesses.devices.deviceOf(context, accountName(realm, identifier));
       const limits = [[ACCOUNT_LIMIT, proof] as const, [PASSWORD_LIMIT, device?.id ?? null] as const];
       for (const [limit, own] of limits) {
         if (!(await throttle.peek(limit, { realm, account: identifier, proof: own })).allowed) return false;

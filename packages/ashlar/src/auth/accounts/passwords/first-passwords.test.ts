@@ -13,7 +13,7 @@ import { sentencesIn } from "../../../../test/support/field-errors.ts";
 import { onEachDatabase } from "../../../../test/support/services.ts";
 import { Route } from "../../../routing/index.ts";
 import { generateSecret } from "../../../security/index.ts";
-import { NO_PASSWORD } from "../../passwords/stored-hash.ts";
+import { NO_PASSWORD } from "../../passwords/verify-credentials.ts";
 
 const NONE = "Your account doesn't have a password. Request a link by email to set one.";
 

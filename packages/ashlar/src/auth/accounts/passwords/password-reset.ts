@@ -8,7 +8,7 @@ import { message } from "../../messages.ts";
 import { hasPassword } from "../../passwords/verify-credentials.ts";
 import { confirmationRequired } from "../../proofs/confirmation.ts";
 import type { AccountUser } from "../../users/account-store.ts";
-import { isBlocked } from "../../users/blocked-accounts.ts";
+import { isBlocked } from "../../users/authenticatable.ts";
 import type { AccountAccess } from "../access/account-access.ts";
 import type { AccountClaim, AccountLinks } from "../links/account-links.ts";
 import type { AccountPages } from "../links/account-pages.ts";
@@ -179,7 +179,7 @@ export class PasswordReset {
     // A user who can read the account's mail is not guessing, and earlier guesses were for another password.
     await context.auth.clearAttempts(guard, user);
     // Nor may guesses by others keep them from logging in with the new password.
-    context.auth.allowDevice(guard, user);
+    context.auth.registry.guesses.allowDevice(context, guard, user, null);
     announce(context, "auth.password_reset", guard, { user });
     if (isVerified) announce(context, "auth.email_verified", guard, { user });
     return user;
@@ -206,7 +206,7 @@ export class PasswordReset {
       return null;
     }
     await context.auth.throttle?.giveBack(context, ACCOUNT_LIMIT);
-    context.auth.allowDevice(guard, user);
+    context.auth.registry.guesses.allowDevice(context, guard, user, null);
     return user;
   }
 

@@ -14,8 +14,7 @@ import {
 import { BrokenMailable } from "../../../../test/support/broken-mailable.ts";
 import { sentencesIn } from "../../../../test/support/field-errors.ts";
 import { onEachDatabase } from "../../../../test/support/services.ts";
-import type { CapturedMail } from "../../../mail/index.ts";
-import { MailProvider } from "../../../mail/index.ts";
+import { type CapturedMail, MailProvider } from "../../../mail/index.ts";
 import { Route } from "../../../routing/index.ts";
 import { accountDigest } from "../../../throttle/index.ts";
 

@@ -1,6 +1,5 @@
 import { ConfigurationError } from "../../../support/index.ts";
-import { type UserClass, userClassOf } from "../../users/authenticatable.ts";
-import { isModel } from "../../users/users-of.ts";
+import { isModel, type UserClass, userClassOf } from "../../users/authenticatable.ts";
 import { FINISH_PAGE } from "../addresses/unfinished-registrations.ts";
 import type { AccountPages } from "../links/account-pages.ts";
 import type { AccountMails } from "../mails/account-mails.ts";

@@ -127,8 +127,8 @@ export class Registration {
     belonging: RegistrationWork = () => {},
   ): Promise<AccountUser | null> {
     const { users, unfinished } = this.#dependencies;
-    const { guardName: guard, proofs } = context.auth;
-    proofs.of(provedBy);
+    const { guardName: guard, registry } = context.auth;
+    registry.proofs.of(provedBy);
     const { email, attributes, errors } = readAttributes(users.of(guard), address, rest);
     refuse(errors);
     const account = { email: email!, passwordHash: null, accessEpoch: makeAccessEpoch(), attributes };

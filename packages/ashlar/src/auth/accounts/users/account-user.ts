@@ -1,8 +1,7 @@
 import { AshlarError, type RegisteredUser } from "../../../support/index.ts";
 import { accountStoreOf } from "../../models/model-accounts.ts";
 import { type AccountStore, type AccountUser, storeMethodsOf } from "../../users/account-store.ts";
-import type { AuthenticatableClass } from "../../users/authenticatable.ts";
-import { isModel } from "../../users/users-of.ts";
+import { type AuthenticatableClass, isModel } from "../../users/authenticatable.ts";
 
 /** A user who knows whether the address is verified. */
 export type VerifiableUser = Required<Pick<AccountUser, "hasVerifiedEmail">>;

@@ -14,7 +14,7 @@ import {
 import { AuthProvider } from "../../auth-provider.ts";
 import type { LoginGuard } from "../../guards/login-guard.ts";
 import type { LoginStep } from "../../proofs/login-step.ts";
-import { GuardMiddleware } from "../../requests/guard-middleware.ts";
+import { GuardMiddleware } from "../../requests/authentication-middleware.ts";
 
 const by = (...keys: string[]) => ({ buckets: [{ by: keys, attempts: 1, windowSeconds: 60 }] });
 const WIDE = { buckets: [{ by: ["address"], attempts: 1000, windowSeconds: 60 }] };

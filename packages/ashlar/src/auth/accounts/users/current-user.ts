@@ -58,7 +58,7 @@ async function provesPassword(context: HttpContext, password: unknown, isChanged
   auth.beginConfirmation(guard.name);
   const user = (await requireUser(context)) as unknown as RegisteredUser;
   if (!(await provesOwnPassword(context, guard.name, user as unknown as AccountUser, password))) return false;
-  const proof = auth.proofs.given(PASSWORD);
+  const proof = auth.registry.proofs.given(PASSWORD);
   return guard instanceof LoginGuard ? guard.admitConfirmed(user, { proof }) : passesSteps(context, guard, user, proof);
 }
 
@@ -72,7 +72,7 @@ async function passesSteps(
   const { auth } = context;
   const prove = (step: string, verify: () => MaybePromise<boolean>) => proveStep(context, guard, user, step, verify);
   const confirmation = { context, guard, user, purpose: "confirmation", proof } as const;
-  const judged = await CompleteLogin.judge(auth.stepsOf(guard), confirmation, prove);
+  const judged = await CompleteLogin.judge(auth.registry.stepsOf(guard), confirmation, prove);
   if (judged instanceof CompleteLogin) return true;
   auth.concluded(guard, judged.outcome);
   return false;

@@ -8,9 +8,13 @@ import { accountStoreOf, existingUsers, ModelAccounts, type ModelUser } from "..
 import { hashNewPassword } from "../../passwords/new-password.ts";
 import { isPasswordOf } from "../../passwords/verify-credentials.ts";
 import type { AccountStore, AccountUser, NewAccount } from "../../users/account-store.ts";
-import type { AuthenticatableClass } from "../../users/authenticatable.ts";
-import { closedColumnOf } from "../../users/closed-accounts.ts";
-import { isModel, isUserOf, keepsSameRows } from "../../users/users-of.ts";
+import {
+  type AuthenticatableClass,
+  closedColumnOf,
+  isModel,
+  isUserOf,
+  keepsSameRows,
+} from "../../users/authenticatable.ts";
 import type { AccountPages } from "../links/account-pages.ts";
 import { remedyFor, requireAccountStore } from "./account-user.ts";
 

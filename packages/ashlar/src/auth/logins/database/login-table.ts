@@ -1,7 +1,7 @@
 import type { Database } from "../../../database/index.ts";
 import { currentDate } from "../../../support/index.ts";
 import type { Credential, CredentialColumns, CredentialValues, FoundCredential } from "../../credentials/credential.ts";
-import { unexpiredAt } from "../../credentials/credential-conditions.ts";
+import { unexpiredAt } from "../../credentials/credential-shape.ts";
 import { CredentialTable } from "../../credentials/credential-table.ts";
 import { type LoginMethod, methodsColumn, methodsFrom } from "../../proofs/login-methods.ts";
 import type { Authenticatable, AuthenticatableClass, UserId } from "../../users/authenticatable.ts";

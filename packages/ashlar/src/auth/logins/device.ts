@@ -1,6 +1,8 @@
+import type { HttpRequest } from "../../http/index.ts";
 import { inEnglish } from "../../messages/index.ts";
 import type { Message } from "../../support/index.ts";
 import { message } from "../messages.ts";
+import type { LoginUse } from "./login-store.ts";
 
 /** The first match counts: most browsers also claim to be those they descend from. */
 const BROWSERS: readonly (readonly [pattern: RegExp, name: string])[] = [
@@ -37,4 +39,15 @@ export function deviceName(userAgent: string | null, t: (message: Message) => st
   const system = SYSTEMS.find(([pattern]) => pattern.test(text))?.[1];
   if (browser !== undefined && system !== undefined) return t(message("auth.device.named", { browser, system }));
   return browser ?? system ?? t(message("auth.device.unknown"));
+}
+
+/** The maximum length of a user agent that is stored, in UTF-16 units. */
+const MAX_USER_AGENT_LENGTH = 255;
+
+/** The stored data about a request's device. */
+export function deviceOf(request: HttpRequest): Pick<LoginUse, "ip" | "userAgent"> {
+  return {
+    ip: request.clientAddress,
+    userAgent: request.userAgent()?.slice(0, MAX_USER_AGENT_LENGTH) ?? null,
+  };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type ContextOptions, makeContext } from "../../../test/support/http-context.ts";
-import { rememberIntended } from "./remember-intended.ts";
+import { rememberIntended } from "./refuse-guest.ts";
 
 /** What browsers send when a user goes to a page. */
 const TO_PAGE = { "sec-fetch-mode": "navigate", "sec-fetch-dest": "document", accept: "text/html" };
@@ -63,7 +63,7 @@ describe("S130 the page that a login leads back to is", () => {
     expect(remembered(form)).toEqual([]);
   });
 
-  test("for a form whose page the browser hides, the one that is given, if any is", () => {
+  test("for a form whose page the browser hides, the address that is given, if any is", () => {
     expect(remembered({ url: PAGE, method: "POST", formPage: "/form" })).toEqual([["/form", null]]);
     expect(remembered({ url: PAGE, method: "POST", formPage: null })).toEqual([]);
     expect(remembered({ url: PAGE, method: "POST" })).toEqual([]);

@@ -9,7 +9,7 @@ import { Route } from "../../routing/index.ts";
 import type { RegisteredUser } from "../../support/index.ts";
 import { Authenticates } from "../models/authenticates.ts";
 import { accountStoreOf } from "../models/model-accounts.ts";
-import { isUserClassOf, keepsSameRows } from "./users-of.ts";
+import { isUserClassOf, keepsSameRows } from "./authenticatable.ts";
 
 class Person extends compose(Model, Authenticates) {
   static override table = "people";

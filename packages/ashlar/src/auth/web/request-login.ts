@@ -1,0 +1,184 @@
+import { domainFor, type HttpContext } from "../../http/index.ts";
+import { digest } from "../../security/index.ts";
+import { now, UnitOfWork } from "../../support/index.ts";
+import { accessEpochOf } from "../access/access-epoch.ts";
+import type { KeptLogin, Login } from "../logins/login-store.ts";
+import { makeLoginToken, presentedToken, presentedTokens } from "../logins/login-token.ts";
+import { isRemembered } from "../logins/login-uses.ts";
+import type { Authenticatable } from "../users/authenticatable.ts";
+import type { CompleteWebGuardSettings } from "./web-guard-settings.ts";
+
+/** When a login's user last proved who they are, and the proofs so far. */
+export type Confirmed = Pick<Login, "authenticatedAt" | "methods">;
+
+/** In-memory data about the login of the request's user. */
+export type CurrentLogin = Pick<Login, "id" | "userId" | "authenticatedAt" | "methods" | "expiresAt" | "createdAt">;
+
+/** The token that a login continues with alone, once it is stored. */
+interface NextToken extends Confirmed {
+  readonly token: string;
+  readonly user: Authenticatable;
+}
+
+/** What is known of a request's login. A change replaces all of it, so that a rollback can put it back. */
+interface Known {
+  readonly login: CurrentLogin | null;
+  /** The token that this login has. */
+  readonly token: string | null;
+  /** Whether the request's cookie names that login, so that ending the cookie's login ends it. */
+  readonly isPresented: boolean;
+  /** Whether a login or a logout has changed the login, so that the request's cookie no longer counts. */
+  readonly isDecided: boolean;
+  readonly next: NextToken | null;
+}
+
+const NOTHING: Known = { login: null, token: null, isPresented: false, isDecided: false, next: null };
+
+/** The settings of a guard's cookie, and which requests from other sites carry it. */
+interface CookieOptions {
+  readonly settings: CompleteWebGuardSettings;
+  readonly sameSite: "lax" | "none";
+}
+
+/**
+ * The login that a request comes from, or that it begins, as far as the browser knows it: its token, and the cookie with it.
+ * What a guard does with it in a transaction is undone by a rollback.
+ */
+export class RequestLogin {
+  readonly #context: HttpContext;
+  readonly #options: CookieOptions;
+  #known: Known = NOTHING;
+  /** The proof that the login's next token has, which it gets together with a change of the password. */
+  #proved: Confirmed | null = null;
+
+  constructor(context: HttpContext, options: CookieOptions) {
+    this.#context = context;
+    this.#options = options;
+  }
+
+  /** The login of the request's user; `null` for a guest, or if it isn't known yet. */
+  get current(): CurrentLogin | null {
+    return this.#known.login;
+  }
+
+  /** The token that this login has. */
+  get token(): string | null {
+    return this.#known.token;
+  }
+
+  /** Whether the request's cookie names {@link current}. */
+  get isPresented(): boolean {
+    return this.#known.isPresented;
+  }
+
+  /** Whether a login or a logout of this request has come first, so that its cookie no longer counts. */
+  get isDecided(): boolean {
+    return this.#known.isDecided;
+  }
+
+  /** The cookie's token; `isFormer` if it is that of a login that began before the cookie was shared by a domain's hosts. */
+  presented(): { readonly token: string | null; readonly isFormer: boolean } {
+    const { request } = this.#context;
+    const { cookie, formerCookie } = this.#options.settings;
+    const isFormer = formerCookie !== null && request.cookie(cookie) === null;
+    return { token: presentedToken(request, isFormer ? formerCookie : cookie), isFormer };
+  }
+
+  /** All tokens that the request carries, for a logout. */
+  allPresented(): readonly string[] {
+    const { request } = this.#context;
+    const { cookie, formerCookie } = this.#options.settings;
+    const former = formerCookie === null ? [] : presentedTokens(request, formerCookie);
+    return [...presentedTokens(request, cookie), ...former];
+  }
+
+  /** Notes the login that was found. */
+  found(login: CurrentLogin, token: string, isPresented: boolean): void {
+    this.#known = { ...this.#known, login, token, isPresented };
+  }
+
+  /** Makes the request's cookie count no longer: a login or a logout takes effect. */
+  decide(): void {
+    // A proof by the former user is not the next one's.
+    this.#proved = null;
+    this.#change({ isDecided: true, next: null });
+  }
+
+  /** Makes a login, with a token that is stored, that of this request, and sends the token. */
+  become(login: CurrentLogin, token: string): void {
+    this.#change({ login, token, isPresented: false });
+    this.send();
+  }
+
+  /** As {@link become}, for the same login with a new token. */
+  replaceToken({ id, userId, expiresAt, createdAt }: CurrentLogin, token: string, confirmed: Confirmed): void {
+    const { authenticatedAt, methods } = confirmed;
+    this.become({ id, userId, authenticatedAt, methods, expiresAt, createdAt }, token);
+    this.#context.visitor?.regenerate();
+  }
+
+  /** Removes the cookie, and forgets the login. */
+  end(): void {
+    this.#change({ login: null, token: null });
+    const { settings, sameSite } = this.#options;
+    const { cookie, domain, formerCookie } = settings;
+    const response = this.#context.response.identifiesVisitor();
+    response.withoutCookie(cookie, { sameSite, ...domainFor(this.#context, domain) });
+    if (formerCookie !== null) response.withoutCookie(formerCookie, { sameSite });
+  }
+
+  /** Notes what the user has proved for the token that {@link keepAlone} makes. */
+  proveNext(proved: Confirmed): void {
+    this.#proved = proved;
+  }
+
+  /** See `WebGuard.keepAlone`. */
+  keepAlone(changed: Authenticatable): KeptLogin | null {
+    const { login } = this.#known;
+    if (login === null) return null;
+    const token = makeLoginToken();
+    const { authenticatedAt, methods } = this.#proved ?? login;
+    this.#change({ next: { token, authenticatedAt, methods, user: changed } });
+    return {
+      id: login.id,
+      accessEpoch: accessEpochOf(changed),
+      renewal: { tokenHash: digest(token), authenticatedAt, methods },
+    };
+  }
+
+  /** Sends the token of {@link keepAlone}, which is stored now, and returns the user with it; `null` if no token waits. */
+  sendNext(): Authenticatable | null {
+    const { next, login } = this.#known;
+    this.#known = { ...this.#known, next: null };
+    this.#proved = null;
+    if (next === null || login === null) return null;
+    this.replaceToken(login, next.token, next);
+    return next.user;
+  }
+
+  /** Sends the login's token to the browser. */
+  send(): void {
+    const { settings, sameSite } = this.#options;
+    const login = this.#known.login!;
+    // Rounded down, so that the browser never keeps a token that has already expired.
+    const maxAgeSeconds = Math.floor((login.expiresAt.getTime() - now()) / 1000);
+    const lasting = isRemembered(login, settings) ? { maxAgeSeconds } : {};
+    const { cookie, domain, formerCookie } = settings;
+    const response = this.#context.response.identifiesVisitor();
+    response.cookie(cookie, this.#known.token!, { ...lasting, sameSite, ...domainFor(this.#context, domain) });
+    if (formerCookie !== null && this.#context.request.cookie(formerCookie) !== null) {
+      response.withoutCookie(formerCookie, { sameSite });
+    }
+  }
+
+  /** If the caller's transaction is rolled back, the login has not changed. */
+  #change(changes: Partial<Known>): void {
+    UnitOfWork.current?.restoreOnRollback(this, () => {
+      const before = this.#known;
+      return () => {
+        this.#known = before;
+      };
+    });
+    this.#known = { ...this.#known, ...changes };
+  }
+}
