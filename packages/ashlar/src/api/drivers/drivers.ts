@@ -8,6 +8,7 @@ import type { PersonalStore } from "../stores/personal-store.ts";
 import type { FoundToken, Verifier } from "../verifier.ts";
 import type { Issuer } from "./issuer.ts";
 import "../errors.ts";
+import "../../kernel/index.ts";
 
 declare module "../../kernel/container.ts" {
   interface FrameworkServices {

@@ -4,6 +4,7 @@ import { digest } from "../../security/index.ts";
 import { jwks } from "../../security/jwt/index.ts";
 import { AshlarError } from "../../support/index.ts";
 import { driversOf } from "../drivers/drivers.ts";
+import "../../http/index.ts";
 
 /**
  * For how long verifiers may keep the keys, in seconds. It is also how long a staged key has to be published, at least,

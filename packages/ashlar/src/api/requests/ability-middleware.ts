@@ -5,6 +5,7 @@ import { AshlarError } from "../../support/index.ts";
 import { joined } from "../abilities.ts";
 import { type Drivers, driversOf } from "../drivers/drivers.ts";
 import { JwtGuard } from "./jwt-guard.ts";
+import "../errors.ts";
 
 /** Lets only requests through whose token, or login, may be used for what the route needs. */
 abstract class RequiringAbilities implements Middleware {

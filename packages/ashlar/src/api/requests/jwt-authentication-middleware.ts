@@ -4,6 +4,7 @@ import type { Container } from "../../kernel/index.ts";
 import { AshlarError, isThenable } from "../../support/index.ts";
 import { type Driver, type Drivers, driversOf } from "../drivers/drivers.ts";
 import type { PresentedToken } from "./presented-token.ts";
+import "../../auth/index.ts";
 
 /**
  * Lets only requests with a valid API token through, and makes the driver's guard the active one. The driver is the

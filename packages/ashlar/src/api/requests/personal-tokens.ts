@@ -8,6 +8,7 @@ import { message } from "../messages.ts";
 import type { PersonalStore, PersonalToken } from "../stores/personal-store.ts";
 import { ForeignGuard } from "./foreign-guard.ts";
 import { JwtGuard } from "./jwt-guard.ts";
+import "../../http/index.ts";
 
 declare module "../../http/exchange/context.ts" {
   interface FrameworkContext {

@@ -1,7 +1,6 @@
 import type { HttpContext } from "../../http/index.ts";
 import { now } from "../../support/index.ts";
 import type { PassedStep } from "../proofs/login-methods.ts";
-import "../../session/index.ts";
 
 /** For how long the steps that were passed in a confirmation are not asked again by the next one. */
 const CONFIRMATION_MS = 10 * 60_000;
