@@ -1,5 +1,5 @@
 import { counted } from "../support/index.ts";
-import type { ExaminedMigration, ShownRisk } from "./migration-risks.ts";
+import type { ExaminedMigration, ShownRisk } from "./examine-migrations.ts";
 import { emphasis, type Terminal } from "./terminal.ts";
 
 /** Prints the effects of migrations. */

@@ -62,7 +62,7 @@ import {
 } from "../../server/index.ts";
 import { AshlarError, type EnvironmentVariables, type MaybePromise, type SetupProblems } from "../../support/index.ts";
 import type { Configuration } from "../environment/configuration.ts";
-import { isDeveloperHost } from "../environment/developer-host.ts";
+import { isDeveloperHost, showsErrorDetails } from "../environment/developer-host.ts";
 import type { CompleteApplicationSettings } from "../environment/settings.ts";
 import { warnOfUnsafeEnvironment } from "../environment/unsafe-environment.ts";
 import { type ApplicationStats, StatsCollector, type StatsName } from "./application-stats.ts";
@@ -172,7 +172,7 @@ export class Application {
     });
     this.#errors = new ErrorHandler(
       dependencies.logger,
-      environment === "production" ? () => false : (raw) => isDeveloperHost(raw, url),
+      (raw) => showsErrorDetails(raw, environment, url),
       this.#paths,
       this.#stats.errors,
     );

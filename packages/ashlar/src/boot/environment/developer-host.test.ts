@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isDeveloperHost } from "./developer-host.ts";
+import { isDeveloperHost, showsErrorDetails } from "./developer-host.ts";
 
 function accepts(url: string, host: string | null, appUrl: string | null = null): boolean {
   return isDeveloperHost(new Request(url, host === null ? {} : { headers: { host } }), appUrl);
@@ -57,4 +57,20 @@ test("S55 the host of the URL and that of the header must both qualify", () => {
   // A trusted proxy changes the host of the URL, but not the header.
   expect(accepts("http://localhost/", "evil.example")).toBe(false);
   expect(accepts("http://evil.example/", "localhost")).toBe(false);
+});
+
+test.each(["development", "test"] as const)(
+  "S55 in %s, error details are shown on the developer's hosts",
+  (environment) => {
+    const appUrl = "https://shop.example";
+    expect(showsErrorDetails(new Request("http://localhost/"), environment, appUrl)).toBe(true);
+    expect(showsErrorDetails(new Request("http://shop.example/"), environment, appUrl)).toBe(true);
+    expect(showsErrorDetails(new Request("http://evil.example/"), environment, appUrl)).toBe(false);
+  },
+);
+
+test("S55 in production, error details aren't shown on any host", () => {
+  for (const url of ["http://localhost/", "https://shop.example/"]) {
+    expect(showsErrorDetails(new Request(url), "production", "https://shop.example")).toBe(false);
+  }
 });

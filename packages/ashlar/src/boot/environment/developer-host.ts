@@ -1,5 +1,6 @@
 import { requestAuthorities } from "../../http/index.ts";
 import { isLoopbackHost } from "../../support/index.ts";
+import type { EnvironmentName } from "./environment-name.ts";
 
 /** A name or an IPv4 address, or an IPv6 address in brackets; and a port (RFC 9110 §7.2). */
 const AUTHORITY = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?$/i;
@@ -20,6 +21,14 @@ export function isDeveloperHost(raw: Request, appUrl: string | null): boolean {
     const host = hostOf(authority);
     return host !== null && (host === own || isLoopbackHost(host));
   });
+}
+
+/**
+ * Reports whether the response to a request may show the stack and source of an error: not in production, and otherwise
+ * only if {@link isDeveloperHost} says so.
+ */
+export function showsErrorDetails(raw: Request, environment: EnvironmentName, appUrl: string | null): boolean {
+  return environment !== "production" && isDeveloperHost(raw, appUrl);
 }
 
 /** The host in normal form, without the port and the dot a name may end with; `null` if it is not a host. */

@@ -9,7 +9,7 @@ import {
   writeNewFile,
 } from "../../scaffold/index.ts";
 import { AshlarError } from "../../support/index.ts";
-import { risksOfFile } from "../migration-risks.ts";
+import { risksOfFile } from "../examine-migrations.ts";
 import { printRisks } from "../print-risks.ts";
 import type { Terminal } from "../terminal.ts";
 

@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { type EnvironmentName, environmentName, loadConfiguration, readEnvironment } from "../../boot/index.ts";
 import type { MigrateOptions, RollbackOptions } from "../../database/index.ts";
 import { AshlarError, isPlainObject } from "../../support/index.ts";
-import { examinePending } from "../migration-risks.ts";
+import { examinePending } from "../examine-migrations.ts";
 import { printExamined } from "../print-risks.ts";
 import { emphasis, type Terminal, table } from "../terminal.ts";
 import { withConfiguredDatabase, withMigrations } from "../with-migrations.ts";

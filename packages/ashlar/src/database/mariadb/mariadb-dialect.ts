@@ -8,13 +8,14 @@ import type { DialectValues } from "../dialect/dialect-values.ts";
 import type { Executor } from "../dialect/executor.ts";
 import { tlsOptions } from "../dialect/tls-settings.ts";
 import type { MariadbClient } from "./mariadb-client.ts";
+import { BYTE_BY_BYTE } from "./mariadb-compiler.ts";
 import { MariadbConnection } from "./mariadb-connection.ts";
 import { MARIADB_COPYING } from "./mariadb-copying.ts";
 import { MARIADB_VALUES } from "./mariadb-dialect-values.ts";
 import { translateMariadbError } from "./mariadb-errors.ts";
-import { MARIADB_INSPECTION } from "./mariadb-inspection.ts";
-import { MariadbMaintenance } from "./mariadb-maintenance.ts";
+import { COLUMN_NAMES, MariadbMaintenance } from "./mariadb-maintenance.ts";
 import { type LoadMysql, MariadbPool } from "./mariadb-pool.ts";
+import { schemaRisk } from "./mariadb-schema-risks.ts";
 import { type CompleteMariadbSettings, replicaSettings } from "./mariadb-settings.ts";
 import { MariadbTransactions } from "./mariadb-transactions.ts";
 
@@ -28,6 +29,31 @@ export interface MariadbDialectOptions {
   readonly hasReturning?: boolean;
 }
 
+/** An index on a column's prefix doesn't make its values unique. */
+const UNIQUE_COLUMN_NAMES = `select max(column_name) as name from information_schema.statistics
+  where table_schema = database() and table_name = ? and non_unique = 0
+  group by index_name having count(*) = 1 and max(sub_part) is null and max(column_name) is not null`;
+
+const LOOSE_TEXT = {
+  columnNames: `${COLUMN_NAMES} and collation_name not like '%bin'`,
+  mend: (table: string) => `alter table ${table} convert to ${BYTE_BY_BYTE.trim()}`,
+};
+
+const PLAIN_TABLES = {
+  names: `select table_name as name from information_schema.tables join information_schema.engines using (engine)
+    where table_schema = database() and table_type = 'BASE TABLE' and coalesce(transactions, 'NO') <> 'YES' order by table_name`,
+  mend: (table: string) => `alter table "${table}" engine=InnoDB`,
+};
+
+/** What is found out about the tables of MariaDB and MySQL. */
+const INSPECTION: DialectInspection = {
+  uniqueColumnNames: UNIQUE_COLUMN_NAMES,
+  looseText: LOOSE_TEXT,
+  plainTables: PLAIN_TABLES,
+  invalidIndexes: null,
+  schemaRisk,
+};
+
 /**
  * MariaDB or MySQL through `mysql2`: a bounded number of connections; each transaction has its own.
  *
@@ -40,7 +66,7 @@ export class MariadbDialect implements Dialect {
   readonly values: DialectValues = MARIADB_VALUES;
   readonly transactions: MariadbTransactions;
   readonly maintenance: MariadbMaintenance;
-  readonly inspection: DialectInspection = MARIADB_INSPECTION;
+  readonly inspection: DialectInspection = INSPECTION;
   readonly copying: DialectCopying = MARIADB_COPYING;
   readonly shared: Executor;
   readonly replicas: Replicas | null;

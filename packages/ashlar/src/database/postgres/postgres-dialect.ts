@@ -7,11 +7,32 @@ import type { DialectValues } from "../dialect/dialect-values.ts";
 import type { Executor } from "../dialect/executor.ts";
 import { PostgresClients } from "./postgres-clients.ts";
 import { POSTGRES_COPYING } from "./postgres-copying.ts";
-import { POSTGRES_INSPECTION } from "./postgres-inspection.ts";
 import { PostgresMaintenance } from "./postgres-maintenance.ts";
+import { schemaRisk } from "./postgres-schema-risks.ts";
 import { type CompletePostgresSettings, replicaSettings } from "./postgres-settings.ts";
 import { PostgresTransactions } from "./postgres-transactions.ts";
 import { POSTGRES_VALUES } from "./postgres-values.ts";
+
+const UNIQUE_COLUMN_NAMES = `select attname as name from pg_catalog.pg_index
+  join pg_catalog.pg_attribute on attrelid = indrelid and attnum = indkey[0]
+  where indrelid = to_regclass(replace(quote_ident($1), '.', '"."'))
+    and indisunique and indnkeyatts = 1 and indpred is null and indexprs is null`;
+
+/** An index that is being built is invalid too, until it is ready. */
+const INVALID_INDEXES = `select ci.relname as name, ct.relname as "table" from pg_catalog.pg_index i
+  join pg_catalog.pg_class ci on ci.oid = i.indexrelid join pg_catalog.pg_class ct on ct.oid = i.indrelid
+  where not i.indisvalid and pg_catalog.pg_table_is_visible(ct.oid)
+    and not exists (select 1 from pg_catalog.pg_stat_progress_create_index p where p.index_relid = i.indexrelid)
+  order by 2, 1`;
+
+/** What is found out about the tables of PostgreSQL. */
+const INSPECTION: DialectInspection = {
+  uniqueColumnNames: UNIQUE_COLUMN_NAMES,
+  looseText: null,
+  plainTables: null,
+  invalidIndexes: INVALID_INDEXES,
+  schemaRisk,
+};
 
 /**
  * PostgreSQL through `pg`: a bounded pool; each transaction has its own connection.
@@ -25,7 +46,7 @@ export class PostgresDialect implements Dialect {
   readonly values: DialectValues = POSTGRES_VALUES;
   readonly transactions: PostgresTransactions;
   readonly maintenance: PostgresMaintenance;
-  readonly inspection: DialectInspection = POSTGRES_INSPECTION;
+  readonly inspection: DialectInspection = INSPECTION;
   readonly copying: DialectCopying = POSTGRES_COPYING;
   readonly shared: Executor;
   readonly replicas: Replicas | null;

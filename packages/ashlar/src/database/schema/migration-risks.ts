@@ -18,7 +18,7 @@ export interface MigrationRisk extends SchemaRisk {
  * The risks of migrations that are about to run, in their order. Changes to tables that they create themselves aren't
  * risks, because nothing uses these yet.
  *
- * @param dialect the database's dialect dialect dialect dialect dialect dialect dialect dialect
+ * @param dialect the database's
  */
 export function migrationRisks(dialect: Dialect, runs: readonly DryRun[]): MigrationRisk[] {
   const known = new NewTables();

@@ -7,11 +7,21 @@ import type { CompleteSqliteSettings } from "./sqlite.ts";
 import { SqliteConnection } from "./sqlite-connection.ts";
 import { SQLITE_COPYING } from "./sqlite-copying.ts";
 import { IN_MEMORY } from "./sqlite-file.ts";
-import { SQLITE_INSPECTION } from "./sqlite-inspection.ts";
 import { SqliteMaintenance } from "./sqlite-maintenance.ts";
+import { schemaRisk } from "./sqlite-schema-risks.ts";
 import { SqliteShared } from "./sqlite-shared.ts";
 import { SqliteTransactions } from "./sqlite-transactions.ts";
 import { SQLITE_VALUES } from "./sqlite-values.ts";
+
+/** What is found out about the tables of a SQLite file. */
+const INSPECTION: DialectInspection = {
+  uniqueColumnNames: `select min(info.name) as name from pragma_index_list(?) as list, pragma_index_info(list.name) as info
+    where list."unique" = 1 and list.partial = 0 group by list.name having count(*) = 1`,
+  looseText: null,
+  plainTables: null,
+  invalidIndexes: null,
+  schemaRisk,
+};
 
 /**
  * SQLite through `node:sqlite`, whose statements run synchronously: one connection that writes, which a transaction has
@@ -27,7 +37,7 @@ export class SqliteDialect implements Dialect {
   readonly values: DialectValues = SQLITE_VALUES;
   readonly transactions: SqliteTransactions;
   readonly maintenance: SqliteMaintenance;
-  readonly inspection: DialectInspection = SQLITE_INSPECTION;
+  readonly inspection: DialectInspection = INSPECTION;
   readonly copying: DialectCopying = SQLITE_COPYING;
   readonly shared: SqliteShared;
   readonly #connection: SqliteConnection;

@@ -18,8 +18,24 @@ interface CommonPasswords {
 
 let lists: CommonPasswords | null = null;
 
+/**
+ * Reports whether a password is among those that are guessed first: a listed one, a listed word alone, doubled or with a
+ * listed ending, or a single repeated character. Letter case doesn't matter.
+ */
+export function isCommon(plain: string): boolean {
+  // Only the lookup ignores case: `Password1` is guessed as early as `password1`.
+  const text = plain.toLowerCase();
+  const { passwords, words, endings } = commonPasswords();
+  if (passwords.has(text) || words.has(text)) return true;
+  const half = text.slice(0, text.length / 2);
+  if (text === half + half && words.has(half)) return true;
+  if (endings.some((ending) => text.endsWith(ending) && words.has(text.slice(0, -ending.length)))) return true;
+  // A single repeated character is as common as any of them, however long it is.
+  return new Set(text).size === 1;
+}
+
 /** Reads the lists in `data/`, once, when the first password is checked. */
-export function commonPasswords(): CommonPasswords {
+function commonPasswords(): CommonPasswords {
   lists ??= {
     passwords: new Set(linesOf("common-passwords.txt")),
     words: new Set(linesOf("common-words.txt")),

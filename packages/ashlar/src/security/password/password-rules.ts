@@ -1,5 +1,5 @@
 import type { Message } from "../../support/index.ts";
-import { commonPasswords } from "./common-passwords.ts";
+import { isCommon } from "./common-passwords.ts";
 import { message } from "./messages.ts";
 import type { PasswordHasher } from "./password-hasher.ts";
 
@@ -48,18 +48,6 @@ export async function matchPassword(
 
 const MIN_BYTES = 8;
 const MAX_BYTES = 1024;
-
-function isCommon(plain: string): boolean {
-  // Only the lookup ignores case: `Password1` is guessed as early as `password1`.
-  const text = plain.toLowerCase();
-  const { passwords, words, endings } = commonPasswords();
-  if (passwords.has(text) || words.has(text)) return true;
-  const half = text.slice(0, text.length / 2);
-  if (text === half + half && words.has(half)) return true;
-  if (endings.some((ending) => text.endsWith(ending) && words.has(text.slice(0, -ending.length)))) return true;
-  // A single repeated character is as common as any of them, however long it is.
-  return new Set(text).size === 1;
-}
 
 /** Reports whether a text can be hashed as a password at all: 1 to 1024 bytes of well-formed Unicode. */
 export function isHashable(plain: string): boolean {

@@ -12,7 +12,7 @@ import {
   plainTablesOf,
 } from "../../../database/index.ts";
 import { AshlarError } from "../../../support/index.ts";
-import { examinePending } from "../../migration-risks.ts";
+import { examinePending } from "../../examine-migrations.ts";
 import { migrationsOf } from "../../with-migrations.ts";
 import { databaseFileOf, isDamaged, UnreachableDatabase, withDatabaseOrThrow } from "../database.ts";
 import { hasApi, hasPages, usesVerification } from "../features.ts";

@@ -1,4 +1,4 @@
-import type { DialectInspection, SchemaChange, SchemaRisk } from "../dialect/dialect-inspection.ts";
+import type { SchemaChange, SchemaRisk } from "../dialect/dialect-inspection.ts";
 import { breakingRisk, isRequired, unknownColumn } from "../schema/breaking-changes.ts";
 
 const ONE_WRITER =
@@ -10,7 +10,7 @@ const MEASURE =
 /**
  * The changes that SQLite refuses, and those that occupy its only writer: https://www.sqlite.org/lang_altertable.html
  */
-function schemaRisk(change: SchemaChange): SchemaRisk | null {
+export function schemaRisk(change: SchemaChange): SchemaRisk | null {
   const { kind, table, name } = change;
   switch (kind) {
     case "createIndex":
@@ -68,13 +68,3 @@ function columnRisk({ table, name, definition }: SchemaChange): SchemaRisk | nul
     lines: [],
   };
 }
-
-/** What is found out about the tables of a SQLite file. */
-export const SQLITE_INSPECTION: DialectInspection = {
-  uniqueColumnNames: `select min(info.name) as name from pragma_index_list(?) as list, pragma_index_info(list.name) as info
-    where list."unique" = 1 and list.partial = 0 group by list.name having count(*) = 1`,
-  looseText: null,
-  plainTables: null,
-  invalidIndexes: null,
-  schemaRisk,
-};

@@ -1,24 +1,6 @@
-import type { DialectInspection, SchemaChange, SchemaRisk } from "../dialect/dialect-inspection.ts";
+import type { SchemaChange, SchemaRisk } from "../dialect/dialect-inspection.ts";
 import { breakingRisk, isRequired, statement } from "../schema/breaking-changes.ts";
 import { quoted } from "../schema/sql-words.ts";
-import { BYTE_BY_BYTE } from "./mariadb-compiler.ts";
-import { COLUMN_NAMES } from "./mariadb-maintenance.ts";
-
-/** An index on a column's prefix doesn't make its values unique. */
-const UNIQUE_COLUMN_NAMES = `select max(column_name) as name from information_schema.statistics
-  where table_schema = database() and table_name = ? and non_unique = 0
-  group by index_name having count(*) = 1 and max(sub_part) is null and max(column_name) is not null`;
-
-const LOOSE_TEXT = {
-  columnNames: `${COLUMN_NAMES} and collation_name not like '%bin'`,
-  mend: (table: string) => `alter table ${table} convert to ${BYTE_BY_BYTE.trim()}`,
-};
-
-const PLAIN_TABLES = {
-  names: `select table_name as name from information_schema.tables join information_schema.engines using (engine)
-    where table_schema = database() and table_type = 'BASE TABLE' and coalesce(transactions, 'NO') <> 'YES' order by table_name`,
-  mend: (table: string) => `alter table "${table}" engine=InnoDB`,
-};
 
 /** The server refuses a statement with one of these rather than lock out writes. */
 const ONLINE = /\block = none\b|\balgorithm = (?:instant|nocopy)\b/;
@@ -30,7 +12,7 @@ const COPYING = /\bauto_increment\b|\bserial\b|\bdefault \(?\s*(?!now\b|current_
  * Changes that MariaDB and MySQL can't make in place, so that writes wait while the table is copied:
  * https://mariadb.com/kb/en/innodb-online-ddl-overview/
  */
-function schemaRisk(change: SchemaChange): SchemaRisk | null {
+export function schemaRisk(change: SchemaChange): SchemaRisk | null {
   const { kind, table, definition, sql } = change;
   const isOnline = ONLINE.test(definition);
   switch (kind) {
@@ -99,12 +81,3 @@ function copying(table: string, remedy: string, statements: readonly string[]): 
     lines: statements.map(statement),
   };
 }
-
-/** What is found out about the tables of MariaDB and MySQL. */
-export const MARIADB_INSPECTION: DialectInspection = {
-  uniqueColumnNames: UNIQUE_COLUMN_NAMES,
-  looseText: LOOSE_TEXT,
-  plainTables: PLAIN_TABLES,
-  invalidIndexes: null,
-  schemaRisk,
-};

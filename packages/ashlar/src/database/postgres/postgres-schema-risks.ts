@@ -1,18 +1,6 @@
-import type { DialectInspection, SchemaChange, SchemaRisk } from "../dialect/dialect-inspection.ts";
+import type { SchemaChange, SchemaRisk } from "../dialect/dialect-inspection.ts";
 import { breakingRisk, GUIDE, isRequired, statement, unknownColumn } from "../schema/breaking-changes.ts";
 import { quoted } from "../schema/sql-words.ts";
-
-const UNIQUE_COLUMN_NAMES = `select attname as name from pg_catalog.pg_index
-  join pg_catalog.pg_attribute on attrelid = indrelid and attnum = indkey[0]
-  where indrelid = to_regclass(replace(quote_ident($1), '.', '"."'))
-    and indisunique and indnkeyatts = 1 and indpred is null and indexprs is null`;
-
-/** An index that is being built is invalid too, until it is ready. */
-const INVALID_INDEXES = `select ci.relname as name, ct.relname as "table" from pg_catalog.pg_index i
-  join pg_catalog.pg_class ci on ci.oid = i.indexrelid join pg_catalog.pg_class ct on ct.oid = i.indrelid
-  where not i.indisvalid and pg_catalog.pg_table_is_visible(ct.oid)
-    and not exists (select 1 from pg_catalog.pg_stat_progress_create_index p where p.index_relid = i.indexrelid)
-  order by 2, 1`;
 
 /** Adding a column with one of these computes or writes each row. A constant default, and `now()`, are stored once. */
 const REWRITING = /\bserial\b|\bbigserial\b|\bgenerated\b|\bdefault \(?\s*(?!now\b|current_)\w+ \(/;
@@ -24,7 +12,7 @@ const INDEXED = /\bunique\b|\bprimary key\b/;
  * The locks that PostgreSQL takes for a change: https://www.postgresql.org/docs/current/sql-altertable.html says which
  * lock each form takes, and which read or write the whole table.
  */
-function schemaRisk(change: SchemaChange): SchemaRisk | null {
+export function schemaRisk(change: SchemaChange): SchemaRisk | null {
   const risk = lockRisk(change);
   if (!waitsWithoutLimit(change)) return risk;
   const problem = `Without a transaction, it waits for ${change.table} as long as it has to, and everything else that uses the table waits behind it.`;
@@ -223,12 +211,3 @@ function checkedLater({ kind, table, name, sql }: SchemaChange): string[] {
     statement(`alter table ${quoted(table)} validate constraint ${constraint}`),
   ];
 }
-
-/** What is found out about the tables of PostgreSQL. */
-export const POSTGRES_INSPECTION: DialectInspection = {
-  uniqueColumnNames: UNIQUE_COLUMN_NAMES,
-  looseText: null,
-  plainTables: null,
-  invalidIndexes: INVALID_INDEXES,
-  schemaRisk,
-};
