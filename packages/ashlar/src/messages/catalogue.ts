@@ -6,7 +6,7 @@ import {
   nearest,
   suggestion,
 } from "../support/index.ts";
-import { negotiateLanguage } from "./languages.ts";
+import { languageOfClient, languageOfUser } from "./language-choice.ts";
 import {
   ENGLISH,
   isSentence,
@@ -187,13 +187,12 @@ export class Catalogue {
    * offered.
    */
   ofUser(user: object | null): string | null {
-    const { language } = (user ?? {}) as { readonly language?: unknown };
-    return typeof language === "string" ? negotiateLanguage(language, this.languages) : null;
+    return languageOfUser(user, this.languages);
   }
 
   /** The language for a client, by its `Accept-Language`. */
   negotiate(acceptLanguage: string | null): string {
-    return negotiateLanguage(acceptLanguage, this.languages) ?? this.defaultLanguage;
+    return languageOfClient(acceptLanguage, this.languages);
   }
 
   /**

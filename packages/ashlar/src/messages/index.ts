@@ -6,7 +6,8 @@ export {
   type Translate,
   type Translations,
 } from "./catalogue.ts";
-export { canonicalLanguage, negotiateLanguage, textDirection } from "./languages.ts";
+export { languageOfClient } from "./language-choice.ts";
+export { canonicalLanguage, textDirection } from "./languages.ts";
 export {
   ENGLISH,
   inEnglish,

@@ -4,6 +4,7 @@ import type { MaybePromise, Message, RegisteredUser } from "../../support/index.
 import type { AccountUser } from "../users/account-store.ts";
 import { asAuthenticatable } from "../users/authenticatable.ts";
 import type { BlockDetails } from "./access/account-blocks.ts";
+import { removeMethod } from "./access/remove-method.ts";
 import type { AccountServices } from "./account-services.ts";
 import type { EmailChangeUndo, UndoableEmailChange } from "./addresses/email-undo.ts";
 import type { VerificationLink, VerificationOutcome } from "./addresses/verification-outcome.ts";
@@ -258,16 +259,9 @@ export class Accounts {
    * @throws what `remove` throws
    */
   removeMethod(user: RegisteredUser, remove: () => MaybePromise<void>): Promise<boolean> {
-    const { deletion, users } = this.#services;
-    const { guard, own } = this.#ofAnyGuard(user);
-    const leavesAnother = async () => (await this.methodsOf(user)).some(({ startsLogins }) => startsLogins);
-    return unlessUndone(async (undo) => {
-      await users.transaction(guard, async () => {
-        await deletion.lock(own);
-        await remove();
-        if (!(await leavesAnother())) throw undo;
-      });
-    });
+    const account = this.#ofAnyGuard(user);
+    const isAnotherLeft = async () => (await this.methodsOf(user)).some(({ startsLogins }) => startsLogins);
+    return removeMethod(this.#services, account, remove, isAnotherLeft);
   }
 
   /**
@@ -320,9 +314,8 @@ export class Accounts {
   /**
    * Mails a verification link to a user.
    *
-   * @param user the user, who may have just registered and doesn't have to be logged in; default: the current user For
-   * a user whose registration has arrived twice, a link was mailed before, so none is mailed again.
-   *
+   * @param user the user, who may have just registered and doesn't have to be logged in; default: the current user. For
+   *   a user whose registration has arrived twice, a link was mailed before, so none is mailed again.
    * @returns `false` if there is nothing to verify: the address is verified or missing, or the user's class can't
    * verify addresses (`MustVerifyEmail`)
    * @throws `E_UNAUTHENTICATED` without a user; `E_INVALID_CONFIGURATION` without `MailProvider`; `E_UNKNOWN_ROUTE`
@@ -457,22 +450,5 @@ export class Accounts {
     const { deletion, users } = this.#services;
     const guard = this.#context.auth.guardName;
     return deletion.ofGuard(guard, users.requireOwn(guard, user));
-  }
-}
-
-/**
- * Runs work that may find that nothing of it should stay.
- *
- * @param work throws what it is given to undo everything
- * @returns whether its effects stay
- */
-async function unlessUndone(work: (undo: Error) => Promise<void>): Promise<boolean> {
-  const undo = new Error("undone");
-  try {
-    await work(undo);
-    return true;
-  } catch (error) {
-    if (error === undo) return false;
-    throw error;
   }
 }

@@ -1,4 +1,4 @@
-import { type Catalogue, negotiateLanguage } from "../../messages/index.ts";
+import { type Catalogue, languageOfClient } from "../../messages/index.ts";
 import { escapeHtml } from "../../support/index.ts";
 import { errorDocument, PAGE_HEADERS } from "./error-pages.ts";
 import { BUSY, NOT_SENT, pageTitle, TRY_AGAIN } from "./messages.ts";
@@ -35,5 +35,5 @@ export function busyPages(messages: Catalogue): BusyPages {
 
 /** The page for a visitor, by `Accept-Language`. */
 export function busyPageFor({ languages, pages }: BusyPages, acceptLanguage: string | undefined): BusyPage {
-  return pages[negotiateLanguage(acceptLanguage ?? null, languages) ?? languages[0]!]!;
+  return pages[languageOfClient(acceptLanguage ?? null, languages)]!;
 }

@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { AshlarError, packageVersion } from "../../support/index.ts";
 import { Code } from "../edits/code.ts";
-import { codeOf, readIfThere } from "../files/existing-files.ts";
-import { type NewFile, replaceFile, withLineEndsOf, writeNewFile } from "../files/files.ts";
-import { planInstallation, planMigrations } from "../install/install.ts";
+import { readIfThere } from "../files/existing-files.ts";
+import { type NewFile, replaceFile, writeNewFile } from "../files/files.ts";
 import type { RemainingStep } from "../install/steps.ts";
 import { CHANGES } from "./changes.ts";
 import { GeneratedFiles } from "./generated-files.ts";
+import { replaceGenerated } from "./replace-generated.ts";
 import { tableMigrations } from "./table-migrations.ts";
 import { WorkingCopy } from "./working-copy.ts";
 
@@ -62,7 +62,7 @@ export async function planUpgrade(root: string): Promise<Upgrade> {
     const outdated = new Set<string>();
     const changes = await changeCode(copy.root, had, version, { notes, outdated });
     const own: string[] = [];
-    const remaining = await installParts(copy.root, generated, had, { own, outdated });
+    const remaining = await replaceGenerated(copy.root, generated, had, { own, outdated });
     const migrations = new Map([...had].filter(([path]) => path.startsWith("database/migrations/")));
     for (const file of await tableMigrations(copy.root, migrations)) {
       await writeNewFile(copy.root, file);
@@ -156,33 +156,6 @@ async function withVersion(text: string, version: string): Promise<string> {
   // As an expression, JSON is code, whose formatting stays.
   const changed = await edited(`(${text}\n)`, "package.json", requiringVersion(version));
   return changed === null ? text : changed.slice(1, -2);
-}
-
-/** Brings the application's generated parts to this version, except for what its author has changed. */
-async function installParts(
-  root: string,
-  generated: GeneratedFiles,
-  texts: ReadonlyMap<string, string>,
-  { own, outdated }: { readonly own: string[]; readonly outdated: Set<string> },
-): Promise<readonly RemainingStep[]> {
-  const remaining: RemainingStep[] = [];
-  const routes = await codeOf(root, "routes/web.ts");
-  const providers = await codeOf(root, "config/providers.ts");
-  if (/\bAuth\.routes\(/.test(routes)) {
-    const plan = await planInstallation(root, /\bjson\s*:\s*true\b/.test(routes) ? "json" : "pages");
-    for (const { path, text, before, isInTheWay } of plan.files) {
-      if (before === null) await writeNewFile(root, { path, text });
-      else if (!isInTheWay || generated.isUnchanged(path, texts.get(path) ?? before)) {
-        await replaceFile(join(root, path), withLineEndsOf(before, text));
-        if (isInTheWay) outdated.add(path);
-      } else own.push(path);
-    }
-    remaining.push(...plan.remaining);
-  }
-  if (/\bApiProvider\b/.test(providers)) {
-    for (const file of (await planMigrations(root, "api")).files) await writeNewFile(root, file);
-  }
-  return remaining;
 }
 
 /** Files that some version has generated, and this one doesn't: those that nothing in the application names any more. */

@@ -1,0 +1,39 @@
+import { join } from "node:path";
+import { codeOf } from "../files/existing-files.ts";
+import { replaceFile, withLineEndsOf, writeNewFile } from "../files/files.ts";
+import { planInstallation, planMigrations } from "../install/install.ts";
+import type { RemainingStep } from "../install/steps.ts";
+import type { GeneratedFiles } from "./generated-files.ts";
+
+/**
+ * Brings the application's generated parts to this version: it writes those that are missing, and replaces a file that is
+ * as some version has generated it. One that the author has changed stays.
+ *
+ * @param texts the application's files before the upgrade, by path
+ * @param lists where files are listed: `own` gets those that stay, `outdated` those that are replaced
+ */
+export async function replaceGenerated(
+  root: string,
+  generated: GeneratedFiles,
+  texts: ReadonlyMap<string, string>,
+  { own, outdated }: { readonly own: string[]; readonly outdated: Set<string> },
+): Promise<readonly RemainingStep[]> {
+  const remaining: RemainingStep[] = [];
+  const routes = await codeOf(root, "routes/web.ts");
+  const providers = await codeOf(root, "config/providers.ts");
+  if (/\bAuth\.routes\(/.test(routes)) {
+    const plan = await planInstallation(root, /\bjson\s*:\s*true\b/.test(routes) ? "json" : "pages");
+    for (const { path, text, before, isInTheWay } of plan.files) {
+      if (before === null) await writeNewFile(root, { path, text });
+      else if (!isInTheWay || generated.isUnchanged(path, texts.get(path) ?? before)) {
+        await replaceFile(join(root, path), withLineEndsOf(before, text));
+        if (isInTheWay) outdated.add(path);
+      } else own.push(path);
+    }
+    remaining.push(...plan.remaining);
+  }
+  if (/\bApiProvider\b/.test(providers)) {
+    for (const file of (await planMigrations(root, "api")).files) await writeNewFile(root, file);
+  }
+  return remaining;
+}
