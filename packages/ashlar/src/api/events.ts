@@ -32,20 +32,20 @@ export interface PersonalTokenEvent extends TokenEvent {
   readonly name: string;
 }
 
-/** The events about tokens, by name. */
-interface TokenEventMap {
-  "api.token_issued": TokenEvent;
-  "api.token_renewed": TokenEvent;
-  "api.token_revoked": TokenEvent;
-  "api.token_reused": TokenReusedEvent;
-  "api.personal_token_issued": PersonalTokenEvent;
-  "api.personal_token_revoked": PersonalTokenEvent;
-  "api.token_refused": TokenRefusedEvent;
+declare module "../events/event-map.ts" {
+  interface FrameworkEvents {
+    "api.token_issued": TokenEvent;
+    "api.token_renewed": TokenEvent;
+    "api.token_revoked": TokenEvent;
+    "api.token_reused": TokenReusedEvent;
+    "api.personal_token_issued": PersonalTokenEvent;
+    "api.personal_token_revoked": PersonalTokenEvent;
+    "api.token_refused": TokenRefusedEvent;
+  }
 }
 
-declare module "../events/event-map.ts" {
-  interface FrameworkEvents extends TokenEventMap {}
-}
+/** The events about tokens, by name. */
+type TokenEventName = keyof EventMap & `api.${string}`;
 
 /** Reports what happens to the tokens of one driver. */
 export class TokenEvents {
@@ -65,10 +65,10 @@ export class TokenEvents {
    *
    * @param address the client's address; `null` outside of a request
    */
-  emit<Name extends keyof TokenEventMap>(
+  emit<Name extends TokenEventName>(
     name: Name,
     address: string | null,
-    facts: Omit<TokenEventMap[Name], keyof SecurityEvent>,
+    facts: Omit<EventMap[Name], keyof SecurityEvent>,
   ): void {
     if (this.#events !== null) {
       const payload = { time: currentDate(), address, guard: this.#guard, ...facts };

@@ -72,7 +72,7 @@ export class AuthProvider extends Provider {
     const guards = container.make("auth");
     const problems = new SetupProblems();
     problems.try(() => guards.prepare());
-    problems.try(() => guards.pages.check());
+    problems.try(() => guards.checkPages());
     for (const { guard, other, steps } of guards.guardsWithFewerSteps) this.#warnOfSteps(guard, other, steps);
     const { enumerationPrevention, pages, users } = container.make("accounts");
     problems.try(() => users.check(pages));

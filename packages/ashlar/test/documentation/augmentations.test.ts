@@ -244,9 +244,11 @@ async function ownMembers(): Promise<Record<keyof typeof PUBLIC, string[]>> {
       // What features declare, not what they add to an application.
       if (name === "FrameworkFeatureParts" || name === "FeatureMails") continue;
       const key = AUGMENTED[name];
+      // The published types leave out what is internal.
+      const published = block.replaceAll(/^ {4}\/\*\* @internal [^\n]*\n[^\n]*\n/gm, "");
       if (key === undefined) throw new Error(`${entry} augments ${name}, which no feature should.`);
       members[key].push(
-        ...[...block.matchAll(/^ {4}(?:readonly )?("[^"]+"|\w+)(?:\??:|[<(])/gm)].map(([, member]) => member!),
+        ...[...published.matchAll(/^ {4}(?:readonly )?("[^"]+"|\w+)(?:\??:|[<(])/gm)].map(([, member]) => member!),
       );
       // Error codes come from their definitions.
       const [, codes = ""] =

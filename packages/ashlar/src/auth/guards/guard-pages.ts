@@ -108,6 +108,19 @@ export class GuardPages {
     }
   }
 
+  /**
+   * Makes sure that a proof's step has its page with a guard whose login is a page. Called when the application boots.
+   *
+   * @throws `E_INVALID_CONFIGURATION`
+   */
+  checkProofStep(guard: string, { name, page }: LoginStep): void {
+    if (page === undefined || !this.has(guard, LOGIN) || this.has(guard, page)) return;
+    const route = this.nameOf(guard, page);
+    const problem = `the step of the proof "${name}" leads to the route "${route}", which does not exist.`;
+    const remedy = `${suggestion(route, this.#routeNames)} Add the feature's routes to ROUTES, and give its page this name.`;
+    throw new ConfigurationError(`routes of the guard "${guard}"`, problem, remedy.trim());
+  }
+
   /** A route that answers with JSON refuses requests instead of sending visitors to a page. */
   #checkRoute({ middleware, methods, pattern, respondsWithJson }: CompiledRoute): void {
     if (respondsWithJson) return;

@@ -178,6 +178,22 @@ export class GuardRegistry {
     return this.proofs.steps.length === 0 ? steps : [...steps, ...this.proofs.steps];
   }
 
+  /**
+   * Makes sure that all pages that guards and their steps need exist. Called when the application boots.
+   *
+   * @throws `E_INVALID_CONFIGURATION`
+   */
+  checkPages(): void {
+    this.pages.check();
+    for (const guard of this.names) {
+      const model = this.modelOf(guard)!;
+      for (const step of this.proofs.steps) {
+        const { users } = step.proof;
+        if (users === undefined || keepsSameRows(model, users)) this.pages.checkProofStep(guard, step);
+      }
+    }
+  }
+
   /** The guards whose users can also log in with another guard, which asks more steps; without those that ask as many. */
   get guardsWithFewerSteps(): readonly GuardWithFewerSteps[] {
     return this.names.flatMap((guard) => {

@@ -45,7 +45,7 @@ test("S206 a mailed link and a mailed code don't let the documented step for a s
   expect((await accounts.visitor().post("/link", { mailed: "1" })).body).toEqual({ status: "pending" });
 });
 
-function otpProvider(has: (user: { id: number }) => boolean): ProviderClass {
+function otpProvider(has: (user: { id: number }) => boolean, users?: object): ProviderClass {
   return class OtpProvider extends Provider {
     static override readonly feature: Feature = declareFeature({
       name: "otp",
@@ -54,6 +54,7 @@ function otpProvider(has: (user: { id: number }) => boolean): ProviderClass {
           amr: ["otp"],
           page: "otp",
           has,
+          ...(users && { users }),
           step: {
             page: "otp",
             check: async ({ context, prove }) => {
@@ -227,4 +228,17 @@ test("S64 two applications with hand-written users: the end of access in one rea
   );
   expect(done.status).toBe(200);
   expect([one.length, two.length]).toEqual([1, 0]);
+});
+
+test("a proof's step whose page is missing fails startup, with the guards whose users are asked it", async () => {
+  const make = (name: string, users?: object) =>
+    testAccounts({
+      providers: [otpProvider(() => true, users)],
+      routes: [Route.get("/code", () => "").name(name)],
+    });
+  const problem =
+    'routes of the guard "web": the step of the proof "otp" leads to the route "otp", which does not exist.';
+  await expect(make("opt")).rejects.toThrow(`${problem} Did you mean "opt"? Add the feature's routes to ROUTES`);
+  await expect(make("otp")).resolves.toBeDefined();
+  await expect(make("opt", class Other {})).resolves.toBeDefined();
 });
