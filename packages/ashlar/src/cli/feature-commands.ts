@@ -3,6 +3,7 @@ import {
   type Application,
   type CommandContext,
   type FeatureCommand,
+  installedFeatures,
   loadProviders,
   readEnvironment,
   reserveStandardOutput,
@@ -26,15 +27,17 @@ const NAME = /^[a-z][a-z\d-]*(?::[a-z][a-z\d-]*)*$/;
 export async function featureCommands(terminal: Terminal, taken: readonly string[]): Promise<Command[]> {
   const owners = new Map(taken.map((name) => [name, "ashlar"]));
   const commands: Command[] = [];
-  for (const provider of await loadProviders(terminal.root, readEnvironment(terminal.root))) {
-    for (const command of provider.feature?.commands ?? []) {
-      requireCommand(command, provider.name);
+  for (const { feature, provider } of installedFeatures(
+    await loadProviders(terminal.root, readEnvironment(terminal.root)),
+  )) {
+    for (const command of feature.commands ?? []) {
+      requireCommand(command, provider);
       const owner = owners.get(command.name);
       if (owner !== undefined) {
-        const problem = `${provider.name}: the command "${command.name}" is already added by ${owner}.`;
+        const problem = `${provider}: the command "${command.name}" is already added by ${owner}.`;
         throw new AshlarError("E_COMMAND", `${problem} Give one of them another name.`);
       }
-      owners.set(command.name, provider.name);
+      owners.set(command.name, provider);
       commands.push(asCommand(terminal, command));
     }
   }

@@ -54,7 +54,7 @@ export interface ErrorCodes extends StatusesOf<typeof BASE>, FrameworkErrors {}
 export type ErrorCode = keyof ErrorCodes & string;
 
 const definitions: Record<string, ErrorDefinition> = { ...BASE };
-const places = new Map<string, SourceLocation>();
+const places = new Map<string, SourceLocation | string>();
 
 const CODE = /^E_[A-Z\d]+(?:_[A-Z\d]+)*$/;
 
@@ -86,28 +86,51 @@ export function declareErrors<Code extends ErrorCode>(
     readonly [Key in Code]: ErrorDefinition<ErrorCodes[Key]>;
   },
 ): void {
-  const place = new SourceLocation(declareErrors);
+  declareAt(new SourceLocation(declareErrors), errors);
+}
+
+/**
+ * Declares the error codes of a feature; see {@link declareErrors}.
+ *
+ * @param provider the name of the feature's provider, which may change its own codes: a development server reloads it
+ */
+export function declareErrorsOf(provider: string, errors: Readonly<Record<string, ErrorDefinition>>): void {
+  declareAt(provider, errors);
+}
+
+/** @param place the file, or the name of the provider, that may change these codes again */
+function declareAt(place: SourceLocation | string, errors: Readonly<Record<string, ErrorDefinition>>): void {
   for (const [code, [status, sentence]] of Object.entries<ErrorDefinition>(errors)) {
     const isStatus = Number.isInteger(status) && status >= 400 && status <= 599;
     if (!CODE.test(code) || !isStatus || typeof sentence !== "string" || sentence === "") {
       const remedy = 'Write it as E_ORDER_CLOSED: [409, "The order is closed."], with a status from 400 to 599.';
       throw new ConfigurationError(String(place), `${code} is not the declaration of an error code.`, remedy);
     }
-    requireSameMeaning(code, [status, sentence], place);
+    if (hasSameMeaning(code, [status, sentence], place)) continue;
     definitions[code] = Object.freeze([status, sentence] as const);
     places.set(code, place);
   }
 }
 
-/** A file may change its own codes: a development server reloads it after each edit. */
-function requireSameMeaning(code: string, [status, sentence]: ErrorDefinition, place: SourceLocation): void {
-  if (!Object.hasOwn(definitions, code)) return;
+/**
+ * Reports whether a code is declared already, with this meaning. A file may change its own codes: a development server
+ * reloads it after each edit.
+ *
+ * @throws `E_INVALID_CONFIGURATION` if another file or provider has declared it with a different one
+ */
+function hasSameMeaning(code: string, [status, sentence]: ErrorDefinition, place: SourceLocation | string): boolean {
+  if (!Object.hasOwn(definitions, code)) return false;
   const [knownStatus, knownSentence] = definitions[code]!;
-  if (status === knownStatus && sentence === knownSentence) return;
-  const other = places.get(code)?.file ?? null;
-  if (other !== null && other === place.file) return;
+  if (status === knownStatus && sentence === knownSentence) return true;
+  const other = ownerOf(places.get(code));
+  if (other !== null && other === ownerOf(place)) return false;
   const problem = `the error code ${code} already has another meaning, from ${other ?? "the framework"}.`;
   throw new ConfigurationError(String(place), problem, "Give one of them another name.");
+}
+
+/** Who may change a code that was declared at a place: a file or a provider; `null` if that is unknown. */
+function ownerOf(place: SourceLocation | string | undefined): string | null {
+  return typeof place === "object" ? place.file : (place ?? null);
 }
 
 /** The `Retry-After` of every 503 that does not set its own (RFC 9110 §10.2.3), in seconds. */

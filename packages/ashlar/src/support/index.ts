@@ -3,6 +3,7 @@ export {
   asMessage,
   ConfigurationError,
   declareErrors,
+  declareErrorsOf,
   ERRORS,
   type ErrorCode,
   type ErrorCodes,

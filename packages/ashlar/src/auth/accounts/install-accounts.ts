@@ -15,7 +15,6 @@ import { isVerifiable } from "./users/account-user.ts";
  */
 export function installAccounts(application: Application, settings: CompleteAuthSettings): void {
   const { container } = application;
-  if (container.has("accounts")) return;
   const services = new AccountServices(application, settings);
   container.bind("accounts", services);
   // Otherwise a login would reveal whether the address was free to a caller who registers it.

@@ -70,7 +70,7 @@ describe("what makes the boot fail", () => {
       providers: [AuthProvider],
       config: { auth: { GUARDS: { default: "nobody", nobody: { model: Person } } } },
     });
-    await expect(boot).rejects.toThrow('config/auth.ts: GUARDS.nobody: no guard driver is named "nobody".');
+    await expect(boot).rejects.toThrow('config/auth.ts: GUARDS.strangers: no guard driver is named "strangers".');
   });
 
   test("a guard whose driver is not registered", () => {

@@ -1,9 +1,10 @@
 import type { Application } from "../../boot/index.ts";
 import { ConfigurationError, now, suggestion } from "../../support/index.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
+import { namedSource } from "../users/user-data.ts";
 import type { GivenProof } from "./login-methods.ts";
 import type { LoginStep } from "./login-step.ts";
-import { hasProof, isProofFor, type Proof } from "./proof.ts";
+import { type FeatureProof, hasProof, isProofFor, type Proof } from "./proof.ts";
 
 declare module "../../kernel/container.ts" {
   interface FrameworkServices {
@@ -34,7 +35,16 @@ export class ProofRegistry {
     }
     this.#proofs.set(proof.name, { proof, place });
     const { name, amr, step } = proof;
-    if (step !== undefined) this.#steps = [...this.#steps, { name, amr, proof, ...step }];
+    if (step === undefined) return;
+    const { page } = step;
+    const asked = {
+      name,
+      amr,
+      proof,
+      check: (login) => step.check(login),
+      ...(page !== undefined && { page }),
+    } as ProofStep;
+    this.#steps = [...this.#steps, asked];
   }
 
   get all(): readonly Proof[] {
@@ -91,13 +101,44 @@ export function createProofs(application: Application): ProofRegistry {
   const proofs = new ProofRegistry();
   for (const { feature, provider } of application.features) {
     for (const [name, declared] of Object.entries(feature.proofs ?? {})) {
-      const proof: Proof = { ...declared(application), name };
+      const proof = namedProof(name, declared(application), provider);
       proofs.add(proof, provider);
-      if (proof.data !== undefined) container.make("userData").add({ name, ...proof.data }, provider);
+      if (proof.data !== undefined) container.make("userData").add(namedSource(name, proof.data), provider);
       if (proof.endAccess === undefined) continue;
       const end = (user: Authenticatable) => (isProofFor(proof, user) ? proof.endAccess!(user) : undefined);
       container.make("access").add({ isBoundToEpoch: false, end });
     }
   }
   return proofs;
+}
+
+/**
+ * Names a proof, which may be an instance of a class: inherited members count, too.
+ *
+ * @throws `E_INVALID_CONFIGURATION` if it lacks a function that decides about users
+ */
+function namedProof(name: string, own: FeatureProof, provider: string): Proof {
+  const { amr, startsLogins, page, label, step, users, data } = own;
+  const missing =
+    typeof own.has !== "function" ? "has" : step !== undefined && typeof step.check !== "function" && "step.check";
+  if (missing) {
+    const problem = `the proof "${name}" has no function ${missing}.`;
+    throw new ConfigurationError(
+      provider,
+      problem,
+      `Write ${missing === "has" ? "has: (user) => …" : "step: { check: (login) => … }"}.`,
+    );
+  }
+  return {
+    name,
+    amr,
+    has: (user) => own.has(user),
+    ...(startsLogins !== undefined && { startsLogins }),
+    ...(page !== undefined && { page }),
+    ...(label !== undefined && { label }),
+    ...(step !== undefined && { step }),
+    ...(users !== undefined && { users }),
+    ...(data !== undefined && { data }),
+    ...(own.endAccess !== undefined && { endAccess: (user: Authenticatable) => own.endAccess!(user) }),
+  };
 }

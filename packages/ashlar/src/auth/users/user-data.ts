@@ -108,10 +108,15 @@ export function createUserData(application: Application): UserDataRegistry {
   const registry = new UserDataRegistry();
   for (const { feature, provider } of application.features) {
     for (const [name, source] of Object.entries(feature.userData ?? {})) {
-      registry.add({ name, ...source(application) }, provider);
+      registry.add(namedSource(name, source(application)), provider);
     }
   }
   return registry;
+}
+
+/** Names a source of data, which may be an instance of a class. */
+export function namedSource(name: string, source: Omit<UserDataSource, "name">): UserDataSource {
+  return { name, export: (subject) => source.export(subject), erase: (subject) => source.erase(subject) };
 }
 
 /** Deletes a user with everything that auth stores about them. */

@@ -1,4 +1,4 @@
-import { ConfigurationError, declareErrors, type ErrorCodes, type SetupProblems } from "../../support/index.ts";
+import { ConfigurationError, declareErrorsOf, declareSecretNames, type SetupProblems } from "../../support/index.ts";
 import type { Application } from "./application.ts";
 import type { Feature, FeatureMessages } from "./feature.ts";
 import type { ProviderClass } from "./provider.ts";
@@ -10,15 +10,42 @@ export interface InstalledFeature {
   readonly provider: string;
 }
 
-/** The features of providers, in order, each after those that it includes. */
+/**
+ * The features of providers, in order, each after those that it includes. A provider that extends another one brings the
+ * other's feature, too.
+ *
+ * @throws `E_INVALID_CONFIGURATION` if a provider has its commands where they are not read
+ */
 export function installedFeatures(providers: readonly ProviderClass[]): readonly InstalledFeature[] {
   const installed = new Map<Feature, InstalledFeature>();
   const add = (feature: Feature, provider: string): void => {
     for (const included of feature.includes ?? []) add(included, provider);
     if (!installed.has(feature)) installed.set(feature, { feature, provider });
   };
-  for (const { feature, name } of providers) if (feature !== undefined) add(feature, name || feature.name);
+  for (const provider of providers) {
+    for (const declaring of lineOf(provider)) {
+      if (Object.hasOwn(declaring, "commands")) {
+        const problem = "static commands are not read.";
+        throw new ConfigurationError(
+          declaring.name,
+          problem,
+          "List them in its feature: declareFeature({ name, commands: [ … ] }).",
+        );
+      }
+      const feature = Object.hasOwn(declaring, "feature") ? declaring.feature : undefined;
+      if (feature !== undefined) add(feature, declaring.name || feature.name);
+    }
+  }
   return [...installed.values()];
+}
+
+/** A class with those that it extends, the base first. */
+function lineOf(provider: ProviderClass): readonly ProviderClass[] {
+  const line: ProviderClass[] = [];
+  for (let one: unknown = provider; typeof one === "function" && one.prototype; one = Object.getPrototypeOf(one)) {
+    line.unshift(one as ProviderClass);
+  }
+  return line;
 }
 
 /** What one name of each part is called. A part that isn't here is called by its own name. */
@@ -108,7 +135,10 @@ export function requireDistinct(features: readonly InstalledFeature[], problems:
 export function install({ feature, provider }: InstalledFeature, application: Application): void {
   const { container, messages } = application;
   container.boundBy(provider);
-  declareErrors((feature.errors ?? {}) as Parameters<typeof declareErrors<keyof ErrorCodes>>[0]);
+  declareErrorsOf(provider, feature.errors ?? {});
+  declareSecretNames(
+    ...entriesOf(feature.variables).flatMap(([name, { isSecret }]) => (isSecret === true ? [name] : [])),
+  );
   for (const { english, translations } of messagesIn(feature)) messages.declare(english, translations);
   for (const [key, make] of entriesOf(feature.services)) {
     container.singleton(key, () => make(application) as never);

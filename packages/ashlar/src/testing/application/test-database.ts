@@ -107,10 +107,8 @@ function checkOwn(database: Database): void {
  *
  * @param also something else to wait for that may start some, such as the sending of mails
  */
-export async function settle(
-  { background, container }: Application,
-  also = async (): Promise<void> => {},
-): Promise<void> {
+export async function settle(application: Application, also = async (): Promise<void> => {}): Promise<void> {
+  const { background, container } = application;
   const events = container.has("events") ? container.make("events") : null;
   do {
     await background.settled();

@@ -56,9 +56,9 @@ export class AccountMailRegistry {
 }
 
 /** The mails about accounts that an application's features declare. */
-export function createAccountMailRegistry({ features }: Application): AccountMailRegistry {
+export function createAccountMailRegistry(application: Application): AccountMailRegistry {
   const registry = new AccountMailRegistry();
-  for (const { feature, provider } of features) {
+  for (const { feature, provider } of application.features) {
     if (feature.accountMails !== undefined) registry.add(feature.accountMails, provider);
   }
   return registry;

@@ -1,0 +1,153 @@
+// What features from outside may write, and what they can't take from others.
+import { expect, test } from "vitest";
+import { ADA, NEW_PASSWORD, PASSWORD, testAccounts } from "../../test/support/account-application.ts";
+import { declareFeature, type Feature, Provider, type ProviderClass } from "../boot/index.ts";
+import { ERRORS, isSecretName } from "../support/index.ts";
+import { ThrottleProvider } from "../throttle/index.ts";
+import type { FeatureProof } from "./proofs/proof.ts";
+import type { Authenticatable } from "./users/authenticatable.ts";
+
+function providerOf(feature: Feature): ProviderClass {
+  return class OutsideProvider extends Provider {
+    static override readonly feature: Feature = declareFeature(feature);
+  };
+}
+
+const badges = new Set<string>();
+
+class BadgeProof implements FeatureProof<Authenticatable> {
+  readonly amr = ["sc"];
+  readonly startsLogins = true;
+  readonly #all = badges;
+
+  has(user: Authenticatable): boolean {
+    return this.#all.has(String(user.authId()));
+  }
+
+  endAccess(user: Authenticatable): void {
+    this.#all.delete(String(user.authId()));
+  }
+}
+
+class CodeProof implements FeatureProof<Authenticatable> {
+  readonly amr = ["otp"];
+
+  has(): boolean {
+    return true;
+  }
+
+  get step(): NonNullable<FeatureProof<Authenticatable>["step"]> {
+    return new (class {
+      readonly #outcome = { pending: "app.code" } as never;
+      check(): never {
+        return this.#outcome;
+      }
+    })();
+  }
+}
+
+class BadgeData {
+  readonly #all = badges;
+
+  export(): readonly Readonly<Record<string, unknown>>[] {
+    return [...this.#all].map((id) => ({ id }));
+  }
+
+  erase(): void {
+    this.#all.clear();
+  }
+}
+
+test("a step is asked if its proof is an instance of a class", async () => {
+  const accounts = await testAccounts({
+    providers: [providerOf({ name: "codes", proofs: { code: () => new CodeProof() as never } })],
+  });
+  const guest = accounts.visitor();
+  await guest.post("/login", { email: ADA.email, password: PASSWORD });
+  expect((await guest.get("/me")).body).toEqual({ user: null });
+});
+
+test("a credential ends with access if its proof is an instance of a class", async () => {
+  const accounts = await testAccounts({
+    providers: [providerOf({ name: "badges", proofs: { badge: () => new BadgeProof() as never } })],
+  });
+  badges.add(String(ADA.id));
+  const visitor = await accounts.loggedIn();
+  const change = { current_password: PASSWORD, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
+  expect((await visitor.post("/account/password", change)).status).toBe(302);
+  expect([...badges]).toEqual([]);
+});
+
+test("a user's data is exported and erased by an instance of a class", async () => {
+  const accounts = await testAccounts({
+    providers: [providerOf({ name: "badge-data", userData: { badges: () => new BadgeData() } })],
+  });
+  badges.add("7");
+  const data = accounts.application.container.make("userData").all.find(({ name }) => name === "badges");
+  expect(data!.export({} as never)).toEqual([{ id: "7" }]);
+  expect(await (await accounts.user()).delete()).toBe(true);
+  expect([...badges]).toEqual([]);
+});
+
+test.each([
+  ["has", { amr: ["sc"] }, "has: (user) => …"],
+  ["step.check", { amr: ["sc"], has: () => true, step: {} }, "step: { check: (login) => … }"],
+])("a proof without %s fails startup", async (missing, proof, remedy) => {
+  const boot = testAccounts({ providers: [providerOf({ name: "badges", proofs: { badge: () => proof as never } })] });
+  await expect(boot).rejects.toThrow(`OutsideProvider: the proof "badge" has no function ${missing}. Write ${remedy}.`);
+});
+
+test("a feature can't take the service of the accounts", async () => {
+  const boot = testAccounts({
+    providers: [providerOf({ name: "taker", services: { accounts: () => ({}) as never } })],
+  });
+  await expect(boot).rejects.toThrow('"accounts"');
+});
+
+test("a feature can't give an error code of another one a different meaning", async () => {
+  const [status, sentence] = ERRORS.E_SESSION;
+  const taker = providerOf({ name: "taker", errors: { E_SESSION: [400, "Hello."] } });
+  const boot = testAccounts({ providers: [taker] });
+  await expect(boot).rejects.toThrow("OutsideProvider: the error code E_SESSION already has another meaning, from ");
+  expect(ERRORS.E_SESSION).toEqual([status, sentence]);
+});
+
+test("two features can't give one error code two meanings", async () => {
+  const one = providerOf({ name: "one", errors: { E_BADGE_LOST: [409, "The badge is lost."] } });
+  class OtherProvider extends Provider {
+    static override readonly feature: Feature = declareFeature({
+      name: "other",
+      errors: { E_BADGE_LOST: [404, "There is no badge."] },
+    });
+  }
+  const boot = testAccounts({ providers: [one, OtherProvider] });
+  await expect(boot).rejects.toThrow(
+    "OtherProvider: the error code E_BADGE_LOST already has another meaning, from OutsideProvider.",
+  );
+});
+
+test("a provider that extends another one keeps the other's feature", async () => {
+  class OwnThrottleProvider extends ThrottleProvider {
+    static override readonly feature: Feature = declareFeature({
+      name: "orders",
+      variables: { ORDERS_PIN: { isSecret: true } },
+    });
+  }
+  const { application } = await testAccounts({ without: [ThrottleProvider], providers: [OwnThrottleProvider] });
+  expect([...application.container.make("audit").counts.keys()]).toContain("auth.lockout");
+  expect(application.features.map(({ feature }) => feature.name)).toContain("orders");
+});
+
+test("the name of a feature's secret variable is a secret in logs", async () => {
+  expect(isSecretName("BADGE_READER")).toBe(false);
+  await testAccounts({ providers: [providerOf({ name: "badges", variables: { BADGE_READER: { isSecret: true } } })] });
+  expect(isSecretName("badgeReader")).toBe(true);
+});
+
+test("commands that a provider has outside of its feature fail startup", async () => {
+  class OldProvider extends Provider {
+    static readonly commands = [];
+  }
+  const boot = testAccounts({ providers: [OldProvider] });
+  await expect(boot).rejects.toThrow("OldProvider: static commands are not read. List them in its feature");
+});
