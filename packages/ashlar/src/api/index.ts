@@ -8,10 +8,7 @@ export type { Drivers } from "./drivers/drivers.ts";
 export type { Issuer } from "./drivers/issuer.ts";
 export {
   Api,
-  isTokenController,
-  isTokenEndpoint,
   type PersonalTokensController,
-  tokenLimitOf,
 } from "./endpoints/api.ts";
 export { AbilityMiddleware, AnyAbilityMiddleware } from "./requests/ability-middleware.ts";
 export type { ForeignGuard } from "./requests/foreign-guard.ts";

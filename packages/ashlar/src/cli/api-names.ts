@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { isTokenController } from "../api/index.ts";
 import { findModule, importModule } from "../boot/index.ts";
 import { flattenEntries, type RouteDefinition } from "../routing/index.ts";
 import { type ApiNames, USUAL_NAMES } from "../scaffold/index.ts";
@@ -89,8 +88,8 @@ async function pathsIn({ root, bindings }: Subject): Promise<Partial<ApiNames>> 
   };
 }
 
-function isEndpoint({ attributes: { action } }: RouteDefinition, method: string): boolean {
-  return Array.isArray(action) && isTokenController(action[0]) && action[1] === method;
+function isEndpoint({ attributes: { action, mark } }: RouteDefinition, method: string): boolean {
+  return mark?.madeBy === "Api.routes" && Array.isArray(action) && action[1] === method;
 }
 
 /** The table and columns of the class whose users get tokens. */

@@ -23,7 +23,7 @@ export const Csrf: {
       context.response.header("cache-control", "private, no-store");
       return { token: csrfToken(context) };
     });
-    return new RouteCollection([show.name("csrf").respondsWithJson()]);
+    return new RouteCollection([show.name("csrf").respondsWithJson().madeBy("Csrf.routes")]);
   },
   /**
    * Returns a CSRF token of the request's session, with a new mask on each call, for the input `__token` or the header `X-CSRF-TOKEN`.

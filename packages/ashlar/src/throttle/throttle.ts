@@ -160,6 +160,11 @@ export class Throttle {
     return result;
   }
 
+  /** @internal Reports whether a request was counted under any limit, and that has not been given back. */
+  hasCounted(context: HttpContext): boolean {
+    return this.#requests.of(context).length > 0;
+  }
+
   /**
    * Refuses a request as {@link hit} does if its address has no attempts left, and otherwise counts nothing. It reads no
    * input, so a client over its limit is refused before its body is read.

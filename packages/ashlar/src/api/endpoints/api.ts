@@ -8,8 +8,7 @@ import {
   RouteCollection,
   type RouteDefinition,
 } from "../../routing/index.ts";
-import { ConfigurationError, isOrExtends } from "../../support/index.ts";
-import type { LimitName } from "../../throttle/index.ts";
+import { ConfigurationError } from "../../support/index.ts";
 import { remedyFor } from "../drivers/drivers.ts";
 import { DRIVERS_PLACE, isDriverName } from "../settings/driver-settings.ts";
 import { KeysController } from "./keys-controller.ts";
@@ -97,7 +96,8 @@ export const Api: {
         .name(`${prefix}${name}`)
         .withoutMiddleware("web")
         .respondsWithJson()
-        .bodyLimit("64kb");
+        .bodyLimit("64kb")
+        .madeBy("Api.routes", { countsBy: TokenController.limits[method] });
     };
     return [
       endpoint(authRoute, "issue", "api.auth"),
@@ -123,7 +123,8 @@ export const Api: {
       Route.get(path, [controller, "show"])
         .name(`${driver === undefined ? "" : `${driver}.`}api.keys`)
         .withoutMiddleware("web")
-        .respondsWithJson(),
+        .respondsWithJson()
+        .madeBy("Api.keys"),
     ];
   },
 
@@ -172,7 +173,6 @@ export const Api: {
     controller: ControllerClass<PersonalTokensController>,
     { guard, json }: PersonalTokenRouteOptions = {},
   ): RouteCollection {
-    personalControllers.add(controller);
     const path = "/account/tokens";
     const routes = [
       Route.get(path, [controller, "index"]).name("account.tokens"),
@@ -185,10 +185,11 @@ export const Api: {
       routes.map((route) => {
         const { name } = route.attributes;
         const limit = name === "account.tokens.store" ? ["throttle:personal_tokens,user"] : [];
-        return route.bodyLimit("64kb").with({
+        const complete = route.bodyLimit("64kb").with({
           name: own === null ? name : `${own}.${name}`,
           middleware: ["auth.page", ...middleware, "password.confirm", ...limit],
         });
+        return complete.madeBy("Api.personalTokens");
       }),
     );
     return json === true ? all.respondsWithJson() : all;
@@ -196,9 +197,6 @@ export const Api: {
 });
 
 const GUARD = "guard:";
-
-/** The classes that `Api.personalTokens` was given: its routes are recognized by them, whatever their paths and names. */
-const personalControllers = new WeakSet<object>();
 
 type DriverController = typeof TokenController | typeof KeysController;
 
@@ -220,21 +218,9 @@ function ofDriver<C extends DriverController>(controller: C, driver: string | un
   return own as C;
 }
 
-/** Reports whether a class is the controller of `Api.routes()`. */
-export function isTokenController(controller: unknown): boolean {
-  return isOrExtends(controller, TokenController);
-}
-
 /** Reports whether a route is one of `Api.routes()`, whatever its path and name. */
-export function isTokenEndpoint({ handler }: CompiledRoute): boolean {
-  return Array.isArray(handler) && isTokenController(handler[0]);
-}
-
-/** The limit that a token endpoint counts under by itself, without middleware; `null` for other routes. */
-export function tokenLimitOf(route: CompiledRoute): LimitName | null {
-  if (!isTokenEndpoint(route)) return null;
-  const [, method] = route.handler as readonly [unknown, keyof typeof TokenController.limits];
-  return TokenController.limits[method];
+export function isTokenEndpoint({ mark }: CompiledRoute): boolean {
+  return mark?.madeBy === "Api.routes";
 }
 
 /**
@@ -244,8 +230,8 @@ export function tokenLimitOf(route: CompiledRoute): LimitName | null {
  */
 export function requirePersonalTokens({ container, router }: Application): void {
   const [guards, drivers] = [container.make("auth"), container.make("apiDrivers")];
-  for (const { handler, location, middleware } of router.routes) {
-    if (!Array.isArray(handler) || !personalControllers.has(handler[0])) continue;
+  for (const { mark, location, middleware } of router.routes) {
+    if (mark?.madeBy !== "Api.personalTokens") continue;
     // The innermost one is active.
     const guard = middleware.findLast((text) => text.startsWith(GUARD))?.slice(GUARD.length) ?? guards.defaultName;
     const model = guards.modelOf(guard);

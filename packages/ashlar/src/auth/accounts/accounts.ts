@@ -85,6 +85,7 @@ export class Accounts {
    *   other; `E_OVERLOADED`; what `belonging` throws
    */
   register(attributes: RegistrationAttributes, belonging?: RegistrationWork): Promise<RegisteredUser | null> {
+    this.#context.auth.registry.unlimitedRoutes?.check(this.#context, "throttle:register");
     const user = this.#services.registration.register(this.#context, attributes, belonging);
     return user as Promise<RegisteredUser | null>;
   }
@@ -100,6 +101,7 @@ export class Accounts {
    *   `E_UNKNOWN_ROUTE` without the route `password_reset`
    */
   requestPasswordReset(email: unknown): Promise<void> {
+    this.#context.auth.registry.unlimitedRoutes?.check(this.#context, "throttle:change_password");
     return this.#services.passwordReset.request(this.#context, email);
   }
 
@@ -129,6 +131,7 @@ export class Accounts {
    * @throws `E_INVALID_INPUT` if the password is refused, and the link still works then; `E_OVERLOADED`
    */
   resetPassword(token: unknown, password: unknown, confirmation: unknown): Promise<RegisteredUser | null> {
+    this.#context.auth.registry.unlimitedRoutes?.check(this.#context, "throttle:password_reset");
     const user = this.#services.passwordReset.complete(this.#context, token, password, confirmation);
     return user as Promise<RegisteredUser | null>;
   }
@@ -322,6 +325,7 @@ export class Accounts {
    *   without the route `email.verify`
    */
   sendVerification(user?: RegisteredUser): Promise<boolean> {
+    this.#context.auth.registry.unlimitedRoutes?.check(this.#context, "throttle:email.resend,user");
     return this.#services.emailVerification.send(this.#context, user);
   }
 
@@ -336,6 +340,7 @@ export class Accounts {
    *   {@link sendVerification}
    */
   requestEmailChange(email: unknown, password: unknown): Promise<void> {
+    this.#context.auth.registry.unlimitedRoutes?.check(this.#context, "throttle:email.resend,user");
     return this.#services.emailChange.request(this.#context, email, password);
   }
 

@@ -11,6 +11,7 @@ import type { Guard } from "./guard.ts";
 import { GuardPages } from "./guard-pages.ts";
 import { type ConfiguredGuards, GUARD_SETTINGS, type GuardEntry } from "./guard-settings.ts";
 import { GuessedAccounts } from "./guessed-accounts.ts";
+import type { UnlimitedRoutes } from "./unlimited-routes.ts";
 import "../errors.ts";
 
 /** The data for a driver that creates a guard. */
@@ -80,6 +81,8 @@ export class GuardRegistry {
   #admits: (user: object) => boolean = () => true;
   /** The accounts that passwords are guessed at. */
   readonly guesses: GuessedAccounts = new GuessedAccounts(this);
+  /** Warns of routes that check a password or send a mail without a limit; `null` in production. */
+  unlimitedRoutes: UnlimitedRoutes | null = null;
 
   /**
    * @param settings the guards

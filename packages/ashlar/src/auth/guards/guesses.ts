@@ -33,6 +33,7 @@ export interface Guess {
  */
 export async function comparePassword<T>(context: HttpContext, guess: Guess, compare: () => Promise<T>): Promise<T> {
   const { auth } = context;
+  auth.registry.unlimitedRoutes?.check(context, "throttle:login");
   const account = guessedAccount(context, guess);
   if (account === null) return unlessUntried(context, compare);
   const device = account.device ?? (account.isFormerDevice ? FORMER_DEVICES : null);

@@ -1,5 +1,4 @@
 import { Command } from "commander";
-import { tokenLimitOf } from "../../api/index.ts";
 import { type Application, Inspection } from "../../boot/index.ts";
 import type { CompiledRoute } from "../../routing/index.ts";
 import { loadApplication } from "../load-application.ts";
@@ -32,7 +31,7 @@ export function routesCommand(terminal: Terminal): Command {
           path: (route.domain === null ? "" : `//${route.domain}`) + route.pattern,
           name: route.name ?? "",
           stack: route.middleware.join(", "),
-          limit: hasLimits ? tokenLimitOf(route) : null,
+          limit: hasLimits ? (route.mark?.countsBy ?? null) : null,
           handler: describeHandler(route),
           location: route.location,
         }));

@@ -1,6 +1,7 @@
 import { ApiProvider } from "../../api/index.ts";
 import { userClassOf, VerifiesEmailMiddleware } from "../../auth/index.ts";
 import { MailProvider } from "../../mail/index.ts";
+import type { CompiledRoute } from "../../routing/index.ts";
 import { SessionProvider } from "../../session/index.ts";
 import type { Subject } from "./subject.ts";
 
@@ -53,6 +54,11 @@ export function requiresVerification(subject: Subject): boolean {
     ) ||
     subject.settings("auth", "ACCOUNTS").preventEnumeration === true
   );
+}
+
+/** Reports whether a route was made by a function of a feature, or has the handler of one that was. */
+export function isMadeBy({ mark }: CompiledRoute, name: string): boolean {
+  return mark?.madeBy === name;
 }
 
 /** The name of a middleware that a route uses with arguments: `throttle` of `throttle:login`. */

@@ -119,7 +119,7 @@ const MEANINGS = {
   "limits.memory": "Limits count in the memory of each process, in production.",
   "limits.evicted": "Redis deletes counts of limits once its memory is full, in production.",
   "limits.store": "The store of the limits can't be reached.",
-  "limits.route": "A route that checks a password or sends a mail has no limit.",
+  "limits.route": "A route that a feature made with a limit, or another route with its handler, has no limit.",
   "tokens.immortal": "API tokens never expire, or can't be revoked.",
   "tokens.renewal": "Expired API tokens can be renewed forever.",
   "links.immortal": "Links to set a password never expire.",

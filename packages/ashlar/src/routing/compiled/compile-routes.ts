@@ -3,6 +3,7 @@ import { bodyLimitBytes } from "../definitions/body-limit.ts";
 import { HTTP_METHODS, type HttpMethod, problemOfAction } from "../definitions/controller-action.ts";
 import { flattenEntries, joinPaths, type RouteSource } from "../definitions/route-collection.ts";
 import type { RouteDefinition } from "../definitions/route-definition.ts";
+import { markOfAction } from "../definitions/route-mark.ts";
 import type { CompilerSet } from "../patterns/compilers.ts";
 import { type DomainPattern, parseDomain } from "../patterns/domain-pattern.ts";
 import { parsePattern, type RoutePattern } from "../patterns/pattern.ts";
@@ -111,6 +112,7 @@ function compileRoute(
     get location() {
       return attributes.location.toString();
     },
+    mark: attributes.mark ?? markOfAction(attributes.action),
     domain: attributes.domain,
     run: notYetBuilt,
     runWithBody: notYetBuilt,

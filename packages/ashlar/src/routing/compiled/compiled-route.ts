@@ -2,6 +2,7 @@ import type { HttpContext, RouteInfo, RouteMatch } from "../../http/index.ts";
 import { AshlarError } from "../../support/index.ts";
 import type { HttpMethod, RouteAction } from "../definitions/controller-action.ts";
 import type { ResourceOrigin } from "../definitions/route-definition.ts";
+import type { RouteMark } from "../definitions/route-mark.ts";
 import type { DomainPattern } from "../patterns/domain-pattern.ts";
 import type { RoutePattern } from "../patterns/pattern.ts";
 
@@ -11,6 +12,8 @@ export interface CompiledRoute extends RouteInfo {
   readonly handler: RouteAction;
   /** Where it was defined: `routes/web.ts:12`. */
   readonly location: string;
+  /** What is known about it, or about its handler, from the feature that made it; `null` if none did. */
+  readonly mark: RouteMark | null;
   /** The host it is limited to, as written. */
   readonly domain: string | null;
   /** Handles a request, including middleware; set by the application at boot. */

@@ -2,6 +2,7 @@ import type { SourceLocation } from "../../support/index.ts";
 import type { MiddlewareName } from "../middleware-name.ts";
 import type { BodyLimit } from "./body-limit.ts";
 import type { RouteAction } from "./controller-action.ts";
+import { markAction, type RouteMark } from "./route-mark.ts";
 
 /** The resource that a route was created for. */
 export interface ResourceOrigin {
@@ -40,6 +41,8 @@ export interface RouteAttributes {
   readonly isWellKnown?: boolean;
   /** Whether it is omitted if the application has its own route at this path for one of its methods. */
   readonly isReplaceable?: boolean;
+  /** `null` if no feature has made it. */
+  readonly mark?: RouteMark | null;
   /** A problem found when the route was defined, to be reported with all others. */
   readonly problem: string | null;
 }
@@ -149,6 +152,29 @@ export class RouteDefinition {
    */
   streamsFiles(): RouteDefinition {
     return this.with({ streamsFiles: true });
+  }
+
+  /**
+   * Says which function of a feature has made the route, with the middleware that it has now. So `ashlar doctor` recognizes the
+   * route by its handler, whatever its path and name, and reports a limit that an application has removed.
+   *
+   * ```ts
+   * export const Stock = {
+   *   routes: () => [
+   *     Route.post("/stock", [StockController, "store"]).middleware("throttle:login").madeBy("Stock.routes"),
+   *   ],
+   * };
+   * declare class StockController { store(): string }
+   * ```
+   *
+   * @param name as the feature lists it in its `routes`
+   * @param options.countsBy the limit that the handler counts under, without middleware; default: none
+   */
+  madeBy(name: string, options: { readonly countsBy?: string } = {}): RouteDefinition {
+    const { action, middleware } = this.attributes;
+    const mark = Object.freeze({ madeBy: name, middleware, countsBy: options.countsBy ?? null });
+    markAction(action, mark);
+    return this.with({ mark });
   }
 
   /** @internal A definition like this one, with some attributes changed. */

@@ -182,11 +182,18 @@ export function authRoutes(given: object, options: AuthRouteOptions = {}): Route
     throw new ConfigurationError("Auth.routes", `"${name}" is not a group of routes.`, suggestion(name, known));
   }
   const form: Form = (make) => (json === true ? [] : [make()]);
-  const routes = known.flatMap((group) => (left[group] === false ? [] : routesOf(group, given, form)));
+  const routes = known.flatMap((group) => {
+    if (left[group] !== false) return routesOf(group, given, form);
+    // Routes that the author writes for the same controllers instead are recognized by them.
+    const { [group]: controller } = given as Partial<AuthControllers>;
+    if (typeof controller === "function") for (const route of routesOf(group, given, form)) route.madeBy("Auth.routes");
+    return [];
+  });
   // An origin has only one such address, for the default guard's accounts. A front end has its own.
   const hasPasswords = left.changePassword !== false || left.requestPasswordReset !== false;
   if (guard === undefined && hasPasswords && json !== true) routes.push(CHANGE_PASSWORD);
-  const all = new RouteCollection((guard === undefined ? routes : routesBy(guard, routes)).map(keepOutOfCaches));
+  const own = (guard === undefined ? routes : routesBy(guard, routes)).map(keepOutOfCaches);
+  const all = new RouteCollection(own.map((route) => route.madeBy("Auth.routes")));
   return json === true ? all.respondsWithJson() : all;
 }
 

@@ -1,11 +1,11 @@
-import { ApiProvider, isTokenEndpoint, JWTAuthenticationMiddleware } from "../../../api/index.ts";
+import { ApiProvider, JWTAuthenticationMiddleware } from "../../../api/index.ts";
 import { AuthProvider, isAuthenticatableClass, userClassOf } from "../../../auth/index.ts";
 import { findModule } from "../../../boot/index.ts";
 import { DatabaseProvider } from "../../../database/index.ts";
 import { linesFor, linesForMixin } from "../../../scaffold/index.ts";
 import { SessionMiddleware } from "../../../session/index.ts";
 import { isPlainObject } from "../../../support/index.ts";
-import { hasApi } from "../features.ts";
+import { hasApi, isMadeBy } from "../features.ts";
 import { type Check, error, type Finding } from "../finding.ts";
 import type { Subject } from "../subject.ts";
 
@@ -146,7 +146,8 @@ function endpointFindings(subject: Subject): Finding[] {
   const drivers = Object.values(subject.settings("api", "DRIVERS"));
   // Other issuers have their own endpoints.
   if (drivers.length > 0 && drivers.every((one) => isPlainObject(one) && Object.hasOwn(one, "jwks"))) return [];
-  if (boot.application === null || boot.application.router.routes.some(isTokenEndpoint)) return [];
+  if (boot.application === null || boot.application.router.routes.some((route) => isMadeBy(route, "Api.routes")))
+    return [];
   const { file, lines } = linesFor("api", "Api.routes");
   const problem = "ROUTES doesn't have Api.routes(), so no client can get a token.";
   return [error("api.endpoints", { file, problem, lines })];

@@ -1,6 +1,5 @@
-import { isTokenEndpoint } from "../../../api/index.ts";
 import { hasTable, MissingTableError } from "../../../database/index.ts";
-import type { CompiledRoute, ControllerClass } from "../../../routing/index.ts";
+import type { CompiledRoute } from "../../../routing/index.ts";
 import { linesFor } from "../../../scaffold/index.ts";
 import { DefaultStore, MemoryStore, RATE_LIMITS_TABLE, RedisStore, ThrottleProvider } from "../../../throttle/index.ts";
 import { missingTableFinding, withDatabase } from "../database.ts";
@@ -10,29 +9,8 @@ import { reasonOf } from "../limited.ts";
 import type { Subject } from "../subject.ts";
 import { labelOf } from "./routes.ts";
 
-/** The names of routes that check a password, or send a mail, each with its limit. */
-const LIMITED = new Map([
-  ["login.store", "throttle:login"],
-  ["register.store", "throttle:register"],
-  ["change_password.store", "throttle:change_password"],
-  ["password_reset.store", "throttle:password_reset"],
-  ["email.resend", "throttle:email.resend,user"],
-  ["confirm_password.store", "throttle:login,user"],
-  ["account.password.store", "throttle:login,user"],
-  ["account.email.store", "throttle:email.resend,user"],
-]);
-
-/** Code of handlers that checks a password, or sends a mail on anyone's request, with its limit. */
-const CALLS: readonly (readonly [call: RegExp, limit: string])[] = [
-  [/\bauth\s*\.\s*(?:login|attempt)\s*\(/, "throttle:login"],
-  [/\.\s*confirmPassword\s*\(/, "throttle:login,user"],
-  [/\baccounts\s*\.\s*changePassword\s*\(/, "throttle:login,user"],
-  [/\baccounts\s*\.\s*requestEmailChange\s*\(/, "throttle:email.resend,user"],
-  [/\baccounts\s*\.\s*register\s*\(/, "throttle:register"],
-  [/\baccounts\s*\.\s*requestPasswordReset\s*\(/, "throttle:change_password"],
-  [/\baccounts\s*\.\s*resetPassword\s*\(/, "throttle:password_reset"],
-  [/\baccounts\s*\.\s*sendVerification\s*\(/, "throttle:email.resend,user"],
-];
+/** The beginning of the middleware that counts: `throttle:login,user`. */
+const THROTTLE = "throttle:";
 
 /** A limit with another name is fine, too, if one of its buckets allows no more than this. */
 const MAX_ATTEMPTS_PER_HOUR = 600;
@@ -57,15 +35,16 @@ function routeFindings(subject: Subject): Finding[] {
   return (subject.boot.application?.router.routes ?? []).flatMap((route) => {
     const limit = limitOf(route);
     if (limit === null) return [];
-    const limits = route.middleware.filter((text) => text.startsWith("throttle:"));
+    const origin = `${route.mark!.madeBy}() makes it with ${limit}`;
+    const limits = route.middleware.filter((text) => text.startsWith(THROTTLE));
     if (limits.some((given) => fits(subject, nameOf(given), nameOf(limit)))) return [];
     const place = subject.placeOf(route.location);
     const label = labelOf(route);
     if (limits.length > 0) {
-      const problem = `${label} has no limit but ${limits.join(", ")}, which allows too many attempts at passwords or mails.`;
+      const problem = `${label} has no limit but ${limits.join(", ")}, which allows too many attempts: ${origin}.`;
       return [error("limits.route", { ...place, problem, note: `Add .middleware("${limit}") to the route.` })];
     }
-    const problem = `${label} has no limit, so passwords or mails can be tried without limit.`;
+    const problem = `${label} has no limit, but ${origin}.`;
     const removed = `.withoutMiddleware("throttle")`;
     const note = `If the line has no ${removed}, add .middleware("${limit}") to the route.`;
     return [error("limits.route", { ...place, problem, remove: removed, note })];
@@ -74,7 +53,7 @@ function routeFindings(subject: Subject): Finding[] {
 
 /** The limit's name in `throttle:login,user`. */
 function nameOf(text: string): string {
-  return text.slice("throttle:".length).split(",")[0]!;
+  return text.slice(THROTTLE.length).split(",")[0]!;
 }
 
 function fits({ boot }: Subject, name: string, expected: string): boolean {
@@ -87,23 +66,9 @@ function hasLimitedRoute({ boot }: Subject): boolean {
   return boot.application?.router.routes.some((route) => limitOf(route) !== null) ?? false;
 }
 
-/** The limit that a route needs: by its handler's code, whatever its path and name, or else by its name. */
-function limitOf(route: CompiledRoute): string | null {
-  if (isTokenEndpoint(route)) return null;
-  const code = codeOf(route);
-  const [, called] = CALLS.find(([call]) => call.test(code)) ?? [];
-  if (called !== undefined) return called;
-  const name = route.name ?? "";
-  const [, limit] = [...LIMITED].find(([known]) => name === known || name.endsWith(`.${known}`)) ?? [];
-  return limit ?? null;
-}
-
-/** The code of a route's handler, without comments; empty for a page or a redirect. */
-function codeOf({ handler }: CompiledRoute): string {
-  const method: unknown = Array.isArray(handler)
-    ? (handler[0] as ControllerClass<Record<string, unknown>>).prototype[handler[1]]
-    : handler;
-  return typeof method === "function" ? String(method).replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "") : "";
+/** The limit that a feature made the route with, or another route with the same handler; `null` if none did. */
+function limitOf({ mark }: CompiledRoute): string | null {
+  return mark?.middleware.find((text) => text.startsWith(THROTTLE)) ?? null;
 }
 
 async function storeFindings(subject: Subject): Promise<Finding[]> {

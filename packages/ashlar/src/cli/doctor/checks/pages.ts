@@ -10,13 +10,21 @@ import {
 import { DatabaseProvider } from "../../../database/index.ts";
 import { EventProvider } from "../../../events/index.ts";
 import { SecurityHeadersMiddleware } from "../../../http/index.ts";
+import type { Container } from "../../../kernel/index.ts";
 import { MailProvider } from "../../../mail/index.ts";
 import { linesFor, linesForMixin } from "../../../scaffold/index.ts";
 import { SessionMiddleware, SessionProvider, VerifyCsrfToken } from "../../../session/index.ts";
 import { isPlainObject } from "../../../support/index.ts";
 import { ThrottleMiddleware } from "../../../throttle/index.ts";
 import { ViewProvider } from "../../../views/index.ts";
-import { hasOnlyJson, hasPages, requiresVerification, usesVerification, verifiesAddresses } from "../features.ts";
+import {
+  hasOnlyJson,
+  hasPages,
+  isMadeBy,
+  requiresVerification,
+  usesVerification,
+  verifiesAddresses,
+} from "../features.ts";
 import { type Check, error, type Finding, type FindingId } from "../finding.ts";
 import type { Subject } from "../subject.ts";
 
@@ -58,6 +66,11 @@ export const PAGES: Check = {
     ];
   },
 };
+
+function hasLoginPage(container: Container, guard: string): boolean {
+  const { pages } = container.make("auth");
+  return ["login", "login.store"].some((page) => pages.has(guard, page));
+}
 
 function lacking(id: FindingId, adds: string, problem: string): Finding {
   const { file, lines } = linesFor("pages", adds);
@@ -128,7 +141,9 @@ async function lackingMixin({ root }: Subject, model: string, mixin: string): Pr
 }
 
 function routeFindings({ boot }: Subject): Finding[] {
-  const names = boot.application?.router.routes.map(({ name }) => name) ?? null;
-  if (names === null || names.some((name) => /(?:^|\.)login(?:\.store)?$/.test(name ?? ""))) return [];
+  const { container, router } = boot.application ?? {};
+  if (container === undefined || router!.routes.some((route) => isMadeBy(route, "Auth.routes"))) return [];
+  // Pages that an author has written are found by the guards, as guests are sent to them.
+  if (container.has("auth") && container.make("auth").names.some((guard) => hasLoginPage(container, guard))) return [];
   return [lacking("pages.routes", "Auth.routes", "ROUTES doesn't have Auth.routes(), so there is no page to log in.")];
 }

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { isTokenEndpoint, JWTAuthenticationMiddleware } from "../../../api/index.ts";
+import { JWTAuthenticationMiddleware } from "../../../api/index.ts";
 import { LoadUserMiddleware } from "../../../auth/index.ts";
 import type { CompiledRoute } from "../../../routing/index.ts";
 import { linesFor } from "../../../scaffold/index.ts";
 import { SessionMiddleware, VerifyCsrfToken } from "../../../session/index.ts";
-import { hasPages, nameOf } from "../features.ts";
+import { hasPages, isMadeBy, nameOf } from "../features.ts";
 import { type Check, error, type Finding, warning } from "../finding.ts";
 import type { Subject } from "../subject.ts";
 
@@ -86,7 +86,7 @@ function misplacedFindings(subject: Subject, route: CompiledRoute): Finding[] {
   const isUnder = prefix !== null && `${route.pattern}/`.startsWith(`${prefix}/`);
   const named = route.middleware.find((name) => name === "guard:jwt" || name === "auth:jwt");
   const isForClients = named !== undefined;
-  if (!isForClients && !(isUnder && !isPage(route) && !isTokenEndpoint(route))) return [];
+  if (!isForClients && !(isUnder && !isPage(route) && !isMadeBy(route, "Api.routes"))) return [];
   const reason = isForClients
     ? `is for API clients (${named}), and`
     : `is under ${prefix}, as the API's routes are, but`;
@@ -110,7 +110,7 @@ function needsProtection(subject: Subject, route: CompiledRoute): boolean {
   return (
     route.methods.some((method) => UNSAFE.has(method)) &&
     subject.boot.application!.container.has("session") &&
-    !isTokenEndpoint(route) &&
+    !isMadeBy(route, "Api.routes") &&
     !runs(subject, route, VerifyCsrfToken)
   );
 }

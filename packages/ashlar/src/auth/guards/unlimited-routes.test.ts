@@ -1,0 +1,71 @@
+import { expect, test, vi } from "vitest";
+import { ADA, PASSWORD, testAccounts } from "../../../test/support/account-application.ts";
+import { testWeb } from "../../../test/support/web-application.ts";
+import type { HttpContext } from "../../http/index.ts";
+import { Route } from "../../routing/index.ts";
+import { generateSecret } from "../../security/index.ts";
+import { ThrottleMiddleware } from "../../throttle/index.ts";
+
+const tryPassword = async ({ auth }: HttpContext) => ({ in: (await auth.attempt(ADA.email, "a guess")) !== null });
+
+async function warnings(environment: "development" | "test", ...paths: readonly string[]) {
+  const accounts = await testAccounts({
+    environment: { APP_ENV: environment, APP_KEY: generateSecret() },
+    throttle: { own: { buckets: [{ by: ["address"], attempts: 1000, windowSeconds: 60 }] } },
+    middleware: { throttle: [ThrottleMiddleware] },
+    routes: [
+      Route.post("/own", tryPassword),
+      Route.post("/other/@id", async ({ auth }) => ({ status: (await auth.login(ADA.email, PASSWORD)).status })),
+      Route.post("/limited", tryPassword).middleware("throttle:login"),
+      Route.post("/counted", async (context) => {
+        await context.throttle.hit(context, "login", { account: ADA.email });
+        return tryPassword(context);
+      }),
+      Route.post("/forgotten", async ({ accounts, request }) => {
+        await accounts.requestPasswordReset(request.input("email"));
+        return { sent: true };
+      }),
+    ],
+  });
+  const warn = vi.spyOn(accounts.application.logger, "warn");
+  const visitor = await accounts.loggedIn();
+  const statuses: number[] = [];
+  for (const path of paths) statuses.push((await visitor.post(path, { email: ADA.email })).status);
+  expect(statuses).toEqual(paths.map(() => 200));
+  return aboutLimits(warn.mock.calls);
+}
+
+const aboutLimits = (calls: readonly (readonly unknown[])[]) =>
+  calls.map((call) => call.at(-1)).filter((line) => String(line).includes(" has no limit"));
+
+const lacking = (label: string, limit: string) =>
+  `${label} has no limit, so passwords or mails can be tried without limit. Add .middleware("${limit}") to the route.`;
+
+test.each(["development", "test"] as const)(
+  "S53 in %s, a route that tries passwords without a limit is reported once",
+  async (environment) => {
+    const paths = ["/own", "/own", "/other/1", "/other/2", "/forgotten"];
+    expect(await warnings(environment, ...paths)).toEqual([
+      lacking("POST /own", "throttle:login"),
+      lacking("POST /other/@id", "throttle:login"),
+      lacking("POST /forgotten", "throttle:change_password"),
+    ]);
+  },
+);
+
+test("a route with a limit is not reported, whether its middleware or its handler counts", async () => {
+  expect(await warnings("test", "/limited", "/counted")).toEqual([]);
+});
+
+test.each([
+  ["production", 0],
+  ["test", 1],
+])("without limits at all, in %s, it logs %i warnings", async (APP_ENV, count) => {
+  const web = await testWeb({
+    environment: { APP_ENV, APP_URL: "https://shop.example", APP_KEY: generateSecret() },
+    routes: [Route.post("/own", tryPassword)],
+  });
+  const warn = vi.spyOn(web.application.logger, "warn");
+  const response = await web.browser({ origin: "https://shop.example" }).post("/own", {});
+  expect([response.status, aboutLimits(warn.mock.calls).length]).toEqual([200, count]);
+});
