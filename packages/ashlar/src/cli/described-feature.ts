@@ -30,7 +30,11 @@ const NOTES: Readonly<Record<string, Describe>> = {
     if (installedBy !== undefined) notes.push(`npx ashlar ${installedBy}`);
     return notes.join("; ");
   },
-  variables: ({ variables }, name) => (variables![name]!.isSecret === true ? "secret" : null),
+  variables: ({ variables }, name) => {
+    const { isSecret = false, value, about = [] } = variables![name]!;
+    const notes = [...(isSecret ? ["secret"] : []), ...(value === undefined ? [] : [`usually ${value}`]), ...about];
+    return notes.length === 0 ? null : notes.join("; ");
+  },
 };
 
 /** What a feature adds, by part. Parts that other features have defined are among them. */

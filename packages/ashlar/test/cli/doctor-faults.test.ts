@@ -313,6 +313,31 @@ describe("secrets", () => {
     await expect(stat(join(root, "../ran"))).rejects.toThrow("ENOENT");
   });
 
+  test("that a feature declares are found in the repository", async () => {
+    const root = await copyOf(original);
+    const provider = [
+      'import { declareFeature, type Feature, Provider } from "ashlar";',
+      "export class SmsProvider extends Provider {",
+      "  static override readonly feature: Feature = declareFeature({",
+      '    name: "sms",',
+      "    variables: { SMS_TOKEN: { isSecret: true }, SMS_SENDER: {} },",
+      "  });",
+      "}",
+    ];
+    await writeFile(join(root, "app/sms-provider.ts"), provider.join("\n"));
+    await edit(root, "config/providers.ts", [
+      "export const PROVIDERS = [",
+      'import { SmsProvider } from "../app/sms-provider.ts";\n\nexport const PROVIDERS = [\n  SmsProvider,',
+    ]);
+    const [secret, sender] = [generateSecret(), generateSecret()];
+    await setVariables(root, `SMS_TOKEN=${secret}`, `SMS_SENDER=${sender}`);
+    await writeFile(join(root, "deploy.sh"), `#!/bin/sh\nSMS_SENDER=${sender} SMS_TOKEN=${secret} npm start\n`);
+    await sh(root, "git init -q && git add deploy.sh");
+    const { findings } = await doctor(root);
+    expect(findings).toMatchObject([{ id: "secret.tracked", file: "deploy.sh", line: 2 }]);
+    expect(findings[0]!.problem).toContain("SMS_TOKEN");
+  });
+
   test("in public/ are found beside links, which are not followed", async () => {
     const root = await copyOf(original);
     await mkdir(join(root, "public/assets"), { recursive: true });

@@ -8,7 +8,8 @@ import { compile, compileEach, installedApplication } from "../support/installed
 const ts = createRequire(import.meta.url)("typescript-5") as typeof TypeScript;
 
 /** Types that are not named directly: maps (`EventMap["auth.login"]`), and those written as a literal. */
-const INDEXED = /^(?:EventMap|AccountMailMap|TraceMessages|Services|MiddlewareArguments|Feature|\w+Settings|\w+Options)$/;
+const INDEXED =
+  /^(?:EventMap|AccountMailMap|TraceMessages|Services|MiddlewareArguments|Feature|\w+Settings|\w+Options)$/;
 
 /**
  * Types without a public name, which a library annotates if it passes them on: the framework's own parts, and results

@@ -25,11 +25,14 @@ export interface ChangingContextProperty<Value> {
 
 /** An environment variable that the feature's configuration reads. */
 export interface FeatureVariable {
-  /** What it is for: the lines of a comment above it in `.env`. */
+  /** What it is for, in sentences that `ashlar features` shows. */
   readonly about?: readonly string[];
-  /** What a new `.env` sets it to; default: nothing. */
+  /** What it is usually set to, which `ashlar features` shows. */
   readonly value?: string;
-  /** Whether its value is a secret, which must be in no file that others can read; default: `false`. */
+  /**
+   * Whether its value is a secret: the log and error pages hide what has its name, and `ashlar doctor` looks for its value in
+   * the repository and in `public/`. Default: `false`.
+   */
   readonly isSecret?: boolean;
 }
 
@@ -50,7 +53,7 @@ export interface FrameworkFeatureParts {}
 /**
  * Everything that a feature adds to an application: the static property `feature` of its provider. The framework and
  * `ashlar features` read the same value, the latter without booting the application. So it holds what is cheap to make, and
- * loads the rest when it is needed: commands, checks and languages.
+ * loads the rest when it is needed: commands and languages.
  *
  * ```ts
  * export class StockProvider extends Provider {

@@ -13,8 +13,6 @@ export interface InstalledFeature {
 /**
  * The features of providers, in order, each after those that it includes. A provider that extends another one brings the
  * other's feature, too.
- *
- * @throws `E_INVALID_CONFIGURATION` if a provider has its commands where they are not read
  */
 export function installedFeatures(providers: readonly ProviderClass[]): readonly InstalledFeature[] {
   const installed = new Map<Feature, InstalledFeature>();
@@ -24,19 +22,19 @@ export function installedFeatures(providers: readonly ProviderClass[]): readonly
   };
   for (const provider of providers) {
     for (const declaring of lineOf(provider)) {
-      if (Object.hasOwn(declaring, "commands")) {
-        const problem = "static commands are not read.";
-        throw new ConfigurationError(
-          declaring.name,
-          problem,
-          "List them in its feature: declareFeature({ name, commands: [ … ] }).",
-        );
-      }
       const feature = Object.hasOwn(declaring, "feature") ? declaring.feature : undefined;
       if (feature !== undefined) add(feature, declaring.name || feature.name);
     }
   }
   return [...installed.values()];
+}
+
+/** @throws `E_INVALID_CONFIGURATION` if a provider has its commands where they are not read */
+export function requireReadCommands(provider: ProviderClass): void {
+  const old = lineOf(provider).find((declaring) => Object.hasOwn(declaring, "commands"));
+  if (old === undefined) return;
+  const remedy = "List them in its feature: declareFeature({ name, commands: [ … ] }).";
+  throw new ConfigurationError(old.name, "static commands are not read.", remedy);
 }
 
 /** A class with those that it extends, the base first. */

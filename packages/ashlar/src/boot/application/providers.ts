@@ -2,7 +2,13 @@ import { runFor } from "../../kernel/index.ts";
 import type { SetupProblems } from "../../support/index.ts";
 import { OutOfTimeError, within } from "../process/within.ts";
 import type { Application } from "./application.ts";
-import { type InstalledFeature, install, installedFeatures, requireDistinct } from "./installed-features.ts";
+import {
+  type InstalledFeature,
+  install,
+  installedFeatures,
+  requireDistinct,
+  requireReadCommands,
+} from "./installed-features.ts";
 import { Provider, type ProviderClass } from "./provider.ts";
 import type { ReadinessCheck } from "./readiness.ts";
 
@@ -32,6 +38,7 @@ export class Providers {
    * @param problems collects what is wrong with each of them
    */
   async register(classes: readonly ProviderClass[], problems: SetupProblems): Promise<void> {
+    for (const providerClass of classes) problems.try(() => requireReadCommands(providerClass));
     this.#features = installedFeatures(classes);
     requireDistinct(this.#features, problems);
     for (const one of this.#features) await problems.run(() => install(one, this.#application), one.provider);

@@ -12,7 +12,7 @@ class Stock {
     services: { stock: () => null },
     events: { "stock.taken": { audit: true }, "stock.seen": { audit: false } },
     errors: { E_OUT_OF_STOCK: [409, "This is out of stock."] },
-    variables: { STOCK_URL: {}, STOCK_TOKEN: { isSecret: true } },
+    variables: { STOCK_URL: { about: ["The warehouse."] }, STOCK_PORT: { value: "80" }, STOCK_TOKEN: { isSecret: true } },
     tables: { stock: { columns: ["id", "left"], pruned: "what is sold", installedBy: "stock:install" } },
     shelves: { upper: 1, lower: 2 },
     commands: [{ name: "stock:install", description: "Adds the table.", load: () => null }],
@@ -36,7 +36,9 @@ stock (Stock, on base)
   services        stock
   events          stock.taken (audit line), stock.seen
   errors          E_OUT_OF_STOCK: 409
-  variables       STOCK_URL, STOCK_TOKEN (secret)
+  variables       STOCK_URL: The warehouse.
+                  STOCK_PORT: usually 80
+                  STOCK_TOKEN: secret
   tables          stock: id, left; pruned: what is sold; npx ashlar stock:install
   shelves         upper, lower
   commands        stock:install: Adds the table.`,

@@ -1,3 +1,4 @@
+import { installedFeatures, type ProviderClass } from "../../boot/index.ts";
 import { splitSecrets } from "../../security/index.ts";
 import { pemBlocks } from "../../security/jwt/index.ts";
 import { type EnvironmentVariables, isPlainObject } from "../../support/index.ts";
@@ -32,7 +33,16 @@ export function secretsOf(subject: Subject): Secret[] {
     { name: "SMTP_PASSWORD", value: subject.variables.SMTP_PASSWORD ?? "", isGenerated: false },
     { name: "DATABASE_URL", value: passwordIn(subject.variables.DATABASE_URL ?? ""), isGenerated: false },
   ];
-  return secrets.filter(({ value }) => value !== "");
+  const own = featureSecretsOf(subject).filter(({ name }) => secrets.every((one) => one.name !== name));
+  return [...secrets, ...own].filter(({ value }) => value !== "");
+}
+
+/** The variables that the features of the application declare as secrets. */
+function featureSecretsOf({ providers, variables }: Subject): Secret[] {
+  const classes = providers.filter((one): one is ProviderClass => typeof one === "function");
+  const declared = installedFeatures(classes).flatMap(({ feature }) => Object.entries(feature.variables ?? {}));
+  const names = new Set(declared.flatMap(([name, { isSecret }]) => (isSecret === true ? [name] : [])));
+  return [...names].map((name) => ({ name, value: variables[name] ?? "", isGenerated: false }));
 }
 
 /** The secrets that are long enough to be looked for in files. */
