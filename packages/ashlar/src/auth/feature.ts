@@ -113,7 +113,7 @@ export const ACCOUNTS: Feature = declareFeature({
         ...["id", "user_id", "guard", "token_hash", "access_epoch", "ip", "user_agent", "authenticated_at"],
         ...["methods", "last_used_at", "expires_at", "created_at"],
       ],
-      pruned: "logins that have ended",
+      pruned: "ended logins",
       installedBy: INSTALL,
     },
     password_resets: {

@@ -151,3 +151,14 @@ test("commands that a provider has outside of its feature fail startup", async (
   const boot = testAccounts({ providers: [OldProvider] });
   await expect(boot).rejects.toThrow("OldProvider: static commands are not read. List them in its feature");
 });
+
+test("a feature can't replace the driver of a guard", async () => {
+  class TakingProvider extends Provider {
+    override boot(): void {
+      this.application.container.make("auth").registerDriver("web", () => () => ({}) as never);
+    }
+  }
+  await expect(testAccounts({ providers: [TakingProvider] })).rejects.toThrow(
+    'The guard driver "web" is registered twice',
+  );
+});

@@ -300,3 +300,35 @@ describe("languages of an application", () => {
     await expect(loaded("en", ["de"], file("de", sentences))).rejects.toThrow("is not a sentence.");
   });
 });
+
+describe("a feature's translation", () => {
+  const HOURS = { "hours.open": "Open until {time}." } as const;
+
+  function withHours(german: Readonly<Record<string, unknown>>): Promise<void> {
+    const { catalogue } = withCart("en", ["de"]);
+    catalogue.declare(HOURS, { de: async () => ({ MESSAGES: german as never }) });
+    return catalogue.load();
+  }
+
+  test("may have its own sentences, and those of its error codes", async () => {
+    await expect(
+      withHours({ "hours.open": "Bis {time} geöffnet.", "errors.E_CLOSED": "Geschlossen." }),
+    ).resolves.toBeUndefined();
+  });
+
+  test.each([
+    [
+      "another feature's sentence",
+      "cart.empty",
+      "Leer.",
+      "is translated by another feature. Leave it out, or put it in lang/.",
+    ],
+    ["a misspelled key", "hours.opn", "Offen.", 'is not a message. Did you mean "hours.open"?'],
+    ["a misspelled placeholder", "hours.open", "Bis {zeit}.", 'has an unknown placeholder {zeit}. Known are "time".'],
+    ["no text", "hours.open", 7, 'is not a sentence. Write text, or { one: "…", other: "…" }.'],
+  ])("with %s fails", async (_, key, sentence, problem) => {
+    await expect(withHours({ [key]: sentence })).rejects.toThrow(
+      `A feature's sentences in "de": MESSAGES["${key}"]: ${problem}`,
+    );
+  });
+});

@@ -88,6 +88,8 @@ export interface LanguageFile {
 
 /** The prefix of the keys of an application's own sentences. */
 const OWN = "app.";
+/** The prefix of the keys of the sentences of error codes, which have no English sentence here. */
+const OF_ERRORS = "errors.E_";
 
 /** One language: how it formats numbers and dates, and its sentences. */
 interface Language {
@@ -159,7 +161,7 @@ export class Catalogue {
     await Promise.all(
       this.#translations.flatMap((translations) =>
         Object.entries(translations).map(async ([language, load]) => {
-          if (wanted.has(language)) this.#add(language, (await load()).MESSAGES);
+          if (wanted.has(language)) this.#addTranslation(language, (await load()).MESSAGES);
         }),
       ),
     );
@@ -264,6 +266,23 @@ export class Catalogue {
     return language;
   }
 
+  /**
+   * Adds sentences of a feature in another language than English, also those of its error codes.
+   *
+   * @throws `E_INVALID_CONFIGURATION` if another feature has translated one, as {@link load} otherwise
+   */
+  #addTranslation(tag: string, sentences: Sentences): void {
+    const language = this.#language(tag);
+    for (const [key, sentence] of Object.entries(sentences)) {
+      const where = `A feature's sentences in "${tag}": MESSAGES["${key}"]`;
+      if (language.sentences.has(key)) {
+        throw new ConfigurationError(where, "is translated by another feature.", "Leave it out, or put it in lang/.");
+      }
+      if (!key.startsWith(OF_ERRORS)) this.#check(where, tag, key, sentence);
+      language.sentences.set(key, sentence);
+    }
+  }
+
   #add(tag: string, sentences: Sentences): void {
     const language = this.#language(tag);
     for (const [key, sentence] of Object.entries(sentences)) language.sentences.set(key, sentence);
@@ -272,24 +291,27 @@ export class Catalogue {
   /** The sentences of a file, each of which replaces or translates an existing one, or is the application's own. */
   #checked({ file, language, sentences }: LanguageFile): Sentences {
     for (const [key, sentence] of Object.entries(sentences)) {
-      const where = `${file}: MESSAGES["${key}"]`;
-      if (!isSentence(sentence)) {
-        const problem = isWithoutOther(sentence) ? 'lacks the plural form "other".' : "is not a sentence.";
-        throw new ConfigurationError(where, problem, 'Write text, or { one: "…", other: "…" }.');
-      }
-      const known = this.#original(key);
-      if (known === undefined) {
-        if (key.startsWith(OWN) && this.#isDefault(language)) continue;
-        throw new ConfigurationError(where, `is not a message${this.#whose(key)}.`, this.#near(key));
-      }
-      const names = paramNames(known);
-      for (const name of paramNames(sentence)) {
-        if (names.has(name)) continue;
-        const remedy = names.size === 0 ? "It has none." : suggestion(name, names);
-        throw new ConfigurationError(where, `has an unknown placeholder {${name}}.`, remedy);
-      }
+      this.#check(`${file}: MESSAGES["${key}"]`, language, key, sentence);
     }
     return sentences as Sentences;
+  }
+
+  #check(where: string, language: string, key: string, sentence: unknown): void {
+    if (!isSentence(sentence)) {
+      const problem = isWithoutOther(sentence) ? 'lacks the plural form "other".' : "is not a sentence.";
+      throw new ConfigurationError(where, problem, 'Write text, or { one: "…", other: "…" }.');
+    }
+    const known = this.#original(key);
+    if (known === undefined) {
+      if (key.startsWith(OWN) && this.#isDefault(language)) return;
+      throw new ConfigurationError(where, `is not a message${this.#whose(key)}.`, this.#near(key));
+    }
+    const names = paramNames(known);
+    for (const name of paramNames(sentence)) {
+      if (names.has(name)) continue;
+      const remedy = names.size === 0 ? "It has none." : suggestion(name, names);
+      throw new ConfigurationError(where, `has an unknown placeholder {${name}}.`, remedy);
+    }
   }
 
   /** The sentence with the same key that a sentence replaces or translates. */

@@ -68,7 +68,7 @@ describe("what makes the boot fail", () => {
     const boot = createApplication({
       environment: { APP_ENV: "test" },
       providers: [AuthProvider],
-      config: { auth: { GUARDS: { default: "nobody", nobody: { model: Person } } } },
+      config: { auth: { GUARDS: { default: "strangers", strangers: { model: Person } } } },
     });
     await expect(boot).rejects.toThrow('config/auth.ts: GUARDS.strangers: no guard driver is named "strangers".');
   });

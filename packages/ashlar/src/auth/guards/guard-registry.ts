@@ -103,10 +103,15 @@ export class GuardRegistry {
    *
    * @param model the class of users, for a driver that is configured elsewhere. Such a driver is also a guard under its
    * own name, even if `GUARDS` does not mention it, and no entry of `GUARDS` may give it another model.
+   * @throws `E_INVALID_CONFIGURATION` if the name is taken, or after the boot
    */
   registerDriver(name: string, make: GuardDriver, model: AuthenticatableClass | null = null): void {
     if (this.#guards !== null) {
       throw new AshlarError("E_INVALID_CONFIGURATION", `The guard driver "${name}" was registered after the boot.`);
+    }
+    if (this.#drivers.has(name)) {
+      const problem = `The guard driver "${name}" is registered twice: by two providers, or as a driver of config/api.ts.`;
+      throw new AshlarError("E_INVALID_CONFIGURATION", `${problem} Give one of them another name.`);
     }
     this.#drivers.set(name, { make, model });
   }

@@ -35,9 +35,11 @@ export class Providers {
   /**
    * Installs the features, then creates the providers, and makes each bind its services.
    *
+   * @param listed a provider that is listed twice is created once
    * @param problems collects what is wrong with each of them
    */
-  async register(classes: readonly ProviderClass[], problems: SetupProblems): Promise<void> {
+  async register(listed: readonly ProviderClass[], problems: SetupProblems): Promise<void> {
+    const classes = [...new Set(listed)];
     for (const providerClass of classes) problems.try(() => requireReadCommands(providerClass));
     this.#features = installedFeatures(classes);
     requireDistinct(this.#features, problems);
