@@ -10,7 +10,7 @@ const PACKAGE = join(import.meta.dirname, "../../packages/ashlar");
 /** A form with a CSRF token in a session, and nothing else. */
 const APP = `
 import { createApplication, HttpKernel, Route } from "ashlar";
-import { csrfToken, SessionMiddleware, SessionProvider, VerifyCsrfToken } from "ashlar/session";
+import { Csrf, SessionMiddleware, SessionProvider, VerifyCsrfToken } from "ashlar/session";
 
 class Kernel extends HttpKernel {
   routeMiddleware = { web: [SessionMiddleware, VerifyCsrfToken], api: [] };
@@ -21,7 +21,7 @@ export default await createApplication({
   kernel: Kernel,
   providers: [SessionProvider],
   routes: [
-    Route.get("/form", (context) => context.response.text(csrfToken(context))),
+    Route.get("/form", (context) => context.response.text(Csrf.token(context))),
     Route.post("/form", ({ request, response }) => response.text(String(request.input("word")))),
   ],
 });

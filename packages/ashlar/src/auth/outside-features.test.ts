@@ -112,20 +112,6 @@ test("a feature can't give an error code of another one a different meaning", as
   expect(ERRORS.E_SESSION).toEqual([status, sentence]);
 });
 
-test("two features can't give one error code two meanings", async () => {
-  const one = providerOf({ name: "one", errors: { E_BADGE_LOST: [409, "The badge is lost."] } });
-  class OtherProvider extends Provider {
-    static override readonly feature: Feature = declareFeature({
-      name: "other",
-      errors: { E_BADGE_LOST: [404, "There is no badge."] },
-    });
-  }
-  const boot = testAccounts({ providers: [one, OtherProvider] });
-  await expect(boot).rejects.toThrow(
-    "OtherProvider: the error code E_BADGE_LOST already has another meaning, from OutsideProvider.",
-  );
-});
-
 test("a provider that extends another one keeps the other's feature", async () => {
   class OwnThrottleProvider extends ThrottleProvider {
     static override readonly feature: Feature = declareFeature({

@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { outputOf } from "../../test/support/own-process.ts";
 import { folderWith } from "../../test/support/temporary-folder.ts";
-import { AshlarError, declareErrors, ERRORS, type ErrorCode } from "./errors.ts";
+import { AshlarError, declareErrors, declareErrorsOf, ERRORS, type ErrorCode } from "./errors.ts";
 
 declare module "./errors.ts" {
   interface ErrorCodes {
@@ -101,4 +101,17 @@ test("an error's detail is not enumerable, because each log line already has it 
   const error = new AshlarError("E_INVALID_INPUT", "It was moved.");
   expect(error.detail.message).toBe("It was moved.");
   expect(Object.keys(error)).not.toContain("detail");
+});
+
+describe("declareErrorsOf", () => {
+  test("lets a provider change its own codes, and no other provider or file", () => {
+    declareErrorsOf("BadgeProvider", { E_BADGE_LOST: [409, "The badge is lost."] });
+    declareErrorsOf("BadgeProvider", { E_BADGE_LOST: [410, "The badge is gone."] });
+    declareErrorsOf("OtherProvider", { E_BADGE_LOST: [410, "The badge is gone."] });
+    const problem = "the error code E_BADGE_LOST already has another meaning, from BadgeProvider.";
+    const other = { E_BADGE_LOST: [404, "There is no badge."] } as const;
+    expect(() => declareErrorsOf("OtherProvider", other)).toThrow(`OtherProvider: ${problem}`);
+    expect(() => declareErrors(other as never)).toThrow(problem);
+    expect(ERRORS["E_BADGE_LOST" as ErrorCode]).toEqual([410, "The badge is gone."]);
+  });
 });

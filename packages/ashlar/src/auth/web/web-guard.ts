@@ -31,7 +31,7 @@ import type { WebGuardDependencies } from "./web-guard-settings.ts";
  * Identifies a request's user by a cookie with a random token, and keeps a row in the table `logins` for each device
  * that a user is logged in on. The table holds digests of tokens, never the tokens.
  *
- * It decides which login a request comes from, and starts, renews and ends logins in the store; {@link RequestLogin} knows the
+ * It decides which login a request comes from, and starts, renews and ends logins in the store; `RequestLogin` knows the
  * request's own, and has its cookie.
  */
 export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<User> {

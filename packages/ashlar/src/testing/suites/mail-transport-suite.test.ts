@@ -249,7 +249,7 @@ test.each([
 
 test.each([
   ["resolves", () => Promise.resolve(), /the mail would be lost/],
-  ["gives up for good", () => Promise.reject(new DeliveryError("No.", { permanent: true })), /given up at once/],
+  ["gives up for good", () => Promise.reject(new DeliveryError("No.", { permanent: true })), /abandoned at once/],
   ["throws something other than an Error", () => Promise.reject("no"), /the error is an Error/],
 ])("the suite finds a transport that, with its service unavailable, %s", async (_, deliver, message) => {
   const suite = mailTransportSuite(memory, { unreachable: () => ({ deliver, close: () => {} }) });
