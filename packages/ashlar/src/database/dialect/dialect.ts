@@ -38,7 +38,7 @@ import type { Executor } from "./executor.ts";
  *   password hash.
  * - **Failures throw.** If the database cannot be reached, every operation that needs it throws, and none acts as if it
  *   were empty.
- * - **Values.** All types in {@link ColumnValue} can be bound. An integer comes back as a number, or as a bigint if a
+ * - **Values.** All types in `ColumnValue` can be bound. An integer comes back as a number, or as a bigint if a
  *   number can't hold it exactly; a timestamp as a `Date`, or as text that `new Date()` reads; text as it was stored.
  *   Text compares byte by byte: `a`, `A` and `ä` are three values, even in unique columns. Text that can't be stored
  *   exactly is refused with `E_INVALID_INPUT`. Comparing a column with a value of another type finds nothing or fails,
