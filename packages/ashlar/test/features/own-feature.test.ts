@@ -376,9 +376,14 @@ describe("a second feature with the same names makes the boot fail", () => {
     await expect(create([...FEATURES, InvitationsProvider, OwnMail])).rejects.toThrow(
       'OwnMail: the service "mail" is already bound by MailProvider. Choose another key, or replace the service: ',
     );
-    await expect(create([...FEATURES, MailProvider])).rejects.toThrow(
-      'MailProvider: the service "mail" is already bound by MailProvider. ',
+    class OtherMailProvider extends MailProvider {}
+    await expect(create([...FEATURES, InvitationsProvider, OtherMailProvider])).rejects.toThrow(
+      'OtherMailProvider: the service "mail" is already bound by MailProvider. ',
     );
+  });
+
+  test("not for a provider that is listed twice", async () => {
+    await expect(create([...FEATURES, InvitationsProvider, MailProvider, InvitationsProvider])).resolves.toBeDefined();
   });
 
   test("for a key purpose, with both locations", () => {
