@@ -1,8 +1,6 @@
 import type { Application } from "../../boot/index.ts";
 import { claimModel } from "../../database/index.ts";
-
 import { deviceName } from "../logins/device.ts";
-
 import { AccountServices } from "./account-services.ts";
 import { EMAIL_CHANGE_TABLE } from "./addresses/email-change-table.ts";
 import { NEW_DEVICE_LIMIT } from "./limits.ts";

@@ -37,13 +37,13 @@ export class ProofRegistry {
     const { name, amr, step } = proof;
     if (step === undefined) return;
     const { page } = step;
-    const asked = {
+    const asked: ProofStep = {
       name,
       amr,
       proof,
       check: (login) => step.check(login),
       ...(page !== undefined && { page }),
-    } as ProofStep;
+    };
     this.#steps = [...this.#steps, asked];
   }
 
@@ -119,16 +119,12 @@ export function createProofs(application: Application): ProofRegistry {
  */
 function namedProof(name: string, own: FeatureProof, provider: string): Proof {
   const { amr, startsLogins, page, label, step, users, data } = own;
-  const missing =
-    typeof own.has !== "function" ? "has" : step !== undefined && typeof step.check !== "function" && "step.check";
-  if (missing) {
-    const problem = `the proof "${name}" has no function ${missing}.`;
-    throw new ConfigurationError(
-      provider,
-      problem,
-      `Write ${missing === "has" ? "has: (user) => …" : "step: { check: (login) => … }"}.`,
-    );
-  }
+  const require = (value: unknown, member: string, form: string): void => {
+    if (typeof value === "function") return;
+    throw new ConfigurationError(provider, `the proof "${name}" has no function ${member}.`, `Write ${form}.`);
+  };
+  require(own.has, "has", "has: (user) => …");
+  if (step !== undefined) require(step.check, "step.check", "step: { check: (login) => … }");
   return {
     name,
     amr,

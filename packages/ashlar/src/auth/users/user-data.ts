@@ -1,7 +1,6 @@
 import type { Application } from "../../boot/index.ts";
 import { type Database, databaseOf, type Model } from "../../database/index.ts";
 import { ConfigurationError, type MaybePromise } from "../../support/index.ts";
-
 import type { Authenticatable, UserId } from "./authenticatable.ts";
 
 declare module "../../kernel/container.ts" {

@@ -57,7 +57,6 @@ const WORDS: Readonly<Record<string, string>> = {
   tables: "table",
   routes: "function for routes",
   commands: "command",
-  checks: "check",
   limits: "limit",
   events: "event",
   proofs: "proof",

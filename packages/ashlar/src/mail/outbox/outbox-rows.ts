@@ -226,7 +226,7 @@ function inParts(ids: readonly string[]): string[][] {
 
 /** What became of a row. */
 export interface RowResult {
-  /** After how many milliseconds it is due again; `null` if it is done or given up. */
+  /** After how many milliseconds it is due again; `null` if it is done or abandoned. */
   readonly pauseMs: number | null;
   /** The findings about the mail server. */
   readonly server: ServerState;

@@ -10,7 +10,6 @@ import {
   settings,
   text,
 } from "../../support/index.ts";
-
 import type { ByLimit } from "../limit-name.ts";
 
 /** One bucket of a limit, as written in `config/throttle.ts`: a number of attempts per window. */
