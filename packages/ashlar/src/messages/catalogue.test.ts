@@ -311,9 +311,12 @@ describe("a feature's translation", () => {
   }
 
   test("may have its own sentences, and those of its error codes", async () => {
-    await expect(
-      withHours({ "hours.open": "Bis {time} geöffnet.", "errors.E_CLOSED": "Geschlossen." }),
-    ).resolves.toBeUndefined();
+    const german = {
+      "hours.open": "Bis {time} geöffnet.",
+      "errors.E_CLOSED": "Geschlossen.",
+      "errors.page.E_CLOSED": "Hier ist gerade geschlossen.",
+    };
+    await expect(withHours(german)).resolves.toBeUndefined();
   });
 
   test.each([

@@ -88,8 +88,8 @@ export interface LanguageFile {
 
 /** The prefix of the keys of an application's own sentences. */
 const OWN = "app.";
-/** The prefix of the keys of the sentences of error codes, which have no English sentence here. */
-const OF_ERRORS = "errors.E_";
+/** The keys of the sentences of error codes. Those of a code that the application doesn't declare have no English sentence. */
+const OF_ERRORS = /^errors\.(?:page\.)?E_/;
 
 /** One language: how it formats numbers and dates, and its sentences. */
 interface Language {
@@ -278,7 +278,7 @@ export class Catalogue {
       if (language.sentences.has(key)) {
         throw new ConfigurationError(where, "is translated by another feature.", "Leave it out, or put it in lang/.");
       }
-      if (!key.startsWith(OF_ERRORS)) this.#check(where, tag, key, sentence);
+      if (!OF_ERRORS.test(key)) this.#check(where, tag, key, sentence);
       language.sentences.set(key, sentence);
     }
   }
