@@ -22,7 +22,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     .exitOverride();
   const commands = [serveCommand(terminal)];
   // A server is started more often than all other commands together, and doesn't need their code.
-  if (args[0] !== "serve") commands.push(...(await import("./other-commands.ts")).otherCommands(terminal));
+  if (args[0] !== "serve") commands.push(...(await import("./commands/other-commands.ts")).otherCommands(terminal));
   const names = commands.map((command) => command.name());
   if (mayNameOther(args, names)) commands.push(...(await commandsOfProviders(terminal, names)));
   for (const command of commands) program.addCommand(command.copyInheritedSettings(program));
@@ -47,7 +47,7 @@ function mayNameOther([first = "help"]: readonly string[], known: readonly strin
 /** The commands of the application's providers. If they can't be loaded, the framework's own commands still work. */
 async function commandsOfProviders(terminal: Terminal, known: readonly string[]): Promise<Command[]> {
   try {
-    const { featureCommands } = await import("./feature-commands.ts");
+    const { featureCommands } = await import("./commands/feature-commands.ts");
     return await featureCommands(terminal, known);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

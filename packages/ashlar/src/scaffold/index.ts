@@ -18,9 +18,9 @@ export {
   writeInstallation,
   writeMigrations,
 } from "./install/install.ts";
+export { type Feature, linesFor, linesForMixin } from "./install/install-steps.ts";
 export { planPublication, writePublication } from "./install/publish.ts";
 export type { RemainingStep } from "./install/steps.ts";
-export { type Feature, linesFor, linesForMixin } from "./install-steps.ts";
 export { type FilledSecrets, fillSecrets, type NewEnvironment } from "./keys/fill-secrets.ts";
 export {
   type JwtKeyNames,

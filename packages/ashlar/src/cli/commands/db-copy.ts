@@ -1,6 +1,6 @@
 import { Command } from "commander";
+import { withConfiguredDatabase } from "../migrations/with-migrations.ts";
 import { emphasis, type Terminal } from "../terminal.ts";
-import { withConfiguredDatabase } from "../with-migrations.ts";
 
 interface Options {
   readonly from?: string;

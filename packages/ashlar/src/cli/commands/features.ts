@@ -7,8 +7,8 @@ import {
   readEnvironment,
 } from "../../boot/index.ts";
 import { AshlarError, counted, suggestion } from "../../support/index.ts";
-import { type Addition, additionsOf } from "../described-feature.ts";
 import type { Terminal } from "../terminal.ts";
+import { type Addition, additionsOf } from "./described-feature.ts";
 
 /** How wide the names of parts are, and a line as a whole. */
 const [PART_WIDTH, WIDTH] = [16, 110];

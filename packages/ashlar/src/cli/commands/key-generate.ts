@@ -4,9 +4,8 @@ import { promoteKey, rotateKey, stageKey } from "../../scaffold/index.ts";
 import { generateSecret } from "../../security/index.ts";
 import { KEY_ALGORITHMS, type KeyAlgorithm } from "../../security/jwt/index.ts";
 import { AshlarError } from "../../support/index.ts";
-import { describeSecrets } from "../describe-secrets.ts";
-import { fillAllSecrets } from "../fill-all-secrets.ts";
-import { generateJwtKey } from "../generate-jwt-key.ts";
+import { describeSecrets, fillAllSecrets } from "../secrets/fill-all-secrets.ts";
+import { generateJwtKey } from "../secrets/generate-jwt-key.ts";
 import type { Terminal } from "../terminal.ts";
 
 const UNCHANGED =

@@ -7,9 +7,9 @@ import {
   possibleKinds,
   writeDeployment,
 } from "../../scaffold/index.ts";
-import { deploymentFacts } from "../deployment-facts.ts";
-import { printDiff, printWritten } from "../install-command.ts";
+import { printDiff, printWritten } from "../install/print-changes.ts";
 import { emphasis, type Terminal } from "../terminal.ts";
+import { deploymentFacts } from "./deployment-facts.ts";
 
 /** HAProxy and nginx count far more, but no process can use so many at once. */
 const MOST_REQUESTS = 9999;

@@ -9,8 +9,8 @@ import {
   writeNewFile,
 } from "../../scaffold/index.ts";
 import { AshlarError } from "../../support/index.ts";
-import { risksOfFile } from "../examine-migrations.ts";
-import { printRisks } from "../print-risks.ts";
+import { risksOfFile } from "../migrations/examine-migrations.ts";
+import { printRisks } from "../migrations/print-risks.ts";
 import type { Terminal } from "../terminal.ts";
 
 async function write(terminal: Terminal, file: NewFile): Promise<void> {

@@ -1,11 +1,12 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { type EnvironmentName, environmentName, loadConfiguration, readEnvironment } from "../../boot/index.ts";
-import type { MigrateOptions, RollbackOptions } from "../../database/index.ts";
+import type { RollbackOptions } from "../../database/index.ts";
 import { AshlarError, isPlainObject } from "../../support/index.ts";
-import { examinePending } from "../examine-migrations.ts";
-import { printExamined } from "../print-risks.ts";
-import { emphasis, type Terminal, table } from "../terminal.ts";
-import { withConfiguredDatabase, withMigrations } from "../with-migrations.ts";
+import { examinePending } from "../migrations/examine-migrations.ts";
+import { printExamined } from "../migrations/print-risks.ts";
+import { LOCK_TIMEOUT, migrate, printDone, waitsFor } from "../migrations/run-migrations.ts";
+import { withConfiguredDatabase, withMigrations } from "../migrations/with-migrations.ts";
+import { type Terminal, table } from "../terminal.ts";
 
 function parseCount(text: string): number {
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
@@ -32,7 +33,7 @@ interface UpOptions extends Waits {
 function lockTimeout(): Option {
   const description =
     "how long a statement waits for a table that is in use before it lets others go first and tries again, in whole seconds";
-  return new Option("--lock-timeout <seconds>", description).default(2).argParser(parseCount);
+  return new Option("--lock-timeout <seconds>", description).default(LOCK_TIMEOUT).argParser(parseCount);
 }
 
 /** @throws `E_COMMAND` in production without `--force` */
@@ -47,19 +48,6 @@ async function requireForce(root: string, isForced: boolean, consequence: string
 
 /** The `migrate` commands: run and roll back the migrations in `database/migrations`. */
 export function migrateCommands(terminal: Terminal): Command[] {
-  const report = (done: string, names: readonly string[], nothing: string): void => {
-    if (names.length === 0) terminal.print(nothing);
-    for (const name of names) terminal.print(`${emphasis(done, "green")} ${name}`);
-  };
-
-  const waitsFor = (seconds: number): Pick<MigrateOptions, "lockTimeoutMs" | "waiting"> => ({
-    lockTimeoutMs: seconds * 1000,
-    waiting: (attempts, pauseMs, migration) => {
-      const wait = `${migration}: a table that it changes is locked by another connection; others go first. Attempt ${attempts + 1} in ${pauseMs / 1000} s.`;
-      terminal.print(emphasis(wait, "yellow"));
-    },
-  });
-
   const up = new Command("migrate")
     .description("Runs the migrations that have not been run.")
     .option("--allow-missing", ALLOW_MISSING)
@@ -75,13 +63,7 @@ export function migrateCommands(terminal: Terminal): Command[] {
         printExamined(terminal, all);
         return;
       }
-      const names = await withMigrations(terminal.root, (migrations) => {
-        return migrations.up({
-          allowMissing: allowMissing ?? (allowNewer ? "newer" : false),
-          ...waitsFor(lockTimeout),
-        });
-      });
-      report("Migrated", names, "Nothing to migrate.");
+      await migrate(terminal, { lockTimeout, allowMissing: allowMissing ?? (allowNewer ? "newer" : false) });
     });
 
   const rollback = new Command("migrate:rollback")
@@ -93,9 +75,9 @@ export function migrateCommands(terminal: Terminal): Command[] {
     .action(async ({ force = false, lockTimeout, ...options }: RollbackOptions & { force?: boolean } & Waits) => {
       await requireForce(terminal.root, force, "This drops tables and columns of a production database.");
       const names = await withMigrations(terminal.root, (migrations) => {
-        return migrations.rollback({ ...options, ...waitsFor(lockTimeout) });
+        return migrations.rollback({ ...options, ...waitsFor(terminal, lockTimeout) });
       });
-      report("Rolled back", names, "Nothing to roll back.");
+      printDone(terminal, "Rolled back", names, "Nothing to roll back.");
     });
 
   const status = new Command("migrate:status")
@@ -121,7 +103,7 @@ export function migrateCommands(terminal: Terminal): Command[] {
     .action(async ({ force }: { force?: true }) => {
       await requireForce(terminal.root, force ?? false, "This drops all tables of a production database.");
       const names = await withMigrations(terminal.root, (migrations) => migrations.fresh());
-      report("Migrated", names, "All tables were dropped; there are no migrations to run.");
+      printDone(terminal, "Migrated", names, "All tables were dropped; there are no migrations to run.");
     });
 
   return [up, rollback, status, fresh];

@@ -4,8 +4,8 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { inheritedDescriptor } from "../../server/index.ts";
 import { AshlarError } from "../../support/index.ts";
 import { loadApplication } from "../load-application.ts";
+import { warnOfPendingMigrations } from "../migrations/warn-of-pending-migrations.ts";
 import type { Terminal } from "../terminal.ts";
-import { warnOfPendingMigrations } from "../warn-of-pending-migrations.ts";
 
 /** How often to check whether the shell is still running. */
 const SHELL_INTERVAL_MS = 500;

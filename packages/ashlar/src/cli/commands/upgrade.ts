@@ -2,7 +2,7 @@ import { Command } from "commander";
 import type { Upgrade } from "../../scaffold/index.ts";
 import { AshlarError } from "../../support/index.ts";
 import { git } from "../doctor/git.ts";
-import { printDiff, printRemaining } from "../install-command.ts";
+import { printDiff, printRemaining } from "../install/print-changes.ts";
 import { emphasis, type Terminal } from "../terminal.ts";
 
 interface Options {

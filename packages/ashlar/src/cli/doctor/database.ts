@@ -1,6 +1,6 @@
 import { columnsOf, Database, DatabaseError, type MissingTableError, obstacle } from "../../database/index.ts";
+import { limited, TooSlowError } from "../limited.ts";
 import { error, type Finding, type FindingId } from "./finding.ts";
-import { limited, TooSlowError } from "./limited.ts";
 import type { Subject } from "./subject.ts";
 
 /** How long a database may take to respond, in seconds. */

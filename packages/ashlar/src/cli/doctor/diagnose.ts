@@ -1,3 +1,4 @@
+import { limited, reasonOf } from "../limited.ts";
 import { ADDRESS } from "./checks/address.ts";
 import { API } from "./checks/api.ts";
 import { bootErrors, CONFIGURATION } from "./checks/configuration.ts";
@@ -17,7 +18,6 @@ import { UPLOADS } from "./checks/uploads.ts";
 import { isEcho } from "./echo.ts";
 import { hasApi } from "./features.ts";
 import { type Check, error, type Finding, type SkippedCheck } from "./finding.ts";
-import { limited, reasonOf } from "./limited.ts";
 import { redactionFor } from "./redaction.ts";
 import { Subject } from "./subject.ts";
 

@@ -1,5 +1,5 @@
+import { reasonOf } from "../limited.ts";
 import type { Finding, FindingId } from "./finding.ts";
-import { reasonOf } from "./limited.ts";
 
 /** Startup errors that are caused by a missing provider that they don't name. */
 const BROUGHT: Readonly<Record<string, string>> = {

@@ -2,7 +2,7 @@ import { installedFeatures, type ProviderClass } from "../../boot/index.ts";
 import { splitSecrets } from "../../security/index.ts";
 import { pemBlocks } from "../../security/jwt/index.ts";
 import { type EnvironmentVariables, isPlainObject } from "../../support/index.ts";
-import { isHmac, usualVariable } from "../driver-secrets.ts";
+import { isHmac, usualVariable } from "../secrets/driver-secrets.ts";
 import type { Subject } from "./subject.ts";
 
 /** A secret of an application. */

@@ -15,8 +15,8 @@ import {
 } from "../../boot/index.ts";
 import { Container, type HttpKernel, type RouteMiddleware } from "../../kernel/index.ts";
 import { type EnvironmentVariables, isOrExtends, isPlainObject, placeOf, readEnvFile } from "../../support/index.ts";
-import { type DriverSecrets, driverSecretsOf } from "../driver-secrets.ts";
-import { limited } from "./limited.ts";
+import { limited } from "../limited.ts";
+import { type DriverSecrets, driverSecretsOf } from "../secrets/driver-secrets.ts";
 
 /** The time limit for startup, in seconds. */
 const BOOT_SECONDS = 20;

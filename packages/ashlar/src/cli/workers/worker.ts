@@ -4,8 +4,8 @@ import type { Application } from "../../boot/index.ts";
 import type { ConnectionSource } from "../../server/index.ts";
 import { AshlarError, ConfigurationError } from "../../support/index.ts";
 import { loadApplication } from "../load-application.ts";
+import { warnOfPendingMigrations } from "../migrations/warn-of-pending-migrations.ts";
 import { problemOf, type Terminal } from "../terminal.ts";
-import { warnOfPendingMigrations } from "../warn-of-pending-migrations.ts";
 import { watchBoot } from "./endless-boot.ts";
 import { CLOCK_OFFSET_MS, type ConnectionMessage, type FromPrimary, type FromWorker } from "./messages.ts";
 

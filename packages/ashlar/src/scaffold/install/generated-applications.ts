@@ -14,7 +14,7 @@ import {
   looks,
   wiring,
 } from "../files/stub-files.ts";
-import type { Feature } from "../install-steps.ts";
+import type { Feature } from "./install-steps.ts";
 
 const TRUTHS = [false, true];
 const FORMS = [

@@ -2,7 +2,6 @@ import { type ApiNames, USUAL_NAMES } from "../files/api-names.ts";
 import type { NewFile } from "../files/files.ts";
 import { readStub } from "../files/stub.ts";
 import { type ApplicationTraits, stubValues } from "../files/stub-files.ts";
-import type { Feature } from "../install-steps.ts";
 import {
   hasUsersTable,
   migrationCodes,
@@ -11,6 +10,7 @@ import {
   migrationsCall,
   migrationsMention,
 } from "../making/make.ts";
+import type { Feature } from "./install-steps.ts";
 
 /** A column that only verified addresses need. */
 const VERIFIED_AT = "verified_at";

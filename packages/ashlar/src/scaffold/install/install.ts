@@ -7,7 +7,6 @@ import { codeOf, javaScriptOf, readIfThere } from "../files/existing-files.ts";
 import { type NewFile, replaceFile, withLineEndsOf, writeNewFile } from "../files/files.ts";
 import { ignoredFiles } from "../files/ignored-files.ts";
 import type { ApplicationTraits } from "../files/stub-files.ts";
-import { type Feature, stepsFor } from "../install-steps.ts";
 import { type FilledSecrets, fillSecrets } from "../keys/fill-secrets.ts";
 import {
   everyGenerated,
@@ -18,6 +17,7 @@ import {
 } from "./generated-applications.ts";
 import { environmentWith } from "./install-environment.ts";
 import { missingMigrations } from "./install-migrations.ts";
+import { type Feature, stepsFor } from "./install-steps.ts";
 import { usesOf } from "./install-uses.ts";
 import { hasMany, MANY_LINE, withMany } from "./many-tokens.ts";
 import { withReusedMail } from "./reused-mail.ts";

@@ -1,6 +1,6 @@
 import { AshlarError, SeveralProblemsError } from "../../../support/index.ts";
+import { reasonOf } from "../../limited.ts";
 import { type Check, error, type Finding, warning } from "../finding.ts";
-import { reasonOf } from "../limited.ts";
 import type { Subject } from "../subject.ts";
 
 /** Startup warnings that another check reports as its own finding. */

@@ -12,12 +12,12 @@ import {
   plainTablesOf,
 } from "../../../database/index.ts";
 import { AshlarError } from "../../../support/index.ts";
-import { examinePending } from "../../examine-migrations.ts";
-import { migrationsOf } from "../../with-migrations.ts";
+import { reasonOf } from "../../limited.ts";
+import { examinePending } from "../../migrations/examine-migrations.ts";
+import { migrationsOf } from "../../migrations/with-migrations.ts";
 import { databaseFileOf, isDamaged, UnreachableDatabase, withDatabaseOrThrow } from "../database.ts";
 import { hasApi, hasPages, usesVerification } from "../features.ts";
 import { type Check, error, type Finding, finding, warning } from "../finding.ts";
-import { reasonOf } from "../limited.ts";
 import type { Subject } from "../subject.ts";
 import { trialWrite } from "../trial-write.ts";
 import { type IssuingDriver, issuingDriversOf } from "./api.ts";

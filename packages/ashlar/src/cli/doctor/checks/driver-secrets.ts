@@ -1,5 +1,5 @@
 import { isLeftOut, isPlainObject } from "../../../support/index.ts";
-import { isHmac } from "../../driver-secrets.ts";
+import { isHmac } from "../../secrets/driver-secrets.ts";
 import { error, type Finding } from "../finding.ts";
 import { reading } from "../secrets-of.ts";
 import type { Subject } from "../subject.ts";

@@ -2,10 +2,10 @@ import { hasTable, MissingTableError } from "../../../database/index.ts";
 import type { CompiledRoute } from "../../../routing/index.ts";
 import { linesFor } from "../../../scaffold/index.ts";
 import { DefaultStore, MemoryStore, RATE_LIMITS_TABLE, RedisStore, ThrottleProvider } from "../../../throttle/index.ts";
+import { reasonOf } from "../../limited.ts";
 import { missingTableFinding, withDatabase } from "../database.ts";
 import { hasApi, hasPages } from "../features.ts";
 import { type Check, error, type Finding, warning } from "../finding.ts";
-import { reasonOf } from "../limited.ts";
 import type { Subject } from "../subject.ts";
 import { labelOf } from "./routes.ts";
 

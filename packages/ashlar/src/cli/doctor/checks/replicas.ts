@@ -1,6 +1,6 @@
 import { type Connection, columnsOf, type Database, replicaMigrations } from "../../../database/index.ts";
+import { limited, reasonOf } from "../../limited.ts";
 import { type Finding, warning } from "../finding.ts";
-import { limited, reasonOf } from "../limited.ts";
 
 /** How long a replica may take to respond, in seconds: less than the database's whole time limit. */
 const SECONDS = 3;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { secretProblem } from "../../../security/index.ts";
 import { isLeftOut, now, readEnvFile } from "../../../support/index.ts";
-import { isHmac } from "../../driver-secrets.ts";
+import { isHmac } from "../../secrets/driver-secrets.ts";
 import { hasApi } from "../features.ts";
 import { type Check, error, type Finding, finding, warning } from "../finding.ts";
 import { appKeyOf, hmacSecretsOf, previousKeysOf, replacing, type Secret, secretsOf } from "../secrets-of.ts";

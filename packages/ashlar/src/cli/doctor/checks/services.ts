@@ -1,7 +1,7 @@
 import { MissingTableError } from "../../../database/index.ts";
+import { limited, reasonOf } from "../../limited.ts";
 import { missingTableFinding } from "../database.ts";
 import { type Check, error, type Finding } from "../finding.ts";
-import { limited, reasonOf } from "../limited.ts";
 import type { Subject } from "../subject.ts";
 
 /** How long a server may take to respond, in seconds. */

@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { loadConfiguration, readEnvironment } from "../boot/index.ts";
-import { Database, Migrations } from "../database/index.ts";
-import { ConfigurationError } from "../support/index.ts";
+import { loadConfiguration, readEnvironment } from "../../boot/index.ts";
+import { Database, Migrations } from "../../database/index.ts";
+import { ConfigurationError } from "../../support/index.ts";
 
 /**
  * Runs a function with the migrations of an application's database, and closes the database afterwards. The application

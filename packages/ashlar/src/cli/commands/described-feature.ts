@@ -1,4 +1,4 @@
-import { type Feature, namesIn } from "../boot/index.ts";
+import { type Feature, namesIn } from "../../boot/index.ts";
 
 /** One thing that a feature adds. */
 export interface Addition {

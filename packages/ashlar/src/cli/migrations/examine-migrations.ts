@@ -8,8 +8,8 @@ import {
   type MigrationRisk,
   migrationRisks,
   tableName,
-} from "../database/index.ts";
-import { codeOf } from "../scaffold/index.ts";
+} from "../../database/index.ts";
+import { codeOf } from "../../scaffold/index.ts";
 import { migrationsOf, withConfiguredDatabase } from "./with-migrations.ts";
 
 /** A risk of a migration, as commands show it. */

@@ -3,10 +3,10 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { temporaryFolder } from "../../test/support/temporary-folder.ts";
-import type { Installation } from "../scaffold/index.ts";
-import { printDiff, printWritten, unifiedDiff } from "./install-command.ts";
-import type { Terminal } from "./terminal.ts";
+import { temporaryFolder } from "../../../test/support/temporary-folder.ts";
+import type { Installation } from "../../scaffold/index.ts";
+import type { Terminal } from "../terminal.ts";
+import { printDiff, printWritten, unifiedDiff } from "./print-changes.ts";
 
 const numbers = (from: number, to: number): string =>
   Array.from({ length: to - from + 1 }, (_, index) => `${from + index}\n`).join("");

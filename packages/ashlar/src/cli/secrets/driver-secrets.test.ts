@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
-import { folderWith } from "../../test/support/temporary-folder.ts";
-import type { EnvironmentVariables } from "../support/index.ts";
+import { folderWith } from "../../../test/support/temporary-folder.ts";
+import type { EnvironmentVariables } from "../../support/index.ts";
 import { driverSecretsOf } from "./driver-secrets.ts";
 
-const ENVIRONMENT = pathToFileURL(join(import.meta.dirname, "../boot/environment/environment.ts")).href;
+const ENVIRONMENT = pathToFileURL(join(import.meta.dirname, "../../boot/environment/environment.ts")).href;
 
 /** The variables that the drivers of a `config/api.ts` read their secrets from, by the drivers' names. */
 async function variablesIn(drivers: string, variables: EnvironmentVariables = {}, before = "") {

@@ -1,18 +1,17 @@
 import { join } from "node:path";
-import { readEnvironment } from "../boot/index.ts";
+import { readEnvironment } from "../../boot/index.ts";
 import {
   changeJwtKeys,
   type JwtKeyNames,
   jwtKeyNames,
   type KeyChange,
   writtenKeyVariables,
-} from "../scaffold/index.ts";
-import { type KeyAlgorithm, keyCommand } from "../security/jwt/index.ts";
-import { AshlarError, isLeftOut, readEnvFile } from "../support/index.ts";
-import { describeSecrets } from "./describe-secrets.ts";
+} from "../../scaffold/index.ts";
+import { type KeyAlgorithm, keyCommand } from "../../security/jwt/index.ts";
+import { AshlarError, isLeftOut, readEnvFile } from "../../support/index.ts";
+import { problemOf, type Terminal } from "../terminal.ts";
 import { type DriverSecrets, driverSecretsOf, isHmac } from "./driver-secrets.ts";
-import { fillAllSecrets } from "./fill-all-secrets.ts";
-import { problemOf, type Terminal } from "./terminal.ts";
+import { describeSecrets, fillAllSecrets } from "./fill-all-secrets.ts";
 
 /**
  * Changes the private key that signs a driver's API tokens, and prints the next steps.

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { folderWith } from "../../test/support/temporary-folder.ts";
-import type { ApplicationTraits } from "./files/stub-files.ts";
-import { applySteps } from "./install/steps.ts";
+import { folderWith } from "../../../test/support/temporary-folder.ts";
+import type { ApplicationTraits } from "../files/stub-files.ts";
 import { linesForMixin, stepsFor } from "./install-steps.ts";
+import { applySteps } from "./steps.ts";
 
 const IMPORTS = 'import { compose, Model } from "ashlar/database";\n';
 

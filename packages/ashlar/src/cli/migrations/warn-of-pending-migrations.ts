@@ -1,4 +1,4 @@
-import type { Application } from "../boot/index.ts";
+import type { Application } from "../../boot/index.ts";
 import { migrationsOf } from "./with-migrations.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { AshlarError } from "../support/index.ts";
-import { Code } from "./edits/code.ts";
-import { initialValueOf } from "./edits/declarations.ts";
+import { AshlarError } from "../../support/index.ts";
+import { Code } from "../edits/code.ts";
+import { initialValueOf } from "../edits/declarations.ts";
 import {
   all,
   binding,
@@ -17,9 +17,9 @@ import {
   inRoutes,
   mixing,
   overriding,
-} from "./edits/edits.ts";
-import type { ApplicationTraits } from "./files/stub-files.ts";
-import { type CodeStep, manifestStep, type RemainingStep, type Step, variablesStep } from "./install/steps.ts";
+} from "../edits/edits.ts";
+import type { ApplicationTraits } from "../files/stub-files.ts";
+import { type CodeStep, manifestStep, type RemainingStep, type Step, variablesStep } from "./steps.ts";
 
 /** A feature that can be added to an existing application. */
 export type Feature = "pages" | "json" | "api";

@@ -1,8 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ashlar } from "../../test/support/command-line.ts";
-import { folderWith } from "../../test/support/temporary-folder.ts";
+import { ashlar } from "../../../test/support/command-line.ts";
+import { folderWith } from "../../../test/support/temporary-folder.ts";
 
 const command = (name: string, run: string): string =>
   `{ name: "${name}", description: "Does ${name}.", load: async () => ({ run: async (context) => { ${run} } }) }`;

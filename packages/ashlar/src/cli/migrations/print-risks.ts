@@ -1,6 +1,6 @@
-import { counted } from "../support/index.ts";
+import { counted } from "../../support/index.ts";
+import { emphasis, type Terminal } from "../terminal.ts";
 import type { ExaminedMigration, ShownRisk } from "./examine-migrations.ts";
-import { emphasis, type Terminal } from "./terminal.ts";
 
 /** Prints the effects of migrations. */
 export function printExamined(terminal: Terminal, all: readonly ExaminedMigration[]): void {

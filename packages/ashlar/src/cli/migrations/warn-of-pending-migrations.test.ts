@@ -2,10 +2,10 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
-import { folderWith } from "../../test/support/temporary-folder.ts";
-import { type Application, createApplication, type ProviderClass } from "../boot/index.ts";
-import { DatabaseProvider, Migrations } from "../database/index.ts";
-import type { Logger } from "../kernel/index.ts";
+import { folderWith } from "../../../test/support/temporary-folder.ts";
+import { type Application, createApplication, type ProviderClass } from "../../boot/index.ts";
+import { DatabaseProvider, Migrations } from "../../database/index.ts";
+import type { Logger } from "../../kernel/index.ts";
 import { warnOfPendingMigrations } from "./warn-of-pending-migrations.ts";
 
 const A = "2026_01_01_000000_make_a";

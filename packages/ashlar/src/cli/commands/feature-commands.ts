@@ -7,13 +7,13 @@ import {
   loadProviders,
   readEnvironment,
   reserveStandardOutput,
-} from "../boot/index.ts";
-import { printMails } from "../mail/index.ts";
-import { planPublication, writePublication } from "../scaffold/index.ts";
-import { AshlarError } from "../support/index.ts";
-import { printDiff, printRemaining, printWritten } from "./install-command.ts";
-import { loadApplication } from "./load-application.ts";
-import type { Terminal } from "./terminal.ts";
+} from "../../boot/index.ts";
+import { printMails } from "../../mail/index.ts";
+import { planPublication, writePublication } from "../../scaffold/index.ts";
+import { AshlarError } from "../../support/index.ts";
+import { printDiff, printRemaining, printWritten } from "../install/print-changes.ts";
+import { loadApplication } from "../load-application.ts";
+import type { Terminal } from "../terminal.ts";
 
 const NAME = /^[a-z][a-z\d-]*(?::[a-z][a-z\d-]*)*$/;
 

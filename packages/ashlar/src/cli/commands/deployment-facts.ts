@@ -1,9 +1,9 @@
-import { type Application, type ApplicationSettings, Inspection } from "../boot/index.ts";
-import { AWAY_PAGE, beforeSecret, type PageSentences, TOO_LARGE_PAGE } from "../kernel/index.ts";
-import type { BodyPath, DeploymentFacts } from "../scaffold/index.ts";
-import { completeServerSettings } from "../server/index.ts";
-import { AshlarError } from "../support/index.ts";
-import { loadApplication } from "./load-application.ts";
+import { type Application, type ApplicationSettings, Inspection } from "../../boot/index.ts";
+import { AWAY_PAGE, beforeSecret, type PageSentences, TOO_LARGE_PAGE } from "../../kernel/index.ts";
+import type { BodyPath, DeploymentFacts } from "../../scaffold/index.ts";
+import { completeServerSettings } from "../../server/index.ts";
+import { AshlarError } from "../../support/index.ts";
+import { loadApplication } from "../load-application.ts";
 
 /** The author's choices for a deployment. */
 export interface DeploymentChoices {

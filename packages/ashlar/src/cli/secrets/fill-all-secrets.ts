@@ -1,10 +1,10 @@
-import { readEnvironment } from "../boot/index.ts";
-import { type FilledSecrets, fillSecrets, type NewEnvironment } from "../scaffold/index.ts";
-import { generateSecret } from "../security/index.ts";
-import { privateKeyFor } from "../security/jwt/index.ts";
-import { isLeftOut } from "../support/index.ts";
+import { readEnvironment } from "../../boot/index.ts";
+import { type FilledSecrets, fillSecrets, type NewEnvironment } from "../../scaffold/index.ts";
+import { generateSecret } from "../../security/index.ts";
+import { privateKeyFor } from "../../security/jwt/index.ts";
+import { isLeftOut } from "../../support/index.ts";
+import { problemOf, type Terminal } from "../terminal.ts";
 import { type DriverSecret, driverSecretsOf, usualVariable } from "./driver-secrets.ts";
-import { problemOf, type Terminal } from "./terminal.ts";
 
 /**
  * Writes the missing secrets of an application to its `.env`, with those of the drivers of `config/api.ts`, each in the
@@ -46,4 +46,12 @@ function unread(driver: string, algorithm: unknown): string {
     `DRIVERS.${driver} of config/api.ts has no secret, and reads none from a variable, so none was written. ` +
     `Write there: secret: env("${usualVariable(driver, algorithm)}"). Then run: npx ashlar key:generate`
   );
+}
+
+/** Describes which secrets were written to `.env`, by name; `null` if none were. */
+export function describeSecrets({ fromExample, written }: FilledSecrets): string | null {
+  if (written.length === 0) return null;
+  const names = [...written.slice(0, -2), written.slice(-2).join(" and ")].join(", ");
+  const done = `${names} ${written.length === 1 ? "was" : "were"} written to`;
+  return fromExample ? `Created .env from .env.example. ${done} it.` : `${done} .env.`;
 }

@@ -1,0 +1,72 @@
+import { Command, Option } from "commander";
+import {
+  type Feature,
+  planInstallation,
+  planMigrations,
+  writeInstallation,
+  writeMigrations,
+} from "../../scaffold/index.ts";
+import { apiNamesOf, namesLine } from "../install/api-names.ts";
+import { printDiff, printRemaining, printWritten } from "../install/print-changes.ts";
+import { migrate } from "../migrations/run-migrations.ts";
+import type { Terminal } from "../terminal.ts";
+
+interface Options {
+  readonly json?: true;
+  readonly dryRun?: true;
+  readonly many?: true;
+  readonly force?: true;
+  readonly migrate?: true;
+  readonly migrations?: true;
+  readonly printNames?: true;
+}
+
+/** `auth` and `api:install`: each adds a feature to the application, and prints what to add by hand. */
+export function installCommands(terminal: Terminal): Command[] {
+  const auth = "Adds login, registration, passwords and verification: controllers, views, mails, migrations, tests.";
+  const api = "Adds the API: configuration, routes, token endpoints, the token column's migration, a JWT_SECRET.";
+  return [installCommand(terminal, "auth", "pages", auth), installCommand(terminal, "api:install", "api", api)];
+}
+
+function installCommand(terminal: Terminal, name: string, feature: Feature, description: string): Command {
+  const command = new Command(name)
+    .description(description)
+    .option("--dry-run", "print what would change without writing anything")
+    .addOption(new Option("--migrations", "write only the missing migrations, for an upgrade").conflicts("force"))
+    .addOption(new Option("--migrate", "also run the migrations").conflicts("dryRun"));
+  // The API's own files are never overwritten: existing ones belong to the application's author.
+  if (feature === "pages") {
+    command
+      .option("--json", "without pages, for your own front end: every route responds with JSON")
+      .option("--force", "overwrite existing files that differ");
+  } else {
+    command
+      .option("--many", "users have several tokens: their table, and tokens: many() in config/api.ts")
+      .addOption(new Option("--print-names").hideHelp());
+  }
+  return command.action(async ({ json, dryRun, force, many, migrate: isMigrated, migrations, printNames }: Options) => {
+    if (printNames) return terminal.print(await namesLine(terminal.root));
+    const wanted = json ? "json" : feature;
+    const read = feature === "api" ? await apiNamesOf(terminal.root) : null;
+    const plan = await (migrations ? planMigrations : planInstallation)(terminal.root, wanted, {
+      hasManyTokens: many === true,
+      ...(read !== null && { apiNames: read.names }),
+    });
+    if (dryRun) await printDiff(terminal, plan);
+    else if (migrations) {
+      await writeMigrations(terminal.root, plan);
+      printWritten(terminal, plan, { migrates: isMigrated === true });
+    } else {
+      const secrets = await writeInstallation(terminal.root, plan, force ?? false);
+      printWritten(terminal, plan, { secrets, migrates: isMigrated === true });
+    }
+    if (read !== null && read.problem !== null) {
+      terminal.print(
+        `The application can't be loaded (${read.problem}), so its API has the usual names: the column api_token, ` +
+          "routes/api, /api/auth. If you have chosen others, change them in the new files.",
+      );
+    }
+    printRemaining(terminal, plan.remaining);
+    if (isMigrated) await migrate(terminal);
+  });
+}
