@@ -130,6 +130,29 @@ test("the name of a feature's secret variable is a secret in logs", async () => 
   expect(isSecretName("badgeReader")).toBe(true);
 });
 
+test("two features of one name fail startup with both providers", async () => {
+  class OtherProvider extends Provider {
+    static override readonly feature: Feature = declareFeature({ name: "badges" });
+  }
+  const boot = testAccounts({ providers: [providerOf({ name: "badges" }), OtherProvider] });
+  await expect(boot).rejects.toThrow(
+    'OtherProvider: the feature "badges" is already declared by OutsideProvider. Give one of them another name.',
+  );
+  const session = testAccounts({ providers: [providerOf({ name: "session" })] });
+  await expect(session).rejects.toThrow(
+    'OutsideProvider: the feature "session" is already declared by SessionProvider.',
+  );
+});
+
+test.each([[undefined], [[]], ["sc"], [["sc", ""]], [[5]]])("a proof with amr %j fails startup", async (amr) => {
+  const proofs = { badge: () => ({ amr, has: () => true }) as never };
+  const boot = testAccounts({ providers: [providerOf({ name: "badges", proofs })] });
+  await expect(boot).rejects.toThrow(
+    'OutsideProvider: amr of the proof "badge" is not a list of the factors that it satisfies. ' +
+      'Write values of RFC 8176: amr: ["otp"].',
+  );
+});
+
 test("commands that a provider has outside of its feature fail startup", async () => {
   class OldProvider extends Provider {
     static readonly commands = [];

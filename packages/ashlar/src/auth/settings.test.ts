@@ -81,6 +81,11 @@ test.each([
     'config/auth.ts: GUARDS: is a list. Write an object: { default: "web", web: { model: User } }',
   ],
   [
+    "a step's amr is not a list of names",
+    { steps: [{ name: "totp", amr: [""], check: () => "passed" }] },
+    "config/auth.ts: GUARDS.steps: is a list. Write a list of login steps",
+  ],
+  [
     "a guard's steps are not a list",
     { web: { steps: {} } },
     "config/auth.ts: GUARDS.web.steps: is an object. Write a list of login",

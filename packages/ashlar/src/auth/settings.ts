@@ -174,9 +174,14 @@ function namedApart(steps: readonly LoginStep[], where: string): readonly LoginS
 
 function isLoginStep(value: unknown): value is LoginStep {
   if (typeof value !== "object" || value === null) return false;
-  const { name, page, check } = value as Partial<LoginStep>;
-  const isPage = page === undefined || (typeof page === "string" && page !== "");
-  return typeof name === "string" && name !== "" && isPage && typeof check === "function";
+  const { name, page, amr, check } = value as Partial<LoginStep>;
+  const isPage = page === undefined || isName(page);
+  const isAmr = amr === undefined || (Array.isArray(amr) && amr.every(isName));
+  return isName(name) && isPage && isAmr && typeof check === "function";
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
 }
 
 function guardEntry(name: string, value: unknown, common: readonly LoginStep[]): GuardEntry {

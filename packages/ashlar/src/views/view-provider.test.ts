@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Application, createApplication } from "../boot/index.ts";
+import { type Application, createApplication, declareFeature, type Feature, Provider } from "../boot/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import { Route, type RouteEntry } from "../routing/index.ts";
 import { generateSecret } from "../security/index.ts";
@@ -41,6 +41,36 @@ test("a page whose template is missing makes the boot fail, with every path", as
     message: expect.stringMatching(
       /^.*view-provider\.test\.ts:\d+: GET \/: There is no view "welcme": .*views\/welcme\.edge does not exist\. Did you mean "welcome"\?\n.*GET \/a: .*pages\/about\.edge does not exist\.[^\n]*$/,
     ),
+  });
+});
+
+describe("a feature's folder of templates", () => {
+  /** Boots with a provider whose feature has its templates in a folder. */
+  function bootWith(folder: string): Promise<Application> {
+    class StockProvider extends Provider {
+      static override readonly feature: Feature = declareFeature({ name: "stock", views: { stock: folder } });
+    }
+    return createApplication({
+      root,
+      providers: [ViewProvider, StockProvider],
+      environment: { APP_ENV: "test", APP_KEY: generateSecret() },
+    });
+  }
+
+  test("that is missing fails startup with the provider", async () => {
+    const folder = join(root, "views/stock");
+    const problem = `StockProvider.feature.views.stock: there is no folder ${folder}. Write join(import.meta.dirname, "views"),`;
+    await expect(bootWith(folder)).rejects.toThrow(problem);
+    write("stock", "a file");
+    await expect(bootWith(`${folder}.edge`)).rejects.toThrow("there is no folder");
+    mkdirSync(folder);
+    await (await bootWith(folder)).shutdown();
+  });
+
+  test("must not depend on the working directory", async () => {
+    await expect(bootWith("views")).rejects.toThrow(
+      'StockProvider.feature.views.stock: "views" is not an absolute path. Write join(import.meta.dirname, "views"),',
+    );
   });
 });
 

@@ -1,10 +1,11 @@
-import { join } from "node:path";
+import { statSync } from "node:fs";
+import { isAbsolute, join } from "node:path";
 import { type Application, declareFeature, type EnvironmentName, type Feature, Provider } from "../boot/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import type { ErrorPageValues, ErrorTemplates } from "../kernel/index.ts";
 import { textDirection } from "../messages/index.ts";
 import { type FileVersions, fileVersions } from "../server/index.ts";
-import { AshlarError } from "../support/index.ts";
+import { AshlarError, ConfigurationError } from "../support/index.ts";
 import { View } from "./view.ts";
 import { Views } from "./views.ts";
 import "../routing/index.ts";
@@ -80,8 +81,11 @@ export class ViewProvider extends Provider {
 function createViews({ environment, features, messages, root, settings }: Application): Views {
   const cache = isCached(environment);
   const views = new Views({ directory: join(root, "views"), cache });
-  for (const { feature } of features) {
-    for (const [name, folder] of Object.entries(feature.views ?? {})) views.mount(name, folder);
+  for (const { feature, provider } of features) {
+    for (const [name, folder] of Object.entries(feature.views ?? {})) {
+      requireFolder(folder, `${provider}.feature.views.${name}`);
+      views.mount(name, folder);
+    }
   }
   views.share("asset", assetUrls(join(root, "public"), cache, settings.basePath));
   views.share("language", messages.defaultLanguage);
@@ -91,6 +95,17 @@ function createViews({ environment, features, messages, root, settings }: Applic
   views.shareByRequest("direction", (context) => textDirection(context.language));
   views.shareByRequest("t", (context) => context.t);
   return views;
+}
+
+/**
+ * @param place where the folder is declared
+ * @throws `E_INVALID_CONFIGURATION` if it is missing, or if the process's working directory decides which folder it is
+ */
+function requireFolder(folder: string, place: string): void {
+  if (isAbsolute(folder) && statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  const problem = isAbsolute(folder) ? `there is no folder ${folder}.` : `"${folder}" is not an absolute path.`;
+  const remedy = 'Write join(import.meta.dirname, "views"), and make sure that the package contains the templates.';
+  throw new ConfigurationError(place, problem, remedy);
 }
 
 /** Templates change under a running server only during development. */

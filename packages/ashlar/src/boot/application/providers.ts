@@ -2,13 +2,8 @@ import { runFor } from "../../kernel/index.ts";
 import type { SetupProblems } from "../../support/index.ts";
 import { OutOfTimeError, within } from "../process/within.ts";
 import type { Application } from "./application.ts";
-import {
-  type InstalledFeature,
-  install,
-  installedFeatures,
-  requireDistinct,
-  requireReadCommands,
-} from "./installed-features.ts";
+import { requireDistinct } from "./feature-names.ts";
+import { type InstalledFeature, install, installedFeatures, requireReadCommands } from "./installed-features.ts";
 import { Provider, type ProviderClass } from "./provider.ts";
 import type { ReadinessCheck } from "./readiness.ts";
 

@@ -10,6 +10,7 @@ import { ReadReplicas } from "../executors/read-replicas.ts";
 import { DATABASE_MESSAGES } from "../messages.ts";
 import { bindApplication, claimedTables } from "../models/model-database.ts";
 import { DatabaseCheck } from "./database-check.ts";
+import { requireTables } from "./feature-tables.ts";
 import { ServerClock } from "./server-clock.ts";
 import { DatabaseTaskClaim, TASK_TABLE } from "./task-claim.ts";
 
@@ -70,7 +71,8 @@ export class DatabaseProvider extends Provider {
   }
 
   override async boot(): Promise<void> {
-    const { container, environment, isInspected, logger } = this.application;
+    const { container, environment, features, isInspected, logger } = this.application;
+    requireTables(features);
     const database = container.make("database");
     database.onFailedWork((error) => logger.error({ err: error }, "Work after a transaction's commit failed."));
     if (environment === "development") {

@@ -1,0 +1,88 @@
+import { ConfigurationError, type SetupProblems } from "../../support/index.ts";
+import type { Feature, FeatureMessages } from "./feature.ts";
+import type { InstalledFeature } from "./installed-features.ts";
+
+/** What one name of each part is called. A part that isn't here is called by its own name. */
+const WORDS: Readonly<Record<string, string>> = {
+  messages: "message",
+  services: "service",
+  context: "context property",
+  errors: "error code",
+  variables: "variable",
+  keyPurposes: "key purpose",
+  tables: "table",
+  routes: "function for routes",
+  commands: "command",
+  limits: "limit",
+  events: "event",
+  proofs: "proof",
+  userData: "data of users",
+  accountMails: "mail",
+  views: "folder of templates",
+};
+
+/** What several features may name: variables are shared, and an error code may be declared again unchanged. */
+const SHARED: ReadonlySet<string> = new Set(["variables", "errors"]);
+
+/** The names of what a feature adds, by part: its limits, its messages. Parts that other features have defined are among them. */
+export function namesIn({
+  name: _name,
+  includes: _includes,
+  ...parts
+}: Feature): ReadonlyMap<string, readonly string[]> {
+  const named = Object.entries(parts).map(([part, value]): [string, readonly string[]] => {
+    return [
+      part,
+      part === "messages" ? messagesIn(parts).flatMap(({ english }) => Object.keys(english)) : namesOf(value),
+    ];
+  });
+  return new Map(named.filter(([, names]) => names.length > 0));
+}
+
+/** The names of a part: the keys of an object, or what the elements of a list are named. */
+function namesOf(part: unknown): readonly string[] {
+  if (!Array.isArray(part)) return Object.keys(Object(part));
+  return part.map((one: unknown) => String((Object(one) as { readonly name?: unknown }).name ?? one));
+}
+
+/** The languages of a feature's sentences, besides English. */
+export function languagesOf(feature: Feature): readonly string[] {
+  return [...new Set(messagesIn(feature).flatMap(({ translations = {} }) => Object.keys(translations)))].toSorted();
+}
+
+/** The sentences of a feature. */
+export function messagesIn({ messages = [] }: Pick<Feature, "messages">): readonly FeatureMessages[] {
+  return Array.isArray(messages) ? (messages as readonly FeatureMessages[]) : [messages as FeatureMessages];
+}
+
+/**
+ * Makes sure that no name belongs to two features, not even a feature's own.
+ *
+ * @param problems collects the names that do, each with both providers
+ * @throws what was collected, if any does
+ */
+export function requireDistinct(features: readonly InstalledFeature[], problems: SetupProblems): void {
+  let areDistinct = true;
+  const owners = new Map<string, string>();
+  for (const { feature, provider } of features) {
+    for (const claim of claimsOf(feature)) {
+      const owner = owners.get(claim);
+      owners.set(claim, provider);
+      if (owner === undefined) continue;
+      areDistinct = false;
+      problems.try(() => {
+        const problem = `${claim} is already declared by ${owner}.`;
+        throw new ConfigurationError(provider, problem, "Give one of them another name.");
+      });
+    }
+  }
+  // What follows would report the same names again, as bound or declared twice.
+  if (!areDistinct) throw problems.error;
+}
+
+/** What no other feature may declare as well, as errors name it. */
+function claimsOf(feature: Feature): readonly string[] {
+  const parts = [...namesIn(feature)].filter(([part]) => !SHARED.has(part));
+  const claims = parts.flatMap(([part, names]) => names.map((name) => `the ${WORDS[part] ?? part} "${name}"`));
+  return [`the feature "${feature.name}"`, ...claims];
+}
