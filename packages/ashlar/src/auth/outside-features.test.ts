@@ -144,12 +144,12 @@ test("two features of one name fail startup with both providers", async () => {
   );
 });
 
-test.each([[undefined], [[]], ["sc"], [["sc", ""]], [[5]]])("a proof with amr %j fails startup", async (amr) => {
+test.each([[undefined], ["sc"], [["sc", ""]], [[5]]])("a proof with amr %j fails startup", async (amr) => {
   const proofs = { badge: () => ({ amr, has: () => true }) as never };
   const boot = testAccounts({ providers: [providerOf({ name: "badges", proofs })] });
   await expect(boot).rejects.toThrow(
     'OutsideProvider: amr of the proof "badge" is not a list of the factors that it satisfies. ' +
-      'Write values of RFC 8176: amr: ["otp"].',
+      'Write values of RFC 8176: amr: ["otp"]; or [] if they are not known.',
   );
 });
 

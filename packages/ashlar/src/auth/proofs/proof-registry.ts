@@ -115,7 +115,7 @@ export function createProofs(application: Application): ProofRegistry {
 /**
  * Names a proof, which may be an instance of a class: inherited members count, too.
  *
- * @throws `E_INVALID_CONFIGURATION` if it lacks a function that decides about users, or has no factors
+ * @throws `E_INVALID_CONFIGURATION` if it lacks a function that decides about users, or doesn't name its factors
  */
 function namedProof(name: string, own: FeatureProof, provider: string): Proof {
   const { amr, startsLogins, page, label, step, users, data } = own;
@@ -124,9 +124,13 @@ function namedProof(name: string, own: FeatureProof, provider: string): Proof {
     throw new ConfigurationError(provider, `the proof "${name}" has no function ${member}.`, `Write ${form}.`);
   };
   require(own.has, "has", "has: (user) => …");
-  if (!Array.isArray(amr) || amr.length === 0 || !amr.every((one) => typeof one === "string" && one !== "")) {
+  if (!Array.isArray(amr) || !amr.every((one) => typeof one === "string" && one !== "")) {
     const problem = `amr of the proof "${name}" is not a list of the factors that it satisfies.`;
-    throw new ConfigurationError(provider, problem, 'Write values of RFC 8176: amr: ["otp"].');
+    throw new ConfigurationError(
+      provider,
+      problem,
+      'Write values of RFC 8176: amr: ["otp"]; or [] if they are not known.',
+    );
   }
   if (step !== undefined) require(step.check, "step.check", "step: { check: (login) => … }");
   return {
