@@ -112,7 +112,8 @@ export async function measureLogins(
   const results = new Map<Contestant, Results>(contestants.map((one) => [one, { rates: [], latencies: [] }]));
   const servers = new Map<Contestant, ChildProcess>();
   try {
-    for (const contestant of contestants) servers.set(contestant, await startServer(contestant, true));
+    for (const contestant of contestants)
+      servers.set(contestant, await startServer(contestant, { onAllProcessors: true }));
     for (const contestant of contestants) {
       await requireLogin(contestant);
       await logIn(contestant.port, WARM_UP_SECONDS);

@@ -42,10 +42,20 @@ export function pinned(processor: number, command: string, args: readonly string
   return canPin ? ["taskset", ["-c", String(processor), command, ...args]] : [command, [...args]];
 }
 
-/** Starts a server, on one processor unless it may use all of them, and waits until it responds. */
-export async function startServer(contestant: Contestant, onAllProcessors = false): Promise<ChildProcess> {
+/** Options for the start of a server. */
+export interface StartOptions {
+  /** Whether it may use all processors. Default: only the first one. */
+  readonly onAllProcessors?: boolean;
+  /** Node.js with its options. Default: the one that runs this, without any. */
+  readonly command?: readonly string[];
+}
+
+/** Starts a server, and waits until it responds. */
+export async function startServer(contestant: Contestant, options: StartOptions = {}): Promise<ChildProcess> {
+  const { onAllProcessors = false, command: [node = "", ...flags] = [process.execPath] } = options;
   const script = join(contestant.folder ?? import.meta.dirname, "servers", contestant.script);
-  const [command, args] = onAllProcessors ? [process.execPath, [script]] : pinned(0, process.execPath, [script]);
+  const all = [...flags, script];
+  const [command, args] = onAllProcessors ? [node, all] : pinned(0, node, all);
   const child = spawn(command, args, {
     env: { ...process.env, NODE_ENV: "production", PORT: String(contestant.port), ...contestant.environment },
     stdio: ["ignore", "ignore", "inherit"],

@@ -67,7 +67,8 @@ async function requireSameAnswer({ contestants, path, credential, refusal }: Sce
   }
 }
 
-async function writeLoadScript({ credential, path }: Scenario): Promise<string> {
+/** Writes wrk's script for a scenario's requests, and returns its path. */
+export async function writeLoadScript({ credential, path }: Scenario): Promise<string> {
   const name = join(FOLDER, `load${path.replaceAll("/", "-")}-${credential?.values.length ?? 0}`);
   if (credential === null) {
     await writeFile(`${name}.lua`, "-- all requests are the same\n");

@@ -1,7 +1,7 @@
 // Bundles the package's exports, the command and the hashing threads, with the types next to them: Node loads thirty files
 // faster than seven hundred. Dependencies are bundled too, in the versions of the lock file, except those that parse
 // untrusted input or that an application may want to update on its own: these stay `dependencies`. Lazy imports stay in
-// separate files. The manual is copied as Markdown.
+// separate files. The manual is copied as Markdown. With `--source-maps`, profiles of the bundle can be read by source.
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { cp, rm, writeFile } from "node:fs/promises";
@@ -48,6 +48,8 @@ const bundle = await rolldown({
   },
   platform: "node",
   plugins: [lateInheritance(), builtinsAsTheyAre()],
+  // Both plugins only change lines, so the maps still name the right file.
+  checks: { sourcemapBroken: false },
   external: [...packages, ...FOR_DEVELOPMENT].map((name) => new RegExp(`^${name}(?:/|$)`)),
 });
 // All in one folder: a module finds the hashing threads next to itself, whichever file it ends up in. Class names are kept
@@ -57,6 +59,7 @@ const { output } = await bundle.write({
   format: "esm",
   chunkFileNames: "chunk-[name].js",
   keepNames: true,
+  sourcemap: process.argv.includes("--source-maps"),
   // V8 keeps the text of every file in memory, with two bytes for each character if a single one is not Latin-1. The
   // comments are in the types.
   charset: "ascii",
