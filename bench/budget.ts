@@ -1,5 +1,5 @@
 // What the CPU time and the memory of a request are for, by folder: `npm run bench:budget`. Writes a table for each scenario
-// into docs/operations.md. `-- --node PATH` adds another Node.js to the one that runs this, and may be repeated.
+// into docs/operations.md. `-- --node PATH` adds another version of Node.js, and may be repeated.
 import { type ChildProcess, execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, rmSync } from "node:fs";

@@ -46,7 +46,7 @@ export function pinned(processor: number, command: string, args: readonly string
 export interface StartOptions {
   /** Whether it may use all processors. Default: only the first one. */
   readonly onAllProcessors?: boolean;
-  /** Node.js with its options. Default: the one that runs this, without any. */
+  /** Node.js with its options. Default: the current executable, without options. */
   readonly command?: readonly string[];
 }
 

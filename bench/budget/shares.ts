@@ -41,7 +41,7 @@ export const COLLECTION = "garbage collection";
 /** The system calls that write responses. */
 export const WRITES = "writing to sockets";
 
-/** Names of V8's that are no work of the process. */
+/** V8's names for time in which the process did nothing. */
 const IDLE = new Set(["(idle)", "(program)", "(root)"]);
 const SOCKET_WRITE = /^write(?:Utf8String|Latin1String|AsciiString|Buffer|v)$/;
 
