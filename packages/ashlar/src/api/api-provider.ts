@@ -1,9 +1,9 @@
 import {
   authSettingsOf,
   endAccessWithFeatures,
+  keepsSameRows,
   requireEmailColumns,
   requireHashing,
-  userClassOf,
 } from "../auth/index.ts";
 import { type Feature, Provider } from "../boot/index.ts";
 import { claimModel } from "../database/index.ts";
@@ -122,22 +122,11 @@ export class ApiProvider extends Provider {
     if (remaining.length === 0 || !container.has("accounts")) return;
     container.make("accounts").remainingTokens.use((users) => {
       const lifetimes = remaining.flatMap(({ model, expiresInMinutes }) => {
-        return holdTokensOf(users, model) ? [expiresInMinutes ?? Number.POSITIVE_INFINITY] : [];
+        return keepsSameRows(users, model) ? [expiresInMinutes ?? Number.POSITIVE_INFINITY] : [];
       });
       if (lifetimes.length === 0) return null;
       const longest = Math.max(...lifetimes);
       return { expiresInMinutes: Number.isFinite(longest) ? longest : null };
     });
   }
-}
-
-/**
- * Reports whether the users of a class are those that the API knows: a token's `sub` is the key of a row, of any class.
- */
-function holdTokensOf(users: object, model: object): boolean {
-  const { table } = users as { readonly table?: unknown };
-  return (
-    userClassOf(users) === userClassOf(model) ||
-    (table !== undefined && table === (model as { readonly table?: unknown }).table)
-  );
 }

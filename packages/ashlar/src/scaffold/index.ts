@@ -19,6 +19,7 @@ export {
   writeMigrations,
 } from "./install/install.ts";
 export { type Feature, linesFor, linesForMixin } from "./install/install-steps.ts";
+export { personalTokenFiles } from "./install/personal-tokens.ts";
 export { planPublication, writePublication } from "./install/publish.ts";
 export type { RemainingStep } from "./install/steps.ts";
 export { type FilledSecrets, fillSecrets, type NewEnvironment } from "./keys/fill-secrets.ts";

@@ -5,13 +5,6 @@ const DRIVER = "  --driver <name>       the entry of DRIVERS; default: the first
 /** The commands for personal tokens. */
 export const TOKEN_COMMANDS: readonly FeatureCommand[] = [
   {
-    name: "tokens:install",
-    description:
-      "Adds personal tokens: the migration of their table, the page /account/tokens, the mail about new ones, and the setting.",
-    help: "  --dry-run  prints what would change",
-    load: () => import("./tokens-install.ts"),
-  },
-  {
     name: "tokens:issue",
     description: "Creates a personal token for a user, and prints it: tokens:issue --user 12 --name deploy --days 90.",
     help: [

@@ -1,4 +1,5 @@
 import { type AuthenticatableClass, isAuthenticatableClass, isUserClassOf } from "../../auth/index.ts";
+import { createKeys, KEY_SETTINGS, type RotatingKeys, requireSecretOf } from "../../security/index.ts";
 import type { JwtAlgorithm, KeyMaterial } from "../../security/jwt/index.ts";
 import {
   AshlarError,
@@ -22,7 +23,6 @@ import {
 } from "../../support/index.ts";
 import { ABILITY_FORM, ABILITY_PATTERN, type AbilitiesOf } from "../abilities.ts";
 import { holdTokens, type TokenHolders } from "../token-holder.ts";
-import { createKeys, type DriverKeys, NEXT_SECRET, PREVIOUS_SECRETS, requireSecretOf, SECRET } from "./driver-keys.ts";
 import {
   type CompleteForeignSettings,
   type ForeignSettings,
@@ -124,7 +124,7 @@ export interface CompleteJwtSettings
       Complete<JwtSettings>,
       "algorithm" | "secret" | "nextSecret" | "previousSecrets" | "expires" | "abilitiesOf"
     >,
-    DriverKeys {
+    RotatingKeys {
   readonly kind: "issuing";
   /** The name of the driver, and of its guard. */
   readonly name: string;
@@ -178,9 +178,7 @@ const JWT = settings<JwtSettings>()({
     accept: (value) => value as JwtAlgorithm,
     fallback: "HS512",
   }),
-  secret: SECRET,
-  nextSecret: NEXT_SECRET,
-  previousSecrets: PREVIOUS_SECRETS,
+  ...KEY_SETTINGS,
   model: MODEL,
   tokens: TOKENS,
   personal: PERSONAL,

@@ -17,17 +17,8 @@ import type {
   FoundCredential,
 } from "./credential.ts";
 import { CredentialFinder } from "./credential-finder.ts";
-import {
-  CredentialShape,
-  canBe,
-  canMatch,
-  type Filterable,
-  hasExpired,
-  isKey,
-  unexpiredAt,
-  unrevoked,
-  withValues,
-} from "./credential-shape.ts";
+import { CredentialShape, canBe, hasExpired, unexpiredAt } from "./credential-shape.ts";
+import { CredentialWriter } from "./credential-writer.ts";
 import { ProvenInsert } from "./proven-insert.ts";
 import { type CredentialPruning, type ExistingUsers, forgetUnused, pruneCredentials } from "./prune-credentials.ts";
 
@@ -81,6 +72,7 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
   readonly #shape: CredentialShape<Columns>;
   /** The columns of the feature that an insert writes. */
   readonly #written: readonly string[];
+  readonly #writer: CredentialWriter;
   // Both are created when they are first used.
   #createdFinder: CredentialFinder<Columns> | null = null;
   #createdInsert: ProvenInsert | null = null;
@@ -91,6 +83,7 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
     database.keepOnPrimary([table]);
     this.#options = options;
     this.#shape = new CredentialShape(columns, keepsRevoked);
+    this.#writer = new CredentialWriter(options, this.#shape);
     this.#written = [...Object.keys(columns), ...hidden];
   }
 
@@ -226,11 +219,8 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
    *
    * @param at when it was used
    */
-  async touch(id: string, at: Date = currentDate()): Promise<void> {
-    if (!isKey(id)) return;
-    // A row that is kept after a revocation still gets a use from before it.
-    const query = this.#options.database.kysely.updateTable(this.#options.table).set({ last_used_at: at });
-    await this.#own(query, { id }).execute();
+  touch(id: string, at: Date = currentDate()): Promise<void> {
+    return this.#writer.touch(id, at);
   }
 
   /**
@@ -248,10 +238,8 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
   }
 
   /** Deletes the row that meets the conditions, as {@link revoke} does without `keepsRevoked`. */
-  async delete(where: CredentialConditions<Columns, Hidden>): Promise<boolean> {
-    if (!canMatch(where)) return false;
-    const query = this.#own(this.#options.database.kysely.deleteFrom(this.#options.table), where);
-    return (await query.executeTakeFirst()).numDeletedRows > 0n;
+  delete(where: CredentialConditions<Columns, Hidden>): Promise<boolean> {
+    return this.#writer.delete(where);
   }
 
   /**
@@ -270,15 +258,8 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
    *
    * @internal
    */
-  async deleteOldestOf(userId: UserId, keep: number, condition: BatchCondition): Promise<number> {
-    const { kysely } = this.#options.database;
-    const rows = this.#own(kysely.selectFrom(this.#options.table), { user_id: userId }).where(condition);
-    // A derived table: some databases don't delete from a table that a subquery of the condition reads.
-    const surplus = rows.select("id").orderBy("id", "desc").limit(1).offset(keep).as("surplus");
-    const oldest = this.#own(kysely.deleteFrom(this.#options.table), { user_id: userId })
-      .where(condition)
-      .where("id", "<=", kysely.selectFrom(surplus).select("surplus.id"));
-    return Number((await oldest.executeTakeFirst()).numDeletedRows);
+  deleteOldestOf(userId: UserId, keep: number, condition: BatchCondition): Promise<number> {
+    return this.#writer.deleteOldest(userId, keep, condition);
   }
 
   /**
@@ -287,10 +268,8 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
    * @param except the key of a credential that stays
    * @returns how many were deleted
    */
-  async deleteAll(userId: UserId, except: string | null = null): Promise<number> {
-    const all = this.#own(this.#options.database.kysely.deleteFrom(this.#options.table), { user_id: userId });
-    const query = except === null ? all : all.where("id", "!=", except);
-    return Number((await query.executeTakeFirst()).numDeletedRows);
+  deleteAll(userId: UserId, except: string | null = null): Promise<number> {
+    return this.#writer.deleteAll(userId, except);
   }
 
   /**
@@ -323,16 +302,8 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
    *
    * @internal
    */
-  async change(where: object, changes: object): Promise<boolean> {
-    if (!canMatch(where)) return false;
-    const query = this.#options.database.kysely.updateTable(this.#options.table).set(this.#shape.stored(changes));
-    return (await this.#own(query, { ...unrevoked(this.#options), ...where }).executeTakeFirst()).numUpdatedRows > 0n;
-  }
-
-  /** Limits a query to credentials of this guard with these values. */
-  #own<Query extends Filterable>(query: Query, values: object): Query {
-    // The last one counts: values that name another guard reach nothing of it.
-    return withValues(query, { ...values, guard: this.#options.guard });
+  change(where: object, changes: object): Promise<boolean> {
+    return this.#writer.change(where, changes);
   }
 
   get #finder(): CredentialFinder<Columns> {

@@ -9,9 +9,8 @@ import {
   reserveStandardOutput,
 } from "../../boot/index.ts";
 import { printMails } from "../../mail/index.ts";
-import { planPublication, writePublication } from "../../scaffold/index.ts";
 import { AshlarError } from "../../support/index.ts";
-import { printDiff, printRemaining, printWritten } from "../install/print-changes.ts";
+import { publish } from "../install/publish.ts";
 import { loadApplication } from "../load-application.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -115,18 +114,4 @@ function helpParts(help: string): HelpParts {
     else rest.push(line);
   }
   return { parameters, options, rest: rest.join("\n").trim() };
-}
-
-async function publish(
-  terminal: Terminal,
-  files: Parameters<CommandContext["publish"]>[0],
-  isDryRun: boolean,
-): Promise<void> {
-  const plan = await planPublication(terminal.root, files);
-  if (isDryRun) await printDiff(terminal, plan);
-  else {
-    await writePublication(terminal.root, plan);
-    printWritten(terminal, plan);
-  }
-  printRemaining(terminal, plan.remaining);
 }

@@ -1,6 +1,7 @@
 import { Command, Option } from "commander";
 import {
   type Feature,
+  personalTokenFiles,
   planInstallation,
   planMigrations,
   writeInstallation,
@@ -8,6 +9,7 @@ import {
 } from "../../scaffold/index.ts";
 import { apiNamesOf, namesLine } from "../install/api-names.ts";
 import { printDiff, printRemaining, printWritten } from "../install/print-changes.ts";
+import { publish } from "../install/publish.ts";
 import { migrate } from "../migrations/run-migrations.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -21,11 +23,15 @@ interface Options {
   readonly printNames?: true;
 }
 
-/** `auth` and `api:install`: each adds a feature to the application, and prints what to add by hand. */
+/** `auth`, `api:install` and `tokens:install`: each adds a feature to the application, and prints what to add by hand. */
 export function installCommands(terminal: Terminal): Command[] {
   const auth = "Adds login, registration, passwords and verification: controllers, views, mails, migrations, tests.";
   const api = "Adds the API: configuration, routes, token endpoints, the token column's migration, a JWT_SECRET.";
-  return [installCommand(terminal, "auth", "pages", auth), installCommand(terminal, "api:install", "api", api)];
+  return [
+    installCommand(terminal, "auth", "pages", auth),
+    installCommand(terminal, "api:install", "api", api),
+    tokensInstallCommand(terminal),
+  ];
 }
 
 function installCommand(terminal: Terminal, name: string, feature: Feature, description: string): Command {
@@ -69,4 +75,15 @@ function installCommand(terminal: Terminal, name: string, feature: Feature, desc
     printRemaining(terminal, plan.remaining);
     if (isMigrated) await migrate(terminal);
   });
+}
+
+function tokensInstallCommand(terminal: Terminal): Command {
+  return new Command("tokens:install")
+    .description(
+      "Adds personal tokens: the migration of their table, the page /account/tokens, the mail about new ones, and the setting.",
+    )
+    .option("--dry-run", "print what would change without writing anything")
+    .action(async ({ dryRun }: { readonly dryRun?: true }) => {
+      await publish(terminal, await personalTokenFiles(terminal.root), dryRun === true);
+    });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { brokenRule, hasClaimTypes, type JwtClaims } from "./claims.ts";
+import { brokenRule, hasClaimTypes, type JwtClaims } from "./verify.ts";
 
 describe("the types of claims", () => {
   test.each(["exp", "nbf", "iat"])("S7 %s must be a finite number if present", (name) => {

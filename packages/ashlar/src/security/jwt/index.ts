@@ -1,6 +1,4 @@
 export { type JwtAlgorithm, PAIR_ALGORITHMS } from "./algorithms.ts";
-export type { JwtClaims } from "./claims.ts";
-export { unverifiedHeader } from "./compact.ts";
 export { JwtError, type JwtFailure } from "./errors.ts";
 export type { JsonWebKey, KeyMaterial } from "./key-material.ts";
 export { SigningKey, VerificationKey } from "./keys.ts";
@@ -10,5 +8,11 @@ export { jwks, jwkThumbprint, publicJwk } from "./public-jwk.ts";
 export { readJwks } from "./read-jwks.ts";
 export { hmacSecretBytes } from "./secrets.ts";
 export { signJws, signJwt } from "./sign.ts";
-export type { JwtVerifyOptions } from "./verify.ts";
-export { tryVerifyJwt, verifyJws, verifyJwt } from "./verify.ts";
+export {
+  type JwtClaims,
+  type JwtVerifyOptions,
+  tryVerifyJwt,
+  unverifiedHeader,
+  verifyJws,
+  verifyJwt,
+} from "./verify.ts";

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { afterEach, describe, expect, test } from "vitest";
 import { setClock } from "../../support/index.ts";
-import type { JwtClaims } from "./claims.ts";
 import { SigningKey, VerificationKey } from "./keys.ts";
 import { signJwt } from "./sign.ts";
+import type { JwtClaims } from "./verify.ts";
 import { verifyJws } from "./verify.ts";
 
 const SECRET = randomBytes(64);

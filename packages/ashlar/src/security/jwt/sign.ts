@@ -1,8 +1,7 @@
 import { AshlarError, nowInSeconds } from "../../support/index.ts";
-import { hasClaimTypes, type JwtClaims } from "./claims.ts";
-import { objectSegment, parseObjectSegment, requirePlainObject } from "./compact.ts";
-import { encodeBase64url } from "./encoding.ts";
+import { encodeBase64url, objectSegment, parseObjectSegment, requirePlainObject } from "./encoding.ts";
 import type { SigningKey } from "./keys.ts";
+import { hasClaimTypes, type JwtClaims } from "./verify.ts";
 import "./errors.ts";
 
 /** Members of a protected header other than `alg`, which the key determines. */

@@ -1,10 +1,27 @@
 import { ConfigurationError, nowInSeconds } from "../../support/index.ts";
 import type { JwtAlgorithm } from "./algorithms.ts";
-import { brokenRule, hasClaimTypes, type JwtClaims } from "./claims.ts";
-import { DEFAULT_MAX_BYTES, openJws, parseObjectSegment } from "./compact.ts";
-import { decodeBase64url } from "./encoding.ts";
-import { JwtError } from "./errors.ts";
-import type { VerificationKey } from "./keys.ts";
+import { decodeBase64url, parseObjectSegment } from "./encoding.ts";
+import { JwtError, type JwtFailure } from "./errors.ts";
+import { type JwsHeader, keyList, narrowed, type VerificationKey } from "./keys.ts";
+
+/** The claims of a token (RFC 7519 §4). Times are NumericDates: seconds since the epoch. */
+export interface JwtClaims {
+  /** Who issued the token. */
+  readonly iss?: string;
+  /** Who the token is about. */
+  readonly sub?: string;
+  /** Who the token is intended for. */
+  readonly aud?: string | readonly string[];
+  /** The time from which the token is no longer valid. */
+  readonly exp?: number;
+  /** The time before which the token is not yet valid. */
+  readonly nbf?: number;
+  /** When the token was issued. */
+  readonly iat?: number;
+  /** The token's unique identifier. */
+  readonly jti?: string;
+  readonly [name: string]: unknown;
+}
 
 /** The requirements for a token, besides its signature. */
 export interface JwtVerifyOptions {
@@ -40,60 +57,23 @@ export interface JwtVerifyOptions {
   readonly maxBytes?: number;
 }
 
-/**
- * Rejects options that could make a comparison come out wrong: `NaN` is neither before nor after any time.
- *
- * @throws `E_INVALID_CONFIGURATION`
- */
-export function checkVerifyOptions(options: JwtVerifyOptions): void {
-  const { clockSkewSeconds, issuer, audience, typ, exactTyp } = options;
-  if (clockSkewSeconds !== undefined && !(Number.isFinite(clockSkewSeconds) && clockSkewSeconds >= 0)) {
-    throw invalid("clockSkewSeconds", "must be a number of seconds, at least 0.");
-  }
-  if (issuer !== undefined && (typeof issuer !== "string" || issuer === "")) throw invalid("issuer", "must be text.");
-  if (audience !== undefined && (typeof audience !== "string" || audience === "")) {
-    throw invalid("audience", "must be text.");
-  }
-  if (typ !== undefined && typ !== null && (typeof typ !== "string" || typ === ""))
-    throw invalid("typ", "must be text.");
-  if (exactTyp === true && typ === null) throw invalid("exactTyp", "contradicts typ: null, which accepts any type.");
-}
-
-/** Reports whether the `typ` of a header, of any type, meets the options. */
-export function hasExpectedTyp(typ: unknown, { typ: expected, exactTyp }: JwtVerifyOptions): boolean {
-  if (expected === null || typ === (expected ?? "JWT")) return true;
-  if (exactTyp === true) return false;
-  if (typ === undefined) return expected === undefined;
-  return typeof typ === "string" && mediaType(typ) === mediaType(expected ?? "JWT");
-}
-
-/** RFC 7515 §4.1.9: a media type without a slash is short for one that begins with `application/`. */
-function mediaType(typ: string): string {
-  const lower = typ.toLowerCase();
-  return lower.includes("/") ? lower : `application/${lower}`;
-}
-
-/**
- * Returns the longest token accepted, in bytes.
- *
- * @throws `E_INVALID_CONFIGURATION` if it is not a positive integer
- */
-export function maxBytesOf(options: { readonly maxBytes?: number }): number {
-  const { maxBytes } = options;
-  if (maxBytes === undefined) return DEFAULT_MAX_BYTES;
-  if (!Number.isSafeInteger(maxBytes) || maxBytes < 1) throw invalid("maxBytes", "must be an integer, at least 1.");
-  return maxBytes;
-}
-
-function invalid(name: keyof JwtVerifyOptions, problem: string): ConfigurationError {
-  return new ConfigurationError(`JWT verification: ${name}`, problem, "Omit it to use the default.");
-}
-
 /** Options for verifying a JWS. */
 export interface JwsVerifyOptions {
   /** The longest token accepted, in bytes; default: 8192. */
   readonly maxBytes?: number;
 }
+
+/** A compact JWS with a valid signature, its payload still encoded. */
+interface OpenedJws {
+  readonly header: JwsHeader;
+  readonly payload: string;
+  readonly key: VerificationKey;
+}
+
+/** The longest token accepted by default, in bytes. */
+const DEFAULT_MAX_BYTES = 8192;
+
+const NO_OPTIONS: JwtVerifyOptions = Object.freeze({});
 
 /**
  * Verifies a compact JWS with any payload (RFC 7515 §5.2).
@@ -121,8 +101,6 @@ export function verifyJws(
   if (payload === null) throw new JwtError("malformed");
   return { header: opened.header, payload, key: opened.key };
 }
-
-const NO_OPTIONS: JwtVerifyOptions = Object.freeze({});
 
 /**
  * Verifies a JWT (RFC 7519 §7.2) and returns the outcome instead of throwing, for use on the request path.
@@ -169,4 +147,154 @@ export function verifyJwt(
   const outcome = tryVerifyJwt(token, keys, options);
   if ("failure" in outcome) throw new JwtError(outcome.failure);
   return outcome.claims;
+}
+
+/**
+ * Checks the size, shape, protected header and signature of a compact JWS (RFC 7515 §5.2), in this order.
+ *
+ * @returns the parts, or the check that failed
+ */
+function openJws(
+  token: string,
+  keys: VerificationKey | readonly VerificationKey[],
+  maxBytes: number,
+): OpenedJws | JwtFailure {
+  if (typeof token !== "string") return "malformed";
+  // Characters that take more than one byte are refused later, so it is enough to count characters here.
+  if (token.length > maxBytes) return "too_large";
+  const first = token.indexOf(".");
+  const second = token.indexOf(".", first + 1);
+  if (second === -1 || token.indexOf(".", second + 1) !== -1) return "malformed";
+  const list = keyList(keys);
+  // The header that signJwt writes is recognized by its text, without parsing.
+  const usual = list[0];
+  const header =
+    first === usual.jwtHeader.length && token.startsWith(usual.jwtHeader)
+      ? usual.parsedJwtHeader
+      : readHeader(token.slice(0, first));
+  if (typeof header === "string") return header;
+  // The keys determine the algorithm; the token can only confirm it.
+  if (!list.some(({ algorithm }) => algorithm === header.alg)) return "algorithm";
+  let failure: JwtFailure = "unknown_key";
+  for (const key of narrowed(list, header.kid)) {
+    if (header.alg !== key.algorithm) continue;
+    if (key.verifies(token, second)) return { header, payload: token.slice(first + 1, second), key };
+    failure = "signature";
+  }
+  return failure;
+}
+
+/**
+ * The protected header of a compact JWS, unverified; `null` if it has no readable header.
+ *
+ * Security: only for deciding whether other keys are worth looking for.
+ */
+export function unverifiedHeader(token: string, maxBytes: number = DEFAULT_MAX_BYTES): JwsHeader | null {
+  const dot = token.length > maxBytes ? -1 : token.indexOf(".");
+  const header = dot === -1 ? "malformed" : readHeader(token.slice(0, dot));
+  return typeof header === "string" ? null : header;
+}
+
+function readHeader(segment: string): JwsHeader | JwtFailure {
+  const header = parseObjectSegment(segment);
+  if (header === null) return "malformed";
+  // No extension is supported, so any `crit` must be refused, and so must a malformed one (RFC 7515 §4.1.11). `b64`
+  // would change what was signed (RFC 7797 §3).
+  if (Object.hasOwn(header, "crit") || Object.hasOwn(header, "b64")) return "critical_header";
+  // Members missing from the header must not come from a prototype.
+  return Object.setPrototypeOf(header, null) as JwsHeader;
+}
+
+/**
+ * Reports whether the registered claims that are present have the types of RFC 7519 §4.1.
+ *
+ * Presence matters, not truthiness: `exp: 0` is a time, and `exp: null` does not count as missing.
+ */
+export function hasClaimTypes(claims: Readonly<Record<string, unknown>>): claims is JwtClaims {
+  return (
+    (claims.exp === undefined || Number.isFinite(claims.exp)) &&
+    (claims.iat === undefined || Number.isFinite(claims.iat)) &&
+    (claims.nbf === undefined || Number.isFinite(claims.nbf)) &&
+    (claims.sub === undefined || typeof claims.sub === "string") &&
+    (claims.jti === undefined || typeof claims.jti === "string") &&
+    (claims.iss === undefined || typeof claims.iss === "string") &&
+    (claims.aud === undefined || isAudience(claims.aud))
+  );
+}
+
+function isAudience(value: unknown): boolean {
+  return typeof value === "string" || (Array.isArray(value) && value.every((one) => typeof one === "string"));
+}
+
+/**
+ * Checks claims of the right types against the rules.
+ *
+ * Times are compared so that a clock returning `NaN` refuses the token.
+ *
+ * @param now the current time, in seconds
+ * @returns the first rule that was broken, or `null`
+ */
+export function brokenRule(claims: JwtClaims, rules: JwtVerifyOptions, now: number): JwtFailure | null {
+  if (rules.requireSubject && !claims.sub) return "subject";
+  if (rules.issuer !== undefined && claims.iss !== rules.issuer) return "issuer";
+  if (rules.audience !== undefined && !isFor(rules.audience, claims.aud)) return "audience";
+  const latest = now + (rules.clockSkewSeconds ?? 0);
+  if (claims.nbf !== undefined && !(claims.nbf <= latest)) return "not_yet_valid";
+  if (claims.iat !== undefined && !(claims.iat <= latest)) return "not_yet_valid";
+  if (claims.exp === undefined && rules.requireExpiry === true) return "expired";
+  if (claims.exp !== undefined && rules.ignoreExpiry !== true && !(now < claims.exp)) return "expired";
+  return null;
+}
+
+function isFor(audience: string, claim: JwtClaims["aud"]): boolean {
+  return typeof claim === "string" ? claim === audience : claim?.includes(audience) === true;
+}
+
+/**
+ * Rejects options that could make a comparison come out wrong: `NaN` is neither before nor after any time.
+ *
+ * @throws `E_INVALID_CONFIGURATION`
+ */
+function checkVerifyOptions(options: JwtVerifyOptions): void {
+  const { clockSkewSeconds, issuer, audience, typ, exactTyp } = options;
+  if (clockSkewSeconds !== undefined && !(Number.isFinite(clockSkewSeconds) && clockSkewSeconds >= 0)) {
+    throw invalid("clockSkewSeconds", "must be a number of seconds, at least 0.");
+  }
+  if (issuer !== undefined && (typeof issuer !== "string" || issuer === "")) throw invalid("issuer", "must be text.");
+  if (audience !== undefined && (typeof audience !== "string" || audience === "")) {
+    throw invalid("audience", "must be text.");
+  }
+  if (typ !== undefined && typ !== null && (typeof typ !== "string" || typ === ""))
+    throw invalid("typ", "must be text.");
+  if (exactTyp === true && typ === null) throw invalid("exactTyp", "contradicts typ: null, which accepts any type.");
+}
+
+/** Reports whether the `typ` of a header, of any type, meets the options. */
+function hasExpectedTyp(typ: unknown, { typ: expected, exactTyp }: JwtVerifyOptions): boolean {
+  if (expected === null || typ === (expected ?? "JWT")) return true;
+  if (exactTyp === true) return false;
+  if (typ === undefined) return expected === undefined;
+  return typeof typ === "string" && mediaType(typ) === mediaType(expected ?? "JWT");
+}
+
+/** RFC 7515 §4.1.9: a media type without a slash is short for one that begins with `application/`. */
+function mediaType(typ: string): string {
+  const lower = typ.toLowerCase();
+  return lower.includes("/") ? lower : `application/${lower}`;
+}
+
+/**
+ * Returns the longest token accepted, in bytes.
+ *
+ * @throws `E_INVALID_CONFIGURATION` if it is not a positive integer
+ */
+function maxBytesOf(options: { readonly maxBytes?: number }): number {
+  const { maxBytes } = options;
+  if (maxBytes === undefined) return DEFAULT_MAX_BYTES;
+  if (!Number.isSafeInteger(maxBytes) || maxBytes < 1) throw invalid("maxBytes", "must be an integer, at least 1.");
+  return maxBytes;
+}
+
+function invalid(name: keyof JwtVerifyOptions, problem: string): ConfigurationError {
+  return new ConfigurationError(`JWT verification: ${name}`, problem, "Omit it to use the default.");
 }

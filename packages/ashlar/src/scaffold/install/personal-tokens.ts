@@ -1,10 +1,11 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { CommandContext, PublishedFiles } from "../../boot/index.ts";
-import { PACKAGE_FOLDER } from "../../support/index.ts";
+import type { PublishedFiles } from "../../boot/index.ts";
+import { AshlarError, PACKAGE_FOLDER } from "../../support/index.ts";
 
 const STUBS = join(PACKAGE_FOLDER, "stubs/tokens");
+const API_SETTINGS = "config/api.ts";
 const CONTROLLER = "app/controllers/auth/personal-tokens-controller.ts";
 /** The layout of the account pages. */
 const LAYOUT = "views/layouts/main.edge";
@@ -20,27 +21,36 @@ const WITH_PAGES: Readonly<Record<string, string>> = {
 
 type Step = NonNullable<PublishedFiles["steps"]>[number];
 
-/** `tokens:install`: adds the table of personal tokens and the page for them, and what puts them to use. */
-export async function run({ root, publish }: CommandContext): Promise<void> {
+/**
+ * The files that personal tokens need: the migration of their table, the page for them, the mail about new ones; and what
+ * turns them on in the author's files.
+ *
+ * @throws `E_COMMAND` if the application has no API
+ */
+export async function personalTokenFiles(root: string): Promise<PublishedFiles> {
+  if (!existsSync(join(root, API_SETTINGS))) {
+    throw new AshlarError("E_COMMAND", "The application has no API tokens. To add them: npx ashlar api:install");
+  }
   const hasPages = existsSync(join(root, LAYOUT));
-  await publish({
+  return {
     files: await stubs(hasPages ? WITH_PAGES : WITHOUT_PAGES),
     migrations: await stubs({ create_personal_tokens: "create_personal_tokens.ts" }),
     steps: await stepsOf(root, hasPages),
-  });
+  };
 }
 
 async function stepsOf(root: string, hasPages: boolean): Promise<readonly Step[]> {
   const kernel = await readFile(join(root, "app/kernel.ts"), "utf8").catch(() => "");
   const user = await readFile(join(root, "app/models/user.ts"), "utf8").catch(() => null);
-  // Users whose address is not verified may have entered someone else's. Where no address ever is, no one would come through.
+  // Users who haven't verified their address may have entered someone else's. If the application never verifies any, the
+  // middleware would refuse everyone.
   const verifies = user === null || /\b(?:MustVerifyEmail|hasVerifiedEmail)\b/.test(user);
   const verified = verifies && /\bverified\s*:/.test(kernel) ? '.middleware("verified")' : "";
   const options = hasPages ? "" : ", { json: true }";
   const routes = `...Api.personalTokens(PersonalTokensController${options})${verified}`;
   return [
     {
-      file: "config/api.ts",
+      file: API_SETTINGS,
       done: /\bpersonal:\s*personal\(/,
       lines: ['import { personal } from "ashlar/api";', "// in DRIVERS.jwt:", "personal: personal(),"],
       adds: {

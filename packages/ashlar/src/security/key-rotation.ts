@@ -1,4 +1,4 @@
-import { secretProblem, splitSecrets } from "../../security/index.ts";
+import { AshlarError, ConfigurationError, isLeftOut, listOf, type Setting, setting } from "../support/index.ts";
 import {
   hmacSecretBytes,
   type JwtAlgorithm,
@@ -9,19 +9,19 @@ import {
   publicJwk,
   SigningKey,
   VerificationKey,
-} from "../../security/jwt/index.ts";
-import { AshlarError, ConfigurationError, isLeftOut, listOf, type Setting, setting } from "../../support/index.ts";
+} from "./jwt/index.ts";
+import { secretProblem, splitSecrets } from "./secrets.ts";
 
-/** The keys of a driver, as they were read. */
-export interface WrittenKeys {
+/** The keys that an application configures for its tokens: the current one, its successor and its predecessors. */
+interface WrittenKeys {
   readonly algorithm: JwtAlgorithm;
   readonly secret: KeyMaterial;
   readonly nextSecret: KeyMaterial | null;
   readonly previousSecrets: readonly KeyMaterial[];
 }
 
-/** The keys of a driver, ready for use. */
-export interface DriverKeys {
+/** Keys that can be replaced while tokens signed with them are in use. */
+export interface RotatingKeys {
   readonly signingKey: SigningKey;
   /** The current key, followed by the next one, if there is one, and the former ones. */
   readonly verificationKeys: readonly VerificationKey[];
@@ -29,54 +29,66 @@ export interface DriverKeys {
 
 const WEAK_FORMER_REMEDY = "Remove it from the list: a token that is signed with a guessed secret would be accepted.";
 
-export const SECRET: Setting<KeyMaterial> = setting({
+const SECRET: Setting<KeyMaterial> = setting({
   what: "a secret",
   remedy: "Read it from a variable of this driver's, with env(), and run: npx ashlar key:generate",
   accept: (value) => value as KeyMaterial,
   code: "E_WEAK_SECRET",
 });
 
-export const NEXT_SECRET: Setting<KeyMaterial | null, KeyMaterial> = setting({
-  what: "a secret",
-  accept: (value) => value as KeyMaterial,
-  fallback: null,
-});
-
 const SECRETS = listOf("a list: [oldSecret]", SECRET, []);
 
-export const PREVIOUS_SECRETS: Setting<readonly KeyMaterial[], readonly KeyMaterial[] | string> = Object.freeze({
-  what: SECRETS.what,
-  read: (value: unknown, where: string) => SECRETS.read(typeof value === "string" ? keysIn(value) : value, where),
-});
+/** The settings that hold the keys. */
+export const KEY_SETTINGS: {
+  readonly secret: Setting<KeyMaterial>;
+  readonly nextSecret: Setting<KeyMaterial | null, KeyMaterial>;
+  readonly previousSecrets: Setting<readonly KeyMaterial[], readonly KeyMaterial[] | string>;
+} = {
+  secret: SECRET,
+  nextSecret: setting({ what: "a secret", accept: (value) => value as KeyMaterial, fallback: null }),
+  previousSecrets: Object.freeze({
+    what: SECRETS.what,
+    read: (value: unknown, where: string) => SECRETS.read(typeof value === "string" ? keysIn(value) : value, where),
+  }),
+};
 
-/** The keys in a variable: PEM files one after the other, or secrets separated by commas. */
+/** Splits a variable into keys: concatenated PEM files, or secrets separated by commas. */
 function keysIn(list: string): string[] {
   return list.includes("-----BEGIN ") ? pemBlocks(list) : splitSecrets(list).filter((entry) => entry !== "");
 }
 
-/** @throws `E_WEAK_SECRET` with the command that makes the secret or the private key, if there isn't one */
+/**
+ * Requires a driver's entry to have a secret or private key.
+ *
+ * @param where the place of the entry, for messages
+ * @param name the name of the driver
+ * @throws `E_WEAK_SECRET` with the command that generates the key, if the value is empty
+ */
 export function requireSecretOf(where: string, name: string, entry: Readonly<Record<string, unknown>>): void {
   const { algorithm, secret } = entry;
-  // One that is not written may be misspelled.
+  // If the property is missing, its name may be misspelled, which is reported elsewhere.
   if (!Object.hasOwn(entry, "secret") || !isLeftOut(secret)) return;
   const usual = PAIR_ALGORITHMS.some((one) => one === algorithm) ? "JWT_PRIVATE_KEY" : "JWT_SECRET";
-  // Of another driver, only the configuration tells which variable it is.
+  // Only the configuration knows which variable another driver reads.
   const read = name === "jwt" ? `env("${usual}")` : "read with env()";
   const remedy = `If it is ${read}, this environment variable is not set or empty. Run: ${keyCommand(name, algorithm)}`;
   throw new ConfigurationError(`${where}.secret`, "is missing.", remedy, "E_WEAK_SECRET");
 }
 
 /**
- * Creates the keys of a driver.
+ * Creates a driver's keys.
  *
  * @param where the place of the driver, for messages
  * @throws `E_WEAK_SECRET`, `E_JWT_KEY`, `E_JWT_ALGORITHM`
  */
-export function createKeys(where: string, { algorithm, secret, nextSecret, previousSecrets }: WrittenKeys): DriverKeys {
+export function createKeys(
+  where: string,
+  { algorithm, secret, nextSecret, previousSecrets }: WrittenKeys,
+): RotatingKeys {
   const verifying = (key: KeyMaterial): VerificationKey => {
     const created = new VerificationKey(algorithm, key);
     requireRandom(algorithm, key);
-    // As a JWK, a public key has a name, so that it never verifies a token that names another one.
+    // A public key's JWK has a name, so the key never verifies a token that names another one.
     return created.isSecret ? created : new VerificationKey(algorithm, publicJwk(created));
   };
   return {
@@ -90,12 +102,12 @@ export function createKeys(where: string, { algorithm, secret, nextSecret, previ
 }
 
 /**
- * `ashlar/jwt` takes any secret of the right length, such as those of RFCs; an application's own has to be random.
+ * Requires a secret to be random. `ashlar/jwt` accepts any secret of the right length, such as the examples in RFCs.
  *
  * @throws `E_WEAK_SECRET`
  */
 function requireRandom(algorithm: JwtAlgorithm, key: KeyMaterial): void {
-  // One character per byte: a secret may also be given as bytes, a KeyObject or a JWK.
+  // As one character per byte, because a secret may also be bytes, a KeyObject or a JWK.
   const bytes = hmacSecretBytes(algorithm, key);
   const problem = bytes === null ? null : secretProblem(bytes.toString("latin1"));
   if (problem !== null) throw new AshlarError("E_WEAK_SECRET", `The secret for ${algorithm} ${problem}`);
@@ -118,7 +130,7 @@ function prepared<Key>(driver: string, name: string, secret: KeyMaterial, create
 
 function remedyOf(driver: string, name: string): string {
   if (name !== "secret") return WEAK_FORMER_REMEDY;
-  // The command does not change a secret that is set.
+  // The command doesn't overwrite an existing secret.
   const variable = driver.endsWith(".jwt") ? "JWT_SECRET" : "the variable that it reads";
   return `Empty the line of ${variable} in .env, and run: npx ashlar key:generate`;
 }
