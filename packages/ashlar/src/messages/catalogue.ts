@@ -6,7 +6,7 @@ import {
   nearest,
   suggestion,
 } from "../support/index.ts";
-import { languageOfClient, languageOfUser } from "./language-choice.ts";
+import { languageOfClient, languageOfUser } from "./languages.ts";
 import {
   ENGLISH,
   isSentence,

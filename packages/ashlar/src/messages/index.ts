@@ -6,8 +6,7 @@ export {
   type Translate,
   type Translations,
 } from "./catalogue.ts";
-export { languageOfClient } from "./language-choice.ts";
-export { canonicalLanguage, textDirection } from "./languages.ts";
+export { canonicalLanguage, languageOfClient, textDirection } from "./languages.ts";
 export {
   ENGLISH,
   inEnglish,

@@ -1,5 +1,5 @@
 import { SourceLocation } from "./platform/source-location.ts";
-import { dictionary } from "./values/dictionary.ts";
+import { dictionary } from "./values/kinds.ts";
 import type { Message } from "./values/message.ts";
 
 /** The meaning of an error code: the HTTP status of the response, and one sentence. */

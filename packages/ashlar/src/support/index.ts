@@ -69,14 +69,16 @@ export {
 } from "./settings/setting-kinds.ts";
 export { type Complete, listOf, recordOf, settings, unknownSetting } from "./settings/settings.ts";
 export { SetupProblems, SeveralProblemsError } from "./settings/setup-problems.ts";
-export { dictionary, isPlainObject, isPrototypeName } from "./values/dictionary.ts";
 export {
   type Constructor,
   type Dictionary,
+  dictionary,
   type EnvironmentVariables,
   isClass,
   isOrExtends,
+  isPlainObject,
   isPromise,
+  isPrototypeName,
   isThenable,
   type MaybePromise,
 } from "./values/kinds.ts";

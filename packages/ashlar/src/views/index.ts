@@ -1,3 +1,2 @@
-export { View } from "./view.ts";
 export { ViewProvider } from "./view-provider.ts";
-export { Views } from "./views.ts";
+export { View, Views } from "./views.ts";

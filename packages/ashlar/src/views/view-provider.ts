@@ -6,8 +6,7 @@ import type { ErrorPageValues, ErrorTemplates } from "../kernel/index.ts";
 import { textDirection } from "../messages/index.ts";
 import { type FileVersions, fileVersions } from "../server/index.ts";
 import { AshlarError, ConfigurationError } from "../support/index.ts";
-import { View } from "./view.ts";
-import { Views } from "./views.ts";
+import { View, Views } from "./views.ts";
 import "../routing/index.ts";
 
 declare module "../kernel/container.ts" {

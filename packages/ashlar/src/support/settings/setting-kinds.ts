@@ -1,6 +1,5 @@
 import { ConfigurationError, type ErrorCode } from "../errors.ts";
-import { isPlainObject } from "../values/dictionary.ts";
-import { isClass } from "../values/kinds.ts";
+import { isClass, isPlainObject } from "../values/kinds.ts";
 import { didYouMean } from "../values/nearest.ts";
 
 /** The schema of a setting: `Written` is the type that an author may write, `Read` the result. */

@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../errors.ts";
-import { isPlainObject } from "../values/dictionary.ts";
+import { isPlainObject } from "../values/kinds.ts";
 import { nearest, suggestion } from "../values/nearest.ts";
 import { isLeftOut, type Setting, setting } from "./setting-kinds.ts";
 import { SetupProblems } from "./setup-problems.ts";

@@ -8,7 +8,7 @@ export type MaybePromise<T> = T | Promise<T>;
 /** Environment variables by name. */
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
-/** A plain object without a prototype, which holds the request's inputs. */
+/** A plain object without a prototype. Names that a client has chosen are safe in it. */
 export type Dictionary<T = unknown> = { [key: string]: T };
 
 /** Reports whether something is a class: the prototype of a class cannot be reassigned, that of a function can. */
@@ -32,4 +32,24 @@ export function isPromise<T>(result: MaybePromise<T>): result is Promise<T> {
 /** Reports whether a value is a class, or extends it. */
 export function isOrExtends(value: unknown, parent: object): boolean {
   return value === parent || (typeof value === "function" && Object.prototype.isPrototypeOf.call(parent, value));
+}
+
+/** The names that lead to a plain object's prototype. They are never stored and never followed. */
+const PROTOTYPE_NAMES: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
+
+/** Creates an empty dictionary: a plain object without a prototype. */
+export function dictionary<T = unknown>(): Dictionary<T> {
+  return Object.create(null) as Dictionary<T>;
+}
+
+/** Reports whether a name could lead to a prototype, and so must be neither stored nor followed. */
+export function isPrototypeName(name: string): boolean {
+  return PROTOTYPE_NAMES.has(name);
+}
+
+/** Reports whether a value is an object literal or a dictionary: not a list, class instance or `null`. */
+export function isPlainObject(value: unknown): value is Dictionary {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
 }
