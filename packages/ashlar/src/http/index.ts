@@ -1,6 +1,7 @@
 export {
   type AddressRange,
   canonicalAddress,
+  isAddress,
   isInRanges,
   parseProxies,
   parseRange,
@@ -39,6 +40,10 @@ export { HeldBodies } from "./bodies/held-bodies.ts";
 export { closeBodyWithResponse, closeWithResponse } from "./bodies/response-end.ts";
 export { UploadedFile } from "./bodies/uploaded-file.ts";
 export {
+  addContextProperty,
+  type ContextClass,
+  type ContextPropertyOptions,
+  createContextClass,
   HttpContext,
   isUserUnknown,
   markUserUnknown,
@@ -60,7 +65,13 @@ export {
 } from "./exchange/cookies.ts";
 export { absoluteTarget, ownPath, redirectTarget, trustedUrl } from "./exchange/redirect-target.ts";
 export { HttpRequest } from "./exchange/request.ts";
-export { mayBringIds, REQUEST_ID_HEADER, requestIdOf, sentRequestId } from "./exchange/request-id.ts";
+export {
+  addRequestId,
+  mayBringIds,
+  REQUEST_ID_HEADER,
+  requestIdOf,
+  returningSentId,
+} from "./exchange/request-id.ts";
 export { isResponse, toResponse } from "./exchange/respond.ts";
 export { HttpResponse } from "./exchange/response.ts";
 export type {

@@ -1,11 +1,10 @@
 export { Container, type ServiceKey, type Services } from "./container.ts";
-export { addContextProperty, type ContextPropertyOptions, createContextClass } from "./dispatch/contexts.ts";
 export { Dispatcher, type Probes } from "./dispatch/dispatcher.ts";
 export { ProxyList, throughProxies } from "./dispatch/forwarded-request.ts";
 export { AnsweredError } from "./dispatch/hosted-requests.ts";
 export { type FetchFunction, Mounts } from "./dispatch/mounts.ts";
 export type { StaticFiles } from "./dispatch/route-choice.ts";
-export { addRequestId, discard, prepare } from "./dispatch/sent-response.ts";
+export { discard, prepare } from "./dispatch/sent-response.ts";
 export { type BusyPages, busyPageFor, busyPages } from "./errors/busy-pages.ts";
 export { ErrorHandler, type ErrorListener, type ErrorPageRenderer, refusal } from "./errors/error-handler.ts";
 export { ISOLATION_HEADERS } from "./errors/error-pages.ts";
@@ -24,31 +23,32 @@ export {
   type MiddlewareEntry,
   type RouteMiddleware,
 } from "./pipeline/http-kernel.ts";
-export { isEarly, MiddlewareInstances, type PipelineStep } from "./pipeline/pipeline.ts";
-export { buildRoutes } from "./pipeline/route-pipelines.ts";
+export { buildRoutes, type PipelineStep } from "./pipeline/pipeline.ts";
+export { isEarly, MiddlewareInstances } from "./pipeline/route-middleware.ts";
 export {
   afterResponse,
-  currentRequestId,
-  currentTrace,
+  Background,
   fetchTraced,
   isGone,
-  outsideRequests,
   responseHandedOver,
   whenEnded,
 } from "./requests/after-response.ts";
-export { Background } from "./requests/background.ts";
-export { type RequestTrace, requestTraces } from "./requests/request-trace.ts";
 export { RequestedOrigins, underSameOrigin } from "./requests/requested-origins.ts";
 export {
   beginApplication,
   type ConfigurationSections,
   currentApplication,
+  currentRequestId,
+  currentTrace,
   endApplication,
+  outsideRequests,
+  type RequestTrace,
   type RunningApplication,
+  requestTraces,
   runApart,
   runFor,
   runningApplications,
-} from "./requests/running-applications.ts";
+} from "./requests/running-code.ts";
 export {
   abortReason,
   logAbandoned,
@@ -62,6 +62,6 @@ export {
   LatencyCounts,
   type LatencyHistogram,
   RequestStats,
+  RequestWatch,
   type RouteStats,
-} from "./watch/request-stats.ts";
-export { RequestWatch } from "./watch/request-watch.ts";
+} from "./watch/request-watch.ts";

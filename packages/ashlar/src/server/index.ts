@@ -8,7 +8,7 @@ export { type CompleteHealthSettings, DEFAULT_PATHS } from "./health-settings.ts
 export { overloadWords } from "./load/load-shedding.ts";
 export { ConnectionRefuser, type SheddingFacts, sheddingFacts } from "./load/refused-connection.ts";
 export { AddressWarnings } from "./requests/address-warnings.ts";
-export { type HostRequest, isAddress, withoutItsBody } from "./requests/host-request.ts";
+export { type HostRequest, withoutItsBody } from "./requests/host-request.ts";
 export { hasPossibleHost, isKnownCoding } from "./requests/request-host.ts";
 export { sendResponse } from "./responses/send-response.ts";
 export { type ApplicationServer, type ConnectionSource, type RunningServer, startServer } from "./server.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, vi } from "vitest";
 import { Model } from "../../src/database/index.ts";
 import { bindDatabase } from "../../src/database/models/model-database.ts";
-import { endApplication, runningApplications } from "../../src/kernel/requests/running-applications.ts";
+import { endApplication, runningApplications } from "../../src/kernel/requests/running-code.ts";
 import { setClock } from "../../src/support/index.ts";
 import "./native-applications.ts";
 

@@ -1,11 +1,15 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { resolve } from "node:path";
 import {
+  addContextProperty,
+  type ContextPropertyOptions,
   CorsMiddleware,
+  createContextClass,
   declareHttpMessages,
   FastResponse,
   HeldBodies,
   type HttpContext,
+  isAddress,
   NO_ORIGIN_HEADERS,
   type OriginHeaders,
   originHeaders,
@@ -15,13 +19,10 @@ import {
   withoutBase,
 } from "../../http/index.ts";
 import {
-  addContextProperty,
   Background,
   beginApplication,
   busyPages,
   Container,
-  type ContextPropertyOptions,
-  createContextClass,
   type Dispatcher,
   declareErrorMessages,
   ErrorHandler,
@@ -53,7 +54,6 @@ import {
   type HostRequest,
   hasPossibleHost,
   hostListener,
-  isAddress,
   isKnownCoding,
   type RequestHandler,
   type RunningServer,
@@ -300,7 +300,8 @@ export class Application {
     if (servedExchange(request) !== undefined) return runApart(this, dispatch, dispatcher, request);
     if (!hasPossibleHost(request)) return new FastResponse(null, { status: 400 });
     if (!isKnownCoding(request.headers.get("transfer-encoding"))) return new FastResponse(null, { status: 501 });
-    const forwarded = throughProxies(request, this.settings.trustedProxies);
+    const { trustedProxies } = this.settings;
+    const forwarded = trustedProxies.isEmpty ? request : throughProxies(request, trustedProxies);
     return runApart(this, fetchTraced, () => dispatcher.dispatch(forwarded));
   };
 

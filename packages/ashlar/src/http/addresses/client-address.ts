@@ -11,6 +11,11 @@ interface HostRequest extends Request {
   readonly ip?: string | undefined;
 }
 
+/** Reports whether a host has passed an address to `fetch`: some pass objects of their own. */
+export function isAddress(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}
+
 /** Records the address that a request came from, for a host whose requests do not contain it. */
 export function setPeerAddress(raw: Request, address: string): void {
   (raw as HostRequest)[HANDED_IN] = address;

@@ -1,11 +1,13 @@
-import { enterBase, HttpContext, type HttpServices, type RouteMatch } from "../../http/index.ts";
-import { AshlarError } from "../../support/index.ts";
-import { currentTrace } from "../requests/after-response.ts";
+import {
+  type ContextClass,
+  enterBase,
+  type HttpContext,
+  type HttpServices,
+  type RouteMatch,
+} from "../../http/index.ts";
 import type { RequestedOrigins } from "../requests/requested-origins.ts";
+import { currentTrace } from "../requests/running-code.ts";
 import { type EndWatch, servedExchange, watchUntilEnded } from "../requests/served-request.ts";
-
-/** Creates the context of a request, of the application's own subclass of `HttpContext`. */
-export type ContextClass = new (raw: Request, services: HttpServices, match: RouteMatch | null) => HttpContext;
 
 /** What contexts are created with. */
 export interface ContextDependencies {
@@ -67,57 +69,4 @@ export class Contexts {
     if (requestedOrigins !== null) context.useOrigin(requestedOrigins.current);
     return context;
   }
-}
-
-/** Makes a subclass of `HttpContext` for one application, so that additions to it do not affect other applications. */
-export function createContextClass(): ContextClass {
-  return class ApplicationContext extends HttpContext {};
-}
-
-/** Options of a property of the context. */
-export interface ContextPropertyOptions {
-  /** Whether the value of the first access is kept for the request; default: `true`. */
-  readonly isKept?: boolean;
-}
-
-/**
- * Adds a property to the contexts of an application. Its value is created on first access, once for each context, unless
- * the options say otherwise.
- *
- * @throws `E_INVALID_CONFIGURATION` if a property of this name exists
- */
-export function addContextProperty(
-  context: ContextClass,
-  name: string,
-  make: (context: HttpContext) => unknown,
-  { isKept = true }: ContextPropertyOptions = {},
-): void {
-  const { prototype } = context;
-  if (name in prototype || name === "request" || name === "services" || name === "currentUser") {
-    throw new AshlarError(
-      "E_INVALID_CONFIGURATION",
-      `The context already has a property "${name}". Choose another name.`,
-    );
-  }
-  if (!isKept) {
-    Object.defineProperty(prototype, name, {
-      configurable: true,
-      get(this: HttpContext): unknown {
-        return make(this);
-      },
-    });
-    return;
-  }
-  // A symbol per property keeps the assignment the same for every context; redefining the property would not.
-  const held = Symbol(name);
-  Object.defineProperty(prototype, name, {
-    configurable: true,
-    get(this: HttpContext & Record<symbol, unknown>): unknown {
-      const value = this[held];
-      if (value !== undefined || held in this) return value;
-      const made = make(this);
-      this[held] = made;
-      return made;
-    },
-  });
 }

@@ -5,22 +5,23 @@ import {
   hasBody,
   isAmbiguousTarget,
   requestPath,
+  returningSentId,
   sentTarget,
   toResponse,
 } from "../../http/index.ts";
 import type { CompiledMatch, CompiledRoute } from "../../routing/index.ts";
-import { isPromise, isThenable } from "../../support/index.ts";
+import { isPromise, isThenable, traceChannels } from "../../support/index.ts";
 import type { ErrorHandler } from "../errors/error-handler.ts";
 import { UnmatchedError } from "../errors/unmatched.ts";
 import { compose, type PipelineStep, type Run } from "../pipeline/pipeline.ts";
 import type { RequestedOrigins } from "../requests/requested-origins.ts";
 import { asksAboutServer, type EndWatch, servedExchange } from "../requests/served-request.ts";
-import { isTracing, traceRequest } from "../watch/request-watch.ts";
+import { traceRequest } from "../watch/request-tracing.ts";
 import { type ContextDependencies, Contexts } from "./contexts.ts";
 import { HostedRequests } from "./hosted-requests.ts";
 import { forward, type Mounts } from "./mounts.ts";
 import { isStreamed, RouteChoice, type RouteChoiceDependencies } from "./route-choice.ts";
-import { returningSentId, withoutBody } from "./sent-response.ts";
+import { withoutBody } from "./sent-response.ts";
 
 /** Responds to those who ask how the application is. */
 export interface Probes {
@@ -82,7 +83,7 @@ export class Dispatcher {
 
   /** Responds to a request. It never throws and never rejects. */
   dispatch(raw: Request): Response | Promise<Response> {
-    if (!isTracing()) return this.#dispatch(raw);
+    if (!traceChannels.request.hasSubscribers) return this.#dispatch(raw);
     return traceRequest(raw, this.#dependencies.name, this.#dependencies.services.proxies, () => this.#dispatch(raw));
   }
 

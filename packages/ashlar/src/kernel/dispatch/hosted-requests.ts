@@ -1,8 +1,8 @@
 import { type HttpContext, toResponse } from "../../http/index.ts";
 import { AshlarError, declareErrors, type MaybePromise, type StatusesOf } from "../../support/index.ts";
 import { compose, type PipelineStep, type Run } from "../pipeline/pipeline.ts";
-import { currentTrace } from "../requests/after-response.ts";
 import type { RequestedOrigins } from "../requests/requested-origins.ts";
+import { currentTrace } from "../requests/running-code.ts";
 
 const CODES = {
   E_ANSWERED: [500, "A middleware has responded to the request."],

@@ -16,16 +16,13 @@ interface Mount {
 
 /** Other applications that handle everything under their prefix. */
 export class Mounts {
+  /** Whether nothing is mounted. Only {@link add} changes it. */
+  isEmpty = true;
   readonly #mounts: Mount[] = [];
   readonly #router: () => Router;
 
   constructor(router: () => Router) {
     this.#router = router;
-  }
-
-  /** Whether nothing is mounted. */
-  get isEmpty(): boolean {
-    return this.#mounts.length === 0;
   }
 
   /**
@@ -50,6 +47,7 @@ export class Mounts {
       );
     }
     this.#mounts.push({ prefix, fetch, handles });
+    this.isEmpty = false;
     // The longest prefix first: /api/v2 must not go to what is mounted at /api.
     this.#mounts.sort((a, b) => b.prefix.length - a.prefix.length);
   }

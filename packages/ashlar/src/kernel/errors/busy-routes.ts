@@ -15,18 +15,17 @@ interface Cause {
  * visitors with a session are left to the middleware, which knows what their error's page has to lead back to.
  */
 export class BusyRoutes {
+  /** Whether no route is busy, as far as is known. Only this class changes it. */
+  areNone = true;
   readonly #withCredentials = new Map<RouteInfo, Cause>();
   readonly #without = new Map<RouteInfo, Cause>();
-
-  /** Whether no request was refused lately. */
-  get areNone(): boolean {
-    return this.#withCredentials.size === 0 && this.#without.size === 0;
-  }
 
   /** Records that a route refused a request. */
   refused(route: RouteInfo, raw: Request, error: RefusedError): void {
     const { stands } = error.refusal;
-    if (stands !== undefined) this.#of(raw).set(route, { error, stands });
+    if (stands === undefined) return;
+    this.#of(raw).set(route, { error, stands });
+    this.areNone = false;
   }
 
   /** The error that a request of a route would end with; `null` if it may begin. */
@@ -36,6 +35,7 @@ export class BusyRoutes {
     if (cause === undefined || isForm(raw)) return null;
     if (cause.stands()) return RefusedError.of(cause.error.message, { ...cause.error.refusal, waitedMs: 0 });
     causes.delete(route);
+    this.areNone = this.#withCredentials.size === 0 && this.#without.size === 0;
     return null;
   }
 

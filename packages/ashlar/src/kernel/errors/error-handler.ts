@@ -5,7 +5,7 @@ import type { LoggablePaths } from "../log/loggable-path.ts";
 import { RefusalLog, type RefusalWords } from "../log/refusal-log.ts";
 import type { Logger } from "../logger.ts";
 import { servedExchange } from "../requests/served-request.ts";
-import type { ErrorCounts } from "../watch/request-stats.ts";
+import type { ErrorCounts } from "../watch/request-watch.ts";
 import { BusyRoutes } from "./busy-routes.ts";
 import { developmentPage, stackLines } from "./development-page.ts";
 import { errorPage, PAGE_HEADERS } from "./error-pages.ts";

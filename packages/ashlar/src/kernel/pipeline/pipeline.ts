@@ -1,7 +1,10 @@
 import { closeBodyWithResponse, type HttpContext, isResponse, type Middleware } from "../../http/index.ts";
-import { isClass, isPromise } from "../../support/index.ts";
+import type { CompiledRoute, RedirectAction, ViewAction } from "../../routing/index.ts";
+import { AshlarError, type ErrorCode, isPromise } from "../../support/index.ts";
 import type { Container } from "../container.ts";
-import type { MiddlewareEntry } from "./http-kernel.ts";
+import type { RouteMiddleware } from "./http-kernel.ts";
+import { isParameter, type MiddlewareInstances, NamedMiddleware } from "./route-middleware.ts";
+import "../../routing/index.ts";
 
 /** Runs a request through middleware and handler, or what remains of them. */
 export type Run = (context: HttpContext) => unknown;
@@ -42,20 +45,6 @@ function reading(run: Run): Run {
 }
 
 /**
- * Reports whether this use of a middleware may run before the body is read.
- *
- * Security: a subclass that overrides `handle` may read inputs there, whatever its parent declares.
- */
-export function isEarly(middleware: Middleware, args: readonly string[]): boolean {
-  if (middleware.beforeBody === undefined || args.some(isParameter)) return false;
-  for (let owner: object | null = middleware; owner !== null; owner = Object.getPrototypeOf(owner)) {
-    if (Object.hasOwn(owner, "beforeBody")) return middleware.beforeBody(...args);
-    if (Object.hasOwn(owner, "handle")) return false;
-  }
-  return false;
-}
-
-/**
  * Wraps a handler preceded by middleware, any of which may return another response instead: what the body of the
  * handler's response holds open is then closed when the response ends.
  */
@@ -80,35 +69,110 @@ function wrap({ middleware, args }: PipelineStep, next: Run): Run {
   return (context) => middleware.handle(context, () => next(context), ...args);
 }
 
-/** Reports whether an argument stands for a parameter of the route. */
-export function isParameter(arg: string): boolean {
-  return arg.startsWith("@");
-}
-
 function resolve(arg: string, context: HttpContext): string {
   return isParameter(arg) ? (context.request.param(arg.slice(1)) ?? "") : arg;
 }
 
-/** Creates one instance of each middleware class, at boot, for all routes of the application. */
-export class MiddlewareInstances {
+/**
+ * Builds each route's pipeline, and collects all problems before it throws.
+ *
+ * @throws `E_INVALID_ROUTE`, or the code that all problems share, each with the location of its route
+ */
+export function buildRoutes(
+  routes: readonly CompiledRoute[],
+  routeMiddleware: RouteMiddleware,
+  instances: MiddlewareInstances,
+  container: Container,
+): void {
+  const named = new NamedMiddleware(routeMiddleware, instances);
+  const handlers = new Handlers(container);
+  const problems: { readonly code: ErrorCode; readonly text: string; readonly cause: AshlarError }[] = [];
+  for (const route of routes) {
+    try {
+      const steps = named.stepsOf(route);
+      const handler = mayChange(route) ? beginning(handlers.of(route)) : handlers.of(route);
+      route.run = compose(steps, handler);
+      route.runWithBody = composeWithBody(steps, handler);
+    } catch (error) {
+      if (!(error instanceof AshlarError)) throw error;
+      const { code, message } = error;
+      problems.push({
+        code,
+        text: `${route.location}: ${route.methods.join(", ")} ${route.pattern}: ${message}`,
+        cause: error,
+      });
+    }
+  }
+  const [first] = problems;
+  if (first === undefined) return;
+  const code = problems.every((problem) => problem.code === first.code) ? first.code : "E_INVALID_ROUTE";
+  const texts = [...new Set(problems.map((problem) => problem.text))];
+  throw new AshlarError(code, texts.join("\n"), { cause: first.cause });
+}
+
+function mayChange({ methods }: CompiledRoute): boolean {
+  return methods.some((method) => method !== "GET" && method !== "HEAD" && method !== "OPTIONS");
+}
+
+/** Records that a handler has begun. What fails before has changed nothing. */
+function beginning(handler: Run): Run {
+  return (context) => {
+    context.wasHandled = true;
+    return handler(context);
+  };
+}
+
+type Controller = Readonly<Record<string, (context: HttpContext) => unknown>>;
+
+/**
+ * Turns the handlers that routes name into functions.
+ *
+ * Each controller class is instantiated once, at boot, by the container. The instance serves all requests concurrently,
+ * so it must not keep anything of a request in its fields.
+ */
+export class Handlers {
   readonly #container: Container;
-  readonly #instances = new Map<MiddlewareEntry, Middleware>();
+  readonly #controllers = new Map<unknown, Controller>();
 
   constructor(container: Container) {
     this.#container = container;
   }
 
-  /** Returns the single instance of an entry of a middleware list. */
-  of(entry: MiddlewareEntry): Middleware {
-    let instance = this.#instances.get(entry);
-    if (instance === undefined) {
-      instance = isMiddlewareClass(entry) ? new entry(this.#container) : { handle: entry as Middleware["handle"] };
-      this.#instances.set(entry, instance);
+  /**
+   * Returns the function that handles a route.
+   *
+   * @throws `E_INVALID_ROUTE` for a page in an application without views
+   */
+  of(route: CompiledRoute): Run {
+    const { handler } = route;
+    if (typeof handler === "function") return handler;
+    if ("kind" in handler) return handler.kind === "view" ? this.#view(handler) : redirect(handler);
+    const [controllerClass, method] = handler;
+    const controller = this.#controller(controllerClass as new (container: Container) => object);
+    return (context) => controller[method]!(context);
+  }
+
+  #controller(controllerClass: new (container: Container) => object): Controller {
+    let controller = this.#controllers.get(controllerClass);
+    if (controller === undefined) {
+      controller = new controllerClass(this.#container) as Controller;
+      this.#controllers.set(controllerClass, controller);
     }
-    return instance;
+    return controller;
+  }
+
+  #view({ template, data }: ViewAction): Run {
+    if (!this.#container.has("routes.view")) {
+      throw new AshlarError(
+        "E_INVALID_ROUTE",
+        `the page "${template}" needs views. Add ViewProvider to PROVIDERS in config/providers.ts.`,
+      );
+    }
+    const render = this.#container.make("routes.view");
+    return (context) => render(context, template, data);
   }
 }
 
-function isMiddlewareClass(entry: MiddlewareEntry): entry is new (container: Container) => Middleware {
-  return isClass(entry);
+function redirect({ to, status }: RedirectAction): Run {
+  return (context) => context.response.header("location", to).status(status);
 }

@@ -1,7 +1,9 @@
+import type { Middleware } from "../../http/index.ts";
 import type { CompiledRoute } from "../../routing/index.ts";
-import { AshlarError, suggestion } from "../../support/index.ts";
+import { AshlarError, isClass, suggestion } from "../../support/index.ts";
+import type { Container } from "../container.ts";
 import type { MiddlewareEntry, RouteMiddleware } from "./http-kernel.ts";
-import { isEarly, isParameter, type MiddlewareInstances, type PipelineStep } from "./pipeline.ts";
+import type { PipelineStep } from "./pipeline.ts";
 import "../../routing/index.ts";
 
 const PARAMETER = /[@?]([A-Za-z_][A-Za-z0-9_]*)/g;
@@ -74,4 +76,47 @@ function checkParameters(use: string, args: readonly string[], route: CompiledRo
     const near = suggestion(arg.slice(1), known);
     throw new AshlarError("E_INVALID_ROUTE", `"${use}" names a parameter that the route does not have. ${near}`);
   }
+}
+
+/** Creates one instance of each middleware class, at boot, for all routes of the application. */
+export class MiddlewareInstances {
+  readonly #container: Container;
+  readonly #instances = new Map<MiddlewareEntry, Middleware>();
+
+  constructor(container: Container) {
+    this.#container = container;
+  }
+
+  /** Returns the single instance of an entry of a middleware list. */
+  of(entry: MiddlewareEntry): Middleware {
+    let instance = this.#instances.get(entry);
+    if (instance === undefined) {
+      instance = isMiddlewareClass(entry) ? new entry(this.#container) : { handle: entry as Middleware["handle"] };
+      this.#instances.set(entry, instance);
+    }
+    return instance;
+  }
+}
+
+function isMiddlewareClass(entry: MiddlewareEntry): entry is new (container: Container) => Middleware {
+  return isClass(entry);
+}
+
+/**
+ * Reports whether this use of a middleware may run before the body is read.
+ *
+ * Security: a subclass that overrides `handle` may read inputs there, whatever its parent declares.
+ */
+export function isEarly(middleware: Middleware, args: readonly string[]): boolean {
+  if (middleware.beforeBody === undefined || args.some(isParameter)) return false;
+  for (let owner: object | null = middleware; owner !== null; owner = Object.getPrototypeOf(owner)) {
+    if (Object.hasOwn(owner, "beforeBody")) return middleware.beforeBody(...args);
+    if (Object.hasOwn(owner, "handle")) return false;
+  }
+  return false;
+}
+
+/** Reports whether an argument stands for a parameter of the route. */
+export function isParameter(arg: string): boolean {
+  return arg.startsWith("@");
 }

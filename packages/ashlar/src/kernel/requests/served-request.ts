@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { HttpContext } from "../../http/index.ts";
 import { type NodeExchange, nodeExchange } from "../../node/index.ts";
-import type { RequestTrace } from "./request-trace.ts";
+import type { RequestTrace } from "./running-code.ts";
 
 /**
  * Why a client did not get the complete response: it disconnected, the response stream failed, or the server's shutdown

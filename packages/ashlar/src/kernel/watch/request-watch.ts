@@ -1,9 +1,130 @@
-import { type HttpContext, mayBringIds } from "../../http/index.ts";
-import { type MaybePromise, type TracedRequest, traceChannels } from "../../support/index.ts";
+import type { HttpContext, RouteInfo } from "../../http/index.ts";
+import { type AshlarError, ERRORS, traceChannels } from "../../support/index.ts";
 import type { LoggablePaths } from "../log/loggable-path.ts";
 import type { RequestLog } from "../log/request-log.ts";
 import { type AbortReason, type EndWatch, servedExchange } from "../requests/served-request.ts";
-import type { RequestStats } from "./request-stats.ts";
+import { endTrace } from "./request-tracing.ts";
+
+/** How often something took how long. */
+export interface LatencyHistogram {
+  /** The upper bounds of the classes, in milliseconds. */
+  readonly boundsMs: readonly number[];
+  /** How many are in each class, and in one more for those above the last bound. */
+  readonly counts: readonly number[];
+  /** How many there are. */
+  readonly count: number;
+  /** What they took together, in milliseconds. */
+  readonly sumMs: number;
+}
+
+/** Counts by duration. One more changes two numbers, and creates nothing. */
+export class LatencyCounts {
+  readonly #boundsMs: readonly number[];
+  readonly #counts: Float64Array;
+  #sumMs = 0;
+
+  /** @param boundsMs the upper bounds of the classes, ascending */
+  constructor(boundsMs: readonly number[]) {
+    this.#boundsMs = boundsMs;
+    this.#counts = new Float64Array(boundsMs.length + 1);
+  }
+
+  count(durationMs: number): void {
+    let index = 0;
+    while (index < this.#boundsMs.length && durationMs > this.#boundsMs[index]!) index++;
+    this.#counts[index]!++;
+    this.#sumMs += durationMs;
+  }
+
+  read(): LatencyHistogram {
+    const counts = [...this.#counts];
+    const count = counts.reduce((sum, one) => sum + one, 0);
+    return { boundsMs: this.#boundsMs, counts, count, sumMs: this.#sumMs };
+  }
+}
+
+/** The upper bounds of the classes of latency, in milliseconds; there is one more class for what takes longer. */
+export const LATENCY_BOUNDS_MS: readonly number[] = Object.freeze([
+  1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000,
+]);
+
+/** The classes of statuses by their first digit; the first one is for requests that got no response. */
+const STATUS_CLASSES = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"] as const;
+
+/** A class of statuses: `4xx`, or `none` if no response was sent. */
+export type StatusClass = (typeof STATUS_CLASSES)[number];
+
+/** The requests of one route since the start. */
+export interface RouteStats {
+  /** The route's pattern, `/orders/@id:int`; `null` for all requests without a route: files, mounts, and what doesn't exist. */
+  readonly route: string | null;
+  /** The route's methods; none if there is no route. */
+  readonly methods: readonly string[];
+  /** How many requests ended with each class of statuses; those that did not occur are missing. */
+  readonly statuses: Readonly<Partial<Record<StatusClass, number>>>;
+  readonly latency: LatencyHistogram;
+}
+
+/** The counters of a route. A request changes three numbers, and creates nothing. */
+class RouteCounters {
+  readonly statuses: Float64Array = new Float64Array(STATUS_CLASSES.length);
+  readonly latency: LatencyCounts = new LatencyCounts(LATENCY_BOUNDS_MS);
+
+  count(status: number | null, durationMs: number): void {
+    const first = status === null ? 0 : Math.trunc(status / 100);
+    this.statuses[first < STATUS_CLASSES.length ? first : 0]!++;
+    this.latency.count(durationMs);
+  }
+}
+
+/**
+ * Counts requests by route, status and duration. There are as many counters as routes, whatever clients send: paths without
+ * a route share one.
+ */
+export class RequestStats {
+  readonly #routes = new Map<RouteInfo | null, RouteCounters>();
+
+  /** @param status the status of the response; `null` if there wasn't one */
+  count(route: RouteInfo | null, status: number | null, durationMs: number): void {
+    let counters = this.#routes.get(route);
+    if (counters === undefined) {
+      counters = new RouteCounters();
+      this.#routes.set(route, counters);
+    }
+    counters.count(status, durationMs);
+  }
+
+  /** The requests so far, by route. */
+  read(): RouteStats[] {
+    return [...this.#routes].map(([route, { statuses, latency }]) => {
+      const seen = STATUS_CLASSES.flatMap((name, index) => (statuses[index] === 0 ? [] : [[name, statuses[index]!]]));
+      return {
+        route: route?.pattern ?? null,
+        methods: route?.methods ?? [],
+        statuses: Object.fromEntries(seen) as RouteStats["statuses"],
+        latency: latency.read(),
+      };
+    });
+  }
+}
+
+/**
+ * Counts the errors that requests ended with, by code. There are as many counters as declared codes, whatever an
+ * application's own class of errors has as its code.
+ */
+export class ErrorCounts {
+  readonly #counts = new Map<string, number>();
+
+  count({ code }: Pick<AshlarError, "code">): void {
+    const declared = Object.hasOwn(ERRORS, code) ? code : "E_INTERNAL";
+    this.#counts.set(declared, (this.#counts.get(declared) ?? 0) + 1);
+  }
+
+  /** How often each code has occurred; those that did not occur are missing. */
+  read(): Record<string, number> {
+    return Object.fromEntries(this.#counts);
+  }
+}
 
 /** Counts each request that has ended, writes its line in the log, and ends its trace. */
 export class RequestWatch implements EndWatch {
@@ -30,67 +151,6 @@ export class RequestWatch implements EndWatch {
     // Requests that are refused under overload come by the thousands, and get two lines in total.
     const isRefused = servedExchange(context.request.raw)?.isRefused === true;
     if (!isRefused) this.#log?.write(context, { status, aborted, durationMs, bytes });
-    if (isTracing()) endTrace(context, this.#paths, status, aborted);
+    if (traceChannels.request.hasSubscribers) endTrace(context, this.#paths, status, aborted);
   }
-}
-
-const channel = traceChannels.request;
-
-/** The messages of requests that have not ended. */
-const messages = new WeakMap<Request, TracedRequest>();
-
-/** Whether someone wants to know about requests. */
-export function isTracing(): boolean {
-  return channel.hasSubscribers;
-}
-
-/** Handles a request, and publishes its start. It must never throw or reject. */
-export function traceRequest(
-  raw: Request,
-  application: string,
-  proxies: Parameters<typeof mayBringIds>[1],
-  handle: () => MaybePromise<Response>,
-): MaybePromise<Response> {
-  const isBelieved = mayBringIds(raw, proxies);
-  const message: TracedRequest = {
-    application,
-    method: raw.method,
-    scheme: raw.url.startsWith("https:") ? "https" : "http",
-    traceparent: isBelieved ? raw.headers.get("traceparent") : null,
-    tracestate: isBelieved ? raw.headers.get("tracestate") : null,
-    route: null,
-    path: null,
-    requestId: null,
-    status: null,
-    aborted: null,
-    within: null,
-  };
-  messages.set(raw, message);
-  return channel.start.runStores(message, () => {
-    try {
-      return message.within === null ? handle() : message.within(handle);
-    } finally {
-      channel.end.publish(message);
-    }
-  });
-}
-
-/** Publishes the end of a request, if its start was. */
-export function endTrace(
-  context: HttpContext,
-  paths: LoggablePaths,
-  status: number | null,
-  aborted: AbortReason | null,
-): void {
-  const { request } = context;
-  const message = messages.get(request.raw);
-  if (message === undefined) return;
-  messages.delete(request.raw);
-  message.route = request.route()?.pattern ?? null;
-  message.path = paths.of(context);
-  message.requestId = request.id;
-  message.status = status;
-  message.aborted = aborted;
-  channel.asyncStart.publish(message);
-  channel.asyncEnd.publish(message);
 }

@@ -1,9 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { NodeRequest } from "srvx/node";
-import { REQUEST_ID_HEADER, type TrustedProxies } from "../../http/index.ts";
+import { addRequestId, REQUEST_ID_HEADER, type TrustedProxies } from "../../http/index.ts";
 import {
   abortReason,
-  addRequestId,
   discard,
   type FetchFunction,
   isGone,

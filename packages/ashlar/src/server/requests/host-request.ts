@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import {
   ambiguousTarget,
+  isAddress,
   isAmbiguousTarget,
   markForwarded,
   peerAddress,
@@ -33,11 +34,6 @@ export function withoutItsBody(request: HostRequest, address?: string): Request 
   const peer = isAddress(address) ? address : isMessage(request) ? request.socket.remoteAddress : peerAddress(request);
   if (isAddress(peer)) setPeerAddress(copy, peer);
   return copy;
-}
-
-/** Reports whether a host has passed an address: some pass their own objects. */
-export function isAddress(value: unknown): value is string {
-  return typeof value === "string" && value !== "";
 }
 
 function isMessage(request: HostRequest): request is IncomingMessage {

@@ -18,7 +18,7 @@ async function failure(options: ApplicationOptions): Promise<AshlarError> {
 }
 
 describe("every problem in the routes is found at boot, with its location", () => {
-  const place = String.raw`packages/ashlar/src/kernel/pipeline/route-pipelines\.test\.ts:\d+: `;
+  const place = String.raw`packages/ashlar/src/kernel/pipeline/route-problems\.test\.ts:\d+: `;
 
   test("an unknown middleware, with similar names", async () => {
     class Named extends HttpKernel {
@@ -124,6 +124,6 @@ describe("every problem in the routes is found at boot, with its location", () =
     const error = await failure({
       routes: [Route.get("/a", () => "a").name("x"), Route.get("/b", () => "b").name("x")],
     });
-    expect([error.code, error.message.includes("route-pipelines.test.ts:")]).toEqual(["E_INVALID_ROUTE", true]);
+    expect([error.code, error.message.includes("route-problems.test.ts:")]).toEqual(["E_INVALID_ROUTE", true]);
   });
 });

@@ -3,7 +3,7 @@ import { rawSocket } from "../../../test/support/raw-socket.ts";
 import { createApplication } from "../../boot/application/create-application.ts";
 import { Route } from "../../routing/index.ts";
 import { AshlarError } from "../../support/index.ts";
-import { LATENCY_BOUNDS_MS, RequestStats } from "./request-stats.ts";
+import { LATENCY_BOUNDS_MS, RequestStats } from "./request-watch.ts";
 
 async function make() {
   let held = 0;
