@@ -11,7 +11,7 @@ interface HostRequest extends Request {
   readonly ip?: string | undefined;
 }
 
-/** Reports whether a host has passed an address to `fetch`: some pass objects of their own. */
+/** Reports whether a host has passed an address to `fetch`: some pass their own objects. */
 export function isAddress(value: unknown): value is string {
   return typeof value === "string" && value !== "";
 }

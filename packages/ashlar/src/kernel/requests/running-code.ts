@@ -75,7 +75,7 @@ export interface PendingResponse {
   /** Identifies the request in logs; `null` until its context exists. Also the value of `request.id`. */
   id: string | null;
   isHandedOver: boolean;
-  /** The work to start once the response is out, in order; `null` if there is none. */
+  /** The work to start once the response is out, in order; `null` if nothing waits. */
   waiting: (() => void)[] | null;
 }
 
