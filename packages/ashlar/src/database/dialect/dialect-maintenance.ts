@@ -1,5 +1,5 @@
 import type { MaybePromise } from "../../support/index.ts";
-import type { DialectSource } from "./dialect.ts";
+import type { Dialect, DialectSetup, DialectSource } from "./dialect.ts";
 import type { PhysicalConnection } from "./executor.ts";
 
 /** What migrations and tests do to a database besides running statements. */
@@ -75,3 +75,9 @@ export interface DialectMaintenance {
 
 /** A database created for tests. */
 export type TestDatabase = Awaited<ReturnType<DialectMaintenance["createTestDatabase"]>>;
+
+/** Creates another dialect of the same kind, for a test's database or for administration. */
+export type CreateDialect<Settings> = (
+  settings: Settings,
+  setup: Pick<DialectSetup, "where" | "root" | "observer" | "maxQueueMs">,
+) => Dialect;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { readMariadbSettings } from "../mariadb/mariadb-settings.ts";
 import { readPostgresSettings } from "../postgres/postgres-settings.ts";
+import { withoutTls } from "./tls-parameters.ts";
 import type { TlsChoice } from "./tls-settings.ts";
-import { withoutTls } from "./tls-settings.ts";
 
 const AT = { where: "DATABASES.main" };
 const DRIVERS = {

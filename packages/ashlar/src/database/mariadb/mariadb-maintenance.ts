@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CompiledQuery } from "kysely";
 import { AshlarError } from "../../support/index.ts";
-import type { Dialect, DialectSetup } from "../dialect/dialect.ts";
-import type { DialectMaintenance, TestDatabase } from "../dialect/dialect-maintenance.ts";
+import type { DialectSetup } from "../dialect/dialect.ts";
+import type { CreateDialect, DialectMaintenance, TestDatabase } from "../dialect/dialect-maintenance.ts";
 import type { Executor, PhysicalConnection, Row } from "../dialect/executor.ts";
 import type { MariadbConnection } from "./mariadb-connection.ts";
 import type { CompleteMariadbSettings } from "./mariadb-settings.ts";
@@ -82,12 +82,6 @@ export class MigrationLock {
   }
 }
 
-/** Creates a dialect, for the database of a test or for administration. */
-export type CreateMariadbDialect = (
-  settings: CompleteMariadbSettings,
-  setup: Pick<DialectSetup, "where" | "root" | "observer" | "maxQueueMs">,
-) => Dialect;
-
 /** What migrations and tests do to a database of MariaDB or MySQL. */
 export class MariadbMaintenance implements DialectMaintenance {
   readonly columnNames: string = COLUMN_NAMES;
@@ -95,14 +89,14 @@ export class MariadbMaintenance implements DialectMaintenance {
   readonly onlineIndex: DialectMaintenance["onlineIndex"] = { keyword: "", option: "lock = none", isInvalid: null };
   readonly #settings: CompleteMariadbSettings;
   readonly #setup: Pick<DialectSetup, "where" | "root" | "maxQueueMs">;
-  readonly #create: CreateMariadbDialect;
+  readonly #create: CreateDialect<CompleteMariadbSettings>;
   readonly #migrationLock: MigrationLock;
 
   /** @param migrationTimeoutMs how long migrations wait for another process's migrations */
   constructor(
     settings: CompleteMariadbSettings,
     setup: Pick<DialectSetup, "where" | "root" | "maxQueueMs">,
-    create: CreateMariadbDialect,
+    create: CreateDialect<CompleteMariadbSettings>,
     migrationTimeoutMs: number = MIGRATION_TIMEOUT_MS,
   ) {
     this.#settings = settings;

@@ -10,10 +10,10 @@ import {
   SERVER_SETTINGS,
   withServerDefaults,
 } from "../dialect/server-settings.ts";
+import { isTlsParameter } from "../dialect/tls-parameters.ts";
 import {
   checkTls,
   type DatabaseTlsSettings,
-  isTlsParameter,
   type ReadTls,
   TLS_SETTINGS,
   type TlsChoice,

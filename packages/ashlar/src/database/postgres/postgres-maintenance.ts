@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { CompiledQuery } from "kysely";
-import type { Dialect, DialectSetup } from "../dialect/dialect.ts";
-import type { DialectMaintenance, TestDatabase } from "../dialect/dialect-maintenance.ts";
+import type { DialectSetup } from "../dialect/dialect.ts";
+import type { CreateDialect, DialectMaintenance, TestDatabase } from "../dialect/dialect-maintenance.ts";
 import type { Executor, PhysicalConnection } from "../dialect/executor.ts";
 import { PostgresClients } from "./postgres-clients.ts";
 import { PostgresConnection } from "./postgres-connection.ts";
@@ -16,12 +16,6 @@ const IS_INVALID_INDEX = `select 1 from pg_catalog.pg_index i join pg_catalog.pg
   where i.indrelid = to_regclass(replace(quote_ident($1), '.', '"."')) and c.relname = $2 and not i.indisvalid
     and not exists (select 1 from pg_catalog.pg_stat_progress_create_index p where p.index_relid = i.indexrelid)`;
 
-/** Creates a dialect, for the database of a test or for administration. */
-export type CreatePostgresDialect = (
-  settings: CompletePostgresSettings,
-  setup: Pick<DialectSetup, "where" | "root" | "observer" | "maxQueueMs">,
-) => Dialect;
-
 /** What migrations and tests do to a database of PostgreSQL. */
 export class PostgresMaintenance implements DialectMaintenance {
   readonly columnNames: string = COLUMN_NAMES;
@@ -33,14 +27,14 @@ export class PostgresMaintenance implements DialectMaintenance {
   };
   readonly #settings: CompletePostgresSettings;
   readonly #place: Pick<DialectSetup, "where" | "root" | "maxQueueMs">;
-  readonly #create: CreatePostgresDialect;
+  readonly #create: CreateDialect<CompletePostgresSettings>;
   readonly #migrationLock: PostgresMigrationLock | PostgresTransactionLock;
 
   /** @param migrationTimeoutMs how long migrations wait for another process's migrations */
   constructor(
     settings: CompletePostgresSettings,
     setup: Pick<DialectSetup, "where" | "root" | "observer" | "maxQueueMs">,
-    create: CreatePostgresDialect,
+    create: CreateDialect<CompletePostgresSettings>,
     migrationTimeoutMs?: number,
   ) {
     const { observer: _, ...place } = setup;

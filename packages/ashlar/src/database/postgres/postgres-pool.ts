@@ -1,7 +1,7 @@
 import type { ConnectionOptions } from "node:tls";
 import type * as Pg from "pg";
 import type { ClientBase, ClientConfig, Pool, PoolConfig } from "pg";
-import { withoutTls } from "../dialect/tls-settings.ts";
+import { withoutTls } from "../dialect/tls-parameters.ts";
 import { optionalPackage } from "../optional-package.ts";
 import type { CompletePostgresSettings } from "./postgres-settings.ts";
 
