@@ -53,9 +53,9 @@ export {
   pauseAfterBatch,
   visitInBatches,
 } from "./executors/batches.ts";
+export { CONFLICT_RETRIES } from "./executors/executor-layers.ts";
 export type { ReportLongTransaction } from "./executors/long-transactions.ts";
 export { ReadReplicas } from "./executors/read-replicas.ts";
-export { CONFLICT_RETRIES } from "./executors/retries.ts";
 export { mariadb } from "./mariadb/mariadb.ts";
 export type { MariadbSettings } from "./mariadb/mariadb-settings.ts";
 export {
@@ -75,9 +75,9 @@ export {
   tableHasColumn,
   uniqueColumnNamesOf,
 } from "./migrations/table-columns.ts";
-export { type Cast, type Casts, dateOf, fromDatabase, toDatabase } from "./models/casts.ts";
 export { compose, type Mixin } from "./models/compose.ts";
 export { Model } from "./models/model.ts";
+export { type Cast, type Casts, dateOf, fromDatabase, toDatabase } from "./models/model-attributes.ts";
 export { applicationOf, applicationsNaming, claimModel, databaseOf, haveSameTable } from "./models/model-database.ts";
 export { metadataOf } from "./models/model-metadata.ts";
 export { type ComparisonOperator, ModelQuery, type OrderOptions, type Page } from "./models/model-query.ts";

@@ -248,21 +248,23 @@ await onMariadb("MariaDB alone", () => {
     const hurried = new Database({ default: "main", main }, "/");
     const limit = async () =>
       (await sql<{ s: string }>`select @@max_statement_time as s`.execute(hurried.kysely)).rows[0]!.s;
-    const during = await hurried.connection().withMigrationLock(() => hurried.connection().withMigrationLock(limit));
+    const during = await hurried
+      .connection()
+      .maintenance.withMigrationLock(() => hurried.connection().maintenance.withMigrationLock(limit));
     expect([Number(during), Number(await limit())]).toEqual([0, 60]);
     await hurried.close();
   });
 
   test("a migration whose connection ends fails with its own error, and leaves the lock to others", async () => {
     const error = new Error("The migration failed.");
-    const attempt = own.database.connection().withMigrationLock(async () => {
+    const attempt = own.database.connection().maintenance.withMigrationLock(async () => {
       const [{ id }] = (await rowsOf("select connection_id() as id")) as [{ id: number }];
       await administerMariadb(`kill ${id}`);
       await expect(rowsOf("select 1")).rejects.toMatchObject({ code: "E_DATABASE_UNAVAILABLE" });
       throw error;
     });
     await expect(attempt).rejects.toBe(error);
-    expect(await own.database.connection().withMigrationLock(async () => "done")).toBe("done");
+    expect(await own.database.connection().maintenance.withMigrationLock(async () => "done")).toBe("done");
   });
 
   test("a process that waits too long for another's migrations names the connection that holds the lock", async () => {
@@ -272,17 +274,17 @@ await onMariadb("MariaDB alone", () => {
       "main",
       (observer) => new MariadbDialect(settings, { where: "main", root: "/", observer }, { migrationTimeoutMs: 0 }),
     );
-    await own.database.connection().withMigrationLock(async () => {
+    await own.database.connection().maintenance.withMigrationLock(async () => {
       const [holder] = await rowsOf("select connection_id() as id");
       const message = new RegExp(
         `^Another process has been running migrations for more than 0 ms\\. It is the server's connection ${holder!.id} from .*kill ${holder!.id}$`,
       );
-      await expect(impatient.withMigrationLock(async () => {})).rejects.toMatchObject({
+      await expect(impatient.maintenance.withMigrationLock(async () => {})).rejects.toMatchObject({
         code: "E_MIGRATION",
         message: expect.stringMatching(message),
       });
     });
-    expect(await impatient.withMigrationLock(async () => "done")).toBe("done");
+    expect(await impatient.maintenance.withMigrationLock(async () => "done")).toBe("done");
     await impatient.close();
   });
 
@@ -382,7 +384,7 @@ await onMariadb("MariaDB alone", () => {
       .addColumn("token", "varchar(20)", (column) => column.notNull().unique())
       .execute();
     await kysely.insertInto("links").values({ name: "ada", token: "one" }).execute();
-    const write = database.connection().prepareUpsert({
+    const write = database.connection().writes.upsert({
       table: "links",
       values: { name: "bob", token: "one" },
       key: ["name"],
@@ -444,7 +446,7 @@ await onMariadb("the writes for MySQL", () => {
         .addColumn("code", "varchar(40)", (column) => column.primaryKey().defaultTo(sql`uuid()`))
         .addColumn("n", "integer", (column) => column.defaultTo(7))
         .execute();
-      const insert = database.connection().prepareInsert({ table: "codes", values, returning: "all" });
+      const insert = database.connection().writes.insert({ table: "codes", values, returning: "all" });
       if (expected === null) await expect(insert({})).rejects.toMatchObject({ code: "E_INVALID_QUERY" });
       else expect(await insert({})).toEqual(expected);
       const { length } = await database.kysely.selectFrom("codes").selectAll().execute();

@@ -78,14 +78,14 @@ await onPostgres("the lock of migrations on PostgreSQL", () => {
       (observer) => new PostgresDialect(settings, { where: "main", root: ".", observer }, 0),
     );
     try {
-      await own.database.connection().withMigrationLock(async () => {
+      await own.database.connection().maintenance.withMigrationLock(async () => {
         const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(own.database.kysely);
-        await expect(impatient.withMigrationLock(async () => {})).rejects.toMatchObject({
+        await expect(impatient.maintenance.withMigrationLock(async () => {})).rejects.toMatchObject({
           code: "E_MIGRATION",
           message: expect.stringContaining(`process ${rows[0]!.pid} from 127.0.0.1. Migrate again when it has ended`),
         });
       });
-      expect(await impatient.withMigrationLock(async () => "free again")).toBe("free again");
+      expect(await impatient.maintenance.withMigrationLock(async () => "free again")).toBe("free again");
     } finally {
       await impatient.close();
       await own.drop();

@@ -97,7 +97,7 @@ await onPostgres("through a pooler", () => {
       const { database } = await open({ statementTimeoutMs: 50 });
       const slow = () => sql`select pg_sleep(0.2)`.execute(database.kysely);
       await expect(database.transaction(slow)).rejects.toMatchObject({ databaseCode: "57014" });
-      await database.connection().withMigrationLock(() => database.transaction(slow));
+      await database.connection().maintenance.withMigrationLock(() => database.transaction(slow));
     });
 
     test("migrations exclude those of other processes, with or without the pooler", async () => {
@@ -109,7 +109,7 @@ await onPostgres("through a pooler", () => {
       };
       const order: string[] = [];
       const migrate = (name: string, settings: object = {}) =>
-        database(settings).withMigrationLock(async () => {
+        database(settings).maintenance.withMigrationLock(async () => {
           order.push(`${name} begins`);
           await sql`select pg_sleep(0.02)`.execute(database(settings).kysely);
           order.push(`${name} ends`);
@@ -118,9 +118,11 @@ await onPostgres("through a pooler", () => {
       for (let n = 0; n < 6; n += 2) expect(order[n + 1]).toBe(order[n]!.replace("begins", "ends"));
       expect(order).toHaveLength(6);
       const connection = database({});
-      const nested = connection.withMigrationLock(() => connection.withMigrationLock(async () => "inside"));
+      const nested = connection.maintenance.withMigrationLock(() =>
+        connection.maintenance.withMigrationLock(async () => "inside"),
+      );
       expect(await nested).toBe("inside");
-      expect(await database(DIRECT).withMigrationLock(async () => "free")).toBe("free");
+      expect(await database(DIRECT).maintenance.withMigrationLock(async () => "free")).toBe("free");
     });
   });
 });

@@ -279,7 +279,7 @@ test("tables are emptied once the file can be written, and foreign keys are enfo
   await connection.rows("create table answers (id integer primary key, other_id integer references answers (id))", []);
   other.exec("begin; select * from notes");
   other.prepare("select * from notes").all();
-  const emptying = connection.emptyTables([]).then(async () => {
+  const emptying = connection.maintenance.emptyTables([]).then(async () => {
     expect(texts()).toEqual([]);
     expect(await connection.rows("pragma foreign_keys", [])).toEqual([{ foreign_keys: 1 }]);
   });
@@ -291,19 +291,19 @@ test("tables are emptied once the file can be written, and foreign keys are enfo
 test("foreign keys are checked, tables are emptied, and everything is dropped, once the file can be read", async () => {
   const connection = await openWithoutLog();
   await connection.rows("create table answers (id integer primary key, other_id integer references answers (id))", []);
-  await connection.rebuilding(async () => {
+  await connection.maintenance.rebuilding(async () => {
     other.exec("begin exclusive");
-    const checking = connection.checkForeignKeys();
+    const checking = connection.maintenance.checkForeignKeys();
     other.exec("commit");
     await checking;
   });
   other.exec("begin exclusive");
-  const emptying = connection.emptyTables([]);
+  const emptying = connection.maintenance.emptyTables([]);
   await nextTurn();
   other.exec("commit");
   await emptying;
   other.exec("begin exclusive");
-  const dropping = connection.dropEverything();
+  const dropping = connection.maintenance.dropEverything();
   await nextTurn();
   other.exec("commit");
   await dropping;

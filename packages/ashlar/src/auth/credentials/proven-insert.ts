@@ -72,7 +72,7 @@ export class ProvenInsert {
   #statement(key: string, condition: () => { readonly onlyIf?: Expression<SqlBool> }): PreparedStatement {
     let statement = this.#statements.get(key);
     if (statement === undefined) {
-      statement = this.#connection.prepareInsert({
+      statement = this.#connection.writes.insert({
         table: this.#table,
         values: this.#values,
         returning: ["id"],

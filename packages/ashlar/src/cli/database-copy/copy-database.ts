@@ -58,7 +58,9 @@ export async function copyDatabase(database: Database, options: CopyOptions): Pr
     );
   }
   // While the locks are held, no migration begins, and statements have no time limit.
-  return await target.withMigrationLock(() => source.withMigrationLock(() => copied(source, target, options)));
+  return await target.maintenance.withMigrationLock(() =>
+    source.maintenance.withMigrationLock(() => copied(source, target, options)),
+  );
 }
 
 async function copied(source: Connection, target: Connection, options: CopyOptions): Promise<CopiedDatabase> {

@@ -193,7 +193,7 @@ test("a transaction waits longer than one turn for a nested one that was not awa
 test("a closed connection does not begin to rebuild tables", async () => {
   await database.close();
   const rebuilt: string[] = [];
-  const attempt = database.connection().rebuilding(async () => void rebuilt.push("a"));
+  const attempt = database.connection().maintenance.rebuilding(async () => void rebuilt.push("a"));
   await expect(attempt).rejects.toMatchObject({ code: "E_DATABASE" });
   expect(rebuilt).toEqual([]);
 });
@@ -223,7 +223,7 @@ test("an outer transaction can request an isolation level, but a nested one cann
 });
 
 test("migrations are not locked inside a transaction", async () => {
-  const attempt = database.transaction(() => database.connection().withMigrationLock(async () => 1));
+  const attempt = database.transaction(() => database.connection().maintenance.withMigrationLock(async () => 1));
   await expect(attempt).rejects.toMatchObject({ code: "E_MIGRATION" });
 });
 

@@ -1,26 +1,17 @@
 import { type Compilable, CompiledQuery, type Transaction } from "kysely";
-import { AshlarError, type MaybePromise } from "../../support/index.ts";
-import type { ConnectionUsage, Dialect, Observer, ReplicaUsage } from "../dialect/dialect.ts";
+import type { MaybePromise } from "../../support/index.ts";
+import type { ConnectionUsage, Dialect, Observer } from "../dialect/dialect.ts";
 import type { TransactionOptions } from "../dialect/dialect-transactions.ts";
 import type { ColumnValue, Executor, Row } from "../dialect/executor.ts";
 import type { QueryBuilder, Tables } from "../dialect/tables.ts";
-import {
-  type DeleteQuery,
-  type InsertQuery,
-  type PreparedStatement,
-  queryTemplate,
-  type UpsertQuery,
-  type UpsertRowsQuery,
-  upsertEach,
-  type Write,
-  type WriteScope,
-} from "../dialect/writes.ts";
+import { type PreparedStatement, PreparedWrites, queryTemplate } from "../dialect/writes.ts";
+import { RetryingExecutor } from "../executors/executor-layers.ts";
 import { LongTransactions, type ReportLongTransaction } from "../executors/long-transactions.ts";
-import { ReplicaReads, type ReportReplica } from "../executors/replica-reads.ts";
-import { RetryingExecutor } from "../executors/retries.ts";
+import { ReplicaReads } from "../executors/replica-reads.ts";
 import type { RollbackLog } from "../executors/rollback-log.ts";
 import { type KyselyDialect, kyselyDialect, type Scopes, scopedKysely } from "../executors/scoped-kysely.ts";
 import { type ReportCaughtFailure, type ReportFailedWork, Transactions } from "../executors/transactions.ts";
+import { ConnectionMaintenance } from "./connection-maintenance.ts";
 import type { IgnoredAttributes } from "./ignored-attributes.ts";
 import "../errors.ts";
 
@@ -45,6 +36,24 @@ export class Connection {
   /** Kysely on this connection. */
   readonly kysely: QueryBuilder;
   /**
+   * What migrations and tests do to the database besides running statements.
+   *
+   * @internal
+   */
+  readonly maintenance: ConnectionMaintenance;
+  /**
+   * Its read replicas; `null` if it has none.
+   *
+   * @internal
+   */
+  readonly replicas: ReplicaReads | null;
+  /**
+   * Prepares writes that return rows, or that depend on stored values.
+   *
+   * @internal
+   */
+  readonly writes: PreparedWrites;
+  /**
    * Receives the attributes that models on this connection ignore; `null` unless they are reported.
    *
    * @internal
@@ -53,7 +62,6 @@ export class Connection {
   readonly #observer: Observer;
   readonly #kyselyDialect: KyselyDialect;
   readonly #transactions: Transactions;
-  readonly #replicas: ReplicaReads | null;
   readonly #listeners = new Set<(query: QueryEvent) => void>();
   readonly #main: Connection | null;
   /** By their names. */
@@ -71,11 +79,17 @@ export class Connection {
     this.dialect = makeDialect(this.#observer);
     const shared = new RetryingExecutor(this.dialect.shared);
     const { replicas = null } = this.dialect;
-    this.#replicas = replicas === null ? null : new ReplicaReads(shared, replicas);
+    this.replicas = replicas === null ? null : new ReplicaReads(shared, replicas);
     this.#kyselyDialect = kyselyDialect(this.dialect);
-    this.#transactions = new Transactions(this.dialect, name, this.#kyselyDialect, this.#replicas ?? shared);
+    this.#transactions = new Transactions(this.dialect, name, this.#kyselyDialect, this.replicas ?? shared);
+    this.maintenance = new ConnectionMaintenance(this.#transactions, this.dialect.maintenance);
     this.#observe();
     this.kysely = this.guardedKysely(() => {});
+    const transactions = this.#transactions;
+    this.writes = new PreparedWrites(this.dialect.transactions.writes, this.kysely, {
+      execute: (query) => transactions.executor.execute(query),
+      transaction: (task) => transactions.transaction(task, {}),
+    });
   }
 
   /** Whether the caller is inside a transaction on this connection. */
@@ -168,80 +182,14 @@ export class Connection {
   }
 
   /**
-   * Prepares an insert that returns its row, or that has a condition; see `Writes`.
-   *
-   * @internal
-   */
-  prepareInsert(query: InsertQuery): PreparedStatement {
-    return this.#prepared(this.dialect.transactions.writes.insert(this.kysely, query));
-  }
-
-  /**
-   * Prepares an insert that updates the row with the same key if there is one; see `Writes`.
-   *
-   * @internal
-   */
-  prepareUpsert(query: UpsertQuery): PreparedStatement {
-    return this.#prepared(this.dialect.transactions.writes.upsert(this.kysely, query));
-  }
-
-  /**
-   * Prepares an upsert of several rows, with one statement if the dialect can; see `Writes`.
-   *
-   * @internal
-   */
-  prepareUpsertRows(query: UpsertRowsQuery): PreparedStatement {
-    const { writes } = this.dialect.transactions;
-    return this.#prepared(
-      writes.upsertRows?.(this.kysely, query) ?? upsertEach(writes.upsert.bind(writes), this.kysely, query),
-    );
-  }
-
-  /**
-   * Prepares a deletion that returns its rows; see `Writes`.
-   *
-   * @internal
-   */
-  prepareDelete(query: DeleteQuery): PreparedStatement {
-    return this.#prepared(this.dialect.transactions.writes.delete(this.kysely, query));
-  }
-
-  /**
-   * Whether it has read replicas.
-   *
-   * @internal
-   */
-  get hasReplicas(): boolean {
-    return this.#replicas !== null;
-  }
-
-  /**
    * Keeps tables on the primary; see `Database.keepOnPrimary`.
    *
    * @internal
    */
   keepOnPrimary(tables: readonly string[]): void {
     // Replicas learn of statements on any of its pools.
-    if (this.#main === null) this.#replicas?.keepOnPrimary(tables);
+    if (this.#main === null) this.replicas?.keepOnPrimary(tables);
     else this.#main.keepOnPrimary(tables);
-  }
-
-  /**
-   * The state of its read replicas; `null` if it has none.
-   *
-   * @internal
-   */
-  replicaUsage(): ReplicaUsage | null {
-    return this.#replicas?.usage() ?? null;
-  }
-
-  /**
-   * Reports read replicas that go down, fall behind, or come back.
-   *
-   * @internal
-   */
-  onReplica(report: ReportReplica): void {
-    if (this.#replicas !== null) this.#replicas.report = report;
   }
 
   /** Calls a listener before each statement. Call the returned function to remove it. */
@@ -336,25 +284,6 @@ export class Connection {
   }
 
   /**
-   * Drops every table, view and type.
-   *
-   * @internal
-   */
-  async dropEverything(): Promise<void> {
-    await this.#transactions.reserved((connection) => this.dialect.maintenance.dropEverything(connection));
-  }
-
-  /**
-   * Deletes every row, and restarts keys at 1.
-   *
-   * @param kept the tables that are left unchanged
-   * @internal
-   */
-  async emptyTables(kept: readonly string[]): Promise<void> {
-    await this.#transactions.reserved((connection) => this.dialect.maintenance.emptyTables(connection, kept));
-  }
-
-  /**
    * Kysely on this connection that calls a function before each statement. The function throws to refuse it.
    *
    * @internal
@@ -373,62 +302,6 @@ export class Connection {
   }
 
   /**
-   * Runs a function in which tables can be rebuilt: dropping one does not delete rows of others. It must call
-   * {@link checkForeignKeys} afterwards.
-   *
-   * @throws whatever the function throws
-   * @internal
-   */
-  async rebuilding<T>(task: () => Promise<T>): Promise<T> {
-    return await this.#transactions.reserved(async (connection) => {
-      await this.dialect.maintenance.suspendForeignKeys(connection);
-      try {
-        return await task();
-      } finally {
-        await this.dialect.maintenance.resumeForeignKeys(connection);
-      }
-    });
-  }
-
-  /**
-   * Inside {@link rebuilding}: checks that every foreign key is valid.
-   *
-   * @throws `E_FOREIGN_KEY_VIOLATION` with the rows
-   * @internal
-   */
-  async checkForeignKeys(): Promise<void> {
-    await this.#transactions.reserved((connection) => this.dialect.maintenance.checkForeignKeys(connection));
-  }
-
-  /**
-   * Runs a function while no other process runs one in this way.
-   *
-   * @throws `E_MIGRATION` inside a transaction
-   * @internal
-   */
-  async withMigrationLock<T>(task: () => Promise<T>): Promise<T> {
-    if (this.inTransaction) throw new AshlarError("E_MIGRATION", "Migrations cannot run inside a transaction.");
-    return await this.#transactions.reserved(async (connection) => {
-      await this.dialect.maintenance.lockMigrations(connection);
-      try {
-        return await task();
-      } finally {
-        await this.dialect.maintenance.unlockMigrations(connection);
-      }
-    });
-  }
-
-  /** @internal Whether {@link limitLockWaits} has an effect. */
-  get limitsLockWaits(): boolean {
-    return this.dialect.maintenance.limitLockWaits !== null;
-  }
-
-  /** @internal Limits how long a migration's statements wait for locks; see `DialectMaintenance`. */
-  async limitLockWaits(timeoutMs: number | null): Promise<void> {
-    await this.#transactions.reserved((connection) => this.dialect.maintenance.limitLockWaits?.(connection, timeoutMs));
-  }
-
-  /**
    * The log of the caller's transaction, `null` outside of one. Code that changes an object after a statement must get
    * the log before the statement.
    *
@@ -439,7 +312,7 @@ export class Connection {
   }
 
   #observe(): void {
-    const [listeners, replicas] = [this.#listeners, this.#replicas];
+    const [listeners, replicas] = [this.#listeners, this.replicas];
     if (listeners.size === 0 && replicas === null) {
       this.#observer.notify = null;
       return;
@@ -448,14 +321,5 @@ export class Connection {
       replicas?.noticed(sql);
       for (const one of listeners) one({ connection: this.name, sql });
     };
-  }
-
-  #prepared(write: Write): PreparedStatement {
-    const transactions = this.#transactions;
-    const scope: WriteScope = {
-      execute: (query) => transactions.executor.execute(query),
-      transaction: (task) => transactions.transaction(task, {}),
-    };
-    return (values) => write(scope, values);
   }
 }

@@ -137,7 +137,7 @@ export class Database {
    * @internal
    */
   get hasReplicas(): boolean {
-    return [...this.#connections.values()].some((connection) => connection.hasReplicas);
+    return [...this.#connections.values()].some(({ replicas }) => replicas !== null);
   }
 
   /**
@@ -165,7 +165,7 @@ export class Database {
    * @internal
    */
   replicaUsage(): Record<string, ReplicaUsage> {
-    const used = [...this.#connections].map(([name, connection]) => [name, connection.replicaUsage()] as const);
+    const used = [...this.#connections].map(([name, { replicas }]) => [name, replicas?.usage() ?? null] as const);
     return Object.fromEntries(used.filter((entry): entry is [string, ReplicaUsage] => entry[1] !== null));
   }
 
@@ -175,8 +175,8 @@ export class Database {
    * @internal
    */
   onReplica(report: (sentence: string, error: unknown, connection: string) => void): void {
-    for (const [name, connection] of this.#connections) {
-      connection.onReplica((sentence, error) => report(sentence, error, name));
+    for (const [name, { replicas }] of this.#connections) {
+      if (replicas !== null) replicas.report = (sentence, error) => report(sentence, error, name);
     }
   }
 

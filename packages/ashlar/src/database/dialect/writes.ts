@@ -152,6 +152,48 @@ export interface Writes {
   delete(kysely: QueryBuilder, query: DeleteQuery): Write;
 }
 
+/** Prepares a connection's {@link Writes}: each runs in the caller's transaction. */
+export class PreparedWrites {
+  readonly #writes: Writes;
+  readonly #kysely: QueryBuilder;
+  readonly #scope: WriteScope;
+
+  /** @param scope runs the statements of every write */
+  constructor(writes: Writes, kysely: QueryBuilder, scope: WriteScope) {
+    this.#writes = writes;
+    this.#kysely = kysely;
+    this.#scope = scope;
+  }
+
+  /** An insert that returns its row, or that has a condition. */
+  insert(query: InsertQuery): PreparedStatement {
+    return this.#prepared(this.#writes.insert(this.#kysely, query));
+  }
+
+  /** An insert that updates the row with the same key if there is one. */
+  upsert(query: UpsertQuery): PreparedStatement {
+    return this.#prepared(this.#writes.upsert(this.#kysely, query));
+  }
+
+  /** An upsert of several rows, with one statement if the dialect can. */
+  upsertRows(query: UpsertRowsQuery): PreparedStatement {
+    const writes = this.#writes;
+    return this.#prepared(
+      writes.upsertRows?.(this.#kysely, query) ?? upsertEach(writes.upsert.bind(writes), this.#kysely, query),
+    );
+  }
+
+  /** A deletion that returns its rows. */
+  delete(query: DeleteQuery): PreparedStatement {
+    return this.#prepared(this.#writes.delete(this.#kysely, query));
+  }
+
+  #prepared(write: Write): PreparedStatement {
+    const scope = this.#scope;
+    return (values) => write(scope, values);
+  }
+}
+
 /** An upsert of several rows, one by one. */
 export function upsertEach(
   upsert: Writes["upsert"],

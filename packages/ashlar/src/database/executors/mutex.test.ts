@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { Mutex } from "./locked-executor.ts";
+import { Mutex } from "./executor-layers.ts";
 
 test("a synchronous task in a free mutex runs immediately, without a promise", () => {
   const mutex = new Mutex(60_000);

@@ -2,7 +2,7 @@ import { CompiledQuery } from "kysely";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { sleeps } from "../../../test/support/sleeps.ts";
 import { AshlarError } from "../../support/index.ts";
-import { again, RetryingExecutor } from "./retries.ts";
+import { again, RetryingExecutor } from "./executor-layers.ts";
 import "../errors.ts";
 
 const QUERY = CompiledQuery.raw("update counters set n = 1");

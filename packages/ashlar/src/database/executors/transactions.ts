@@ -1,20 +1,12 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { CompiledQuery, type QueryResult, type Transaction } from "kysely";
-import {
-  AshlarError,
-  type MaybePromise,
-  SourceLocation,
-  traceChannels,
-  traced,
-  UnitOfWork,
-} from "../../support/index.ts";
+import { CompiledQuery, type Transaction } from "kysely";
+import { AshlarError, type MaybePromise, SourceLocation, UnitOfWork } from "../../support/index.ts";
 import type { Dialect } from "../dialect/dialect.ts";
 import type { DialectTransactions, Reservation, TransactionOptions } from "../dialect/dialect-transactions.ts";
-import type { ColumnValue, Executor, PhysicalConnection, Row } from "../dialect/executor.ts";
+import type { Executor, PhysicalConnection } from "../dialect/executor.ts";
 import type { Tables } from "../dialect/tables.ts";
-import { LockedExecutor, Mutex } from "./locked-executor.ts";
+import { again, isConflict, LockedExecutor, Mutex, type TracedConnection, tracedExecutor } from "./executor-layers.ts";
 import type { LongTransactions } from "./long-transactions.ts";
-import { again, isConflict } from "./retries.ts";
 import { RollbackLog } from "./rollback-log.ts";
 import { boundTransaction, type KyselyDialect, type Scopes } from "./scoped-kysely.ts";
 import "../errors.ts";
@@ -251,40 +243,4 @@ export class Transactions implements Scopes {
 
 function savepoint(scope: Scope): string {
   return `nested_${scope.depth}`;
-}
-
-/** The connection, for {@link tracedExecutor}. */
-export interface TracedConnection {
-  /** The connection's name in `config/database.ts`. */
-  readonly name: string;
-  /** The name of its dialect. */
-  readonly dialect: string;
-}
-
-/** An executor whose statements are traced; if no one listens, the executor itself. */
-export function tracedExecutor(executor: Executor, connection: TracedConnection): Executor {
-  return traceChannels.query.hasSubscribers ? new TracedExecutor(executor, connection) : executor;
-}
-
-class TracedExecutor implements Executor {
-  readonly #executor: Executor;
-  readonly #connection: TracedConnection;
-
-  constructor(executor: Executor, connection: TracedConnection) {
-    this.#executor = executor;
-    this.#connection = connection;
-  }
-
-  execute(query: CompiledQuery): MaybePromise<QueryResult<Row>> {
-    return this.#traced(query.sql, () => this.#executor.execute(query));
-  }
-
-  first(sql: string, value: ColumnValue): MaybePromise<Row | undefined> {
-    return this.#traced(sql, () => this.#executor.first(sql, value));
-  }
-
-  #traced<T>(sql: string, work: () => T): T {
-    const { name, dialect } = this.#connection;
-    return traced(traceChannels.query, { connection: name, dialect, sql }, work);
-  }
 }

@@ -4,7 +4,7 @@ import type { QueryBuilder } from "../dialect/tables.ts";
 import type { Returned, UpsertQuery, Write, WriteScope } from "../dialect/writes.ts";
 import { type ParameterValues, parameter, queryTemplate } from "../dialect/writes.ts";
 import { UniqueViolationError } from "../errors.ts";
-import { isConflict } from "../executors/retries.ts";
+import { isConflict } from "../executors/executor-layers.ts";
 
 /** How often an upsert starts over because another one inserted the row in between. */
 const ATTEMPTS = 20;

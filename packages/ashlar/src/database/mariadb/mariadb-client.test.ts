@@ -69,7 +69,7 @@ await onMariadb("a client of MariaDB", () => {
       const database = open({ statementTimeoutMs: 60_000 });
       const holder = await holding("ashlar_client_migration");
       moveClock();
-      const rows = database.connection().withMigrationLock(async () => {
+      const rows = database.connection().maintenance.withMigrationLock(async () => {
         const statement = run(database, "select get_lock('ashlar_client_migration', 600) as locked");
         await isWaiting(holder, "ashlar_client_migration");
         await vi.advanceTimersByTimeAsync(86_400_000);

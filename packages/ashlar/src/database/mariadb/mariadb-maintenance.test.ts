@@ -22,8 +22,8 @@ await onMariadb("the maintenance of MariaDB", () => {
   };
 
   test.each([
-    ["emptying", (connection: Connection) => connection.emptyTables([])],
-    ["dropping", (connection: Connection) => connection.dropEverything()],
+    ["emptying", (connection: Connection) => connection.maintenance.emptyTables([])],
+    ["dropping", (connection: Connection) => connection.maintenance.dropEverything()],
   ])("foreign keys are checked again after %s tables, even if that fails", async (_, change) => {
     await run("create table parents (id integer primary key)");
     await run("create table children (parent_id integer, foreign key (parent_id) references parents (id))");
@@ -45,14 +45,14 @@ await onMariadb("the maintenance of MariaDB", () => {
     await run("create sequence numbers");
     for (const table of ['"o""d""d"', "kept"]) await run(`insert into ${table} () values (), ()`);
     await run("select next value for numbers");
-    await own.database.connection().emptyTables(["kept"]);
+    await own.database.connection().maintenance.emptyTables(["kept"]);
     expect(await run('select * from "o""d""d"')).toEqual([]);
     await run('insert into "o""d""d" () values ()');
     await run("insert into kept () values ()");
     expect(await run('select * from "o""d""d"')).toEqual([{ id: 1 }]);
     expect(await run("select * from shown order by id")).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }]);
     expect(await run("select next value for numbers as n")).toEqual([{ n: 2 }]);
-    await own.database.connection().dropEverything();
+    await own.database.connection().maintenance.dropEverything();
     expect(await run("show tables")).toEqual([]);
   });
 
@@ -63,8 +63,8 @@ await onMariadb("the maintenance of MariaDB", () => {
       await run("insert into notes values (1)", one);
     }
     await run("create table only_there (n integer)", other);
-    await own.database.connection().emptyTables([]);
-    await own.database.connection().dropEverything();
+    await own.database.connection().maintenance.emptyTables([]);
+    await own.database.connection().maintenance.dropEverything();
     expect(await run("select * from notes", other)).toEqual([{ n: 1 }]);
   });
 
@@ -104,13 +104,13 @@ await onMariadb("the maintenance of MariaDB", () => {
     const other = await another();
     const [first, second, elsewhere] = [impatient(own), impatient(own), impatient(other)];
     const none = async (): Promise<void> => {};
-    await first.withMigrationLock(async () => {
-      await first.withMigrationLock(none);
-      await expect(second.withMigrationLock(none)).rejects.toMatchObject({ code: "E_MIGRATION" });
-      await elsewhere.withMigrationLock(none);
+    await first.maintenance.withMigrationLock(async () => {
+      await first.maintenance.withMigrationLock(none);
+      await expect(second.maintenance.withMigrationLock(none)).rejects.toMatchObject({ code: "E_MIGRATION" });
+      await elsewhere.maintenance.withMigrationLock(none);
       const [row] = await first.rows("select @@max_statement_time as s", []);
       expect(Number(row!.s)).toBe(0);
     });
-    await second.withMigrationLock(none);
+    await second.maintenance.withMigrationLock(none);
   });
 });

@@ -81,7 +81,7 @@ function define(engine: TestEngine, options: MigrateOptions): void {
     const variable = engine === postgres ? sql`show lock_timeout` : sql`select @@session.lock_wait_timeout`;
     const limit = async (): Promise<unknown> => (await variable.execute(shop.database.kysely)).rows;
     // On one connection, the one that the migration uses.
-    const [before, after] = await shop.database.connection().withMigrationLock(async () => {
+    const [before, after] = await shop.database.connection().maintenance.withMigrationLock(async () => {
       return [await limit(), await shop.folder.migrations.up(options).then(limit)];
     });
     expect(after).toEqual(before);
@@ -92,9 +92,8 @@ function define(engine: TestEngine, options: MigrateOptions): void {
 function lockedConnection({ limitsLockWaits = true } = {}) {
   const events: string[] = [];
   const connection = {
-    limitsLockWaits,
+    maintenance: { limitsLockWaits, limitLockWaits: async () => {} },
     dialect: { maintenance: { schemaIsTransactional: true } },
-    limitLockWaits: async () => {},
     transaction: async () => {
       events.push("attempt");
       throw new AshlarError("E_DATABASE_BUSY", "The table is locked.");

@@ -39,7 +39,7 @@ export class LockWaits {
   transaction<T>(task: () => Promise<T>): Promise<T> {
     return this.#repeated(() => {
       return this.#connection.transaction(async () => {
-        await this.#connection.limitLockWaits(this.#timeoutMs);
+        await this.#connection.maintenance.limitLockWaits(this.#timeoutMs);
         return task();
       });
     });
@@ -48,11 +48,11 @@ export class LockWaits {
   /** Runs a task without a transaction; see {@link repeating} for its statements. */
   async alone<T>(task: () => Promise<T>): Promise<T> {
     if (!this.#repeatsStatements) return task();
-    await this.#connection.limitLockWaits(this.#timeoutMs);
+    await this.#connection.maintenance.limitLockWaits(this.#timeoutMs);
     try {
       return await task();
     } finally {
-      await this.#connection.limitLockWaits(null);
+      await this.#connection.maintenance.limitLockWaits(null);
     }
   }
 
@@ -80,7 +80,7 @@ export class LockWaits {
       try {
         return await task();
       } catch (error) {
-        if (!this.#connection.limitsLockWaits || !hasWaited(error)) throw error;
+        if (!this.#connection.maintenance.limitsLockWaits || !hasWaited(error)) throw error;
         if (attempts === ATTEMPTS) throw this.#lockedFor(error);
         const pauseMs = (Math.min(attempts, LONGEST_PAUSE) * this.#timeoutMs) / 2;
         this.#waiting(attempts, pauseMs);

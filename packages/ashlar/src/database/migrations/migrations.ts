@@ -5,7 +5,7 @@ import type { Database } from "../connections/database.ts";
 import { timestamp } from "../dialect/columns.ts";
 import type { Executor } from "../dialect/executor.ts";
 import { MIGRATE } from "../errors.ts";
-import { fromDatabase } from "../models/casts.ts";
+import { fromDatabase } from "../models/model-attributes.ts";
 import { type DryRun, dryRun } from "../schema/dry-run.ts";
 import { loadMigration, type Migration, type MigrationFile, migrationFiles } from "../schema/migration-files.ts";
 import { runAwaited } from "../schema/migration-statements.ts";
@@ -102,7 +102,7 @@ export class Migrations {
    * @throws `E_MIGRATION` with the file that failed, or those that were run and are missing
    */
   async up({ allowMissing = false, ...options }: MigrateOptions = {}): Promise<string[]> {
-    return await this.#connection.withMigrationLock(async () => {
+    return await this.#connection.maintenance.withMigrationLock(async () => {
       const files = await migrationFiles(this.#folder);
       const run = await this.#run();
       const known = new Set(files.map(({ name }) => name));
@@ -128,7 +128,7 @@ export class Migrations {
    * @throws `E_MIGRATION` with the file that failed, is missing or has no `down`
    */
   async rollback(options: RollbackOptions = {}): Promise<string[]> {
-    return await this.#connection.withMigrationLock(async () => {
+    return await this.#connection.maintenance.withMigrationLock(async () => {
       const files = new Map((await migrationFiles(this.#folder)).map((file) => [file.name, file]));
       const names: string[] = [];
       const run = (await this.#run()).reverse();
@@ -225,8 +225,8 @@ export class Migrations {
    * @throws `E_MIGRATION` as `up`
    */
   async fresh(): Promise<string[]> {
-    return await this.#connection.withMigrationLock(async () => {
-      await this.#connection.dropEverything();
+    return await this.#connection.maintenance.withMigrationLock(async () => {
+      await this.#connection.maintenance.dropEverything();
       return await this.up();
     });
   }
@@ -275,11 +275,11 @@ export class Migrations {
     const run = async (change: Migration["up"]): Promise<void> => {
       await progress.watch(connection, () => runAwaited((check) => connection.guardedKysely(check, through), change));
       // Checked before it is recorded as run, because without a transaction the record would stay.
-      await connection.checkForeignKeys();
+      await connection.maintenance.checkForeignKeys();
     };
     const all = () => task(run);
     try {
-      return await connection.rebuilding(() => (isUndone ? waits.transaction(all) : waits.alone(all)));
+      return await connection.maintenance.rebuilding(() => (isUndone ? waits.transaction(all) : waits.alone(all)));
     } catch (error) {
       // The advice to migrate does not help during a migration.
       const reason = (error instanceof Error ? error.message : String(error)).replace(MIGRATE, MADE_BEFORE[direction]);

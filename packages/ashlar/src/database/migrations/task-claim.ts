@@ -29,7 +29,7 @@ export class DatabaseTaskClaim implements TaskClaim {
     const leasedUntil = new Date(claimedAt + LEASE_MS);
     // One statement decides between processes: with a read followed by a write, several of them could do the task.
     const dueAt = sql.ref(`${TASK_TABLE}.due_at`);
-    const claim = this.#database.connection().prepareUpsert({
+    const claim = this.#database.connection().writes.upsert({
       table: TASK_TABLE,
       values: { task: this.#task, due_at: leasedUntil },
       key: ["task"],

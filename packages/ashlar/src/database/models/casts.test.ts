@@ -1,6 +1,15 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Cast, dateOf, differs, fromDatabase, plainForm, sameValue, storedForm, toDatabase } from "./casts.ts";
+import {
+  type Cast,
+  dateOf,
+  differs,
+  fromDatabase,
+  plainForm,
+  sameValue,
+  storedForm,
+  toDatabase,
+} from "./model-attributes.ts";
 
 const date = fc.date({ min: new Date("0001-01-01"), max: new Date("9999-12-31"), noInvalidDate: true });
 

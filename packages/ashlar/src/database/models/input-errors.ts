@@ -1,7 +1,8 @@
 import { ColumnValueError } from "../dialect/column-names.ts";
 import type { Row } from "../dialect/executor.ts";
 import { NotNullViolationError, UnknownColumnError } from "../errors.ts";
-import { isFillable, type ModelMetadata } from "./model-metadata.ts";
+import { isFillable } from "./model-attributes.ts";
+import type { ModelMetadata } from "./model-metadata.ts";
 
 /**
  * The error to throw for a statement that tried to store these values: `E_INVALID_INPUT` (422) if a request may have

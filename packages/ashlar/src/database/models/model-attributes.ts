@@ -1,8 +1,20 @@
-import { columnValue } from "../dialect/column-names.ts";
+import { isDeepStrictEqual } from "node:util";
+import { AshlarError, currentDate } from "../../support/index.ts";
+import { ColumnValueError, columnValue, isColumnName, mayBeInput } from "../dialect/column-names.ts";
 import type { Row } from "../dialect/executor.ts";
-import { fromDatabase, jsonText, plainForm, sameValue, storedForm, toDatabase } from "./casts.ts";
 import type { Model } from "./model.ts";
-import { attributeName, type ModelMetadata, normalForm } from "./model-metadata.ts";
+import type { ModelMetadata } from "./model-metadata.ts";
+import type { ModelClass } from "./model-types.ts";
+import "../errors.ts";
+
+/**
+ * Casts by column, as a model declares them: `static override casts: Casts = { settings: "json" }`. A cast is the column's
+ * type in the application: a `Date`, `true` or `false`, parsed JSON, a whole number.
+ */
+export type Casts = Readonly<Record<string, "datetime" | "boolean" | "json" | "integer">>;
+
+/** A column's type in the application. */
+export type Cast = Casts[string];
 
 /**
  * Sets a model's attributes to the values of a row. Parsed JSON is replaced by its text in the row.
@@ -25,6 +37,38 @@ export function setAttributes(model: Model, { columns, casts, connection }: Mode
     }
     target[column] = fromDatabase(cast, column, value);
   }
+}
+
+/**
+ * Sets attributes to those of the values that `fill` may set.
+ *
+ * @returns the names of the others
+ * @throws `E_INVALID_INPUT` (422) if a name cannot be a column's; `E_INVALID_MODEL` if `fillable` contains a guarded column
+ */
+export function fillAttributes(model: Model, modelClass: ModelClass, values: object): string[] {
+  const ignored: string[] = [];
+  for (const [name, value] of Object.entries(values)) {
+    if (value === undefined) continue;
+    if (!modelClass.isFillable(name)) {
+      ignored.push(name);
+      continue;
+    }
+    if (!isAttributeName(model, name)) throw new ColumnValueError(null, `${JSON.stringify(name)} is not a column.`);
+    (model as unknown as Row)[name] = value;
+  }
+  return ignored;
+}
+
+/** The values of some attributes. */
+export function attributesNamed(model: Model, names: readonly string[]): Row {
+  return Object.fromEntries(names.map((name) => [name, (model as unknown as Row)[name]]));
+}
+
+/** Sets the time columns that a write maintains, unless the application has set them. */
+export function touch({ timestamps }: ModelMetadata, changes: Row, columns: readonly string[]): void {
+  if (!timestamps) return;
+  const time = currentDate();
+  for (const column of columns) changes[column] ??= time;
 }
 
 /**
@@ -56,4 +100,192 @@ export function visibleAttributes(model: Model, { hidden }: ModelMetadata): Row 
     json[name] = value instanceof Date || typeof value === "bigint" ? plainForm(value) : value;
   }
   return json;
+}
+
+/** The value that a column is set to, in its normal form if it is text. */
+export function normalForm({ normalizers }: ModelMetadata, column: string, value: unknown): unknown {
+  if (normalizers.size === 0 || typeof value !== "string") return value;
+  return normalizers.get(column)?.(value) ?? value;
+}
+
+/** Whether `fill` sets a column. */
+export function isFillable({ fillable, guarded, primaryKey }: ModelMetadata, column: string): boolean {
+  return fillable === null ? column !== primaryKey && !guarded.has(column) : fillable.has(column);
+}
+
+/**
+ * Checks a name for an attribute: it must be a possible column name, and not one of the model's own methods.
+ *
+ * @throws `E_INVALID_QUERY`
+ */
+export function attributeName(model: Model, name: string): string {
+  if (isAttributeName(model, name)) return name;
+  const named = model.constructor.name;
+  throw new AshlarError("E_INVALID_QUERY", `${JSON.stringify(name)} cannot be a column of the model ${named}.`);
+}
+
+/** Whether a name can be a column's, and is not one of the model's own methods. */
+export function isAttributeName(model: Model, name: string): boolean {
+  return isColumnName(name) && !(name in Object.getPrototypeOf(model));
+}
+
+/**
+ * Converts a value from the database for the application.
+ *
+ * @throws `E_DATABASE` if the column contains something else; the message does not include it
+ */
+export function fromDatabase(cast: Cast | undefined, column: string, value: unknown): unknown {
+  // A column that wasn't read stays undefined.
+  if (cast === undefined || value === null || value === undefined) return value;
+  switch (cast) {
+    case "datetime":
+      return readDate(column, value);
+    case "boolean":
+      if (typeof value === "boolean") return value;
+      if (typeof value === "number" || typeof value === "bigint") return Number(value) !== 0;
+      break;
+    case "json":
+      if (typeof value !== "string") return value;
+      try {
+        return JSON.parse(value);
+      } catch {
+        break;
+      }
+    case "integer":
+      if (Number.isSafeInteger(Number(value)) && value !== "") return Number(value);
+      if (typeof value === "bigint") return value;
+      break;
+  }
+  throw new AshlarError("E_DATABASE", `The column "${column}" holds a value that the cast "${cast}" cannot read.`);
+}
+
+/**
+ * Converts a value that the application set for storage.
+ *
+ * @throws `E_INVALID_INPUT` (422) if the cast cannot store it, `E_INVALID_QUERY` for a function or symbol; the message
+ * does not include it
+ */
+export function toDatabase(cast: Cast | undefined, column: string, value: unknown): unknown {
+  if (cast === undefined || value === null || value === undefined) return value;
+  switch (cast) {
+    case "datetime": {
+      const date = value instanceof Date || typeof value === "string" ? new Date(value) : null;
+      if (date !== null && !Number.isNaN(date.getTime())) return date;
+      break;
+    }
+    case "boolean":
+      if (typeof value === "boolean") return value;
+      break;
+    case "json":
+      return jsonText(column, value);
+    case "integer":
+      if (typeof value === "bigint" || Number.isSafeInteger(value)) return value;
+      break;
+  }
+  const problem = `The value for the column "${column}" does not fit the cast "${cast}".`;
+  throw mayBeInput(value) ? new ColumnValueError(column, problem) : new AshlarError("E_INVALID_QUERY", problem);
+}
+
+/**
+ * Converts a value that a column is set to for storage. Without a cast it is a single value, which every database
+ * stores unchanged: lists and objects need a column with the cast "json".
+ *
+ * @throws as {@link toDatabase}
+ */
+export function newValue(cast: Cast | undefined, column: string, value: unknown): unknown {
+  return columnValue(column, toDatabase(cast, column, value));
+}
+
+/** Returns whether two values, both from {@link toDatabase}, are the same. */
+export function sameValue(cast: Cast | undefined, a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  // PostgreSQL does not keep the order of an object's members.
+  if (cast === "json" && typeof a === "string" && typeof b === "string") {
+    return isDeepStrictEqual(JSON.parse(a), JSON.parse(b));
+  }
+  if (a instanceof Date && b instanceof Date) return a.getTime() === b.getTime();
+  if (a instanceof Uint8Array && b instanceof Uint8Array) return Buffer.compare(a, b) === 0;
+  return false;
+}
+
+/** Returns whether an attribute's value differs from the row's; a value that cannot be stored does. */
+export function differs(cast: Cast | undefined, column: string, value: unknown, stored: unknown): boolean {
+  try {
+    return !sameValue(cast, toDatabase(cast, column, value), storedForm(cast, column, stored));
+  } catch {
+    return true;
+  }
+}
+
+/** A row's value in the form that {@link toDatabase} returns, for comparison. */
+export function storedForm(cast: Cast | undefined, column: string, value: unknown): unknown {
+  return value === undefined ? value : toDatabase(cast, column, fromDatabase(cast, column, value));
+}
+
+/** The JSON text of a value. */
+export function jsonText(column: string, value: unknown): string {
+  const text = JSON.stringify(value) as string | undefined;
+  if (text !== undefined) return text;
+  throw new AshlarError("E_INVALID_QUERY", `The value for the column "${column}" cannot be represented in JSON.`);
+}
+
+/** Parses a time in a row that the framework wrote, which the database returns as a `Date` or as text. */
+export function dateOf(time: unknown): Date {
+  return time instanceof Date ? time : new Date(parseTime(time as string));
+}
+
+function readDate(column: string, value: unknown): Date {
+  const time = value instanceof Date ? value.getTime() : typeof value === "string" ? parseTime(value) : Number.NaN;
+  if (!Number.isNaN(time)) return new Date(time);
+  throw new AshlarError("E_DATABASE", `The column "${column}" holds a value that the cast "datetime" cannot read.`);
+}
+
+/** As in JSON. With a `Date`, JSON.stringify would not use its fast path for the object. */
+export function plainForm(value: Date | bigint): string | null {
+  if (typeof value === "bigint") return String(value);
+  return Number.isNaN(value.getTime()) ? null : value.toISOString();
+}
+
+/**
+ * Returns the milliseconds since 1970 of a time as rows hold it as text: `2026-01-31T12:00:00.000Z`, which the
+ * framework writes, or `2026-01-31 12:00:00`, as SQLite's CURRENT_TIMESTAMP writes it, which is in UTC. Anything else
+ * is parsed by `Date`; `NaN` if it is not a time.
+ *
+ * Every row has times, and `Date` takes several times as long for the same text.
+ */
+export function parseTime(text: string): number {
+  return parseUsual(text) ?? Date.parse(withZone(text));
+}
+
+/** Returns the time of a text that has one of the two forms exactly; `null` for any other. */
+function parseUsual(text: string): number | null {
+  const isIso = text.length === 24 && text[10] === "T" && text[19] === "." && text[23] === "Z";
+  if (!isIso && !(text.length === 19 && text[10] === " ")) return null;
+  if (text[4] !== "-" || text[7] !== "-" || text[13] !== ":" || text[16] !== ":") return null;
+  const year = digits(text, 0, 4);
+  const month = digits(text, 5, 7);
+  const day = digits(text, 8, 10);
+  const hour = digits(text, 11, 13);
+  const minute = digits(text, 14, 16);
+  const second = digits(text, 17, 19);
+  const millisecond = isIso ? digits(text, 20, 23) : 0;
+  // Date.UTC normalizes numbers that are out of range, and takes years before 100 as the 20th century.
+  const isDate = year >= 100 && month >= 1 && month <= 12 && day >= 1 && day <= 31;
+  const isTime = hour <= 23 && minute <= 59 && second <= 59 && millisecond <= 999;
+  return isDate && isTime ? Date.UTC(year, month - 1, day, hour, minute, second, millisecond) : null;
+}
+
+/** Parses part of a text as a number; `NaN` if it isn't all digits. */
+function digits(text: string, start: number, end: number): number {
+  let value = 0;
+  for (let at = start; at < end; at++) {
+    const digit = text.charCodeAt(at) - 48;
+    if (digit < 0 || digit > 9) return Number.NaN;
+    value = value * 10 + digit;
+  }
+  return value;
+}
+
+function withZone(text: string): string {
+  return /^\d{4}-\d\d-\d\d[ T][\d:.]+$/.test(text) ? `${text.replace(" ", "T")}Z` : text;
 }

@@ -11,18 +11,15 @@ const given = new WeakMap<object, Database>();
 const databases = new WeakMap<RunningApplication, Database>();
 /** The classes that an application's configuration uses, such as its users. */
 const named = new WeakMap<RunningApplication, Set<object>>();
-let binding = 0;
 
-/** Changes whenever a model's database may have changed. */
-export function currentBinding(): number {
-  return binding;
-}
+/** The assignments of databases to models: the version changes whenever a model's database may have changed. */
+export const bindings: { version: number } = { version: 0 };
 
 /** Assigns a database to a class and its subclasses; `null` removes it. */
 export function bindDatabase(modelClass: object, database: Database | null): void {
   if (database === null) given.delete(modelClass);
   else given.set(modelClass, database);
-  binding++;
+  bindings.version++;
 }
 
 /** The database assigned to a class itself. */
@@ -34,7 +31,7 @@ export function boundDatabase(modelClass: object): Database | undefined {
 export function bindApplication(application: RunningApplication, database: Database | null): void {
   if (database === null) databases.delete(application);
   else databases.set(application, database);
-  binding++;
+  bindings.version++;
 }
 
 /**
@@ -44,7 +41,7 @@ export function bindApplication(application: RunningApplication, database: Datab
 export function claimModel(modelClass: object, application: RunningApplication): void {
   const classes = named.get(application) ?? new Set();
   named.set(application, classes.add(modelClass));
-  binding++;
+  bindings.version++;
 }
 
 /**

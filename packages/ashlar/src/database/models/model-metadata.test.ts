@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Database } from "../connections/database.ts";
-import type { Casts } from "./casts.ts";
 import { Model } from "./model.ts";
+import type { Casts } from "./model-attributes.ts";
 import { boundDatabase } from "./model-database.ts";
 import { metadataOf } from "./model-metadata.ts";
 

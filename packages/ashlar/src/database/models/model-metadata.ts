@@ -1,19 +1,14 @@
+import type { DeleteResult, UpdateResult } from "kysely";
 import { AshlarError, type MaybePromise } from "../../support/index.ts";
 import type { Connection } from "../connections/connection.ts";
 import type { Database } from "../connections/database.ts";
-import {
-  columnName,
-  columnValue,
-  isColumnName,
-  isStorableText,
-  keyValue,
-  queriedColumn,
-} from "../dialect/column-names.ts";
+import { columnName, columnValue, isStorableText, keyValue, queriedColumn } from "../dialect/column-names.ts";
 import type { ColumnValue, Row } from "../dialect/executor.ts";
-import type { Cast, Casts } from "./casts.ts";
+import { asQueryError } from "./input-errors.ts";
 import type { Model } from "./model.ts";
-import { currentBinding, lineage, resolveDatabase } from "./model-database.ts";
-import type { ModelClass, Normalizers } from "./model-types.ts";
+import type { Cast, Casts } from "./model-attributes.ts";
+import { bindings, lineage, resolveDatabase } from "./model-database.ts";
+import type { ModelClass, ModelKey, Normalizers } from "./model-types.ts";
 import "../errors.ts";
 
 /** Data that is computed once per model class, and used for every row. */
@@ -50,7 +45,7 @@ const byDatabase = new WeakMap<Database, WeakMap<object, ModelMetadata>>();
  */
 export function metadataOf(modelClass: ModelClass): ModelMetadata {
   const metadata = shared.get(modelClass);
-  return metadata !== undefined && metadata.binding === currentBinding() ? metadata : newMetadata(modelClass);
+  return metadata !== undefined && metadata.binding === bindings.version ? metadata : newMetadata(modelClass);
 }
 
 function newMetadata(modelClass: ModelClass): ModelMetadata {
@@ -63,7 +58,7 @@ function newMetadata(modelClass: ModelClass): ModelMetadata {
 
 function keptMetadata(kept: WeakMap<object, ModelMetadata>, modelClass: ModelClass, database: Database): ModelMetadata {
   const metadata = kept.get(modelClass);
-  if (metadata !== undefined && metadata.binding === currentBinding()) return metadata;
+  if (metadata !== undefined && metadata.binding === bindings.version) return metadata;
   const read = readMetadata(modelClass, database);
   kept.set(modelClass, read);
   return read;
@@ -104,19 +99,29 @@ function readMetadata(modelClass: ModelClass, database: Database): ModelMetadata
     normalizers,
     columns: new Set(),
     lookups: new Map(),
-    binding: currentBinding(),
+    binding: bindings.version,
   };
 }
 
-/** The value that a column is set to, in its normal form if it is text. */
-export function normalForm({ normalizers }: ModelMetadata, column: string, value: unknown): unknown {
-  if (normalizers.size === 0 || typeof value !== "string") return value;
-  return normalizers.get(column)?.(value) ?? value;
-}
-
-/** Whether `fill` sets a column. */
-export function isFillable({ fillable, guarded, primaryKey }: ModelMetadata, column: string): boolean {
-  return fillable === null ? column !== primaryKey && !guarded.has(column) : fillable.has(column);
+/**
+ * Fetches the first row whose column has a value, as a model.
+ *
+ * @throws as {@link lookUp}; `E_INVALID_INPUT` also if the table lacks the column, and the class does not name it
+ */
+export async function findModel<M extends Model>(
+  modelClass: ModelClass<M>,
+  column: string,
+  value: ColumnValue,
+): Promise<M | null> {
+  const metadata = metadataOf(modelClass);
+  let row: Row | undefined;
+  try {
+    const found = lookUp(metadata, column, value);
+    row = found instanceof Promise ? await found : found;
+  } catch (error) {
+    throw asQueryError(metadata, [column], error);
+  }
+  return row === undefined ? null : modelClass.fromRow(row);
 }
 
 /**
@@ -150,18 +155,21 @@ async function firstWithout(metadata: ModelMetadata, column: string): Promise<Ro
   return await query.limit(1).executeTakeFirst();
 }
 
-/**
- * Checks a name for an attribute: it must be a possible column name, and not one of the model's own methods.
- *
- * @throws `E_INVALID_QUERY`
- */
-export function attributeName(model: Model, name: string): string {
-  if (isAttributeName(model, name)) return name;
-  const named = model.constructor.name;
-  throw new AshlarError("E_INVALID_QUERY", `${JSON.stringify(name)} cannot be a column of the model ${named}.`);
+/** Stores a row, and returns it with its defaults. */
+export async function insertRow({ connection, table }: ModelMetadata, values: Row): Promise<Row> {
+  const [row] = await connection.writes.insert({ table, values, returning: "all" })({});
+  return row!;
 }
 
-/** Whether a name can be a column's, and is not one of the model's own methods. */
-export function isAttributeName(model: Model, name: string): boolean {
-  return isColumnName(name) && !(name in Object.getPrototypeOf(model));
+/** Changes the row with a key, if there is one. */
+export function updateRow(metadata: ModelMetadata, key: ModelKey, changes: Row): Promise<UpdateResult> {
+  const { connection, table, primaryKey } = metadata;
+  const query = connection.kysely.updateTable(table).set(changes).where(primaryKey, "=", key);
+  return query.executeTakeFirst();
+}
+
+/** Deletes the row with a key, if there is one. */
+export function deleteRow({ connection, table, primaryKey }: ModelMetadata, key: ModelKey): Promise<DeleteResult> {
+  const query = connection.kysely.deleteFrom(table).where(primaryKey, "=", key);
+  return query.executeTakeFirst();
 }

@@ -2,10 +2,10 @@ import { type Expression, type ExpressionBuilder, type SqlBool, sql } from "kyse
 import { AshlarError, currentDate } from "../../support/index.ts";
 import { ColumnValueError, columnValue, queriedColumn } from "../dialect/column-names.ts";
 import type { ColumnValue, Row } from "../dialect/executor.ts";
-import { newValue } from "./casts.ts";
 import { asInputError, asQueryError } from "./input-errors.ts";
 import type { Model } from "./model.ts";
-import { type ModelMetadata, metadataOf, normalForm } from "./model-metadata.ts";
+import { newValue, normalForm } from "./model-attributes.ts";
+import { type ModelMetadata, metadataOf } from "./model-metadata.ts";
 import type { Attributes, Column, ModelClass } from "./model-types.ts";
 import "../errors.ts";
 

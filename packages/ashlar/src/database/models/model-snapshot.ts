@@ -1,6 +1,6 @@
 import type { Row } from "../dialect/executor.ts";
 import type { Snapshot } from "../executors/rollback-log.ts";
-import { differs } from "./casts.ts";
+import { differs } from "./model-attributes.ts";
 import type { ModelMetadata } from "./model-metadata.ts";
 
 /** The row that a model considers stored. */

@@ -1,16 +1,35 @@
 // biome-ignore-all lint/complexity/noThisInStatic: a model's static methods work on the class they are called on.
 import type { SelectQueryBuilder } from "kysely";
-import { AshlarError, currentDate } from "../../support/index.ts";
+import { AshlarError } from "../../support/index.ts";
 import type { Database } from "../connections/database.ts";
-import { ColumnValueError, tableName } from "../dialect/column-names.ts";
+import { tableName } from "../dialect/column-names.ts";
 import type { ColumnValue, Row } from "../dialect/executor.ts";
 import type { Tables } from "../dialect/tables.ts";
 import type { RollbackLog } from "../executors/rollback-log.ts";
-import { type Casts, fromDatabase, toDatabase } from "./casts.ts";
-import { asInputError, asQueryError } from "./input-errors.ts";
-import { changesOf, setAttributes, visibleAttributes } from "./model-attributes.ts";
+import { asInputError } from "./input-errors.ts";
+import {
+  attributesNamed,
+  type Casts,
+  changesOf,
+  fillAttributes,
+  fromDatabase,
+  isFillable,
+  normalForm,
+  setAttributes,
+  toDatabase,
+  touch,
+  visibleAttributes,
+} from "./model-attributes.ts";
 import { bindDatabase, boundDatabase } from "./model-database.ts";
-import { isAttributeName, isFillable, lookUp, type ModelMetadata, metadataOf, normalForm } from "./model-metadata.ts";
+import {
+  deleteRow,
+  findModel,
+  insertRow,
+  lookUp,
+  type ModelMetadata,
+  metadataOf,
+  updateRow,
+} from "./model-metadata.ts";
 import { type ComparisonOperator, ModelQuery } from "./model-query.ts";
 import { modelSnapshot } from "./model-snapshot.ts";
 import type { Attributes, Column, ModelClass, ModelKey } from "./model-types.ts";
@@ -205,16 +224,7 @@ export class Model {
    */
   fill(values: Attributes<this>): this {
     const modelClass = this.constructor as ModelClass;
-    const ignored: string[] = [];
-    for (const [name, value] of Object.entries(values)) {
-      if (value === undefined) continue;
-      if (!modelClass.isFillable(name)) {
-        ignored.push(name);
-        continue;
-      }
-      if (!isAttributeName(this, name)) throw new ColumnValueError(null, `${JSON.stringify(name)} is not a column.`);
-      this.#attributes[name] = value;
-    }
+    const ignored = fillAttributes(this, modelClass, values);
     if (ignored.length > 0) this.#metadata.connection.ignoredAttributes?.add(modelClass, this.#metadata, ignored);
     return this;
   }
@@ -234,22 +244,21 @@ export class Model {
    */
   async save(): Promise<this> {
     const metadata = this.#metadata;
-    const { kysely, rollbackLog } = metadata.connection;
+    const { rollbackLog } = metadata.connection;
     const changes = changesOf(this, metadata, this.#original);
     const refuse = (error: unknown): never => {
       throw asInputError(metadata, this.#attributes, error);
     };
-    const own = rollbackLog === null ? {} : this.#attributesNamed(Object.keys(changes));
+    const own = rollbackLog === null ? {} : attributesNamed(this, Object.keys(changes));
     if (this.#original === null) {
-      this.#touch(metadata, changes, ["created_at", "updated_at"]);
+      touch(metadata, changes, ["created_at", "updated_at"]);
       const row = await insertRow(metadata, changes).catch(refuse);
       this.#apply(rollbackLog, own, () => this.#absorb(metadata, row));
       return this;
     }
     if (Object.keys(changes).length === 0) return this;
-    this.#touch(metadata, changes, ["updated_at"]);
-    const update = kysely.updateTable(metadata.table).set(changes).where(metadata.primaryKey, "=", this.#key(metadata));
-    const { numUpdatedRows } = await update.executeTakeFirst().catch(refuse);
+    touch(metadata, changes, ["updated_at"]);
+    const { numUpdatedRows } = await updateRow(metadata, this.#key(metadata), changes).catch(refuse);
     if (numUpdatedRows === 0n) notFound();
     this.#apply(rollbackLog, own, () => {
       this.#original = { ...this.#original, ...changes };
@@ -269,9 +278,8 @@ export class Model {
   async delete(): Promise<boolean> {
     const metadata = this.#metadata;
     if (this.#original === null) return false;
-    const { kysely, rollbackLog } = metadata.connection;
-    const query = kysely.deleteFrom(metadata.table).where(metadata.primaryKey, "=", this.#key(metadata));
-    const { numDeletedRows } = await query.executeTakeFirst();
+    const { rollbackLog } = metadata.connection;
+    const { numDeletedRows } = await deleteRow(metadata, this.#key(metadata));
     this.#apply(rollbackLog, {}, () => {
       this.#original = null;
     });
@@ -337,53 +345,19 @@ export class Model {
     throw new AshlarError("E_INVALID_QUERY", `The model ${this.constructor.name} was read without its primary key.`);
   }
 
-  #attributesNamed(names: readonly string[]): Row {
-    return Object.fromEntries(names.map((name) => [name, this.#attributes[name]]));
-  }
-
   /** Applies a statement's change of the row to the model, until that statement is rolled back. */
   #apply(log: RollbackLog | null, own: Row, change: () => void): void {
-    const stored = {
-      get: () => this.#original,
-      set: (row: Row | null) => {
-        this.#original = row;
-      },
+    const set = (row: Row | null): void => {
+      this.#original = row;
     };
-    const snapshot = () => modelSnapshot(this.#metadata, this.#attributes, stored);
+    const snapshot = () => modelSnapshot(this.#metadata, this.#attributes, { get: () => this.#original, set });
     if (log === null || log.record(this, snapshot, own)) change();
-  }
-
-  #touch(metadata: ModelMetadata, changes: Row, columns: readonly string[]): void {
-    if (!metadata.timestamps) return;
-    const time = currentDate();
-    for (const column of columns) changes[column] ??= time;
   }
 
   #absorb(metadata: ModelMetadata, row: Row): void {
     setAttributes(this, metadata, row);
     this.#original = row;
   }
-}
-
-async function findModel<M extends Model>(
-  modelClass: ModelClass<M>,
-  column: string,
-  value: ColumnValue,
-): Promise<M | null> {
-  const metadata = metadataOf(modelClass);
-  let row: Row | undefined;
-  try {
-    const found = lookUp(metadata, column, value);
-    row = found instanceof Promise ? await found : found;
-  } catch (error) {
-    throw asQueryError(metadata, [column], error);
-  }
-  return row === undefined ? null : modelClass.fromRow(row);
-}
-
-async function insertRow({ connection, table }: ModelMetadata, values: Row): Promise<Row> {
-  const [row] = await connection.prepareInsert({ table, values, returning: "all" })({});
-  return row!;
 }
 
 function notFound(): never {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseTime } from "./casts.ts";
+import { parseTime } from "./model-attributes.ts";
 
 /** How `Date` reads a time with its zone. */
 function asDate(text: string): number {

@@ -260,16 +260,18 @@ await onPostgres("PostgreSQL", () => {
     await database.connection().reserved(async () => {
       await run(`select pg_advisory_lock(${key})`);
       sleeps(() => Promise.reject(new Error("It waits.")));
-      await expect(migrating(0).withMigrationLock(async () => {})).rejects.toMatchObject({ code: "E_MIGRATION" });
+      await expect(migrating(0).maintenance.withMigrationLock(async () => {})).rejects.toMatchObject({
+        code: "E_MIGRATION",
+      });
       await run(`select pg_advisory_unlock(${key})`);
     });
-    expect(await migrating(0).withMigrationLock(async () => "free")).toBe("free");
+    expect(await migrating(0).maintenance.withMigrationLock(async () => "free")).toBe("free");
   });
 
   test("the lock of migrations is released after them, although the connection stays open", async () => {
     for (let n = 0; n < 2; n++) {
-      expect(await database.connection().withMigrationLock(async () => "free")).toBe("free");
-      expect(await migrating(0).withMigrationLock(async () => "free")).toBe("free");
+      expect(await database.connection().maintenance.withMigrationLock(async () => "free")).toBe("free");
+      expect(await migrating(0).maintenance.withMigrationLock(async () => "free")).toBe("free");
     }
   });
 
@@ -286,8 +288,8 @@ await onPostgres("PostgreSQL", () => {
       order.push("slept");
       return times.shift() ?? Promise.reject(new Error("It goes on to wait."));
     });
-    await database.connection().withMigrationLock(async () => {
-      await expect(waiting.connection().withMigrationLock(async () => {})).rejects.toMatchObject({
+    await database.connection().maintenance.withMigrationLock(async () => {
+      await expect(waiting.connection().maintenance.withMigrationLock(async () => {})).rejects.toMatchObject({
         code: "E_MIGRATION",
         message: expect.stringMatching(
           /for more than 600000 ms\. It is the server's process \d+ from [\d.]+\. Migrate/,
@@ -306,7 +308,7 @@ await onPostgres("PostgreSQL", () => {
       [0, "0"],
     ]) {
       const other = another({ poolSize: 1, statementTimeoutMs });
-      const seen = await other.connection().withMigrationLock(() => limit(other));
+      const seen = await other.connection().maintenance.withMigrationLock(() => limit(other));
       expect([seen, await limit(other)]).toEqual([{ limit: "0" }, { limit: normal }]);
     }
   });
@@ -318,11 +320,13 @@ await onPostgres("PostgreSQL", () => {
       await sql`lock table held in access share mode`.execute(other.kysely);
       await database.connection().reserved(async () => {
         await run("set lock_timeout = 10");
-        await expect(database.connection().dropEverything()).rejects.toMatchObject({ databaseCode: "55P03" });
+        await expect(database.connection().maintenance.dropEverything()).rejects.toMatchObject({
+          databaseCode: "55P03",
+        });
         await run("reset lock_timeout");
       });
     });
-    await database.connection().dropEverything();
+    await database.connection().maintenance.dropEverything();
     await expect(run("select * from held")).rejects.toMatchObject({ databaseCode: "42P01" });
   });
 
@@ -370,7 +374,7 @@ await onPostgres("PostgreSQL", () => {
     await run(
       "create table mine (n their_number); create domain my_number as integer; create type mood as enum ('ok')",
     );
-    await database.connection().dropEverything();
+    await database.connection().maintenance.dropEverything();
     const left = await run(`select relname as name from pg_class where relnamespace = 'public'::regnamespace
       union select typname from pg_type where typnamespace = 'public'::regnamespace and typtype in ('d', 'e') order by 1`);
     await run("alter extension plpgsql drop table theirs; alter extension plpgsql drop domain their_number");

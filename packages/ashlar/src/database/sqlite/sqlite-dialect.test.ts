@@ -39,7 +39,7 @@ test.skipIf(process.platform === "win32")("S63 only the owner can read the file 
   const before = process.umask(0o022);
   try {
     await rows("create table t (n integer)");
-    await database.connection().withMigrationLock(async () => {});
+    await database.connection().maintenance.withMigrationLock(async () => {});
   } finally {
     process.umask(before);
   }
@@ -78,7 +78,7 @@ test("the statistics of the query planner are kept when all tables are emptied, 
   await rows("create index t_n on t (n)");
   await rows("insert into t (n) values (1)");
   await rows("analyze");
-  await database.connection().emptyTables([]);
+  await database.connection().maintenance.emptyTables([]);
   expect(await rows("select tbl from sqlite_stat1")).toEqual([{ tbl: "t" }]);
   await rows("insert into t (n) values (1)");
   expect(await rows("select id from t")).toEqual([{ id: 1 }]);
@@ -230,7 +230,7 @@ test("S67 migrations wait for those of another connection to end", async () => {
   await database.connect();
   const other = new SqliteMigrationLock(join(folder, "data/app.sqlite"));
   await other.acquire();
-  const waiting = database.connection().withMigrationLock(async () => order.push("second"));
+  const waiting = database.connection().maintenance.withMigrationLock(async () => order.push("second"));
   for (let turn = 0; turn < 10; turn++) await nextTurn();
   order.push("first");
   other.release();
@@ -242,10 +242,10 @@ test("rows without broken references are not a violation", async () => {
   await rows("create table parents (id integer primary key)");
   await rows("create table children (parent_id integer references parents (id))");
   const connection = database.connection();
-  await connection.rebuilding(async () => {
+  await connection.maintenance.rebuilding(async () => {
     await rows("insert into children values (1)");
     await rows("insert into parents values (1)");
-    await connection.checkForeignKeys();
+    await connection.maintenance.checkForeignKeys();
   });
   expect(await rows("select * from children")).toEqual([{ parent_id: 1 }]);
 });
@@ -400,9 +400,9 @@ test.each([
   await rows("create table parents (id integer primary key)");
   await rows(`create table children (${columns}`);
   const connection = database.connection();
-  const attempt = connection.rebuilding(async () => {
+  const attempt = connection.maintenance.rebuilding(async () => {
     for (let n = 1; n <= count; n++) await rows(`insert into children values (${n})`);
-    await connection.checkForeignKeys();
+    await connection.maintenance.checkForeignKeys();
   });
   const told = named.map((row) => `${row} of "children" refers to a row of "parents" that does not exist`).join("; ");
   await expect(attempt).rejects.toMatchObject({
@@ -426,7 +426,7 @@ test("everything is dropped once the file is free, in any order, and foreign key
   await rows("vacuum");
   const other = new DatabaseSync(join(folder, "data/app.sqlite"));
   other.exec("begin immediate");
-  const dropping = database.connection().dropEverything();
+  const dropping = database.connection().maintenance.dropEverything();
   await nextTurn();
   other.exec("rollback");
   await dropping;

@@ -2,7 +2,7 @@ import type { ConnectionUsage, Dialect, Observer } from "../dialect/dialect.ts";
 import type { DialectCopying } from "../dialect/dialect-copying.ts";
 import type { DialectInspection } from "../dialect/dialect-inspection.ts";
 import type { DialectValues } from "../dialect/dialect-values.ts";
-import { LockedExecutor, Mutex } from "../executors/locked-executor.ts";
+import { LockedExecutor, Mutex } from "../executors/executor-layers.ts";
 import type { CompleteSqliteSettings } from "./sqlite.ts";
 import { SqliteConnection } from "./sqlite-connection.ts";
 import { SQLITE_COPYING } from "./sqlite-copying.ts";

@@ -3,7 +3,7 @@ import type { MaybePromise } from "../../support/index.ts";
 import type { Observer } from "../dialect/dialect.ts";
 import type { ColumnValue, Executor, Row } from "../dialect/executor.ts";
 import type { DatabaseError } from "../errors.ts";
-import type { LockedExecutor } from "../executors/locked-executor.ts";
+import type { LockedExecutor } from "../executors/executor-layers.ts";
 import type { CompleteSqliteSettings } from "./sqlite.ts";
 import { isBusy } from "./sqlite-busy.ts";
 import { SqliteConnection } from "./sqlite-connection.ts";

@@ -4,7 +4,7 @@ import type { DialectTransactions, Reservation, TransactionOptions } from "../di
 import type { Executor } from "../dialect/executor.ts";
 import type { Writes } from "../dialect/writes.ts";
 import { returningWrites } from "../dialect/writes.ts";
-import type { Mutex } from "../executors/locked-executor.ts";
+import type { Mutex } from "../executors/executor-layers.ts";
 import type { SqliteConnection } from "./sqlite-connection.ts";
 
 /** Transactions on the one connection that writes: each has it to itself until it ends. */

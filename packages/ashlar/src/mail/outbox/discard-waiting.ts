@@ -31,7 +31,7 @@ export async function discardWaiting(
   seal: OutboxSeal,
   discarded: (rows: readonly DiscardedRow[]) => void,
 ): Promise<number> {
-  const remove = connection.prepareDelete({
+  const remove = connection.writes.delete({
     table: MAIL_OUTBOX_TABLE,
     where: sql`failed_at is null`,
     limit: DISCARDED_AT_ONCE,

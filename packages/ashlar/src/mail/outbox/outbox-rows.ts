@@ -78,7 +78,7 @@ export class OutboxRows {
       available_at: isClaimed ? sql`${at} + ${sql.lit(claimMs)}` : at,
       retry_until: sql`${at} + ${sql.lit(retryMs)}`,
     };
-    const [row] = await this.connection.prepareInsert({ table: TABLE, values, returning: ["id"] })({});
+    const [row] = await this.connection.writes.insert({ table: TABLE, values, returning: ["id"] })({});
     return String(row!.id);
   }
 

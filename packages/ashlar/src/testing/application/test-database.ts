@@ -90,7 +90,7 @@ export async function resetDatabase(application: Application): Promise<void> {
   const database = application.container.make("database");
   checkOwn(database);
   await settle(application);
-  await database.connection().emptyTables([MIGRATIONS_TABLE]);
+  await database.connection().maintenance.emptyTables([MIGRATIONS_TABLE]);
 }
 
 function checkOwn(database: Database): void {

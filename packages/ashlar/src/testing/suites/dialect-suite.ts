@@ -94,9 +94,9 @@ async function failuresThrow(unreachable: () => MaybePromise<DialectSource>): Pr
       insert: () => insert(database, "a"),
       transaction: () => database.transaction(async () => []),
       columnNames: () => connection.rows(database.dialect.maintenance.columnNames, [ROWS]),
-      lockMigrations: () => connection.withMigrationLock(() => names(database)),
-      emptyTables: () => connection.emptyTables([]),
-      dropEverything: () => connection.dropEverything(),
+      lockMigrations: () => connection.maintenance.withMigrationLock(() => names(database)),
+      emptyTables: () => connection.maintenance.emptyTables([]),
+      dropEverything: () => connection.maintenance.dropEverything(),
     });
   } finally {
     await database.close();

@@ -331,7 +331,7 @@ function prepared(connection: Connection): Statements {
   return {
     addTogether: byNumber((rows) => addition(connection, rows, at)),
     takeBackTogether: byNumber((rows) => subtraction(connection, rows, at)),
-    add: connection.prepareUpsert({
+    add: connection.writes.upsert({
       table: RATE_LIMITS_TABLE,
       values: { id, attempts: cost, resets_at: end },
       key: ["id"],
@@ -350,14 +350,14 @@ function prepared(connection: Connection): Statements {
     ),
     get: connection.prepare(all.select(returning).where(isUnderWay)),
     delete: connection.prepare(connection.kysely.deleteFrom(RATE_LIMITS_TABLE).where("id", "=", id)),
-    clear: connection.prepareDelete({
+    clear: connection.writes.delete({
       table: RATE_LIMITS_TABLE,
       where: sql`substr(id, 1, ${sql.lit(START_LENGTH)}) = ${parameter("start")}`,
       limit: CLEARED_AT_ONCE,
       key: "id",
       returning: ["id"],
     }),
-    prune: connection.prepareDelete({
+    prune: connection.writes.delete({
       table: RATE_LIMITS_TABLE,
       where: sql`resets_at <= ${at}`,
       limit: PRUNED_AT_ONCE,
@@ -391,7 +391,7 @@ function rowsOf(count: number, endOf: (position: number) => Expression<unknown>)
 /** Adds to several counts. The row that is to be stored has the cost and the end of a new window. */
 function addition(connection: Connection, count: number, at: Expression<unknown>): PreparedStatement {
   const table = sql.raw(RATE_LIMITS_TABLE);
-  return connection.prepareUpsertRows({
+  return connection.writes.upsertRows({
     table: RATE_LIMITS_TABLE,
     rows: rowsOf(count, (position) => sql`${at} + ${parameter(`window_${position}`)}`),
     key: ["id"],
@@ -413,7 +413,7 @@ function addition(connection: Connection, count: number, at: Expression<unknown>
  */
 function subtraction(connection: Connection, count: number, at: Expression<unknown>): PreparedStatement {
   const table = sql.raw(RATE_LIMITS_TABLE);
-  return connection.prepareUpsertRows({
+  return connection.writes.upsertRows({
     table: RATE_LIMITS_TABLE,
     rows: rowsOf(count, () => sql`0`),
     key: ["id"],

@@ -56,7 +56,7 @@ export class PasswordResetTable {
     const changes = { token: digest(token), created_at, expires_at };
     const replacement = this.#database()
       .connection()
-      .prepareUpsert({
+      .writes.upsert({
         table: this.#table,
         values: { guard, email, ...changes },
         onlyIf: this.#stillHolds(finding),

@@ -40,7 +40,7 @@ export async function createRows({ kysely }: Database): Promise<void> {
 /** Inserts a row and returns its key. */
 export async function insert(database: Database, name: string, others: object = {}): Promise<number> {
   const query = { table: ROWS, values: { name, ...others }, returning: ["id"] };
-  const [row] = await database.connection().prepareInsert(query)({});
+  const [row] = await database.connection().writes.insert(query)({});
   return Number(row?.id);
 }
 

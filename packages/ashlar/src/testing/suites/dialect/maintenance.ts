@@ -19,10 +19,10 @@ export const MAINTENANCE: readonly DialectTest[] = [
       let running = 0;
       let most = 0;
       const results = await atOnce(5, () =>
-        database.connection().withMigrationLock(async () => {
+        database.connection().maintenance.withMigrationLock(async () => {
           running++;
           most = Math.max(most, running);
-          await database.connection().withMigrationLock(() => names(database));
+          await database.connection().maintenance.withMigrationLock(() => names(database));
           running--;
         }),
       );
@@ -53,12 +53,12 @@ export const MAINTENANCE: readonly DialectTest[] = [
     async run(database) {
       await insertNote(database, await insert(database, "a"));
       const connection = database.connection();
-      await connection.rebuilding(() => connection.checkForeignKeys());
+      await connection.maintenance.rebuilding(() => connection.maintenance.checkForeignKeys());
       const unchecked = await failureOf(
-        connection.rebuilding(() =>
+        connection.maintenance.rebuilding(() =>
           connection.transaction(async () => {
             await insertNote(database, 999);
-            await connection.checkForeignKeys();
+            await connection.maintenance.checkForeignKeys();
           }),
         ),
       );
@@ -78,7 +78,7 @@ export const MAINTENANCE: readonly DialectTest[] = [
       await kysely.schema.createTable("suite_kept").addColumn("n", "integer").execute();
       await kysely.insertInto("suite_kept").values({ n: 7 }).execute();
       await insertNote(database, await insert(database, "a"));
-      await database.connection().emptyTables(["suite_kept"]);
+      await database.connection().maintenance.emptyTables(["suite_kept"]);
       assert.deepEqual(await names(database), []);
       assert.deepEqual(await kysely.selectFrom(NOTES).selectAll().execute(), []);
       assert.equal((await kysely.selectFrom("suite_kept").selectAll().execute()).length, 1);
@@ -96,9 +96,9 @@ export const MAINTENANCE: readonly DialectTest[] = [
         (await names(database)).length,
         (await kysely.selectFrom(NOTES).selectAll().execute()).length,
       ];
-      await database.connection().emptyTables([ROWS, NOTES]);
+      await database.connection().maintenance.emptyTables([ROWS, NOTES]);
       assert.deepEqual(await left(), [1, 1]);
-      await database.connection().emptyTables([ROWS]);
+      await database.connection().maintenance.emptyTables([ROWS]);
       assert.deepEqual(await left(), [1, 0]);
     },
   },
@@ -118,7 +118,7 @@ export const MAINTENANCE: readonly DialectTest[] = [
       const { kysely } = database;
       await kysely.schema.createView("suite_view").as(kysely.selectFrom(ROWS).select("name")).execute();
       await insertNote(database, await insert(database, "a"));
-      await database.connection().dropEverything();
+      await database.connection().maintenance.dropEverything();
       for (const name of [ROWS, NOTES, "suite_view"]) assert.deepEqual(await columnsOf(database, name), [], name);
       await createRows(database);
       assert.deepEqual(await names(database), []);

@@ -28,12 +28,12 @@ export const WRITES: readonly DialectTest[] = [
     title: "an insert returns its row with the key and the defaults",
     async run(database) {
       const connection = database.connection();
-      const write = connection.prepareInsert({ table: ROWS, values: { name: parameter("name") }, returning: "all" });
+      const write = connection.writes.insert({ table: ROWS, values: { name: parameter("name") }, returning: "all" });
       const [a, b] = [await write({ name: "a" }), await write({ name: "b" })];
       assert.deepEqual([a.length, b.length], [1, 1]);
       assert.deepEqual([a[0]!.name, a[0]!.amount, a[0]!.at, a[0]!.data], ["a", 0, null, null]);
       assert.deepEqual([b[0]!.name, Number(b[0]!.id)], ["b", Number(a[0]!.id) + 1]);
-      const defaults = connection.prepareInsert({ table: "suite_defaults", values: {}, returning: "all" });
+      const defaults = connection.writes.insert({ table: "suite_defaults", values: {}, returning: "all" });
       await createDefaults(database);
       const [row] = await defaults({});
       assert.deepEqual({ ...row }, { id: 1, amount: 7 });
@@ -100,7 +100,7 @@ export const WRITES: readonly DialectTest[] = [
   {
     title: "a conditional upsert neither stores nor changes a row if its condition doesn't hold",
     async run(database) {
-      const write = database.connection().prepareUpsert({
+      const write = database.connection().writes.upsert({
         table: ROWS,
         values: { name: "a", amount: parameter("amount") },
         onlyIf: sql`exists (select 1 from ${sql.table(NOTES)}) = ${parameter("isNoted")}`,
@@ -122,7 +122,7 @@ export const WRITES: readonly DialectTest[] = [
     title: "the changes of an upsert are computed from the row as it was before",
     async run(database) {
       await insert(database, "a", { amount: 5 });
-      const write = database.connection().prepareUpsert({
+      const write = database.connection().writes.upsert({
         table: ROWS,
         values: { name: "a", amount: 1 },
         key: ["name"],
@@ -142,7 +142,7 @@ export const WRITES: readonly DialectTest[] = [
       const where = sql<boolean>`name = ${parameter("name")}`;
       const write = database
         .connection()
-        .prepareDelete({ table: ROWS, where, key: "id", returning: ["name", "amount"] });
+        .writes.delete({ table: ROWS, where, key: "id", returning: ["name", "amount"] });
       const deleted = await allOf(atOnce(20, async () => write({ name: "a" })));
       assert.deepEqual(deleted.flat(), [{ name: "a", amount: 5 }]);
       assert.deepEqual(await names(database), ["b"]);
@@ -207,7 +207,7 @@ export const WRITES: readonly DialectTest[] = [
     async run(database) {
       await insert(database, "a", { amount: 5 });
       await insert(database, "b");
-      const write = database.connection().prepareUpsert({
+      const write = database.connection().writes.upsert({
         table: ROWS,
         values: { name: "b", amount: 1 },
         key: ["name"],
@@ -233,14 +233,14 @@ async function createDefaults({ kysely }: Database): Promise<void> {
 /** Deletes at most two rows whose amount is 0. */
 function deleteTwo(database: Database): PreparedStatement {
   const where = sql<boolean>`amount = 0`;
-  return database.connection().prepareDelete({ table: ROWS, where, limit: 2, key: "id", returning: ["name"] });
+  return database.connection().writes.delete({ table: ROWS, where, limit: 2, key: "id", returning: ["name"] });
 }
 
 /** Stores a note on the row with a name, if there is one. */
 function noteOn(database: Database): PreparedStatement {
   const { kysely, dialect } = database;
   const row = kysely.selectFrom(ROWS).select("id").where("name", "=", parameter("name"));
-  return database.connection().prepareInsert({
+  return database.connection().writes.insert({
     table: NOTES,
     values: { row_id: row },
     onlyIf: sql`exists ${dialect.transactions.lockRows(row, "reference")}`,
@@ -250,7 +250,7 @@ function noteOn(database: Database): PreparedStatement {
 
 /** Adds to the amount of a name, which starts at 0. */
 function countUp(database: Database): PreparedStatement {
-  return database.connection().prepareUpsert({
+  return database.connection().writes.upsert({
     table: ROWS,
     values: { name: parameter("name"), amount: parameter("by") },
     key: ["name"],
@@ -261,7 +261,7 @@ function countUp(database: Database): PreparedStatement {
 
 /** Sets the amount of a name, if it is in the past. */
 function claimAt(database: Database): PreparedStatement {
-  return database.connection().prepareUpsert({
+  return database.connection().writes.upsert({
     table: ROWS,
     values: { name: parameter("name"), amount: parameter("until") },
     key: ["name"],
