@@ -1,5 +1,5 @@
 // Checks packages/ashlar/api-report: what the package exports, one file per import path, each name with its declaration
-// but without comments, so that changes show in a diff. It reads dist. `--write` updates the files; without `--write`, an
+// but without comments, so that changes show in a diff; a class is followed by its base class, if that isn't exported. It reads dist. `--write` updates the files; without `--write`, an
 // outdated file is an error. A name with two import paths is always an error, and so is another number of names than
 // ARCHITECTURE.md says.
 
@@ -40,18 +40,36 @@ class Declarations {
     return this.#exports().flatMap(({ specifiers }) => specifiers.map(({ exported }) => textOf(exported)));
   }
 
-  /** Returns the declarations of a name, in whichever file they are, without comments. */
-  declarationsOf(name: string): string {
+  /** Returns the declarations of a name, in whichever file they are, without comments, and those of base classes without a name. */
+  declarationsOf(name: string, exported: ReadonlySet<string>): string {
     const own = this.#parsed.program.body.filter((statement) => declaredBy(statement) === name);
-    if (own.length > 0) return own.map((statement) => this.#textOf(statement)).join("\n");
+    if (own.length > 0) {
+      const bases = own.flatMap((statement) => this.#basesOf(statement, exported));
+      return [...own.map((statement) => this.#textOf(statement)), ...bases].join("\n");
+    }
     for (const { source, specifiers } of this.#exports()) {
       const found = specifiers.find(({ exported }) => textOf(exported) === name);
       if (found === undefined) continue;
       if (source === null || !source.value.startsWith(".")) return `export { ${name} } from "${source?.value}";`;
       const file = join(dirname(this.path), source.value.replace(/\.ts$/, ".d.ts"));
-      return Declarations.of(file).declarationsOf(textOf(found.local));
+      return Declarations.of(file).declarationsOf(textOf(found.local), exported);
     }
     throw new Error(`${this.path} does not export ${name}.`);
+  }
+
+  /** The declarations of the class that a statement's class extends, unless the package exports it, or it comes from elsewhere. */
+  #basesOf(statement: Statement, exported: ReadonlySet<string>): string[] {
+    const declared = statement.type === "ExportNamedDeclaration" ? statement.declaration : null;
+    if (declared?.type !== "ClassDeclaration" || declared.superClass?.type !== "Identifier") return [];
+    const { name } = declared.superClass;
+    if (exported.has(name)) return [];
+    for (const imported of this.#parsed.program.body) {
+      if (imported.type !== "ImportDeclaration" || !imported.source.value.startsWith(".")) continue;
+      if (!imported.specifiers.some(({ local }) => local.name === name)) continue;
+      const file = join(dirname(this.path), imported.source.value.replace(/\.ts$/, ".d.ts"));
+      return [Declarations.of(file).declarationsOf(name, exported)];
+    }
+    return [];
   }
 
   #exports(): ExportNamedDeclaration[] {
@@ -91,6 +109,7 @@ const { exports } = JSON.parse(readFileSync(join(packageFolder, "package.json"),
 const problems: string[] = [];
 const reports = new Map<string, string>();
 const paths = new Map<string, string>();
+const found: { readonly declarations: Declarations; readonly from: string; readonly names: readonly string[] }[] = [];
 for (const [path, entry] of Object.entries(exports)) {
   if (typeof entry === "string") continue;
   const declarations = Declarations.of(join(packageFolder, entry.types));
@@ -100,7 +119,11 @@ for (const [path, entry] of Object.entries(exports)) {
     if (paths.has(name)) problems.push(`${name} is exported by ${paths.get(name)} and by ${from}.`);
     paths.set(name, from);
   }
-  const parts = names.map((name) => `${declarations.declarationsOf(name)}\n`);
+  found.push({ declarations, from, names });
+}
+const exported = new Set(paths.keys());
+for (const { declarations, from, names } of found) {
+  const parts = names.map((name) => `${declarations.declarationsOf(name, exported)}\n`);
   reports.set(`${from.replace("/", "-")}.txt`, `${from}: ${names.length} names\n\n${parts.join("\n")}`);
 }
 

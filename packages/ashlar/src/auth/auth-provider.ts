@@ -1,5 +1,4 @@
 import { type Application, type Feature, Provider } from "../boot/index.ts";
-import type { HttpContext } from "../http/index.ts";
 import type {} from "../session/index.ts";
 import { SetupProblems } from "../support/index.ts";
 import type {} from "../views/index.ts";
@@ -50,8 +49,6 @@ export class AuthProvider extends Provider {
     const { container } = this.application;
     const guards = container.make("auth");
     guards.registerDriver("web", (settings) => this.#webGuards.driver(settings));
-    guards.guesses.allowDevice = (...device) => this.#webGuards.allowDevice(...device);
-    guards.guesses.devices = this.#webGuards;
     installAccounts(this.application, authSettingsOf(this.application.config));
   }
 
@@ -121,8 +118,6 @@ export class AuthProvider extends Provider {
     const dependencies = {
       guards: container.make("auth"),
       readResetToken: (token: string) => links.readReset(token),
-      deviceOf: (context: HttpContext, account: string) => this.#webGuards.deviceOf(context, account),
-      isKnownDevice: (context: HttpContext) => this.#webGuards.isKnownDevice(context),
     };
     container.make("throttle").useAccounts(new CountedAccounts(dependencies));
   }

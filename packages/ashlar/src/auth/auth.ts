@@ -1,25 +1,20 @@
-import type { Events } from "../events/index.ts";
+import type { Application } from "../boot/index.ts";
 import type { HttpContext, HttpResponse, QueryParameters, RouteParameters } from "../http/index.ts";
-import { AshlarError, type MaybePromise, type Message, type RegisteredUser } from "../support/index.ts";
-import type { Throttle } from "../throttle/index.ts";
+import type {} from "../session/index.ts";
+import { AshlarError, type Message, type RegisteredUser } from "../support/index.ts";
 import { authRoutes } from "./accounts/pages/auth-routes.ts";
 import type { Guard } from "./guards/guard.ts";
-import type { GuardRegistry } from "./guards/guard-registry.ts";
 import { LoginGuard } from "./guards/login-guard.ts";
-import { ACCOUNT_LIMIT, PASSWORD_LIMIT } from "./limits.ts";
+import { RequestAuth } from "./guards/request-auth.ts";
 import type { UserLogins } from "./logins/user-logins.ts";
 import {
   type EntryOptions,
   type LoginOptions,
   LoginPendingError,
   type LoginResult,
-  NO_PASSWORD_YET,
-  type PendingResult,
-  PROOF_FAILED,
 } from "./pipeline/complete-login.ts";
-import type { PendingClaim, PendingLogin } from "./pipeline/pending-logins.ts";
-import { type Answer, answer, answerStep, refuse } from "./requests/answer.ts";
-import type { Authenticatable, UserId } from "./users/authenticatable.ts";
+import type { PendingLogin } from "./pipeline/pending-logins.ts";
+import type { UserId } from "./users/authenticatable.ts";
 import type { GuardOf } from "./web/guards-by-name.ts";
 import { WebGuard } from "./web/web-guard.ts";
 import "./errors.ts";
@@ -31,6 +26,15 @@ declare module "../http/exchange/context.ts" {
   }
 }
 
+/** The answer to an API client: members of `data`. Pages show the sentence `message`, if there is one. */
+interface Answer {
+  /** What happened, in one word: `complete`, `pending`, `mailed`. */
+  readonly status?: string;
+  /** The sentence for the visitor, in their language. */
+  readonly message?: string;
+  readonly [name: string]: unknown;
+}
+
 /**
  * Authentication of one request: its guards, of which one is active, and what their last logins came to. Its operations are those
  * of the active guard, initially the default one; its redirects and URLs are those of that guard's pages.
@@ -39,34 +43,9 @@ declare module "../http/exchange/context.ts" {
  * const user = await context.auth.attempt(email, password);
  * ```
  */
-export class Auth {
+export class Auth extends RequestAuth {
   /** The routes of accounts, from `/login` to `/password_reset`, for the web routes list: `...Auth.routes(controllers)`. */
   static readonly routes: typeof authRoutes = authRoutes;
-  /** The application's events; `null` if it has none. */
-  readonly events: Events | null;
-  /** The application's limits; `null` if it has none. */
-  readonly throttle: Throttle | null;
-  /** @internal The application's guards. */
-  readonly registry: GuardRegistry;
-  readonly #context: HttpContext;
-  readonly #guards = new Map<string, Guard>();
-  /** The results of the last logins in this request, by guard. */
-  readonly #results = new Map<string, LoginResult<object>>();
-  #guardName: string;
-
-  constructor(context: HttpContext, registry: GuardRegistry, events: Events | null, throttle: Throttle | null = null) {
-    this.#context = context;
-    this.registry = registry;
-    this.#guardName = registry.defaultName;
-    this.events = events;
-    this.throttle = throttle;
-  }
-
-  /** The name of the active guard. */
-  get guardName(): string {
-    return this.#guardName;
-  }
-
   /**
    * Makes a guard the active one for the rest of the request, and returns it. Its users are of the class that `guards`
    * of `Register` names for it, or otherwise of the application's user class:
@@ -83,10 +62,7 @@ export class Auth {
    * @throws `E_UNKNOWN_GUARD`
    */
   guard<Name extends string>(name: Name): GuardOf<Name> {
-    const guard = this.#made(name);
-    this.#guardName = name;
-    this.#context.currentUser = guard.knownUser;
-    return guard as GuardOf<Name>;
+    return this.activate(name) as GuardOf<Name>;
   }
 
   /**
@@ -100,40 +76,9 @@ export class Auth {
    * @throws `E_UNSUPPORTED_GUARD_OPERATION` if the active guard's driver is not `web`
    */
   get webGuard(): WebGuard {
-    const guard = this.#active;
+    const guard = this.active;
     if (guard instanceof WebGuard) return guard as WebGuard;
     throw unsupported(guard, "does not keep logins: its driver is not web");
-  }
-
-  /** The user of this request according to the active guard, or `null`; looked up once, on the first call. */
-  async user(): Promise<RegisteredUser | null> {
-    return this.#active.user();
-  }
-
-  /** @internal The same, without a promise if the guard needs none. */
-  load(): MaybePromise<RegisteredUser | null> {
-    return this.#active.user();
-  }
-
-  /** Reports whether the request has a user according to the active guard. */
-  check(): Promise<boolean> {
-    return this.#active.check();
-  }
-
-  /**
-   * Reports whether what identifies the user, according to the active guard, may be used for something: an API token only
-   * for its abilities, if it has any; a login for everything.
-   *
-   * ```ts
-   * const canWrite = auth.tokenCan("orders.write");
-   * ```
-   *
-   * Security: it says nothing about the user's own permissions, which your code has to check, too.
-   *
-   * @param ability as tokens have it
-   */
-  tokenCan(ability: string): boolean {
-    return this.#active.tokenCan?.(ability) ?? true;
   }
 
   /**
@@ -144,14 +89,6 @@ export class Auth {
    */
   async login(identifier: unknown, password: unknown, options?: LoginOptions): Promise<LoginResult> {
     return this.#loginGuard.login(identifier, password, options);
-  }
-
-  /**
-   * The name of the step that a login with the active guard waits for: the last login of this request, or one that this
-   * visitor began up to ten minutes ago. `null` if no login waits.
-   */
-  get pending(): string | null {
-    return this.#pending?.step ?? null;
   }
 
   /**
@@ -173,36 +110,21 @@ export class Auth {
   }
 
   /**
-   * The sentence of the step that refused the last login of this request with the active guard; after a user without a
-   * password tried to confirm one, the sentence that says so. Otherwise `null`.
-   */
-  get refusal(): Message | null {
-    const last = this.#results.get(this.#guardName);
-    if (last?.status !== "failed") return null;
-    return last.step !== null || last === NO_PASSWORD_YET ? last.message : null;
-  }
-
-  /** Why the last login of this request waits for a step, if the step has said so; otherwise `null`. */
-  get pendingReason(): Message | null {
-    return this.#pending?.message ?? null;
-  }
-
-  /**
    * Redirects to the page of the step that a login with the active guard waits for. If no login waits, it redirects to
    * the login; if a step refused the login, that page says why.
    *
    * @throws `E_LOGIN_PENDING` if the step has no page
    */
   redirectToStep(): HttpResponse {
-    const pending = this.#pending;
+    const pending = this.pendingStep;
     if (pending !== null) {
       const { step, page, message } = pending;
       if (page === null) throw new LoginPendingError(step, null, message);
-      if (message !== null && this.#context.visitor !== null) this.#context.session.flashErrors({ "": [message] });
+      if (message !== null) this.#flash(message);
       return this.redirectToRoute(page);
     }
     const { refusal } = this;
-    if (refusal !== null && this.#context.visitor !== null) this.#context.session.flashErrors({ "": [refusal] });
+    if (refusal !== null) this.#flash(refusal);
     return this.redirectToRoute("login");
   }
 
@@ -223,7 +145,10 @@ export class Auth {
    * @param page returns the response for a visitor, such as a redirect; without it, everyone gets the data
    */
   answer<Page = never>(data: Answer, page?: () => Page): HttpResponse | Page {
-    return answer(this.#context, data, page ?? null);
+    const { context } = this;
+    if (page === undefined || context.request.wantsJson()) return this.#respond(data);
+    if (data.message !== undefined && context.visitor !== null) context.session.flash("status", data.message);
+    return page();
   }
 
   /**
@@ -234,7 +159,13 @@ export class Auth {
    * @throws `E_LOGIN_REFUSED` if a step refused the login, for an API client; and as {@link redirectToStep}
    */
   answerStep(): HttpResponse {
-    return answerStep(this.#context);
+    const { context, pending: step, pendingReason: reason, refusal } = this;
+    if (!context.request.wantsJson()) return this.redirectToStep();
+    if (step !== null) {
+      return this.#respond({ status: "pending", step, ...(reason !== null && { message: context.t(reason) }) });
+    }
+    if (refusal === null) return this.redirectToStep();
+    throw new AshlarError("E_LOGIN_REFUSED", refusal);
   }
 
   /**
@@ -250,22 +181,9 @@ export class Auth {
    * @throws the error, for an API client
    */
   refuse<Page>(error: AshlarError, page: () => Page): Page {
-    return refuse(this.#context, error, page);
-  }
-
-  /** @internal Throws `E_LOGIN_PENDING` if a login with the active guard waits for a step: forms lead on to its page. */
-  requireNoPendingStep(): void {
-    const pending = this.#pending;
-    if (pending !== null) throw new LoginPendingError(pending.step, pending.page, pending.message);
-  }
-
-  /**
-   * @internal The page where a guest continues: the page of the step that a login waits for, or else the login page.
-   */
-  get guestPage(): string {
-    const page = this.#pending?.page ?? "login";
-    // A page of a step that refuses guests would redirect to itself.
-    return this.#context.request.route()?.name === this.registry.pages.nameOf(this.#guardName, page) ? "login" : page;
+    if (this.context.request.wantsJson()) throw error;
+    this.#flash(error.detail);
+    return page();
   }
 
   /**
@@ -345,12 +263,12 @@ export class Auth {
    * @throws `E_UNKNOWN_ROUTE`, `E_MISSING_ROUTE_PARAMETER`, `E_INVALID_ROUTE_PARAMETER`
    */
   route(page: string, parameters?: RouteParameters, query?: QueryParameters): string {
-    return this.registry.pages.to(this.#guardName, page, parameters, query);
+    return this.registry.pages.to(this.guardName, page, parameters, query);
   }
 
   /** Reports whether the active guard has a page, that is, whether `Auth.routes` was not told to leave it out. */
   hasRoute(page: string): boolean {
-    return this.registry.pages.has(this.#guardName, page);
+    return this.registry.pages.has(this.guardName, page);
   }
 
   /**
@@ -359,10 +277,10 @@ export class Auth {
    * @throws as {@link route}
    */
   redirectToRoute(page: string, parameters?: RouteParameters, query?: QueryParameters): HttpResponse {
-    const { response } = this.#context;
+    const { response } = this.context;
     if (!this.hasRoute(page)) return response.redirect(this.route(page, parameters, query));
     // By name, since a guard's pages may have their own host.
-    return response.redirectToRoute(this.registry.pages.nameOf(this.#guardName, page), parameters, query);
+    return response.redirectToRoute(this.registry.pages.nameOf(this.guardName, page), parameters, query);
   }
 
   /**
@@ -372,109 +290,31 @@ export class Auth {
    * @throws as {@link route}
    */
   redirectToIntended(page: string): HttpResponse {
-    const target = this.#context.visitor?.intended("", this.intendedScope) ?? "";
-    return target === "" ? this.redirectToRoute(page) : this.#context.response.redirect(target);
+    const target = this.context.visitor?.intended("", this.intendedScope) ?? "";
+    return target === "" ? this.redirectToRoute(page) : this.context.response.redirect(target);
   }
 
-  /**
-   * @internal Gives the account of a user who has proved the password its attempts back, under each name that the user
-   * can log in with.
-   */
-  async clearAttempts(guard: string, user: object): Promise<void> {
-    const { throttle } = this;
-    // Only its own attempt at the account: otherwise, each login of the owner would be another budget for guesses.
-    await throttle?.clear(this.#context, PASSWORD_LIMIT, { guard, user }, [ACCOUNT_LIMIT]);
-    const { email } = user as { readonly email?: unknown };
-    if (typeof email !== "string" || this.registry.modelOf(guard)?.identifiesByEmail !== true) return;
-    await throttle?.clear(this.#context, PASSWORD_LIMIT, { guard, account: email });
+  #respond(data: Answer): HttpResponse {
+    return this.context.response.header("cache-control", "private, no-store").json({ data });
   }
 
-  /** @internal Reports whether the request's visitor is logged in as a user of a guard, with any guard of the same users. */
-  async isLoggedInAs(guard: string, user: Authenticatable): Promise<boolean> {
-    const rows = this.registry.rowsOf(guard);
-    for (const name of this.registry.names) {
-      if (this.registry.rowsOf(name) !== rows) continue;
-      const made = this.#made(name);
-      if (name !== this.#guardName && !made.keepsLogins) continue;
-      const current = (await made.user()) as Authenticatable | null;
-      if (current !== null && String(current.authId()) === String(user.authId())) return true;
-    }
-    return false;
-  }
-
-  /** @internal Stores the result of a login with a guard. */
-  concluded(guard: string, result: LoginResult<object>): void {
-    this.#results.set(guard, result);
-  }
-
-  /** @internal Forgets the result of an earlier confirmation in this request, such as the step that it waits for. */
-  beginConfirmation(guard: string): void {
-    this.concluded(guard, PROOF_FAILED);
-  }
-
-  /** @internal What the visitor's session stores about a guard's login that waits for a step. */
-  pendingClaim(guard: string): PendingClaim | null {
-    return this.registry.pendingLogins.read(this.#context, guard);
-  }
-
-  /**
-   * @internal A text that names the user whom this request's pages are shown to, as found so far; `null` for a guest,
-   * and for a user who isn't identified by a login.
-   */
-  get ownerName(): string | null {
-    const { keepsLogins, knownUser } = this.#active;
-    return keepsLogins && knownUser !== null ? this.nameOfOwner(this.#guardName, knownUser) : null;
-  }
-
-  /** @internal The same for a user of a guard. Guards of the same users have the same names for them. */
-  nameOfOwner(guard: string, user: object): string {
-    return `${this.registry.rowsOf(guard)} ${(user as Authenticatable).authId()}`;
-  }
-
-  /** @internal The name under which the visitor's session stores the page they wanted. */
-  get intendedScope(): string | null {
-    return this.#guardName === this.registry.defaultName ? null : this.#guardName;
-  }
-
-  /**
-   * @internal Reports whether the visitor is logged in with another guard that, like this one, identifies its users by
-   * something the browser keeps. A guard that fails counts as one without a user.
-   */
-  async isLoggedInElsewhere(name: string): Promise<boolean> {
-    for (const other of this.registry.names) {
-      if (other === name) continue;
-      const guard = this.#made(other);
-      if (guard.keepsLogins && (await guard.check().catch(() => false))) return true;
-    }
-    return false;
-  }
-
-  get #pending(): Omit<PendingResult, "status"> | null {
-    const last = this.#results.get(this.#guardName);
-    if (last !== undefined) return last.status === "pending" ? last : null;
-    const claim = this.pendingClaim(this.#guardName);
-    return claim === null ? null : { ...claim, message: null };
-  }
-
-  get #active(): Guard {
-    return this.#made(this.#guardName);
+  /** Has the next page show a sentence of its whole form. */
+  #flash(sentence: string | Message): void {
+    if (this.context.visitor !== null) this.context.session.flashErrors({ "": [sentence] });
   }
 
   get #loginGuard(): LoginGuard {
-    const guard = this.#active;
+    const guard = this.active;
     if (guard instanceof LoginGuard) return guard as LoginGuard;
     throw unsupported(guard, "cannot log users in or out");
-  }
-
-  #made(name: string): Guard {
-    const made = this.#guards.get(name);
-    if (made !== undefined) return made;
-    const guard = this.registry.make(name, this.#context);
-    this.#guards.set(name, guard);
-    return guard;
   }
 }
 
 function unsupported({ name }: Guard, problem: string): AshlarError {
   return new AshlarError("E_UNSUPPORTED_GUARD_OPERATION", `The guard "${name}" ${problem}.`);
+}
+
+/** The authentication of a request, with its application's events and limits. */
+export function authOf(context: HttpContext, { container }: Pick<Application, "container">): Auth {
+  return new Auth(context, container.make("auth"), container);
 }

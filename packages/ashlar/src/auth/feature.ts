@@ -10,13 +10,13 @@ import { MAIL_MESSAGES } from "./accounts/mails/mail-messages.ts";
 import { BUILT_IN_NAMES } from "./accounts/mails/settings.ts";
 import { RESET } from "./accounts/passwords/reset-epochs.ts";
 import { REGISTRATION } from "./accounts/registration/registration-epochs.ts";
-import { Auth } from "./auth.ts";
+import { authOf } from "./auth.ts";
 import { ACCOUNT_COMMANDS } from "./commands/account-commands.ts";
 import { createGuards } from "./create-guards.ts";
 import { AUTH_ERRORS } from "./errors.ts";
 import { LOGIN_LIMITS } from "./limits.ts";
 import { LOGIN_TABLE } from "./logins/database/login-table.ts";
-import { DEVICE } from "./logins/known-devices.ts";
+import { DEVICE } from "./logins/devices.ts";
 import { LoginStores } from "./logins/login-stores.ts";
 import { LOGIN_SUCCESSOR } from "./logins/login-successors.ts";
 import { AUTH_MESSAGES } from "./messages.ts";
@@ -48,11 +48,7 @@ export const AUTHENTICATION: Feature = declareFeature({
     access: ({ container }) => new ApplicationAccess(container),
   },
   context: {
-    auth: (context, { container }) => {
-      const events = container.has("events") ? container.make("events") : null;
-      const throttle = container.has("throttle") ? container.make("throttle") : null;
-      return new Auth(context, container.make("auth"), events, throttle);
-    },
+    auth: authOf,
   },
   // Addresses of mails are in no audit line: the user's key says whose they are.
   events: {

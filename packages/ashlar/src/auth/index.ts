@@ -59,7 +59,7 @@ export { RequestGuard } from "./guards/request-guard.ts";
 export { requireGuards } from "./guards/require-guards.ts";
 export { PASSWORD_LIMIT } from "./limits.ts";
 export { databaseLogins } from "./logins/database/database-logins.ts";
-export { deviceName } from "./logins/device.ts";
+export { deviceName } from "./logins/devices.ts";
 export type {
   FoundLogin,
   KeptLogin,

@@ -1,7 +1,6 @@
 import type { Application } from "../../boot/index.ts";
-import { isVerifiable } from "../accounts/users/account-user.ts";
 import { hasPassword } from "../passwords/verify-credentials.ts";
-import { blockedAtOf, isBlocked, isClosed } from "../users/authenticatable.ts";
+import { blockedAtOf, isBlocked, isClosed, isVerifiable } from "../users/authenticatable.ts";
 import type { DataSubject } from "../users/user-data.ts";
 import { shown } from "./desk-arguments.ts";
 import { type FoundAccount, labelOf } from "./find-accounts.ts";

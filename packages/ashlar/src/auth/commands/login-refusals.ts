@@ -1,9 +1,8 @@
 import type { Application } from "../../boot/index.ts";
-import { isVerifiable } from "../accounts/users/account-user.ts";
 import { stepKeysOf } from "../accounts/users/counted-accounts.ts";
 import { ACCOUNT_LIMIT, PASSWORD_LIMIT, STEP_LIMIT, STEP_TOTAL_LIMIT } from "../limits.ts";
 import { identifiersOf } from "../passwords/identifiers.ts";
-import { isBlocked, isClosed } from "../users/authenticatable.ts";
+import { awaitsVerification, isBlocked, isClosed } from "../users/authenticatable.ts";
 import type { FoundAccount } from "./find-accounts.ts";
 
 /** Why a user is refused now: by a login, by one of its steps, or by pages for verified addresses. */
@@ -27,7 +26,7 @@ export async function loginRefusals(
 ): Promise<readonly LoginRefusal[]> {
   const { user } = account;
   const id = String(user.authId());
-  const isUnverified = isVerifiable(user) && !user.hasVerifiedEmail();
+  const isUnverified = awaitsVerification(user);
   const proofs = await application.container.make("proofs").ownedBy(user);
   const canBegin = proofs.some(({ startsLogins }) => startsLogins);
   const states: readonly (LoginRefusal | false)[] = [

@@ -1,9 +1,8 @@
 import type { Application, CommandContext } from "../../boot/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { AshlarError } from "../../support/index.ts";
-import { isVerifiable } from "../accounts/users/account-user.ts";
 import { hasPassword } from "../passwords/verify-credentials.ts";
-import { isBlocked, isClosed } from "../users/authenticatable.ts";
+import { awaitsVerification, isBlocked, isClosed } from "../users/authenticatable.ts";
 import { printResult, readDeskArguments, shown, tellDeed } from "./desk-arguments.ts";
 import { type FoundAccount, findAccount, labelOf } from "./find-accounts.ts";
 
@@ -45,7 +44,7 @@ function addressOf({ user }: FoundAccount): string {
 }
 
 function mailFor({ user }: FoundAccount, wanted: string | undefined): ResentMail {
-  const isUnverified = isVerifiable(user) && !user.hasVerifiedEmail();
+  const isUnverified = awaitsVerification(user);
   if (wanted === "resetPassword") return wanted;
   if (wanted === "verifyEmail" && isUnverified) return wanted;
   if (wanted === "verifyEmail")

@@ -1,5 +1,5 @@
 import type { Application, CommandContext } from "../../boot/index.ts";
-import { deviceName } from "../logins/device.ts";
+import { deviceName } from "../logins/devices.ts";
 import { subjectOf, summaryOf } from "./account-summary.ts";
 import { printResult, readDeskArguments, shown, tellDeed } from "./desk-arguments.ts";
 import { type FoundAccount, findAccount } from "./find-accounts.ts";

@@ -1,6 +1,6 @@
 import type { CommandContext } from "../../boot/index.ts";
 import { AshlarError, currentDate, type RegisteredUser } from "../../support/index.ts";
-import { isVerifiable } from "../accounts/users/account-user.ts";
+import { isVerifiable } from "../users/authenticatable.ts";
 import { summaryOf } from "./account-summary.ts";
 import { printResult, readDeskArguments, shown, tellDeed } from "./desk-arguments.ts";
 import { findAccount, labelOf } from "./find-accounts.ts";

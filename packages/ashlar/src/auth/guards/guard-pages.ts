@@ -30,17 +30,18 @@ const SENDING: Readonly<Record<string, readonly string[]>> = {
  */
 export class GuardPages {
   readonly #settings: ConfiguredGuards;
-  readonly #router: () => Router | null;
+  readonly #findRouter: () => Router | null;
   readonly #defaultName: () => string | null;
+  #foundRouter: Router | null = null;
   #names: ReadonlySet<string> | null = null;
 
   /**
-   * @param router returns the router; `null` as long as there isn't one
+   * @param findRouter returns the router; `null` as long as there isn't one
    * @param defaultName returns the name of the guard that a request begins with
    */
-  constructor(settings: ConfiguredGuards, router: () => Router | null, defaultName: () => string | null) {
+  constructor(settings: ConfiguredGuards, findRouter: () => Router | null, defaultName: () => string | null) {
     this.#settings = settings;
-    this.#router = router;
+    this.#findRouter = findRouter;
     this.#defaultName = defaultName;
   }
 
@@ -79,7 +80,7 @@ export class GuardPages {
    */
   to(guard: string, page: string, parameters?: RouteParameters, query?: QueryParameters): string {
     const path = this.has(guard, page) ? null : this.#unnamedPath(guard, page);
-    const router = this.#router();
+    const router = this.#router;
     return path === null ? router!.to(this.nameOf(guard, page), parameters, query) : (router?.url(path) ?? path);
   }
 
@@ -96,7 +97,7 @@ export class GuardPages {
       throw new ConfigurationError(`config/auth.ts: GUARDS.${guard}.routes`, problem, remedy.trim());
     }
     for (const [guard, { steps }] of this.#settings.guards) this.#checkSteps(guard, steps);
-    for (const route of this.#router()?.routes ?? []) this.#checkRoute(route);
+    for (const route of this.#router?.routes ?? []) this.#checkRoute(route);
   }
 
   #checkSteps(guard: string, steps: readonly LoginStep[]): void {
@@ -143,7 +144,7 @@ export class GuardPages {
   #exists(guard: string, page: string): boolean {
     const path = this.#unnamedPath(guard, page);
     if (this.has(guard, page) || path === null) return this.has(guard, page);
-    const router = this.#router()!;
+    const router = this.#router!;
     // A page can be on one host only, which is not known at boot.
     return router.match("GET", path, null) !== null || router.routes.some((route) => route.pattern === path);
   }
@@ -176,9 +177,15 @@ export class GuardPages {
     return own.some((name) => this.#routeNames.has(name)) ? `${guard}.` : this.#prefixOf(byDefault);
   }
 
+  get #router(): Router | null {
+    this.#foundRouter ??= this.#findRouter();
+    return this.#foundRouter;
+  }
+
   get #routeNames(): ReadonlySet<string> {
-    const router = this.#router();
-    if (this.#names !== null || router === null) return this.#names ?? new Set();
+    if (this.#names !== null) return this.#names;
+    const router = this.#router;
+    if (router === null) return new Set();
     this.#names = new Set(router.routes.flatMap(({ name }) => (name === null ? [] : [name])));
     return this.#names;
   }

@@ -10,7 +10,7 @@ import { type AuthenticatableClass, isModel, keepsSameRows, userClassOf } from "
 import type { Guard } from "./guard.ts";
 import { GuardPages } from "./guard-pages.ts";
 import { type ConfiguredGuards, GUARD_SETTINGS, type GuardEntry } from "./guard-settings.ts";
-import { GuessedAccounts } from "./guessed-accounts.ts";
+import { GuessedAccounts } from "./guesses.ts";
 import type { UnlimitedRoutes } from "./unlimited-routes.ts";
 import "../errors.ts";
 
@@ -78,7 +78,7 @@ export class GuardRegistry {
   readonly #models = new Map<string, AuthenticatableClass>();
   #guards: ReadonlyMap<string, GuardFactory> | null = null;
   #defaultName: string | null = null;
-  #admits: (user: object) => boolean = () => true;
+  #refuses: (user: object) => boolean = () => false;
   /** The accounts that passwords are guessed at. */
   readonly guesses: GuessedAccounts = new GuessedAccounts(this);
   /** Warns of routes that check a password or send a mail without a limit; `null` in production. */
@@ -125,16 +125,14 @@ export class GuardRegistry {
     this.#factories();
   }
 
-  /**
-   * Lets `LoginGuard.attempt` refuse all other users, as if their password were wrong. Called when providers register.
-   */
-  admitOnly(admits: (user: object) => boolean): void {
-    this.#admits = admits;
+  /** Has logins of some users refused, as if their proof were wrong. Called when providers register. */
+  refuseUsers(refuses: (user: object) => boolean): void {
+    this.#refuses = refuses;
   }
 
-  /** Reports whether a user may log in with a password. */
+  /** Reports whether a user may log in. */
   admits(user: object): boolean {
-    return this.#admits(user);
+    return !this.#refuses(user);
   }
 
   /** Hashes the passwords of the guards' users. */

@@ -335,7 +335,7 @@ test("a user who is not admitted is refused as if the password were wrong", asyn
   const events = application.container.make("events");
   events.on("auth.failed", ({ identifier }) => void told.push(identifier));
   expect([guards.admits(new Person(Person.rows[0]!)), await ask(application)]).toEqual([true, ADA]);
-  guards.admitOnly((user) => (user as Person).authId() !== ADA.id);
+  guards.refuseUsers((user) => (user as Person).authId() === ADA.id);
   expect([guards.admits(new Person(Person.rows[0]!)), await ask(application)]).toEqual([false, null]);
   await events.settled();
   expect(told).toEqual(["ada@example.com"]);

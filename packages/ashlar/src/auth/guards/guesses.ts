@@ -1,10 +1,13 @@
 import type { HttpContext } from "../../http/index.ts";
 import { AshlarError, now } from "../../support/index.ts";
 import { tooManyRequests, waitOf } from "../../throttle/index.ts";
+import { accessEpochOf } from "../access/access-epoch.ts";
 import { ACCOUNT_LIMIT, PASSWORD_LIMIT } from "../limits.ts";
+import type { KnownDevices, RememberedAccount } from "../logins/devices.ts";
 import { message } from "../messages.ts";
+import { accountName, identifierOf, identifiersOf } from "../passwords/identifiers.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
-import type { GuessedAccount } from "./guessed-accounts.ts";
+import type { GuardRegistry } from "./guard-registry.ts";
 import "../../http/index.ts";
 
 /** What devices are called together that were known before access to an account last ended. */
@@ -117,6 +120,19 @@ async function unlessUntried<T>(context: HttpContext, check: () => Promise<T>): 
   }
 }
 
+/**
+ * Gives the account of a user who has proved the password its attempts back, under each name that the user can log in
+ * with.
+ */
+export async function clearGuesses(context: HttpContext, guard: string, user: object): Promise<void> {
+  const { registry, throttle } = context.auth;
+  // Only its own attempt at the account: otherwise, each login of the owner would be another budget for guesses.
+  await throttle?.clear(context, PASSWORD_LIMIT, { guard, user }, [ACCOUNT_LIMIT]);
+  const { email } = user as { readonly email?: unknown };
+  if (typeof email !== "string" || registry.modelOf(guard)?.identifiesByEmail !== true) return;
+  await throttle?.clear(context, PASSWORD_LIMIT, { guard, account: email });
+}
+
 /** Two hashes take some 20 ms. */
 function busy(): AshlarError {
   return new AshlarError("E_TOO_MANY_REQUESTS", message("auth.guesses.busy"), { headers: { "Retry-After": "1" } });
@@ -163,4 +179,157 @@ export class RefusedGuesses {
     this.#accounts.delete(account);
     return null;
   }
+}
+
+/** The account that a password is compared with. */
+export interface GuessedAccount {
+  /** A text that names it by the identifier that was sent, or else by its user's own. */
+  readonly name: string;
+  /** An identifier of the device that the password comes from, if the account is used on it; otherwise `null`. */
+  readonly device: string | null;
+  /** Whether the account was used on the device before access to it last ended, and not since. */
+  readonly isFormerDevice: boolean;
+}
+
+/** Notifies the owners of accounts about guesses. */
+export interface GuessWarnings {
+  /**
+   * Reports whether a mail to the owner of one of a guard's accounts has a link that lets a device in at the running
+   * code's host.
+   */
+  hasLinkHere(guard: string): boolean;
+  /**
+   * Promises a mail to the owner of an account, and as much work for one that does not exist. Called with each refusal, it
+   * does so only now and then.
+   *
+   * @param account the account's name, whether or not there is one
+   * @returns `false` if it could not be promised: the next call tries again
+   */
+  promise(context: HttpContext, guard: string, user: Authenticatable | null, account: string): Promise<boolean>;
+}
+
+/**
+ * The accounts that passwords are guessed at: what guesses at each are counted as, and what this process and browsers know
+ * about them.
+ */
+export class GuessedAccounts {
+  readonly #registry: Pick<GuardRegistry, "modelOf" | "realmOf">;
+  /** The passwords that are being hashed, by account. */
+  readonly hashes: AccountHashes = new AccountHashes();
+  /** The accounts whose guesses were just refused. */
+  readonly refused: RefusedGuesses = new RefusedGuesses();
+  /** The devices that accounts were used on, as their browsers say; `null` if no guard keeps logins. */
+  devices: KnownDevices | null = null;
+  /** Notifies the owners of accounts that unknown devices have used up their guesses; `null` if nothing does. */
+  warnings: GuessWarnings | null = null;
+
+  /** @param registry knows the users of each guard */
+  constructor(registry: Pick<GuardRegistry, "modelOf" | "realmOf">) {
+    this.#registry = registry;
+  }
+
+  /**
+   * The key under which guesses at an account are counted. It has the name of the identifier that was sent, whether or
+   * not there is an account: a name by the primary key would change with a registration, and so reveal it.
+   *
+   * @returns `null` if no account can have the identifier
+   */
+  of(
+    context: HttpContext,
+    guard: string,
+    user: Authenticatable | null,
+    identifier: string | null,
+  ): GuessedAccount | null {
+    const realm = this.#registry.realmOf(guard);
+    const model = this.#registry.modelOf(guard);
+    const counted = identifier ?? (user === null || model === null ? null : identifierOf(user, model));
+    if (counted === null) return null;
+    const name = accountName(realm, counted);
+    const account = user === null ? null : this.remembered(guard, user);
+    const device = account === null ? null : (this.devices?.currentOf(context, account) ?? null);
+    const isKnown = this.devices !== null && this.devices.deviceOf(context, name) !== null;
+    return { name, device, isFormerDevice: device === null && isKnown };
+  }
+
+  /** A user's account, as devices remember it: by whatever its user logs in with. `null` if no guard has this name. */
+  remembered(guard: string, user: Authenticatable): RememberedAccount | null {
+    const model = this.#registry.modelOf(guard);
+    if (model === null) return null;
+    const realm = this.#registry.realmOf(guard);
+    const names = identifiersOf(user, model).map((identifier) => accountName(realm, identifier));
+    return { names, epoch: accessEpochOf(user) };
+  }
+
+  /**
+   * Makes the device of a request known to an account whose mailbox the request has proved.
+   *
+   * @param proof what has proved it, if all devices that it makes known count as one; `null`: each is separate
+   */
+  allowDevice(context: HttpContext, guard: string, user: Authenticatable, proof: string | null): void {
+    const account = this.remembered(guard, user);
+    if (account !== null) this.devices?.allow(context, account, proof);
+  }
+}
+
+/** How many hashes an account may occupy at once in this process. */
+const MAX_AT_ONCE = 2;
+/** How many attempts from one known device may wait for one of them. */
+const MAX_WAITING = 2;
+
+interface Account {
+  running: number;
+  /** The attempts from known devices that wait, in order. */
+  readonly waiting: { readonly device: string; readonly start: () => void }[];
+}
+
+/**
+ * The passwords that are being hashed, by account: no account occupies more than two hashes at once. More are refused
+ * without hashing, so that guesses at one account don't block logins to others. An attempt from a device that the
+ * account was used on before waits instead, ahead of all others.
+ *
+ * Security: whether the account exists makes no difference.
+ */
+export class AccountHashes {
+  readonly #accounts = new Map<string, Account>();
+
+  /** How many accounts have hashes that run or wait. */
+  get size(): number {
+    return this.#accounts.size;
+  }
+
+  /** Reports whether an attempt that can't wait would be refused. */
+  isBusy(account: string): boolean {
+    return (this.#accounts.get(account)?.running ?? 0) >= MAX_AT_ONCE;
+  }
+
+  /**
+   * Waits until the account may hash one more.
+   *
+   * @param account a text that names it
+   * @param device a text that names the known device that the attempt comes from; `null`: not from one, so it can't wait
+   * @returns a function that ends the attempt; `null` if the attempt is refused
+   */
+  async begin(account: string, device: string | null): Promise<(() => void) | null> {
+    const state = this.#accounts.get(account) ?? { running: 0, waiting: [] };
+    this.#accounts.set(account, state);
+    if (state.running < MAX_AT_ONCE) state.running++;
+    else if (device === null || waitingOf(state, device) >= MAX_WAITING) return null;
+    else await new Promise<void>((start) => state.waiting.push({ device, start }));
+    return () => this.#end(account, state);
+  }
+
+  /** The first waiting attempt takes the place of the ended one, so that no other can come in between. */
+  #end(account: string, state: Account): void {
+    const next = state.waiting.shift();
+    if (next !== undefined) {
+      next.start();
+      return;
+    }
+    state.running--;
+    if (state.running === 0) this.#accounts.delete(account);
+  }
+}
+
+function waitingOf({ waiting }: Account, device: string): number {
+  return waiting.filter((one) => one.device === device).length;
 }

@@ -22,7 +22,7 @@ import type { LoginPurpose } from "../proofs/login-step.ts";
 import { PASSWORD } from "../proofs/proof.ts";
 import type { Authenticatable, UserId } from "../users/authenticatable.ts";
 import { noteConfirmation, stepsPassedInConfirmation } from "./confirmation-note.ts";
-import { comparePassword } from "./guesses.ts";
+import { clearGuesses, comparePassword } from "./guesses.ts";
 import { RequestGuard } from "./request-guard.ts";
 
 /** A login before the steps are asked. */
@@ -94,7 +94,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     const user = check.account as User | null;
     if (user !== null && check.valid && this.context.auth.registry.admits(user)) {
       const result = await this.#finishByPassword(user, options);
-      if (result?.status === "complete") await this.context.auth.clearAttempts(this.name, user);
+      if (result?.status === "complete") await clearGuesses(this.context, this.name, user);
       // The request that completes it comes later, maybe from another address, and knows nothing of this count.
       if (result?.status === "pending") {
         await throttle?.giveBack(this.context, PASSWORD_LIMIT, { only: "address" });
@@ -187,7 +187,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
    */
   async pendingLogin(): Promise<PendingLogin<User> | null> {
     const { auth } = this.context;
-    const claim = auth.pendingClaim(this.name);
+    const claim = auth.registry.pendingLogins.read(this.context, this.name);
     if (claim === null) return null;
     const account = (await auth.registry.pendingLogins.isOpen(this.name, claim))
       ? await this.model.findByAuthId(claim.id)
@@ -340,7 +340,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
       this.#noteConfirmation(isNoted ? passed : [...passed, { name: claim.step, at: now() }]);
     }
     if (result.status !== "complete" || proof?.by !== PASSWORD) return result;
-    await this.context.auth.clearAttempts(this.name, user);
+    await clearGuesses(this.context, this.name, user);
     return result;
   }
 

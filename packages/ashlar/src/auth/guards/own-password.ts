@@ -5,7 +5,7 @@ import { hasPassword, isPasswordGiven, isPasswordOf } from "../passwords/verify-
 import { NO_PASSWORD_YET } from "../pipeline/complete-login.ts";
 import { PASSWORD } from "../proofs/proof.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
-import { comparePassword } from "./guesses.ts";
+import { clearGuesses, comparePassword } from "./guesses.ts";
 
 /**
  * Reports whether a password belongs to the user who is logged in with a guard. A wrong one is announced and counted as
@@ -31,7 +31,7 @@ export async function provesOwnPassword(
   const guess = { guard, user, identifier: null };
   const compare = () => isPasswordOf(registry.hasher, user, password);
   if (isPasswordGiven(password) && (await comparePassword(context, guess, compare))) {
-    if (user !== null) await context.auth.clearAttempts(guard, user);
+    if (user !== null) await clearGuesses(context, guard, user);
     return true;
   }
   // A form without a password is a mistake, not a guess.

@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { now } from "../../support/index.ts";
-import type { Login, LoginUse } from "./login-store.ts";
+import type { LoginUse } from "./login-store.ts";
 
 /** A use of a credential, to be recorded. */
 interface Use {
@@ -85,34 +84,4 @@ export class LoginUses<Noted extends Use = LoginUse> {
 /** Two guards can keep logins in different stores, with equal keys. */
 function keyOf({ guard, id }: Use): string {
   return `${guard}\0${id}`;
-}
-
-/** How long logins last, in milliseconds: without being used, and at most. */
-export interface LoginLifetimes {
-  readonly idleMs: number;
-  readonly absoluteMs: number;
-}
-
-/** A use is recorded at most this often. */
-const USE_INTERVAL_MS = 5 * 60_000;
-/** If logins end soon without use, a use must not stay unrecorded for more than this fraction of that time. */
-const USE_INTERVAL_SHARE = 20;
-
-/** The use of a login at this moment, and when the login ends now; `null` if the last use that was recorded is recent. */
-export function dueUse(login: Login, settings: LoginLifetimes): Pick<LoginUse, "lastUsedAt" | "expiresAt"> | null {
-  const { idleMs, absoluteMs } = settings;
-  const at = now();
-  if (at - login.lastUsedAt.getTime() < Math.min(USE_INTERVAL_MS, idleMs / USE_INTERVAL_SHARE)) return null;
-  const expiresAt = isRemembered(login, settings)
-    ? login.expiresAt
-    : new Date(Math.min(at + idleMs, login.createdAt.getTime() + absoluteMs));
-  return { lastUsedAt: new Date(at), expiresAt };
-}
-
-/** Reports whether a login is remembered: only such a login starts with a longer lifetime than others can ever reach. */
-export function isRemembered(
-  { createdAt, expiresAt }: Pick<Login, "createdAt" | "expiresAt">,
-  { absoluteMs }: Pick<LoginLifetimes, "absoluteMs">,
-): boolean {
-  return expiresAt.getTime() - createdAt.getTime() > absoluteMs;
 }

@@ -2,7 +2,7 @@ import { type Message, now } from "../../support/index.ts";
 import { accessEpochOf, staleProof } from "../access/access-epoch.ts";
 import type { AccessEnding } from "../access/end-access.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
-import { deviceName } from "./device.ts";
+import { deviceName } from "./devices.ts";
 import {
   type KeptLogin,
   type ListedLogin,

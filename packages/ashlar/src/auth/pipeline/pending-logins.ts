@@ -1,10 +1,9 @@
 import type { HttpContext } from "../../http/index.ts";
-import { digest, KeyPurpose, type RotationOptions, Sealer } from "../../security/index.ts";
+import { digest, KeyPurpose, type RotationOptions, randomToken, Sealer } from "../../security/index.ts";
 import type {} from "../../session/index.ts";
 import { currentDate, type MaybePromise, now, type RegisteredUser } from "../../support/index.ts";
 import { type LoginProof, staleProof } from "../access/access-epoch.ts";
 import { type LoginStore, PENDING_EPOCH } from "../logins/login-store.ts";
-import { makeLoginToken } from "../logins/login-token.ts";
 import type { PassedStep } from "../proofs/login-methods.ts";
 import type { LoginPurpose } from "../proofs/login-step.ts";
 import { type LoginResult, type ProvedOptions, unproved } from "./complete-login.ts";
@@ -189,7 +188,7 @@ export class PendingLogins {
     const store = this.#dependencies.storeOf(guard);
     if (store === null) return null;
     const { user } = proof;
-    const token = makeLoginToken();
+    const token = randomToken();
     const at = currentDate();
     const times = { authenticatedAt: null, methods: [], lastUsedAt: at, createdAt: at, expiresAt: new Date(ends) };
     const row = { guard, userId: user.authId(), tokenHash: digest(token), accessEpoch: PENDING_EPOCH, ...times };

@@ -16,7 +16,7 @@ export function refuseGuest(context: HttpContext, guard: Guard): unknown {
   const { request } = context;
   if (!request.wantsJson() && !isSpeculative(request.raw)) {
     // A login that waits for a step continues there.
-    const redirect = () => context.auth.redirectToRoute(context.auth.guestPage);
+    const redirect = () => context.auth.redirectToRoute(guestPage(context));
     if (isUnsubmitted(context, guard)) return noteUnsubmitted(context).then(redirect);
     rememberIntended(context);
     return redirect();
@@ -25,6 +25,13 @@ export function refuseGuest(context: HttpContext, guard: Guard): unknown {
   throw new AshlarError("E_UNAUTHENTICATED", undefined, {
     headers: challenge === null ? {} : { "WWW-Authenticate": challenge },
   });
+}
+
+/** The page where a guest continues: the page of the step that a login waits for, or else the login page. */
+function guestPage({ auth, request }: HttpContext): string {
+  const page = auth.pendingStep?.page ?? "login";
+  // A page of a step that refuses guests would redirect to itself.
+  return request.route()?.name === auth.registry.pages.nameOf(auth.guardName, page) ? "login" : page;
 }
 
 /** Only a guard that keeps logins has some that could have ended. */

@@ -155,6 +155,23 @@ export function isBlocked(user: object): boolean {
   return typeof own === "function" && own.call(user) === true;
 }
 
+/** A user who knows whether the address is verified. */
+export interface VerifiableUser {
+  hasVerifiedEmail(): boolean;
+}
+
+/** Reports whether a user's class has the mixin `MustVerifyEmail`, or is a store's class that tracks verification. */
+export function isVerifiable<U extends object>(user: U): user is U & VerifiableUser {
+  const { accessEpoch, hasVerifiedEmail, verifyEmail } = user as Readonly<Record<string, unknown>>;
+  if (typeof hasVerifiedEmail !== "function") return false;
+  return typeof verifyEmail === "function" || typeof accessEpoch === "function";
+}
+
+/** Reports whether a user's address still has to be verified. */
+export function awaitsVerification(user: object): boolean {
+  return isVerifiable(user) && !user.hasVerifiedEmail();
+}
+
 /**
  * Reports whether users of a class are users of a guard's model: the model itself, or a class that extends it and keeps
  * its rows in the same table of the same connection, such as a role with its own methods.

@@ -1,12 +1,15 @@
-import { domainFor, type HttpContext } from "../../http/index.ts";
-import { digest } from "../../security/index.ts";
+import { domainFor, type HttpContext, type HttpRequest } from "../../http/index.ts";
+import { digest, randomToken } from "../../security/index.ts";
 import { now, UnitOfWork } from "../../support/index.ts";
 import { accessEpochOf } from "../access/access-epoch.ts";
-import type { KeptLogin, Login } from "../logins/login-store.ts";
-import { makeLoginToken, presentedToken, presentedTokens } from "../logins/login-token.ts";
-import { isRemembered } from "../logins/login-uses.ts";
+import type { KeptLogin, Login, LoginUse } from "../logins/login-store.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
 import type { CompleteWebGuardSettings } from "./web-guard-settings.ts";
+
+/** 256 bits as base64url. */
+const TOKEN = /^[A-Za-z0-9_-]{43}$/;
+/** A browser sends several cookies of one name only if they differ in path or domain. */
+const MAX_TOKENS = 5;
 
 /** When a login's user last proved who they are, and the proofs so far. */
 export type Confirmed = Pick<Login, "authenticatedAt" | "methods">;
@@ -136,7 +139,7 @@ export class RequestLogin {
   keepAlone(changed: Authenticatable): KeptLogin | null {
     const { login } = this.#known;
     if (login === null) return null;
-    const token = makeLoginToken();
+    const token = randomToken();
     const { authenticatedAt, methods } = this.#proved ?? login;
     this.#change({ next: { token, authenticatedAt, methods, user: changed } });
     return {
@@ -181,4 +184,72 @@ export class RequestLogin {
     });
     this.#known = { ...this.#known, ...changes };
   }
+}
+
+/**
+ * The one token that a request carries in a cookie. `null` if there isn't one, if it cannot be a token, or if the
+ * cookie was sent more than once: there is no way to tell which one belongs to the browser.
+ */
+export function presentedToken(request: HttpRequest, cookie: string): string | null {
+  const value = request.cookie(cookie);
+  if (!TOKEN.test(String(value))) return null;
+  return isSentOnce(request.header("cookie"), cookie) ? value : null;
+}
+
+/**
+ * The tokens that a request carries in a cookie, even if the cookie was sent more than once: a logout has to end all of them.
+ *
+ * Security: of more than a browser sends, only the first, because each costs several statements.
+ */
+export function presentedTokens(request: HttpRequest, cookie: string): string[] {
+  const values = [request.cookie(cookie), ...valuesOf(request.header("cookie"), cookie)];
+  const tokens = values.filter((value): value is string => TOKEN.test(String(value)));
+  return [...new Set(tokens)].slice(0, MAX_TOKENS);
+}
+
+function isSentOnce(header: string | null, cookie: string): boolean {
+  if (header === null) return true;
+  const assignment = `${cookie}=`;
+  // Nearly always sufficient, and far cheaper than parsing the header.
+  if (!header.includes(assignment, header.indexOf(assignment) + 1)) return true;
+  return valuesOf(header, cookie).length <= 1;
+}
+
+function valuesOf(header: string | null, cookie: string): string[] {
+  if (header === null) return [];
+  return header
+    .split(";")
+    .map((pair) => pair.split("=") as [name: string, value?: string])
+    .filter(([name]) => name.trim() === cookie)
+    .flatMap(([, value]) => value?.trim() ?? []);
+}
+
+/** How long logins last, in milliseconds: without being used, and at most. */
+export interface LoginLifetimes {
+  readonly idleMs: number;
+  readonly absoluteMs: number;
+}
+
+/** A use is recorded at most this often. */
+const USE_INTERVAL_MS = 5 * 60_000;
+/** If logins end soon without use, a use must not stay unrecorded for more than this fraction of that time. */
+const USE_INTERVAL_SHARE = 20;
+
+/** The use of a login at this moment, and when the login ends now; `null` if the last use that was recorded is recent. */
+export function dueUse(login: Login, settings: LoginLifetimes): Pick<LoginUse, "lastUsedAt" | "expiresAt"> | null {
+  const { idleMs, absoluteMs } = settings;
+  const at = now();
+  if (at - login.lastUsedAt.getTime() < Math.min(USE_INTERVAL_MS, idleMs / USE_INTERVAL_SHARE)) return null;
+  const expiresAt = isRemembered(login, settings)
+    ? login.expiresAt
+    : new Date(Math.min(at + idleMs, login.createdAt.getTime() + absoluteMs));
+  return { lastUsedAt: new Date(at), expiresAt };
+}
+
+/** Reports whether a login is remembered: only such a login starts with a longer lifetime than others can ever reach. */
+export function isRemembered(
+  { createdAt, expiresAt }: Pick<Login, "createdAt" | "expiresAt">,
+  { absoluteMs }: Pick<LoginLifetimes, "absoluteMs">,
+): boolean {
+  return expiresAt.getTime() - createdAt.getTime() > absoluteMs;
 }

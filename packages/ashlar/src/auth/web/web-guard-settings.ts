@@ -14,7 +14,7 @@ import type { AccessEnding } from "../access/end-access.ts";
 import { MAX_PER_USER } from "../credentials/credential-shape.ts";
 import { GUARD_SETTINGS } from "../guards/guard-settings.ts";
 import { databaseLogins } from "../logins/database/database-logins.ts";
-import type { KnownDevices, RememberedAccount } from "../logins/known-devices.ts";
+import type { KnownDevices } from "../logins/devices.ts";
 import { isLoginStoreSource, type LoginStore, type LoginStoreSource } from "../logins/login-store.ts";
 import type { LoginSuccessors } from "../logins/login-successors.ts";
 import type { LoginUses } from "../logins/login-uses.ts";
@@ -146,8 +146,6 @@ export interface WebGuardDependencies {
   readonly devices: KnownDevices;
   /** Which requests from other sites carry the login's cookie. */
   readonly sameSite: "lax" | "none";
-  /** A user's account, as devices remember it. */
-  readonly rememberedOf: (user: Authenticatable) => RememberedAccount;
   readonly logger: Logger;
   /** Ends access to the account of a user, except the login of a request's guard if `what` is `others`. */
   readonly endAccess: (

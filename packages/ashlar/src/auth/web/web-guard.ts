@@ -1,5 +1,5 @@
 import type { HttpContext } from "../../http/index.ts";
-import { digest } from "../../security/index.ts";
+import { digest, randomToken } from "../../security/index.ts";
 import {
   AshlarError,
   currentDate,
@@ -10,12 +10,11 @@ import {
 } from "../../support/index.ts";
 import { accessEpochOf, proofOf, staleProof } from "../access/access-epoch.ts";
 import { announce } from "../events.ts";
+import type { GuardFactory } from "../guards/guard-registry.ts";
 import { LoginGuard } from "../guards/login-guard.ts";
 import { provesOwnPassword } from "../guards/own-password.ts";
-import { deviceName, deviceOf } from "../logins/device.ts";
+import { deviceName, deviceOf, type RememberedAccount } from "../logins/devices.ts";
 import type { FoundLogin, KeptLogin, LoginOwner } from "../logins/login-store.ts";
-import { makeLoginToken } from "../logins/login-token.ts";
-import { dueUse, isRemembered } from "../logins/login-uses.ts";
 import { UserLogins } from "../logins/user-logins.ts";
 import { hasPassword } from "../passwords/verify-credentials.ts";
 import type { CompleteLogin, EntryOptions, LoginOptions, ProvedOptions } from "../pipeline/complete-login.ts";
@@ -23,7 +22,7 @@ import { isConfirmedOtherwise } from "../proofs/confirmation.ts";
 import { type GivenProof, type LoginMethod, withMethods } from "../proofs/login-methods.ts";
 import { PASSWORD } from "../proofs/proof.ts";
 import type { Authenticatable, AuthenticatableClass } from "../users/authenticatable.ts";
-import { type CurrentLogin, RequestLogin } from "./request-login.ts";
+import { type CurrentLogin, dueUse, isRemembered, RequestLogin } from "./request-login.ts";
 import { type RenewableLogin, renewToken, storeToken } from "./token-renewal.ts";
 import type { WebGuardDependencies } from "./web-guard-settings.ts";
 
@@ -134,7 +133,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     const user = own as unknown as Authenticatable;
     const { remember = false, proof: first } = options;
     const { store, settings } = this.#dependencies;
-    const token = makeLoginToken();
+    const token = randomToken();
     const at = currentDate();
     const proof = proofOf(this.model, user);
     const login = {
@@ -172,8 +171,8 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
 
   protected override afterLogin(user: User, options: LoginOptions): void {
     const account = user as unknown as Authenticatable;
-    const { devices, rememberedOf } = this.#dependencies;
-    const isKnown = devices.remember(this.context, this.name, account.authId(), rememberedOf(account));
+    const { devices } = this.#dependencies;
+    const isKnown = devices.remember(this.context, this.name, account.authId(), this.#remembered(account));
     if (isKnown || options.firstLogin === true) return;
     const { userAgent } = deviceOf(this.context.request);
     announce(this.context, "auth.new_device", this.name, { user, userAgent, device: deviceName(userAgent) });
@@ -299,8 +298,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   sendNextToken(): void {
     const user = this.#own.sendNext();
     if (user === null) return;
-    const { devices, rememberedOf } = this.#dependencies;
-    devices.renew(this.context, this.name, user.authId(), rememberedOf(user));
+    this.#dependencies.devices.renew(this.context, this.name, user.authId(), this.#remembered(user));
   }
 
   async #confirm(
@@ -406,6 +404,10 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     if (count > 0) announce(this.context, "auth.logins_ended", this.name, { user, count, reason });
   }
 
+  #remembered(user: Authenticatable): RememberedAccount {
+    return this.context.auth.registry.guesses.remembered(this.name, user)!;
+  }
+
   #reference({ id, userId }: CurrentLogin): LoginOwner & { readonly id: string } {
     return { guard: this.name, userId, id };
   }
@@ -416,4 +418,13 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     const use = dueUse(login, settings);
     if (use !== null) uses.note({ guard: this.name, id: login.id, ...deviceOf(this.context.request), ...use });
   }
+}
+
+/** Creates the guard of each request, with what its application's guards share. */
+export function webGuardFactory(
+  name: string,
+  model: AuthenticatableClass,
+  dependencies: WebGuardDependencies,
+): GuardFactory {
+  return (context) => new WebGuard(name, context, model, dependencies);
 }

@@ -1,13 +1,11 @@
 import type { Application } from "../../boot/index.ts";
-import { type CookieSite, type HttpContext, sharedCookieWarning } from "../../http/index.ts";
+import { type CookieSite, sharedCookieWarning } from "../../http/index.ts";
 import { ConfigurationError } from "../../support/index.ts";
-import type { CountedDevice } from "../../throttle/index.ts";
 import type { GuardFactory, GuardSettings } from "../guards/guard-registry.ts";
-import { KnownDevices, type RememberedAccount } from "../logins/known-devices.ts";
+import { KnownDevices } from "../logins/devices.ts";
 import { LoginSuccessors } from "../logins/login-successors.ts";
 import { LoginUses } from "../logins/login-uses.ts";
-import type { Authenticatable } from "../users/authenticatable.ts";
-import { WebGuard } from "./web-guard.ts";
+import { webGuardFactory } from "./web-guard.ts";
 import { readWebGuardSettings, type WebGuardDependencies } from "./web-guard-settings.ts";
 
 /** The driver `web` of one application, and what its guards share. */
@@ -15,8 +13,6 @@ export class WebGuards {
   readonly #application: Application;
   readonly #uses: LoginUses;
   /** Created with the first guard: an application without one doesn't need a key for it. */
-  #devices: KnownDevices | null = null;
-  /** Likewise. */
   #successors: LoginSuccessors | null = null;
   /** The guards that keep their token in a cookie, by the cookie's name. */
   readonly #cookies = new Map<string, string>();
@@ -43,11 +39,12 @@ export class WebGuards {
     const guards = container.make("auth");
     const store = container.make("logins").add(name, checked.logins);
     const sameSite = this.#sameSite;
-    this.#devices ??= new KnownDevices(settings.key, this.#site, {
+    guards.guesses.devices ??= new KnownDevices(settings.key, this.#site, {
       previousSecrets: settings.previousKeys,
       sameSite,
     });
-    if (checked.domain !== null) this.#devices.share(checked.domain);
+    const { devices } = guards.guesses;
+    if (checked.domain !== null) devices.share(checked.domain);
     this.#successors ??= new LoginSuccessors(settings.key, settings.previousKeys);
     const dependencies: WebGuardDependencies = {
       logger,
@@ -55,38 +52,11 @@ export class WebGuards {
       store,
       successors: this.#successors,
       uses: this.#uses,
-      devices: this.#devices,
+      devices,
       sameSite,
-      rememberedOf: (user: Authenticatable) => guards.guesses.remembered(name, user)!,
       endAccess: (user, ending) => container.make("accounts").access.end(name, user, ending),
     };
-    return (context) => new WebGuard(name, context, model, dependencies);
-  }
-
-  /** The device that a request comes from, if an account was used on it; see {@link KnownDevices}. */
-  deviceOf(context: HttpContext, account: string): CountedDevice | null {
-    return this.#devices?.deviceOf(context, account) ?? null;
-  }
-
-  /** An identifier of it, unless access to the account has ended since. */
-  currentDeviceOf(context: HttpContext, account: RememberedAccount): string | null {
-    return this.#devices?.currentOf(context, account) ?? null;
-  }
-
-  /** Reports whether a host has the same data about a device as the host of `APP_URL`. */
-  sharesDevices(host: string): boolean {
-    return this.#devices?.isSharedWith(host) ?? false;
-  }
-
-  /** Makes the device of a request known to an account, by whatever its user logs in with. */
-  allowDevice(context: HttpContext, guard: string, user: Authenticatable, proof: string | null): void {
-    const account = this.#application.container.make("auth").guesses.remembered(guard, user);
-    if (account !== null) this.#devices?.allow(context, account, proof);
-  }
-
-  /** Reports whether any user has logged in on the device that a request comes from. */
-  isKnownDevice(context: HttpContext): boolean {
-    return this.#devices?.isKnown(context) ?? false;
+    return webGuardFactory(name, model, dependencies);
   }
 
   /** Writes pending uses; the database must still be open. */

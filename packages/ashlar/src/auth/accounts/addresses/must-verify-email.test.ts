@@ -6,9 +6,9 @@ import { EventProvider } from "../../../events/index.ts";
 import type { HttpContext, HttpRequest } from "../../../http/index.ts";
 import type { Mailable, Mailer } from "../../../mail/index.ts";
 import { Route, type RouteEntry } from "../../../routing/index.ts";
+import { isVerifiable } from "../../users/authenticatable.ts";
 import { BUILT_IN_MAILS } from "../mails/built-in-mails.ts";
 import { authRoutes } from "../pages/auth-routes.ts";
-import { isVerifiable } from "../users/account-user.ts";
 
 await onEachDatabase("MustVerifyEmail", (engine) => {
   test("hasVerifiedEmail() returns whether verified_at is set", async () => {

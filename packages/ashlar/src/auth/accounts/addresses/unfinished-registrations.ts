@@ -1,11 +1,11 @@
 import { NO_PASSWORD, storedHash } from "../../passwords/verify-credentials.ts";
 import type { AccountUser, NewAccount } from "../../users/account-store.ts";
+import { awaitsVerification } from "../../users/authenticatable.ts";
 import type { AccountAccess } from "../access/account-access.ts";
 import type { UserDeletion } from "../access/user-deletion.ts";
 import type { AccountPages } from "../links/account-pages.ts";
 import type { AccountMails } from "../mails/account-mails.ts";
 import type { ResetTokens } from "../passwords/reset-tokens.ts";
-import { isVerifiable } from "../users/account-user.ts";
 import type { GuardUsers } from "../users/guard-users.ts";
 
 /** The page where a password is chosen, which verifies the address. */
@@ -39,7 +39,7 @@ export class UnfinishedRegistrations {
   has(guard: string, user: AccountUser): boolean {
     const { pages, preventEnumeration } = this.#dependencies;
     if (!preventEnumeration || !pages.has(guard, FINISH_PAGE)) return false;
-    return isVerifiable(user) && !user.hasVerifiedEmail();
+    return awaitsVerification(user);
   }
 
   /**

@@ -1,7 +1,7 @@
 import { isSameEmail } from "../../../security/index.ts";
 import type { AccountUser } from "../../users/account-store.ts";
+import { isVerifiable } from "../../users/authenticatable.ts";
 import { epochDigestOf, type VerificationClaim } from "../links/account-links.ts";
-import { isVerifiable } from "../users/account-user.ts";
 
 /**
  * The result of following a verification link. After `confirm`, nothing has changed: the link would have an effect, but

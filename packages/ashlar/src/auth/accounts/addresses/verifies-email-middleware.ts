@@ -5,8 +5,8 @@ import { AshlarError } from "../../../support/index.ts";
 import { requireGuards } from "../../guards/require-guards.ts";
 import { message } from "../../messages.ts";
 import { refuseGuest } from "../../requests/refuse-guest.ts";
-import { isVerifiable } from "../users/account-user.ts";
 import "../../../http/index.ts";
+import { isVerifiable } from "../../users/authenticatable.ts";
 
 /**
  * `verified`: lets users through whose address is verified. A guest is sent to the active guard's login, and from there

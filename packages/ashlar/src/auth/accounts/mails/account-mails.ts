@@ -3,7 +3,9 @@ import type { Container, Logger } from "../../../kernel/index.ts";
 import type { Mailer } from "../../../mail/index.ts";
 import { ConfigurationError } from "../../../support/index.ts";
 import { accountDigest, type LimitName } from "../../../throttle/index.ts";
-import { type Authenticatable, isClosed, userClassOf } from "../../users/authenticatable.ts";
+import { deviceName } from "../../logins/devices.ts";
+import { type Authenticatable, awaitsVerification, isClosed, userClassOf } from "../../users/authenticatable.ts";
+import { NEW_DEVICE_LIMIT } from "../limits.ts";
 import type { AccountPages } from "../links/account-pages.ts";
 import type { AccountMailRegistry } from "./account-mail-registry.ts";
 import type {
@@ -96,6 +98,26 @@ export class AccountMails {
     // The application's own mails may make their links themselves.
     const account = { guard, id: String((data.user as Authenticatable).authId()) };
     await application.underSiteOrigin(() => sender.queue(mail, to, { account }));
+  }
+
+  /**
+   * Mails users about logins on new devices, if the application has such a mail. It goes only to a verified address, if the
+   * model tracks that, and its number for each mailbox is limited: an account can be registered with the address of someone
+   * else, and logged in to any number of times. Called when providers boot.
+   */
+  mailNewDevices(limits: MailLimits): void {
+    const { application, container } = this.#dependencies;
+    if (!this.has("newDevice") || !container.has("events")) return;
+    const { messages } = application;
+    container.make("events").on("auth.new_device", async ({ guard, user, userAgent, address, time }) => {
+      const { email } = user as { readonly email: string | null };
+      if (email === null || awaitsVerification(user)) return;
+      if (!(await limits.allows(NEW_DEVICE_LIMIT, guard, email))) return;
+      await this.prepare();
+      // In the language of the mail, not of the request: an attacker may have logged in.
+      const device = deviceName(userAgent, messages.translator(messages.ofUser(user) ?? messages.defaultLanguage));
+      await this.tryQueue("newDevice", email, { guard, user, email, device, userAgent, address, loggedInAt: time });
+    });
   }
 
   /**

@@ -6,17 +6,16 @@ import { digest } from "../../../security/index.ts";
 import { currentDate, UnitOfWork } from "../../../support/index.ts";
 import type { Throttle, ThrottleKeys } from "../../../throttle/index.ts";
 import { announce } from "../../events.ts";
-import type { GuessWarnings } from "../../guards/guessed-accounts.ts";
+import type { GuessWarnings } from "../../guards/guesses.ts";
 import { ACCOUNT_LIMIT, PASSWORD_LIMIT } from "../../limits.ts";
 import { accountName, identifiersOf } from "../../passwords/identifiers.ts";
 import type { AccountUser } from "../../users/account-store.ts";
-import type { Authenticatable } from "../../users/authenticatable.ts";
+import { type Authenticatable, awaitsVerification } from "../../users/authenticatable.ts";
 import { DEVICE_LINK_AGAIN_LIMIT, DEVICE_LINK_LIMIT, GUESSES_CHECK_LIMIT, GUESSES_LIMIT } from "../limits.ts";
 import { type AccountLinks, DEVICE_EXPIRES_IN_HOURS, epochDigestOf } from "../links/account-links.ts";
 import type { AccountPages } from "../links/account-pages.ts";
 import type { AccountPromises, PromiseWork } from "../links/account-promises.ts";
 import type { AccountMails } from "../mails/account-mails.ts";
-import { isVerifiable } from "../users/account-user.ts";
 import type { GuardUsers } from "../users/guard-users.ts";
 
 /** How often, and after how long, a refused use of a link looks whether its own client is just using it. */
@@ -99,7 +98,7 @@ export class DeviceLinks implements GuessWarnings {
     const { users, pages, links, mails, container } = this.#dependencies;
     const user = id === null ? null : ((await users.named(guard)?.findByAuthId(id)) ?? null);
     // As for every mail that strangers can trigger, the address must be proved if the class tracks that.
-    if (user === null || (isVerifiable(user) && !user.hasVerifiedEmail())) return;
+    if (user === null || awaitsVerification(user)) return;
     const { email } = user;
     if (typeof email !== "string") return;
     // For the guard's own users: guesses at another guard's account must not use it up.
@@ -141,7 +140,7 @@ export class DeviceLinks implements GuessWarnings {
   get #isShared(): boolean {
     const { application, container } = this.#dependencies;
     const { hostname } = new URL(application.requestedOrigin ?? application.url);
-    return container.make("auth").guesses.devices?.sharesDevices(hostname) ?? false;
+    return container.make("auth").guesses.devices?.isSharedWith(hostname) ?? false;
   }
 
   get #throttle(): Throttle | null {
@@ -196,12 +195,12 @@ export class DeviceLinks implements GuessWarnings {
    * and may log in now. A stolen copy of its cookie may have used up its attempts.
    */
   async #isKnown(context: HttpContext, { guard, user }: FoundLink): Promise<boolean> {
-    if (await context.auth.isLoggedInAs(guard, user)) return true;
+    if (await isLoggedInAs(context, guard, user)) return true;
     const { container } = this.#dependencies;
     const registry = container.make("auth");
     const [account, model] = [registry.guesses.remembered(guard, user), registry.modelOf(guard)];
     if (account === null || model === null || registry.guesses.devices === null) return false;
-    const proof = registry.guesses.devices.currentDeviceOf(context, account);
+    const proof = registry.guesses.devices.currentOf(context, account);
     if (proof === null) return false;
     const throttle = container.make("throttle");
     const realm = registry.realmOf(guard);
@@ -244,4 +243,18 @@ interface LinkUse {
 function usedBy({ request }: HttpContext, { realm, account }: LinkUse): LinkUse {
   const client = [request.clientAddress ?? "", request.header("user-agent") ?? ""];
   return { realm, account: digest([account, ...client].join("\0")) };
+}
+
+/** Reports whether the request's visitor is logged in as a user of a guard, with any guard of the same users. */
+async function isLoggedInAs({ auth }: HttpContext, guard: string, user: Authenticatable): Promise<boolean> {
+  const { registry } = auth;
+  const rows = registry.rowsOf(guard);
+  for (const name of registry.names) {
+    if (registry.rowsOf(name) !== rows) continue;
+    const other = auth.guardNamed(name);
+    if (name !== auth.guardName && !other.keepsLogins) continue;
+    const current = (await other.user()) as Authenticatable | null;
+    if (current !== null && String(current.authId()) === String(user.authId())) return true;
+  }
+  return false;
 }

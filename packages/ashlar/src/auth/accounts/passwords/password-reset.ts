@@ -2,20 +2,19 @@ import type { HttpContext } from "../../../http/index.ts";
 import { currentDate, ValidationError } from "../../../support/index.ts";
 import { accessEpochOf } from "../../access/access-epoch.ts";
 import { announce } from "../../events.ts";
-import { countGuess } from "../../guards/guesses.ts";
+import { clearGuesses, countGuess } from "../../guards/guesses.ts";
 import { ACCOUNT_LIMIT } from "../../limits.ts";
 import { message } from "../../messages.ts";
 import { hasPassword } from "../../passwords/verify-credentials.ts";
 import { confirmationRequired } from "../../proofs/confirmation.ts";
 import type { AccountUser } from "../../users/account-store.ts";
-import { isBlocked } from "../../users/authenticatable.ts";
+import { awaitsVerification, isBlocked } from "../../users/authenticatable.ts";
 import type { AccountAccess } from "../access/account-access.ts";
 import type { AccountClaim, AccountLinks } from "../links/account-links.ts";
 import type { AccountPages } from "../links/account-pages.ts";
 import type { AccountPromises, PromiseWork } from "../links/account-promises.ts";
 import type { AccountMails } from "../mails/account-mails.ts";
 import { hashChosenPassword, requireEmail } from "../users/account-input.ts";
-import { isVerifiable } from "../users/account-user.ts";
 import { requireUser } from "../users/current-user.ts";
 import type { GuardUsers } from "../users/guard-users.ts";
 import type { PasswordResetTable } from "./password-reset-table.ts";
@@ -153,7 +152,7 @@ export class PasswordReset {
     const changes = { passwordHash, ...(sent !== null && { accessEpoch: sent.epoch }) };
     const email = owner.email!;
     // Opening the link has proved the address.
-    const isProof = isVerifiable(owner) && !owner.hasVerifiedEmail();
+    const isProof = awaitsVerification(owner);
     let isVerified = false;
     const user = await access.end(guard, owner, {
       what: "everything",
@@ -177,7 +176,7 @@ export class PasswordReset {
     });
     if (user === null) return this.#setBefore(context, token, sent);
     // A user who can read the account's mail is not guessing, and earlier guesses were for another password.
-    await context.auth.clearAttempts(guard, user);
+    await clearGuesses(context, guard, user);
     // Nor may guesses by others keep them from logging in with the new password.
     context.auth.registry.guesses.allowDevice(context, guard, user, null);
     announce(context, "auth.password_reset", guard, { user });

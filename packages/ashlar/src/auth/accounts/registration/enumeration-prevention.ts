@@ -1,9 +1,8 @@
 import { ConfigurationError } from "../../../support/index.ts";
-import { isModel, type UserClass, userClassOf } from "../../users/authenticatable.ts";
+import { isModel, isVerifiable, type UserClass, userClassOf } from "../../users/authenticatable.ts";
 import { FINISH_PAGE } from "../addresses/unfinished-registrations.ts";
 import type { AccountPages } from "../links/account-pages.ts";
 import type { AccountMails } from "../mails/account-mails.ts";
-import { isVerifiable } from "../users/account-user.ts";
 import type { GuardUsers } from "../users/guard-users.ts";
 
 const WHERE = "config/auth.ts: ACCOUNTS.preventEnumeration";

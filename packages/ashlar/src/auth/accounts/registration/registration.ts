@@ -20,6 +20,7 @@ import { message } from "../../messages.ts";
 import { isAddress, normalizeIdentifier } from "../../passwords/verify-credentials.ts";
 import { PASSWORD } from "../../proofs/proof.ts";
 import type { AccountStore, AccountUser, NewAccount } from "../../users/account-store.ts";
+import { awaitsVerification, isVerifiable } from "../../users/authenticatable.ts";
 import type { AddressOwners } from "../addresses/address-owners.ts";
 import type { EmailVerification } from "../addresses/email-verification.ts";
 import { ReservedAddress, type ReservedAddresses, TAKEN } from "../addresses/reserved-addresses.ts";
@@ -27,7 +28,6 @@ import type { UnfinishedRegistrations } from "../addresses/unfinished-registrati
 import type { AccountPromises, PromiseWork } from "../links/account-promises.ts";
 import type { AccountMails } from "../mails/account-mails.ts";
 import { checkEmail, checkName, choosePassword, refuse } from "../users/account-input.ts";
-import { isVerifiable } from "../users/account-user.ts";
 import type { GuardUsers } from "../users/guard-users.ts";
 import type { EnumerationPrevention } from "./enumeration-prevention.ts";
 import { areOfOneRegistration, type RegistrationEpochs, registeredAt } from "./registration-epochs.ts";
@@ -233,7 +233,7 @@ export class Registration {
       const owner = await this.#dependencies.users.of(guard).findByEmail(account.email);
       // The same registration again, or one that another process stored before it died.
       if (owner !== null && areOfOneRegistration(accessEpochOf(owner), account.accessEpoch)) {
-        if (isUnverified(owner) && !isRecent(owner) && (await owners.mayBeTold(guard, account.email))) {
+        if (awaitsVerification(owner) && !isRecent(owner) && (await owners.mayBeTold(guard, account.email))) {
           await verification.mail(owner, mailer, context.request);
         }
         return;
@@ -272,10 +272,6 @@ export class Registration {
       return { user: null, taken: error.column };
     }
   }
-}
-
-function isUnverified(user: AccountUser): boolean {
-  return isVerifiable(user) && !user.hasVerifiedEmail();
 }
 
 /**

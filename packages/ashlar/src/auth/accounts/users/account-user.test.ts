@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { PlainUser } from "../../../../test/support/account-application.ts";
 import { Person } from "../../../../test/support/people.ts";
 import { Model } from "../../../database/index.ts";
-import { asAccountUser, isVerifiable } from "./account-user.ts";
+import { isVerifiable } from "../../users/authenticatable.ts";
+import { asAccountUser } from "./account-user.ts";
 
 test("a user can have an account if the class is a model with a password", () => {
   class Bare extends Model {}

@@ -3,9 +3,6 @@ import { accountStoreOf } from "../../models/model-accounts.ts";
 import { type AccountStore, type AccountUser, storeMethodsOf } from "../../users/account-store.ts";
 import { type AuthenticatableClass, isModel } from "../../users/authenticatable.ts";
 
-/** A user who knows whether the address is verified. */
-export type VerifiableUser = Required<Pick<AccountUser, "hasVerifiedEmail">>;
-
 /**
  * The accounts of the users that a class, or an object, finds.
  *
@@ -37,11 +34,4 @@ export function asAccountUser(user: RegisteredUser): AccountUser {
   }
   const what = `The user's class ${user.constructor.name} cannot have accounts.`;
   throw new AshlarError("E_INVALID_MODEL", `${what} ${remedyFor(user.constructor)}`);
-}
-
-/** Reports whether a user's class has the mixin `MustVerifyEmail`, or is a store's class that tracks verification. */
-export function isVerifiable<U extends object>(user: U): user is U & VerifiableUser {
-  const { accessEpoch, hasVerifiedEmail, verifyEmail } = user as Readonly<Record<string, unknown>>;
-  if (typeof hasVerifiedEmail !== "function") return false;
-  return typeof verifyEmail === "function" || typeof accessEpoch === "function";
 }

@@ -4,7 +4,6 @@ import type { AshlarError } from "../../../support/index.ts";
 import type {
   AccountIdentity,
   AttemptKeys,
-  CountedDevice,
   NamedAccount,
   ThrottleAccounts,
   ThrottleKeys,
@@ -35,10 +34,6 @@ export interface CountedAccountsDependencies {
   readonly guards: GuardRegistry;
   /** Returns the account that the token of a reset link is for; `null` if the token was not created here. */
   readonly readResetToken: (token: string) => AccountClaim | null;
-  /** The device that a request comes from, if an account was used on it before; otherwise `null`. */
-  readonly deviceOf: (context: HttpContext, account: string) => CountedDevice | null;
-  /** Reports whether any account was used on the device that a request comes from. */
-  readonly isKnownDevice: (context: HttpContext) => boolean;
 }
 
 /**
@@ -64,7 +59,7 @@ export class CountedAccounts implements ThrottleAccounts {
   }
 
   mayHaveProof(context: HttpContext, limit: string): boolean {
-    return RESET_LIMITS.includes(limit) || this.#dependencies.isKnownDevice(context);
+    return RESET_LIMITS.includes(limit) || (this.#dependencies.guards.guesses.devices?.isKnown(context) ?? false);
   }
 
   refusal(context: HttpContext, limit: string, keys: AttemptKeys): AshlarError | null {
@@ -83,9 +78,10 @@ export class CountedAccounts implements ThrottleAccounts {
   }
 
   #identity(context: HttpContext, guard: string, account: string | null): AccountIdentity {
-    const realm = this.#dependencies.guards.realmOf(guard);
+    const { guards } = this.#dependencies;
+    const realm = guards.realmOf(guard);
     if (account === null) return { realm, account, device: null };
-    return { realm, account, device: this.#dependencies.deviceOf(context, accountName(realm, account)) };
+    return { realm, account, device: guards.guesses.devices?.deviceOf(context, accountName(realm, account)) ?? null };
   }
 
   /** A token from a mail is counted on its own; made-up tokens are counted by address. */

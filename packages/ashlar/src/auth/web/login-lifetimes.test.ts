@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
 import { onEachDatabase } from "../../../test/support/services.ts";
 import { ADA, PASSWORD, testWeb } from "../../../test/support/web-application.ts";
 import { now, setClock } from "../../support/index.ts";
-import { LoginUses } from "./login-uses.ts";
+import { LoginUses } from "../logins/login-uses.ts";
 
 const MINUTE = 60_000;
 const GUEST = { user: null };

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { makeContext } from "../../../test/support/http-context.ts";
-import { makeLoginToken, presentedToken, presentedTokens } from "./login-token.ts";
+import { randomToken } from "../../security/index.ts";
+import { presentedToken, presentedTokens } from "./request-login.ts";
 
 const TOKEN = `${"A".repeat(42)}B`;
 const OTHER = `${"C".repeat(42)}D`;
@@ -9,7 +10,7 @@ const OTHER = `${"C".repeat(42)}D`;
 const requestWith = (cookie?: string) => makeContext(cookie === undefined ? {} : { headers: { cookie } }).request;
 
 test("S17 a token is 256 random bits as base64url, and no two are equal", () => {
-  const tokens = Array.from({ length: 1000 }, makeLoginToken);
+  const tokens = Array.from({ length: 1000 }, () => randomToken());
   expect(new Set(tokens).size).toBe(1000);
   for (const token of tokens) expect(Buffer.from(token, "base64url").toString("base64url")).toBe(token);
   expect(Buffer.from(tokens[0]!, "base64url")).toHaveLength(32);
@@ -93,7 +94,7 @@ describe("all tokens that a request carries", () => {
   });
 
   test("S122 are the first five that differ, if there are more than a browser sends", () => {
-    const tokens = Array.from({ length: 240 }, makeLoginToken);
+    const tokens = Array.from({ length: 240 }, () => randomToken());
     const cookie = ["token=x", ...tokens.flatMap((token) => [`token=${token}`, `token=${token}`])].join("; ");
     expect(presentedTokens(requestWith(cookie), "token")).toEqual(tokens.slice(0, 5));
   });
