@@ -1,7 +1,7 @@
 // Checks packages/ashlar/api-report: what the package exports, one file per import path, each name with its declaration
-// but without comments, so that changes show in a diff; a class is followed by its base class, if that isn't exported. It reads dist. `--write` updates the files; without `--write`, an
-// outdated file is an error. A name with two import paths is always an error, and so is another number of names than
-// ARCHITECTURE.md says.
+// but without comments, so that changes show in a diff; a class is followed by its base class, if that isn't exported. It
+// reads dist. `--write` updates the files; without `--write`, an outdated file is an error. A name with two import paths is
+// always an error, and so is another number of names than ARCHITECTURE.md says.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
