@@ -34,26 +34,18 @@ export { Auth } from "./auth.ts";
 export { AuthProvider, endAccessWithFeatures } from "./auth-provider.ts";
 export { createCredentialTable } from "./credentials/create-credential-table.ts";
 export type {
-  ActiveCredential,
   Credential,
-  CredentialChanges,
-  CredentialColumns,
-  CredentialConditions,
-  CredentialKey,
-  CredentialKinds,
-  CredentialRange,
   CredentialTableOptions,
   CredentialUse,
-  CredentialValues,
   FoundCredential,
 } from "./credentials/credential.ts";
 export { DEFAULT_MAX_PER_USER, hasExpired, MAX_PER_USER } from "./credentials/credential-shape.ts";
 export { CredentialTable } from "./credentials/credential-table.ts";
-export type { CredentialPruning, ExistingUsers } from "./credentials/prune-credentials.ts";
+export type { ExistingUsers } from "./credentials/prune-credentials.ts";
 export type { SecurityEvent } from "./events.ts";
 export { AUTHENTICATION } from "./feature.ts";
 export type { Guard } from "./guards/guard.ts";
-export type { GuardDriver, GuardFactory } from "./guards/guard-registry.ts";
+export type { GuardFactory } from "./guards/guard-registry.ts";
 export { LoginGuard } from "./guards/login-guard.ts";
 export { RequestGuard } from "./guards/request-guard.ts";
 export { requireGuards } from "./guards/require-guards.ts";
@@ -61,23 +53,16 @@ export { PASSWORD_LIMIT } from "./limits.ts";
 export { databaseLogins } from "./logins/database/database-logins.ts";
 export { deviceName } from "./logins/devices.ts";
 export type {
-  FoundLogin,
-  KeptLogin,
   ListedLogin,
   Login,
   LoginOwner,
   LoginPruning,
   LoginRange,
-  LoginReference,
-  LoginRenewal,
   LoginStore,
-  LoginUse,
   NewLogin,
-  PrunedLogins,
-  RenewedLogin,
 } from "./logins/login-store.ts";
 export { LoginUses } from "./logins/login-uses.ts";
-export type { LoginInfo, LoginPage } from "./logins/user-logins.ts";
+export type { LoginPage } from "./logins/user-logins.ts";
 export {
   Authenticates,
   type AuthenticatesInstance,
@@ -87,11 +72,10 @@ export { existingUsers } from "./models/model-accounts.ts";
 export { requireEmailColumns } from "./models/require-email-columns.ts";
 export { hasherOf } from "./passwords/model-hasher.ts";
 export { requireHashing } from "./passwords/password-settings.ts";
-export type { LoginOptions } from "./pipeline/complete-login.ts";
 export { CompleteLogin, LoginPendingError, type LoginResult, type UnfinishedLogin } from "./pipeline/complete-login.ts";
 export type { PendingLogin } from "./pipeline/pending-logins.ts";
 export { amrOf, type LoginMethod } from "./proofs/login-methods.ts";
-export type { LoginInProgress, LoginPurpose, LoginStep, StepOutcome } from "./proofs/login-step.ts";
+export type { LoginInProgress, LoginStep } from "./proofs/login-step.ts";
 export type { FeatureProof } from "./proofs/proof.ts";
 export type { Authentication } from "./requests/authentication.ts";
 export { AuthenticationMiddleware, GuardMiddleware, LoadUserMiddleware } from "./requests/authentication-middleware.ts";
@@ -103,7 +87,6 @@ export { ModelSpellings, type SpelledUserModel } from "./spellings/model-spellin
 export type { StoredText } from "./spellings/spelled-users.ts";
 export type {
   AccountChanges,
-  AccountConditions,
   AccountStore,
   AccountUser,
   NewAccount,
@@ -122,7 +105,7 @@ export {
   type UserId,
   userClassOf,
 } from "./users/authenticatable.ts";
-export type { DataSubject, UserDataSource } from "./users/user-data.ts";
+export type { UserDataSource } from "./users/user-data.ts";
 
 export type { Guards } from "./web/guards-by-name.ts";
 export { WebGuard } from "./web/web-guard.ts";

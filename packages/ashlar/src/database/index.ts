@@ -11,12 +11,8 @@ export { tableName } from "./dialect/column-names.ts";
 export { json, longText, primaryKey, reference, timestamp, timestamps } from "./dialect/columns.ts";
 export { type ConcurrentIndexOptions, createIndexConcurrently } from "./dialect/concurrent-index.ts";
 export type { ConnectionUsage, Dialect, DialectSetup, DialectSource } from "./dialect/dialect.ts";
-export type { DialectCopying } from "./dialect/dialect-copying.ts";
-export type { DialectInspection, SchemaChange } from "./dialect/dialect-inspection.ts";
-export type { DialectMaintenance, TestDatabase } from "./dialect/dialect-maintenance.ts";
-export type { DialectTransactions } from "./dialect/dialect-transactions.ts";
-export type { DialectValues } from "./dialect/dialect-values.ts";
-export type { ColumnValue, Executor, PhysicalConnection, Row } from "./dialect/executor.ts";
+export type { TestDatabase } from "./dialect/dialect-maintenance.ts";
+export type { ColumnValue, Executor, Row } from "./dialect/executor.ts";
 export type { DatabaseServerSettings } from "./dialect/server-settings.ts";
 export type { QueryBuilder, Tables } from "./dialect/tables.ts";
 export type {
@@ -25,7 +21,6 @@ export type {
   Returned,
   UpsertQuery,
   UpsertRowsQuery,
-  Write,
   WriteScope,
   Writes,
   WrittenValues,

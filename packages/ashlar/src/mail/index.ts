@@ -2,7 +2,6 @@ export { Mailable, type MailContent } from "./composing/mailable.ts";
 export type { MailSentEvent } from "./events.ts";
 export { MailProvider } from "./mail-provider.ts";
 export { mailbox, printMails } from "./mailbox/mailbox.ts";
-export type { MailAddress } from "./message/mail-address.ts";
 export type { MailAttachment, MailMessage } from "./message/mail-message.ts";
 export { countLost, lostKey } from "./outbox/lost-key.ts";
 export { type Outbox, PromiseBroken } from "./outbox/outbox.ts";

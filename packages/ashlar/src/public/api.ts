@@ -8,7 +8,6 @@ export {
   type AuthenticatesTokensStatics,
   type DriversSettings,
   type ForeignGuard,
-  type IssuedToken,
   type Issuer,
   JWTAuthenticationMiddleware,
   type JwtGuard,

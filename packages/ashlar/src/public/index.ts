@@ -9,7 +9,6 @@ export {
   declareFeature,
   env,
   type Feature,
-  type FeatureCommand,
   Provider,
 } from "../boot/index.ts";
 export {

@@ -1,9 +1,7 @@
 export {
   addPriorityToMailOutbox,
   createMailOutboxTable,
-  type Delivery,
   DeliveryError,
-  type MailAddress,
   type MailAttachment,
   Mailable,
   type MailContent,

@@ -9,6 +9,5 @@ export {
   SessionProvider,
   type SessionSettings,
   type SessionStore,
-  type StoredSession,
   VerifyCsrfToken,
 } from "../session/index.ts";

@@ -1,8 +1,5 @@
 export {
-  type AttemptCount,
-  type AttemptCounter,
   type Bucket,
-  type CountChange,
   createRateLimitsTable,
   databaseStore,
   type Limits,

@@ -10,7 +10,7 @@ export { DefaultStore } from "./stores/default-store.ts";
 export { MemoryStore, memoryStore } from "./stores/memory-store.ts";
 export { createRateLimitsTable, RATE_LIMITS_TABLE } from "./stores/rate-limits-table.ts";
 export { RedisStore, redisStore } from "./stores/redis-store.ts";
-export type { AttemptCount, AttemptCounter, CountChange, ThrottleStore } from "./stores/store.ts";
+export type { AttemptCounter, ThrottleStore } from "./stores/store.ts";
 export { Throttle, tooManyRequests, waitOf } from "./throttle.ts";
 export { ThrottleMiddleware } from "./throttle-middleware.ts";
 export { ThrottleProvider } from "./throttle-provider.ts";

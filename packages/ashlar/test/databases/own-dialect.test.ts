@@ -3,11 +3,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { connectionSource, Database } from "../../src/database/index.ts";
 import {
   type Dialect,
-  type DialectMaintenance,
   type DialectSource,
-  type DialectTransactions,
-  type DialectValues,
-  type PhysicalConnection,
   returningWrites,
   sql,
   sqlite,
@@ -51,9 +47,9 @@ async function failed(suite: readonly SuiteTest[]): Promise<readonly string[]> {
 
 /** Other members of a dialect and of its contracts. */
 interface Changes extends Partial<Omit<Dialect, "values" | "transactions" | "maintenance">> {
-  readonly values?: Partial<DialectValues>;
-  readonly transactions?: Partial<DialectTransactions>;
-  readonly maintenance?: Partial<DialectMaintenance>;
+  readonly values?: Partial<Dialect["values"]>;
+  readonly transactions?: Partial<Dialect["transactions"]>;
+  readonly maintenance?: Partial<Dialect["maintenance"]>;
 }
 
 function changed(source: DialectSource, change: (dialect: Dialect) => Changes): DialectSource {
@@ -136,7 +132,7 @@ test.each<[string, (dialect: Dialect) => Changes, string]>([
   [
     "runs other statements in an open transaction",
     (dialect) => {
-      let own: PhysicalConnection;
+      let own: Awaited<ReturnType<Dialect["transactions"]["reserve"]>>["connection"];
       return {
         transactions: {
           async reserve() {

@@ -7,9 +7,12 @@ import { compile, compileEach, installedApplication } from "../support/installed
 
 const ts = createRequire(import.meta.url)("typescript-5") as typeof TypeScript;
 
-/** Types that are not named directly: maps (`EventMap["auth.login"]`), and those written as a literal. */
+/**
+ * Types that are not named directly: maps (`EventMap["auth.login"]`), those written as a literal, and interfaces that are
+ * implemented (`LoginStore["start"]`).
+ */
 const INDEXED =
-  /^(?:EventMap|AccountMailMap|TraceMessages|Services|MiddlewareArguments|Feature|\w+Settings|\w+Options)$/;
+  /^(?:EventMap|AccountMailMap|TraceMessages|Services|MiddlewareArguments|Feature|\w+Settings|\w+Options|\w+Store|Dialect|Writes|LoginStep|MailTransport)$/;
 
 /**
  * Types without a public name, which a library annotates if it passes them on: the framework's own parts, and results

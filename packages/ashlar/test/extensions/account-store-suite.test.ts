@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { AccountChanges, AccountStore, AccountUser } from "../../src/public/auth.ts";
+import type { AccountStore, AccountUser } from "../../src/public/auth.ts";
 import { UniqueViolationError } from "../../src/public/database.ts";
 import { accountStoreSuite } from "../../src/public/testing.ts";
 import { type DrizzleUsers, makeDrizzleUsers } from "./drizzle-users.ts";
@@ -92,7 +92,11 @@ describe("the suite notices a store that", () => {
       (store) => ({
         async update(user, { accessEpoch, ...rest }, conditions) {
           if (accessEpoch === undefined || Object.keys(rest).length === 0) {
-            return store.update(user as never, { accessEpoch, ...rest } as AccountChanges, conditions);
+            return store.update(
+              user as never,
+              { accessEpoch, ...rest } as Parameters<AccountStore["update"]>[1],
+              conditions,
+            );
           }
           const changed = await store.update(user as never, { accessEpoch }, conditions);
           await turn();
@@ -237,7 +241,7 @@ describe("the suite notices a store that", () => {
       (store) => ({
         update(user, { attributes, ...changes }, conditions) {
           const written = Object.keys(changes).length === 0 ? { email: user.email } : { attributes, ...changes };
-          return store.update(user as never, written as AccountChanges, conditions);
+          return store.update(user as never, written as Parameters<AccountStore["update"]>[1], conditions);
         },
       }),
       "an update writes the given changes to one account, and returns the changed user",

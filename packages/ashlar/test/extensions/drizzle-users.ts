@@ -1,14 +1,7 @@
 import { and, asc, eq, gt, inArray, isNull, type SQL } from "drizzle-orm";
 import { type AnySQLiteColumn, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { TokenHolder } from "../../src/public/api.ts";
-import type {
-  AccountChanges,
-  AccountConditions,
-  AccountStore,
-  AccountUser,
-  NewAccount,
-  UserId,
-} from "../../src/public/auth.ts";
+import type { AccountStore, AccountUser, UserId } from "../../src/public/auth.ts";
 import { UniqueViolationError } from "../../src/public/database.ts";
 import { AshlarError } from "../../src/public/index.ts";
 import { DrizzleSqlite } from "../support/drizzle-sqlite.ts";
@@ -106,11 +99,16 @@ export class DrizzleUsers implements AccountStore<User> {
   attributeKind(name: string): "value" | null {
     return name === "name" ? "value" : null;
   }
-  async create({ email, passwordHash: password, accessEpoch: access_epoch, attributes }: NewAccount): Promise<User> {
+  async create({
+    email,
+    passwordHash: password,
+    accessEpoch: access_epoch,
+    attributes,
+  }: Parameters<AccountStore["create"]>[0]): Promise<User> {
     const row = { name: String(attributes.name), email, password, access_epoch };
     return (await this.#written(this.#database.drizzle.insert(users).values(row).returning()))!;
   }
-  update(user: User, changes: AccountChanges, asRead: AccountConditions): Promise<User | null> {
+  update(...[user, changes, asRead]: Parameters<AccountStore<User>["update"]>): Promise<User | null> {
     const { email, passwordHash: password, accessEpoch: access_epoch, verifiedAt: verified_at, attributes } = changes;
     const { blockedAt: blocked_at } = changes;
     const ended = access_epoch === undefined ? {} : { api_token: null };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { LoginStore, NewLogin } from "../../src/public/auth.ts";
+import type { LoginStore } from "../../src/public/auth.ts";
 import { loginStoreSuite } from "../../src/public/testing.ts";
 import { MemoryLogins } from "../support/memory-logins.ts";
 
@@ -454,7 +454,7 @@ test.each<[keyof LoginStore, unknown]>([
   },
 );
 
-const started = new Map<string, NewLogin>();
+const started = new Map<string, Parameters<LoginStore["start"]>[0]>();
 
 /** The methods of a store, to be replaced one by one. */
 function bound(store: MemoryLogins): LoginStore {

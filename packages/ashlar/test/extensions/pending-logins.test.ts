@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { LoginGuard, LoginStep, StepOutcome } from "../../src/public/auth.ts";
+import type { LoginGuard, LoginStep } from "../../src/public/auth.ts";
 import { Route } from "../../src/public/index.ts";
 import { databaseSessions, SessionMiddleware, SessionProvider } from "../../src/public/session.ts";
 import { freeze, travel, travelBack } from "../../src/public/testing.ts";
@@ -159,7 +159,7 @@ describe("a pending login", () => {
     const step: LoginStep = {
       name: "code",
       page: "code",
-      check: async ({ prove }): Promise<StepOutcome> => ((await prove(() => proof as boolean)) ? "passed" : "pending"),
+      check: async ({ prove }) => ((await prove(() => proof as boolean)) ? "passed" : "pending"),
     };
     const accounts = await shopWith([step]);
     const visitor = accounts.visitor();
@@ -170,7 +170,7 @@ describe("a pending login", () => {
   test("is not completed by an earlier proof if the step's last one failed", async () => {
     const twice: LoginStep = {
       name: "twice",
-      async check({ prove }): Promise<StepOutcome> {
+      async check({ prove }): Promise<"passed"> {
         await prove(() => true);
         await prove(() => false);
         return "passed";

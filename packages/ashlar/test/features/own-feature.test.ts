@@ -234,13 +234,13 @@ describe("a command of a feature", () => {
     const root = await generatedApplication({ api: false });
     await writeFile(
       join(root, "app/greeting.ts"),
-      `import { declareFeature, type FeatureCommand, Provider } from "ashlar";
+      `import { type CommandContext, declareFeature, Provider } from "ashlar";
        import { Mailable } from "ashlar/mail";
        class Greeting extends Mailable {
          subject() { return "Hello"; }
          content() { return { text: "greeting", data: { link: this.url("/home") } }; }
        }
-       const run: Awaited<ReturnType<FeatureCommand["load"]>>["run"] = async ({ application, args }) => {
+       const run = async ({ application, args }: CommandContext) => {
          await (await application()).container.make("mail").queue(new Greeting(), args[0]!);
        };
        export class GreetingProvider extends Provider {

@@ -1,28 +1,16 @@
 import { randomUUID } from "node:crypto";
-import type {
-  FoundLogin,
-  KeptLogin,
-  ListedLogin,
-  LoginOwner,
-  LoginProof,
-  LoginPruning,
-  LoginRange,
-  LoginReference,
-  LoginRenewal,
-  LoginStore,
-  LoginUse,
-  NewLogin,
-  PrunedLogins,
-  RenewedLogin,
-} from "../../src/public/auth.ts";
+import type { LoginStore } from "../../src/public/auth.ts";
 
-export type StoredLogin = NewLogin & { readonly id: string };
+/** What a method of the store is called with. */
+type Given<Method extends keyof LoginStore> = Parameters<NonNullable<LoginStore[Method]>>;
+type Owner = Given<"list">[0];
+export type StoredLogin = Given<"start">[0] & { readonly id: string };
 
 /** An application's own store: in the memory of one process, with keys that are not numbers. */
 export class MemoryLogins implements LoginStore {
   readonly logins: Map<string, StoredLogin> = new Map();
 
-  async find(guard: string, tokenHash: string): Promise<FoundLogin | null> {
+  async find(guard: string, tokenHash: string): Promise<StoredLogin | null> {
     return this.#all().find((login) => login.guard === guard && login.tokenHash === tokenHash) ?? null;
   }
 
@@ -31,7 +19,7 @@ export class MemoryLogins implements LoginStore {
     return found?.tokenHash ?? null;
   }
 
-  async start(login: NewLogin, proof: LoginProof): Promise<string | null> {
+  async start(...[login, proof]: Given<"start">): Promise<string | null> {
     const id = randomUUID();
     this.logins.set(id, { ...login, id });
     if (await proof.holds()) return id;
@@ -39,7 +27,7 @@ export class MemoryLogins implements LoginStore {
     return null;
   }
 
-  async renew(owned: RenewedLogin, renewal: LoginRenewal, proof: LoginProof): Promise<boolean> {
+  async renew(...[owned, renewal, proof]: Given<"renew">): Promise<boolean> {
     const login = this.#of(owned).find(({ id }) => id === owned.id);
     if (login?.accessEpoch !== proof.accessEpoch || login.tokenHash !== owned.tokenHash) return false;
     const { id, tokenHash, authenticatedAt } = login;
@@ -51,12 +39,12 @@ export class MemoryLogins implements LoginStore {
     return false;
   }
 
-  async touch({ guard, id, ip, userAgent, lastUsedAt, expiresAt }: LoginUse): Promise<void> {
+  async touch(...[{ guard, id, ip, userAgent, lastUsedAt, expiresAt }]: Given<"touch">): Promise<void> {
     const login = this.#get(guard, id);
     if (login !== undefined) this.logins.set(id, { ...login, ip, userAgent, lastUsedAt, expiresAt });
   }
 
-  async list(owner: LoginOwner, range: LoginRange): Promise<readonly ListedLogin[]> {
+  async list(...[owner, range]: Given<"list">): Promise<readonly StoredLogin[]> {
     const { limit, olderThan, newerThan, accessEpoch } = range;
     const newestFirst = this.#of(owner).reverse();
     const indexOf = (key: string) => newestFirst.findIndex(({ id }) => id === key);
@@ -66,7 +54,7 @@ export class MemoryLogins implements LoginStore {
     return newerThan == null ? wanted.slice(0, limit) : wanted.slice(-limit);
   }
 
-  async end(login: LoginReference): Promise<boolean> {
+  async end(...[login]: Given<"end">): Promise<boolean> {
     const found =
       login.tokenHash === undefined
         ? this.#of(login).find(({ id }) => id === login.id)
@@ -74,7 +62,7 @@ export class MemoryLogins implements LoginStore {
     return found != null && this.logins.delete(found.id);
   }
 
-  async endAll(owner: LoginOwner, kept: KeptLogin | null = null): Promise<number> {
+  async endAll(...[owner, kept = null]: Given<"endAll">): Promise<number> {
     const ended = this.#of(owner).filter(({ id }) => id !== kept?.id);
     for (const { id } of ended) this.logins.delete(id);
     const current = this.#of(owner)[0];
@@ -83,7 +71,7 @@ export class MemoryLogins implements LoginStore {
     return ended.length;
   }
 
-  async endOldest(owner: LoginOwner, keep: number): Promise<number> {
+  async endOldest(owner: Owner, keep: number): Promise<number> {
     const active = this.#of(owner).filter(({ accessEpoch, expiresAt }) => {
       return accessEpoch !== "pending" && expiresAt.getTime() > Date.now();
     });
@@ -92,7 +80,7 @@ export class MemoryLogins implements LoginStore {
     return surplus.length;
   }
 
-  async prune({ endedBefore, unusedSince, existingUsers }: LoginPruning): Promise<PrunedLogins> {
+  async prune(...[{ endedBefore, unusedSince, existingUsers }]: Given<"prune">): ReturnType<LoginStore["prune"]> {
     const pruned = { logins: 0, addresses: 0 };
     for (const login of this.#all()) {
       const existing = await existingUsers(login.guard, [login.userId]);
@@ -116,7 +104,7 @@ export class MemoryLogins implements LoginStore {
     return login?.guard === guard ? login : undefined;
   }
 
-  #of({ guard, userId }: LoginOwner): StoredLogin[] {
+  #of({ guard, userId }: Owner): StoredLogin[] {
     return this.#all().filter((login) => login.guard === guard && String(login.userId) === String(userId));
   }
 }

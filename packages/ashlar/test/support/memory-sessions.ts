@@ -1,4 +1,7 @@
-import type { SessionStore, StoredSession } from "../../src/public/session.ts";
+import type { SessionStore } from "../../src/public/session.ts";
+
+/** What a store keeps under a key. */
+type StoredSession = Parameters<SessionStore["create"]>[1];
 
 /** A session store as an application could write it: in the memory of the process. */
 export class MemorySessions implements SessionStore {

@@ -12,15 +12,11 @@ import {
   type ColumnValue,
   DatabaseError,
   type Dialect,
-  type DialectMaintenance,
   type DialectSetup,
   type DialectSource,
-  type DialectTransactions,
-  type DialectValues,
   type Executor,
   ForeignKeyViolationError,
   NotNullViolationError,
-  type PhysicalConnection,
   type Row,
   returningWrites,
   UniqueViolationError,
@@ -28,6 +24,11 @@ import {
   type Writes,
 } from "../../src/public/database.ts";
 import { AshlarError } from "../../src/public/index.ts";
+
+type DialectValues = Dialect["values"];
+type DialectTransactions = Dialect["transactions"];
+type DialectMaintenance = Dialect["maintenance"];
+type PhysicalConnection = Awaited<ReturnType<DialectTransactions["reserve"]>>["connection"];
 
 /** What an application would write for a database that the framework does not know: here, SQLite with one connection. */
 export function oneConnection(path: string, acquireTimeoutMs = 5000): DialectSource {

@@ -1,5 +1,4 @@
 import {
-  type ActiveCredential,
   type Authenticatable,
   type Credential,
   type CredentialTable,
@@ -46,7 +45,7 @@ interface Hidden {
   readonly device: string | null;
 }
 
-type ActiveToken = ActiveCredential<Columns>;
+type ActiveToken = FoundCredential<Columns, Authenticatable>;
 type Found = FoundCredential<Columns> | null;
 
 /** What a refresh token is, by the row of its family. */

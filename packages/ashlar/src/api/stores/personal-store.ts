@@ -1,9 +1,9 @@
 import {
-  type ActiveCredential,
   type Authenticatable,
   type AuthenticatableClass,
   type Credential,
   type CredentialTable,
+  type FoundCredential,
   hasExpired,
   staleProof,
 } from "../../auth/index.ts";
@@ -79,7 +79,7 @@ export interface PersonalTokenRequest {
 
 /** What a personal token proves: it was looked up together with its user. */
 interface VerifiedPersonalToken extends VerifiedToken {
-  readonly found: ActiveCredential<Columns>;
+  readonly found: FoundCredential<Columns, Authenticatable>;
 }
 
 /** The dependencies of {@link PersonalStore}. */
@@ -234,7 +234,7 @@ export class PersonalStore implements Verifier {
     return { owner, revoke: async (address) => isActive && this.#revoke(found.credential, address) };
   }
 
-  async #find(token: string): Promise<ActiveCredential<Columns> | RefusedToken> {
+  async #find(token: string): Promise<FoundCredential<Columns, Authenticatable> | RefusedToken> {
     if (!isTokenText(token, this.options.prefix)) return { failure: "malformed", userId: null };
     const found = await this.#tokens.find("token_hash", digest(token));
     if (found === null) return { failure: "inactive", userId: null };

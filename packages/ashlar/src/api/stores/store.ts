@@ -18,16 +18,7 @@ export interface TokenRequest {
 }
 
 /** A token as its user gets it. */
-export interface IssuedToken {
-  /** The token that requests carry. */
-  readonly token: string;
-  /** The token that renews it; `null` if it renews itself. */
-  readonly refresh: string | null;
-  /** How long it is valid, in seconds; `null`: forever. */
-  readonly expiresInSeconds: number | null;
-  /** The token's abilities; `null` if it has all. */
-  readonly abilities: readonly string[] | null;
-}
+export type IssuedToken = Awaited<ReturnType<Store["issue"]>>;
 
 /** A token that was renewed. */
 export interface RenewedToken extends IssuedToken {
@@ -42,7 +33,19 @@ export type AdmitRenewal = (user: Authenticatable) => Promise<CompleteLogin>;
 /** Where a driver's JWTs are kept, and which of them are active: one for each user, or many. */
 export interface Store extends JwtVerifier {
   /** Makes a user's new token, and makes it active. */
-  issue(user: Authenticatable, request: TokenRequest): Promise<IssuedToken>;
+  issue(
+    user: Authenticatable,
+    request: TokenRequest,
+  ): Promise<{
+    /** The token that requests carry. */
+    readonly token: string;
+    /** The token that renews it; `null` if it renews itself. */
+    readonly refresh: string | null;
+    /** How long it is valid, in seconds; `null`: forever. */
+    readonly expiresInSeconds: number | null;
+    /** The token's abilities; `null` if it has all. */
+    readonly abilities: readonly string[] | null;
+  }>;
   /** Whose token this is, if it was issued here, no matter how long ago, to be used or to renew; otherwise `null`. */
   ownerOf(token: string): string | null;
   /** Renews a token, or says why not. */

@@ -5,10 +5,8 @@ import { accessEpochOf, type LoginProof, proofOf } from "../access/access-epoch.
 import { existingUsers } from "../models/model-accounts.ts";
 import { type Authenticatable, isBlocked, type UserId } from "../users/authenticatable.ts";
 import type {
-  ActiveCredential,
   Credential,
   CredentialChanges,
-  CredentialColumns,
   CredentialConditions,
   CredentialKey,
   CredentialRange,
@@ -115,7 +113,7 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
    * @internal
    */
   insertProved(
-    values: CredentialValues<Columns, Hidden> & Pick<CredentialColumns, "user_id" | "access_epoch">,
+    values: CredentialValues<Columns, Hidden> & Pick<Credential, "user_id" | "access_epoch">,
     proof: LoginProof,
   ): Promise<string | null> {
     const empty = Object.fromEntries(this.#written.map((name) => [name, null]));
@@ -143,7 +141,10 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
    * @param value may come from an input
    * @returns `null` if there isn't one, or it is not active
    */
-  async findActive(column: CredentialKey<Columns, Hidden>, value: string): Promise<ActiveCredential<Columns> | null> {
+  async findActive(
+    column: CredentialKey<Columns, Hidden>,
+    value: string,
+  ): Promise<FoundCredential<Columns, Authenticatable> | null> {
     const found = await this.find(column, value);
     return found !== null && this.isActive(found) ? found : null;
   }
@@ -176,7 +177,7 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
   }
 
   /** Reports whether a credential proves who its user is, as {@link stateOf} tells. */
-  isActive(found: FoundCredential<Columns>): found is ActiveCredential<Columns> {
+  isActive(found: FoundCredential<Columns>): found is FoundCredential<Columns, Authenticatable> {
     return this.stateOf(found) === "active";
   }
 

@@ -1,8 +1,13 @@
 import type { Cast, Database } from "../../database/index.ts";
 import type { Authenticatable, AuthenticatableClass, UserId } from "../users/authenticatable.ts";
 
-/** What every table of credentials has of one, next to the columns of its feature. */
-export interface CredentialColumns {
+/**
+ * A credential as it is stored: the columns that every credential has, and those of its feature.
+ *
+ * Its properties are read when they are used, so a copy by `{ ...credential }`, or JSON, has none of them: name what you
+ * pass on.
+ */
+export type Credential<Columns extends object = object> = {
   /** The key of the row: a number, as text. */
   readonly id: string;
   /** The user's primary key, as it is stored. */
@@ -16,26 +21,19 @@ export interface CredentialColumns {
   readonly expires_at: Date | null;
   /** When it was revoked; `null` if it was not, and in a table without `keepsRevoked`. */
   readonly revoked_at: Date | null;
-}
+} & Readonly<Columns>;
 
 /**
- * A credential as it is stored, with the columns of its feature.
+ * A credential together with its user, which is `null` if the user no longer exists.
  *
- * Its properties are read when they are used, so a copy by `{ ...credential }`, or JSON, has none of them: name what you
- * pass on.
+ * An active credential always has a user: `FoundCredential<Columns, Authenticatable>`.
  */
-export type Credential<Columns extends object = object> = CredentialColumns & Readonly<Columns>;
-
-/** A credential together with its user. */
-export interface FoundCredential<Columns extends object = object> {
+export interface FoundCredential<
+  Columns extends object = object,
+  User extends Authenticatable | null = Authenticatable | null,
+> {
   readonly credential: Credential<Columns>;
-  /** `null` if the user no longer exists. */
-  readonly user: Authenticatable | null;
-}
-
-/** A credential that proves who its user is. */
-export interface ActiveCredential<Columns extends object = object> extends FoundCredential<Columns> {
-  readonly user: Authenticatable;
+  readonly user: User;
 }
 
 /**
@@ -76,16 +74,16 @@ export interface CredentialTableOptions<Columns extends object, Hidden extends o
 
 /** The values of a new credential. `created_at` is now if it is left out, and the other times are `null`. */
 export type CredentialValues<Columns extends object, Hidden extends object = object> = Readonly<Columns & Hidden> &
-  Partial<Pick<CredentialColumns, "created_at" | "last_used_at" | "expires_at">>;
+  Partial<Pick<Credential, "created_at" | "last_used_at" | "expires_at">>;
 
 /** The values that a credential must have: all of those that are named. */
 export type CredentialConditions<Columns extends object, Hidden extends object = object> = Readonly<
-  Partial<Columns & Hidden & Pick<CredentialColumns, "id" | "user_id" | "access_epoch">>
+  Partial<Columns & Hidden & Pick<Credential, "id" | "user_id" | "access_epoch">>
 >;
 
 /** What changes in a credential. */
 export type CredentialChanges<Columns extends object, Hidden extends object = object> = Readonly<
-  Partial<Columns & Hidden & Pick<CredentialColumns, "last_used_at" | "expires_at">>
+  Partial<Columns & Hidden & Pick<Credential, "last_used_at" | "expires_at">>
 >;
 
 /** The name of a unique column. */

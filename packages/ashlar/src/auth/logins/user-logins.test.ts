@@ -7,7 +7,7 @@ import { ADA, BOB, PASSWORD, TestUser, type TestWeb, testWeb } from "../../../te
 import { sql } from "../../database/index.ts";
 import { Route } from "../../routing/index.ts";
 import { now, setClock } from "../../support/index.ts";
-import type { LoginInfo, LoginPage } from "./user-logins.ts";
+import type { LoginPage } from "./user-logins.ts";
 
 const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0";
 const MINUTE = 60_000;
@@ -17,7 +17,7 @@ function travel(minutes: number): void {
   setClock(() => then);
 }
 
-const loginsOf = async (browser: Browser) => (await browser.get("/logins")).body as readonly LoginInfo[];
+const loginsOf = async (browser: Browser) => (await browser.get("/logins")).body as LoginPage["logins"];
 
 /** The user of each of several browsers. */
 const whoIs = (browsers: readonly Browser[]) =>

@@ -12,33 +12,32 @@ import {
   PENDING_EPOCH,
 } from "./login-store.ts";
 
-/** A device that a user is logged in on. */
-export interface LoginInfo {
-  /** What `logins.end()` takes. */
-  readonly id: string;
-  /** A name for the device: `Firefox on Windows`. */
-  readonly device: string;
-  /** The address it was last used from; `null` if that is unknown. */
-  readonly ip: string | null;
-  /** The client's user agent at that time. */
-  readonly userAgent: string | null;
-  readonly lastUsedAt: Date;
-  readonly createdAt: Date;
-  /** The names of the proofs that the user has given in it: `["password", "totp"]`. */
-  readonly by: readonly string[];
-  /** Whether this request comes from it. */
-  readonly isCurrent: boolean;
-}
-
 /** A page of the list of a user's logins. */
 export interface LoginPage {
-  /** The logins of the page, most recently used first. */
-  readonly logins: readonly LoginInfo[];
+  /** The logins of the page, most recently used first. Each is a device that the user is logged in on. */
+  readonly logins: readonly {
+    /** What `logins.end()` takes. */
+    readonly id: string;
+    /** A name for the device: `Firefox on Windows`. */
+    readonly device: string;
+    /** The address it was last used from; `null` if that is unknown. */
+    readonly ip: string | null;
+    /** The client's user agent at that time. */
+    readonly userAgent: string | null;
+    readonly lastUsedAt: Date;
+    readonly createdAt: Date;
+    /** The names of the proofs that the user has given in it: `["password", "totp"]`. */
+    readonly by: readonly string[];
+    /** Whether this request comes from it. */
+    readonly isCurrent: boolean;
+  }[];
   /** What `before` takes to get the page of newer logins; `null` if these are the newest. */
   readonly before: string | null;
   /** What `after` takes to get the page of older logins; `null` if these are the oldest. */
   readonly after: string | null;
 }
+
+type LoginInfo = LoginPage["logins"][number];
 
 /** Which page {@link UserLogins.page} returns; the first if neither `before` nor `after` is the key of a login. */
 export interface LoginPageOptions {

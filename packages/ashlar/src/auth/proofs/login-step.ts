@@ -1,11 +1,8 @@
 import type { HttpContext } from "../../http/index.ts";
 import type { MaybePromise, Message, RegisteredUser } from "../../support/index.ts";
 
-/**
- * The occasion for asking the steps: a `login`, on a page or for an API token; the `confirmation` of the password by a
- * user who is logged in; the `renewal` of an API token.
- */
-export type LoginPurpose = "login" | "confirmation" | "renewal";
+/** Why the steps of a login are asked. */
+export type LoginPurpose = LoginInProgress["purpose"];
 
 /** A login between the proof of who the user is and its effect. */
 export interface LoginInProgress<User extends object = RegisteredUser> {
@@ -14,7 +11,11 @@ export interface LoginInProgress<User extends object = RegisteredUser> {
   readonly guard: string;
   /** The user who has proved who they are. */
   readonly user: User;
-  readonly purpose: LoginPurpose;
+  /**
+   * Why the steps are asked: a `login`, on a page or for an API token; the `confirmation` of the password by a user who is
+   * logged in; the `renewal` of an API token.
+   */
+  readonly purpose: "login" | "confirmation" | "renewal";
   /**
    * The name of the proof that it began with: `password`, `passkey`. `null` if nothing was proved: for `loginAs`, and for the
    * renewal of an API token.

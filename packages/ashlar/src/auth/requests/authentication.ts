@@ -5,7 +5,6 @@ import { runApart } from "../../kernel/index.ts";
 import { CSRF_HEADER, Csrf, type RequestSession, type VerifyCsrfToken } from "../../session/index.ts";
 import { AshlarError, type MaybePromise, type RegisteredUser } from "../../support/index.ts";
 import type { Guard } from "../guards/guard.ts";
-import type { ListedLogin } from "../logins/login-store.ts";
 import { WebGuard } from "../web/web-guard.ts";
 import { refuseGuest } from "./refuse-guest.ts";
 import { addHeaders, returnedHeaders, withHeaders } from "./returned-headers.ts";
@@ -41,7 +40,12 @@ export class Authentication<User extends object = RegisteredUser> {
   /** The name of the guard that knows the user; for a guest, the first one. */
   readonly guard: string;
   /** The login of the user's browser; `null` for a guest, and for a user whom a token proves. */
-  readonly login: Pick<ListedLogin, "id" | "authenticatedAt" | "expiresAt" | "createdAt"> | null;
+  readonly login: {
+    readonly id: string;
+    readonly authenticatedAt: Date | null;
+    readonly expiresAt: Date;
+    readonly createdAt: Date;
+  } | null;
   /**
    * The claims of the token that proves the user; `null` for a guest, and for a user who is identified in another way.
    */

@@ -39,7 +39,7 @@ export interface Authenticatable {
 }
 
 /** A class whose instances are users. */
-export type UserClass = abstract new (...args: never[]) => object;
+export type UserClass = NonNullable<AuthenticatableClass["userClass"]>;
 
 /**
  * What auth requires to find users: of a user's class, or of an object that finds the users of `userClass`. Users who
@@ -49,7 +49,9 @@ export interface AuthenticatableClass {
   /** The name of the class of users, for messages. */
   readonly name: string;
   /** The class of the users; left out if it is this class itself. */
-  readonly userClass?: UserClass;
+  readonly userClass?: abstract new (
+    ...args: never[]
+  ) => object;
   /**
    * The tables of the application's databases that users are read from, for anything but a model. It is needed if a database
    * has read replicas, which are never asked about these tables; `[]` if the users are elsewhere.

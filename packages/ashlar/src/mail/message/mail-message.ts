@@ -16,11 +16,11 @@ export interface MailMessage {
   readonly date: Date;
   /** The name of the class it was composed from. */
   readonly mailable: string;
-  readonly from: MailAddress;
-  readonly to: readonly MailAddress[];
-  readonly cc: readonly MailAddress[];
-  readonly bcc: readonly MailAddress[];
-  readonly replyTo: readonly MailAddress[];
+  readonly from: { readonly address: string; readonly name: string | null };
+  readonly to: readonly MailMessage["from"][];
+  readonly cc: readonly MailMessage["from"][];
+  readonly bcc: readonly MailMessage["from"][];
+  readonly replyTo: readonly MailMessage["from"][];
   readonly subject: string;
   readonly text: string;
   /** `null` if the mail is text only. */

@@ -17,7 +17,8 @@ export interface Delivery {
  *
  * ```ts
  * class Postbox implements MailTransport {
- *   async deliver({ id, from, to, cc, bcc, subject, text, html }: MailMessage, { signal }: Delivery): Promise<void> {
+ *   async deliver(...[mail, { signal }]: Parameters<MailTransport["deliver"]>): Promise<void> {
+ *     const { id, from, to, cc, bcc, subject, text, html } = mail;
  *     const body = JSON.stringify({ id, from, to, cc, bcc, subject, text, html });
  *     const response = await fetch("https://postbox.example/mails", { method: "POST", body, signal });
  *     if (response.ok) return;

@@ -50,6 +50,11 @@ export interface CountChange {
  * // app/stores/file-store.ts
  * import { DatabaseSync } from "node:sqlite";
  *
+ * interface Count {
+ *   readonly attempts: number;
+ *   readonly resetInMs: number;
+ * }
+ *
  * export class FileStore implements ThrottleStore {
  *   readonly #file: DatabaseSync;
  *   readonly #now: () => number;
@@ -61,7 +66,7 @@ export interface CountChange {
  *       (bucket text, key text, attempts integer, ends_at integer, primary key (bucket, key))`);
  *   }
  *
- *   counter({ name, windowSeconds }: Bucket): AttemptCounter {
+ *   counter({ name, windowSeconds }: Bucket): ReturnType<ThrottleStore["counter"]> {
  *     const add = this.#file.prepare(`insert into counts values ($name, $key, $cost, $now + $length)
  *       on conflict do update set attempts = iif(ends_at > $now, attempts, 0) + $cost,
  *         ends_at = iif(ends_at > $now, ends_at, $now + $length)
@@ -72,9 +77,9 @@ export interface CountChange {
  *     const remove = this.#file.prepare("delete from counts where bucket = $name and key = $key");
  *     const length = windowSeconds * 1000;
  *     return {
- *       add: async (key, cost) => add.get({ name, key, cost, length, now: this.#now() }) as unknown as AttemptCount,
+ *       add: async (key, cost) => add.get({ name, key, cost, length, now: this.#now() }) as unknown as Count,
  *       takeBack: async (key, cost) => void takeBack.run({ name, key, cost, now: this.#now() }),
- *       get: async (key) => (get.get({ name, key, now: this.#now() }) ?? null) as AttemptCount | null,
+ *       get: async (key) => (get.get({ name, key, now: this.#now() }) ?? null) as Count | null,
  *       delete: async (key) => void remove.run({ name, key }),
  *     };
  *   }

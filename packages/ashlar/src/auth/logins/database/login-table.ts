@@ -1,6 +1,6 @@
 import type { Database } from "../../../database/index.ts";
 import { currentDate } from "../../../support/index.ts";
-import type { Credential, CredentialColumns, CredentialValues, FoundCredential } from "../../credentials/credential.ts";
+import type { Credential, CredentialValues, FoundCredential } from "../../credentials/credential.ts";
 import { unexpiredAt } from "../../credentials/credential-shape.ts";
 import { CredentialTable } from "../../credentials/credential-table.ts";
 import { type LoginMethod, methodsColumn, methodsFrom } from "../../proofs/login-methods.ts";
@@ -61,7 +61,7 @@ export class LoginTable extends CredentialTable<LoginColumns, HiddenColumns> {
   /** A login as the table holds it. */
   valuesOf(
     login: NewLogin,
-  ): CredentialValues<LoginColumns, HiddenColumns> & Pick<CredentialColumns, "user_id" | "access_epoch"> {
+  ): CredentialValues<LoginColumns, HiddenColumns> & Pick<Credential, "user_id" | "access_epoch"> {
     return {
       user_id: login.userId,
       access_epoch: login.accessEpoch,
