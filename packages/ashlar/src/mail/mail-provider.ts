@@ -171,7 +171,7 @@ export class MailProvider extends Provider {
     const composer = new MailComposer({
       views: () => container.make("views"),
       links: new MailLinks(
-        () => application.origin,
+        () => application.linkOrigin.current,
         () => application.router,
       ),
       messages: application.messages,

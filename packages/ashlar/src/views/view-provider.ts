@@ -55,7 +55,7 @@ export class ViewProvider extends Provider {
 
   override boot(): void {
     const views = this.application.container.make("views");
-    this.application.useErrorTemplates(new ErrorViews(views, isCached(this.application.environment)));
+    this.application.serving.errorTemplates = new ErrorViews(views, isCached(this.application.environment));
   }
 
   /** @throws `E_INVALID_ROUTE` for each `Route.view` whose template is missing, with the route's location */

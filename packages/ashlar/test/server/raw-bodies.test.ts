@@ -190,7 +190,7 @@ describe("a host that has read the body", () => {
   test("and asks who the user is, has a request whose bytes are not there", async () => {
     const application = await applicationOf([]);
     const raw = new Request("http://localhost/hook", { method: "POST", headers: { "content-length": "3" } });
-    const context = application.contextFor(raw);
+    const context = application.serving.contextFor(raw);
     await expect(context.request.rawBody()).rejects.toMatchObject({ code: "E_INTERNAL" });
   });
 });

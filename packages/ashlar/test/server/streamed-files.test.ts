@@ -127,7 +127,7 @@ describe("a route that streams the files of a form", () => {
     await expect.poll(settled, { interval: 200 }).toBe(true);
     // The kernel's buffers have the rest of what the client could send.
     expect(accepted).toBeLessThan(128);
-    expect(application.bodies.usage).toEqual({ memoryBytes: 0, diskBytes: 0 });
+    expect(application.serving.bodies.usage).toEqual({ memoryBytes: 0, diskBytes: 0 });
     release();
     const rest = length - written - 199 * 2 ** 20 - ending.length;
     socket.write("y".repeat(rest) + ending);

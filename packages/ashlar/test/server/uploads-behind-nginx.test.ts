@@ -78,7 +78,7 @@ withProgram("nginx", () => {
     const first = process.memoryUsage.rss();
     let [held, rss] = [0, 0];
     const watch = setInterval(() => {
-      held = Math.max(held, application.bodies.usage.memoryBytes);
+      held = Math.max(held, application.serving.bodies.usage.memoryBytes);
       rss = Math.max(rss, process.memoryUsage.rss() - first);
     }, 1);
     const chunk = Buffer.alloc(MEBIBYTE, "0123456789abcdef");
@@ -94,7 +94,7 @@ withProgram("nginx", () => {
     expect((await stat(saved)).size).toBe(UPLOADED_MIB * MEBIBYTE);
     expect(held).toBeGreaterThan(0);
     expect(held).toBeLessThanOrEqual(2 * MEBIBYTE + 65_536);
-    await expect.poll(() => application.bodies.usage).toEqual({ memoryBytes: 0, diskBytes: 0 });
+    await expect.poll(() => application.serving.bodies.usage).toEqual({ memoryBytes: 0, diskBytes: 0 });
     if (process.env.UPLOADED_MIB) console.log(`held: ${held} bytes; more memory: ${rss} bytes`);
   });
 });

@@ -36,7 +36,7 @@ describe("S197 a file that is too large for the memory", () => {
     expect(seen).toEqual([expect.stringMatching(/\/ashlar-uploads-[\da-f]{8}-\w{6}\/[\da-f-]{36}$/)]);
     expect(modes).toEqual([0o600]);
     await expect.poll(shop.files).toEqual([]);
-    expect(shop.application.bodies.usage).toEqual({ memoryBytes: 0, diskBytes: 0 });
+    expect(shop.application.serving.bodies.usage).toEqual({ memoryBytes: 0, diskBytes: 0 });
   });
 
   test("can be read in every way, more than once, and by schemas and forms that take a File", async () => {
@@ -159,7 +159,7 @@ describe("S197 a file that is too large for the memory", () => {
     const cut = `--B\r\nContent-Disposition: form-data; name="f"; filename="f"\r\n\r\n${"x".repeat(5000)}`;
     expect((await send(cut, { "content-type": "multipart/form-data; boundary=B" })).status).toBe(400);
     await expect.poll(shop.files).toEqual([]);
-    expect(shop.application.bodies.usage).toEqual({ memoryBytes: 0, diskBytes: 0 });
+    expect(shop.application.serving.bodies.usage).toEqual({ memoryBytes: 0, diskBytes: 0 });
   });
 
   test("is removed if its client disconnects, while it arrives or while it is handled", async () => {
@@ -190,7 +190,7 @@ describe("S197 a file that is too large for the memory", () => {
     release();
     await expect.poll(() => handled).toBe(20_000);
     await expect.poll(shop.files).toEqual([]);
-    expect(shop.application.bodies.usage).toEqual({ memoryBytes: 0, diskBytes: 0 });
+    expect(shop.application.serving.bodies.usage).toEqual({ memoryBytes: 0, diskBytes: 0 });
   });
 
   test("is removed by a shutdown, with the folder", async () => {
@@ -220,7 +220,7 @@ describe("S197 a file that is too large for the memory", () => {
     const left = await application.fetch(new Request("http://localhost/photos", sent()));
     await left.body!.cancel();
     await expect.poll(files).toEqual([]);
-    expect(application.bodies.usage).toEqual({ memoryBytes: 0, diskBytes: 0 });
+    expect(application.serving.bodies.usage).toEqual({ memoryBytes: 0, diskBytes: 0 });
   });
 
   test(`of ${UPLOADED_MIB} MiB is never in memory`, { timeout: 600_000 }, async () => {
@@ -240,7 +240,7 @@ describe("S197 a file that is too large for the memory", () => {
     let [held, rss] = [0, 0];
     for (let sent = 0; sent < UPLOADED_MIB; sent++) {
       if (!socket.write(chunk)) await once(socket, "drain");
-      held = Math.max(held, shop.application.bodies.usage.memoryBytes);
+      held = Math.max(held, shop.application.serving.bodies.usage.memoryBytes);
       rss = Math.max(rss, process.memoryUsage.rss() - first);
     }
     const ending = `\r\n--${boundary}--\r\n`;
@@ -273,7 +273,7 @@ describe("S196 what the bodies of all requests take", () => {
     const shop = await uploadShop([route], { limits });
     const first = fetch(`${shop.server.url}photos`, post(formOf(["photo", fileOf(300_000)])));
     await begun;
-    expect(shop.application.bodies.usage.diskBytes).toBe(300_000);
+    expect(shop.application.serving.bodies.usage.diskBytes).toBe(300_000);
     const refused = rawSocket(shop.server.port, openForm("/photos", 300_000, "Expect: 100-continue\r\n"));
     await expect.poll(refused.received).toMatch(/^HTTP\/1\.1 503 [\s\S]*retry-after: 5/i);
     expect(refused.received()).not.toContain("100 Continue");
@@ -282,7 +282,7 @@ describe("S196 what the bodies of all requests take", () => {
     const small = fetch(`${shop.server.url}photos`, post(formOf(["photo", fileOf(500)])));
     release();
     expect((await (await first).text()) + (await (await small).text())).toBe("donedone");
-    await expect.poll(() => shop.application.bodies.usage).toEqual({ memoryBytes: 0, diskBytes: 0 });
+    await expect.poll(() => shop.application.serving.bodies.usage).toEqual({ memoryBytes: 0, diskBytes: 0 });
     expect((await fetch(`${shop.server.url}photos`, post(formOf(["photo", fileOf(300_000)])))).status).toBe(200);
   });
 
@@ -293,7 +293,7 @@ describe("S196 what the bodies of all requests take", () => {
     const shop = await uploadShop([route, login], { limits });
     const first = fetch(`${shop.server.url}data`, json("x".repeat(300_000)));
     await begun;
-    expect(shop.application.bodies.usage.memoryBytes).toBe(300_002);
+    expect(shop.application.serving.bodies.usage.memoryBytes).toBe(300_002);
     const second = await fetch(`${shop.server.url}data`, json("x".repeat(300_000)));
     expect([second.status, second.headers.get("retry-after")]).toEqual([503, "5"]);
     const pieces = ReadableStream.from([Buffer.alloc(150_000, "a"), Buffer.alloc(150_000, "a")]);
@@ -302,7 +302,7 @@ describe("S196 what the bodies of all requests take", () => {
     expect(await (await fetch(`${shop.server.url}login`, json({ name: "Ada" }))).json()).toEqual({ name: "Ada" });
     release();
     expect(await (await first).text()).toBe("done");
-    await expect.poll(() => shop.application.bodies.usage.memoryBytes).toBe(0);
+    await expect.poll(() => shop.application.serving.bodies.usage.memoryBytes).toBe(0);
   });
 
   /** Asks whether to send the body of a request, and returns the beginning of the response. */
@@ -327,7 +327,7 @@ describe("S196 what the bodies of all requests take", () => {
     expect(form).toBe("HTTP/1.1 100 Continue\r\n\r\n");
     release();
     await (await first).text();
-    await expect.poll(() => shop.application.bodies.usage).toEqual({ memoryBytes: 0, diskBytes: 0 });
+    await expect.poll(() => shop.application.serving.bodies.usage).toEqual({ memoryBytes: 0, diskBytes: 0 });
   });
 
   test("of the disk is not what a form needs whose files stay in memory", async () => {
@@ -353,7 +353,7 @@ describe("S196 what the bodies of all requests take", () => {
     const chunk = `10000\r\n${"x".repeat(65_536)}\r\n`;
     for (let sent = 0; sent < 20; sent++) socket.write(chunk);
     expect(await closed).toMatch(/^HTTP\/1\.1 413 /);
-    expect(shop.application.bodies.usage.memoryBytes).toBe(0);
+    expect(shop.application.serving.bodies.usage.memoryBytes).toBe(0);
   });
 });
 
@@ -377,11 +377,13 @@ describe("S196 what a client chooses of a body", () => {
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
     const { socket } = rawSocket(server.port, start);
-    await expect.poll(() => application.bodies.usage.memoryBytes).toBeGreaterThan(0);
+    await expect.poll(() => application.serving.bodies.usage.memoryBytes).toBeGreaterThan(0);
     collect();
     const before = process.memoryUsage();
     socket.write("1\r\na\r\n".repeat(200_000));
-    await expect.poll(() => application.bodies.usage.memoryBytes, { timeout: 30_000 }).toBeGreaterThanOrEqual(200_000);
+    await expect
+      .poll(() => application.serving.bodies.usage.memoryBytes, { timeout: 30_000 })
+      .toBeGreaterThanOrEqual(200_000);
     collect();
     const after = process.memoryUsage();
     const growth = after.heapUsed + after.external - before.heapUsed - before.external;
@@ -394,7 +396,7 @@ describe("S196 what a client chooses of a body", () => {
     const { socket, closed } = rawSocket(server.port, formWith(FIELD));
     for (let sent = 0; sent < 40; sent++) socket.write(`10000\r\n${"x".repeat(65_536)}\r\n`);
     expect(await closed).toMatch(/^HTTP\/1\.1 413 /);
-    expect(application.bodies.usage).toEqual({ memoryBytes: 0, diskBytes: 0 });
+    expect(application.serving.bodies.usage).toEqual({ memoryBytes: 0, diskBytes: 0 });
   });
 
   test("counts while it arrives, in a form whose files are streamed too", async () => {
@@ -402,9 +404,9 @@ describe("S196 what a client chooses of a body", () => {
     const { server, application } = await uploadShop([films], {});
     const { socket } = rawSocket(server.port, formWith(FIELD));
     socket.write(`30000\r\n${"x".repeat(196_608)}\r\n`);
-    await expect.poll(() => application.bodies.usage.memoryBytes).toBeGreaterThan(190_000);
+    await expect.poll(() => application.serving.bodies.usage.memoryBytes).toBeGreaterThan(190_000);
     socket.destroy();
-    await expect.poll(() => application.bodies.usage.memoryBytes).toBe(0);
+    await expect.poll(() => application.serving.bodies.usage.memoryBytes).toBe(0);
   });
 });
 
@@ -432,7 +434,7 @@ withSmallDisk("S197 on a disk that is full", () => {
     ]);
     expect(shop.logged).toEqual([expect.objectContaining({ code: "E_DISK_FULL", path: "/photos" })]);
     await expect.poll(shop.files).toEqual([]);
-    expect(shop.application.bodies.usage).toEqual({ memoryBytes: 0, diskBytes: 0 });
+    expect(shop.application.serving.bodies.usage).toEqual({ memoryBytes: 0, diskBytes: 0 });
     expect(await (await send(100_000)).json()).toEqual({ size: 100_000 });
   });
 

@@ -60,7 +60,7 @@ function mailFor({ user }: FoundAccount, wanted: string | undefined): ResentMail
 
 async function send(application: Application, { guard, user }: FoundAccount, mail: ResentMail): Promise<void> {
   const { emailVerification, mails, passwordReset } = application.container.make("accounts");
-  const context: HttpContext = application.contextFor(new Request(application.url));
+  const context: HttpContext = application.serving.contextFor(new Request(application.url));
   context.auth.guard(guard);
   if (mail === "resetPassword") return passwordReset.mailTo(context, user);
   await emailVerification.mail(user, await mails.prepare(), context.request);

@@ -103,7 +103,7 @@ Application.prototype.authenticate = async function authenticate<Name extends st
   const counted = counts.get(this)!;
   try {
     const work = (context: HttpContext) => identify<GuardUser<Name>>(this, context, names, options);
-    const authentication = await this.host(request, options.address, work);
+    const authentication = await this.hosting.run(request, options.address, work);
     if (authentication.user === null) counted.guests++;
     else counted.users++;
     return authentication;

@@ -1,7 +1,9 @@
 import { join, resolve } from "node:path";
+import { declareHttpMessages } from "../../http/index.ts";
 import { type Container, HttpKernel, type KernelClass, type Logger, type RouteMiddleware } from "../../kernel/index.ts";
-import type { LanguageFile } from "../../messages/index.ts";
-import type { RouteEntry, RouteSource } from "../../routing/index.ts";
+import { Catalogue, type LanguageFile } from "../../messages/index.ts";
+import { declareRoutingMessages, type RouteEntry, type RouteSource } from "../../routing/index.ts";
+import { declarePasswordMessages } from "../../security/index.ts";
 import { AshlarError, type EnvironmentVariables, runtimeProblem, SetupProblems } from "../../support/index.ts";
 import type { Configuration, ConfigurationSection } from "../environment/configuration.ts";
 import { readEnvironment } from "../environment/environment.ts";
@@ -40,6 +42,7 @@ export interface ApplicationDependencies {
   readonly root: string;
   readonly config: Configuration;
   readonly settings: CompleteApplicationSettings;
+  readonly messages: Catalogue;
   /** The files of `lang/`. */
   readonly languageFiles: readonly LanguageFile[];
   readonly variables: EnvironmentVariables;
@@ -94,6 +97,7 @@ export async function createApplication(options: ApplicationOptions = {}): Promi
     root: root ?? process.cwd(),
     config,
     settings,
+    messages: catalogueOf(settings, languageFiles),
     languageFiles,
     variables: environment,
     logger: inspection?.logger ?? options.logger ?? createLogger(settings),
@@ -113,6 +117,15 @@ export async function createApplication(options: ApplicationOptions = {}): Promi
   }
   if (inspection !== null) inspection.application = application;
   return application;
+}
+
+/** The framework's sentences, in the languages that the application offers. */
+function catalogueOf(settings: CompleteApplicationSettings, files: readonly LanguageFile[]): Catalogue {
+  const catalogue = new Catalogue(settings.language, [...settings.languages, ...files.map(({ language }) => language)]);
+  declareHttpMessages(catalogue);
+  declareRoutingMessages(catalogue);
+  declarePasswordMessages(catalogue);
+  return catalogue;
 }
 
 async function routeSources(

@@ -1,62 +1,33 @@
-import {
-  CheckedHeaders,
-  type CorsMiddleware,
-  type HttpContext,
-  type Middleware,
-  type OriginHeaders,
-  SecurityHeadersMiddleware,
-} from "../../http/index.ts";
+import { CheckedHeaders, type CorsMiddleware, type Middleware, SecurityHeadersMiddleware } from "../../http/index.ts";
 import {
   buildRoutes,
   Dispatcher,
-  type ErrorHandler,
-  type ErrorTemplates,
   entryOf,
   type HttpKernel,
   isEarly,
-  type LoggablePaths,
   type MiddlewareInstances,
-  type Mounts,
   type PipelineStep,
   RepeatedFieldWarnings,
-  type RequestedOrigins,
   RequestLog,
   type RequestStats,
   RequestWatch,
   SitePages,
 } from "../../kernel/index.ts";
-import type { Router } from "../../routing/index.ts";
 import { staticFiles } from "../../server/index.ts";
 import type { Application } from "./application.ts";
 import { Health } from "./health.ts";
-import { Readiness, type ReadinessCheck } from "./readiness.ts";
+import { Readiness } from "./readiness.ts";
+import type { Prepared } from "./serving.ts";
 
-/** What responds to an application's requests, besides what everyone sees of the application. */
-export interface ServingDependencies {
-  readonly kernel: HttpKernel;
+/** What the pipelines of an application are made of. */
+export interface DispatcherDependencies extends Prepared {
   readonly instances: MiddlewareInstances;
-  /** The kernel's middleware for other origins, if it has one. */
+  /** The kernel's CORS middleware; `null` if it has none. */
   readonly cors: CorsMiddleware | null;
-  /** What pages of other origins may read of responses that no middleware sees. */
-  readonly origins: OriginHeaders;
-  readonly router: Router;
-  /** The class of the application's contexts. */
-  readonly context: typeof HttpContext;
-  readonly errors: ErrorHandler;
-  /** The site's pages for errors; `null` if it has none. */
-  readonly errorTemplates: ErrorTemplates | null;
-  readonly mounts: Mounts;
-  readonly paths: LoggablePaths;
   /** Counts the requests. */
   readonly requestStats: RequestStats;
-  /** The path of the public files; `null` if the application has no folder. */
-  readonly publicFolder: string | null;
-  /** What requests can't do without. */
-  readonly checks: readonly ReadinessCheck[];
   /** Reports whether the address is about to stop responding. */
   readonly isLeaving: () => boolean;
-  /** Knows the hosts of the application; `null` if it has one. */
-  readonly requestedOrigins: RequestedOrigins | null;
 }
 
 /**
@@ -64,10 +35,10 @@ export interface ServingDependencies {
  *
  * @throws what {@link buildRoutes} and {@link Health} throw
  */
-export function createDispatcher(application: Application, dependencies: ServingDependencies): Dispatcher {
-  const { bodies, container, environment, logger, messages, settings } = application;
-  const { kernel, instances, router, context, errors, errorTemplates, mounts, paths, publicFolder, requestStats } =
-    dependencies;
+export function createDispatcher(application: Application, dependencies: DispatcherDependencies): Dispatcher {
+  const { container, environment, logger, messages, serving, settings } = application;
+  const { kernel, instances, router, publicFolder, requestStats } = dependencies;
+  const { bodies, context, errors, errorTemplates, mounts, paths } = serving;
   buildRoutes(router.routes, kernel.routeMiddleware, instances, container);
   if (errorTemplates !== null) {
     const steps = () => (kernel.routeMiddleware.web ?? []).map((entry) => stepOf(instances.of(entry)));
@@ -103,16 +74,16 @@ export function createDispatcher(application: Application, dependencies: Serving
       settings.log.requests ? new RequestLog(logger, paths, settings.log.addresses) : null,
       paths,
     ),
-    requestedOrigins: dependencies.requestedOrigins,
+    requestedOrigins: application.linkOrigin.requests,
     keptBase: settings.server.basePath === "kept" ? settings.basePath : "",
     apiPrefix: container.has("routes.api.prefix") ? container.make("routes.api.prefix") : null,
   });
 }
 
-function createHealth({ settings, logger }: Application, dependencies: ServingDependencies): Health | null {
+function createHealth({ logger, serving, settings }: Application, dependencies: DispatcherDependencies): Health | null {
   const { health } = settings.server;
   if (health === null) return null;
-  const { router, checks, isLeaving, origins } = dependencies;
+  const { router, checks, isLeaving } = dependencies;
   const headers = strictTransportSecurity(settings.hstsMaxAgeSeconds)?.entries ?? [];
   return new Health(
     {
@@ -120,7 +91,7 @@ function createHealth({ settings, logger }: Application, dependencies: ServingDe
       readiness: new Readiness(checks, logger),
       isLeaving,
       proxies: settings.trustedProxies,
-      origins,
+      origins: serving.origins,
       headers: Object.fromEntries(headers.map(([name, values]) => [name, values.join(", ")])),
     },
     router,

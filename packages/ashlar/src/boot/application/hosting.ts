@@ -1,58 +1,58 @@
 import type { HttpContext } from "../../http/index.ts";
-import { AnsweredError, type Dispatcher, fetchTraced, runApart, throughProxies } from "../../kernel/index.ts";
-import { type AddressWarnings, type HostRequest, withoutItsBody } from "../../server/index.ts";
+import { AnsweredError, fetchTraced, runApart, throughProxies } from "../../kernel/index.ts";
+import { type HostRequest, withoutItsBody } from "../../server/index.ts";
 import { AshlarError, type MaybePromise } from "../../support/index.ts";
 import type { Application } from "./application.ts";
+import type { Serving } from "./serving.ts";
 import "../../http/index.ts";
-
-/** The dependencies of {@link Hosting}. */
-export interface HostingDependencies {
-  readonly application: Application;
-  /** What responds to requests; `null` unless the application runs. */
-  readonly dispatcher: () => Dispatcher | null;
-  /** The response of an application that doesn't run. */
-  readonly refusal: (request: Request) => Response;
-  readonly warnings: AddressWarnings | null;
-}
 
 /** What an application does for handlers of another framework, which respond to their requests themselves. */
 export class Hosting {
-  readonly #dependencies: HostingDependencies;
+  readonly #application: Application;
+  readonly #serving: Serving;
 
-  constructor(dependencies: HostingDependencies) {
-    this.#dependencies = dependencies;
+  constructor(application: Application, serving: Serving) {
+    this.#application = application;
+    this.#serving = serving;
   }
 
-  /** See {@link Application.host}. */
+  /**
+   * Runs work for a request that another framework responds to: with a context, for this application, and inside the
+   * middleware of every request.
+   *
+   * @param request the request; its body is not touched
+   * @param address the address of the socket, if the request doesn't know it
+   * @returns the work's result
+   * @throws `E_SHUTTING_DOWN` unless the application runs; `E_BAD_REQUEST` if host or target are malformed; `E_ANSWERED` if a
+   * middleware responds; what middleware and work throw
+   */
   async run<T>(
     request: HostRequest,
     address: string | undefined,
     work: (context: HttpContext) => MaybePromise<T>,
   ): Promise<T> {
-    const { application, warnings } = this.#dependencies;
-    const dispatcher = this.#dependencies.dispatcher();
+    const { dispatcher, warnings } = this.#serving;
     if (dispatcher === null) throw new AshlarError("E_SHUTTING_DOWN");
     const raw = withoutItsBody(request, address);
     warnings?.look(raw);
-    const forwarded = throughProxies(raw, application.settings.trustedProxies);
-    return await runApart(application, fetchTraced<T>, () => dispatcher.hosted.run(forwarded, work));
+    const forwarded = throughProxies(raw, this.#application.settings.trustedProxies);
+    return await runApart(this.#application, fetchTraced<T>, () => dispatcher.hosted.run(forwarded, work));
   }
 
   /** See {@link Application.errorResponse}. */
   async errorResponse(request: HostRequest, address: string | undefined, error: unknown): Promise<Response> {
     if (error instanceof AnsweredError) return error.response;
-    const { application, refusal } = this.#dependencies;
-    const dispatcher = this.#dependencies.dispatcher();
+    const { dispatcher } = this.#serving;
     let raw: Request;
     let thrown = error;
     try {
-      raw = throughProxies(withoutItsBody(request, address), application.settings.trustedProxies);
+      raw = throughProxies(withoutItsBody(request, address), this.#application.settings.trustedProxies);
     } catch (refused) {
       // It is so malformed that nothing of it can be used.
       raw = new Request("http://localhost/");
       thrown = refused;
     }
-    if (dispatcher === null) return refusal(raw);
-    return await runApart(application, fetchTraced, () => dispatcher.rescue(raw, thrown));
+    if (dispatcher === null) return this.#serving.refusal(raw);
+    return await runApart(this.#application, fetchTraced, () => dispatcher.rescue(raw, thrown));
   }
 }

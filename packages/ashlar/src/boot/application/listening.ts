@@ -1,12 +1,6 @@
-import { type OriginHeaders, UNIX_PEER } from "../../http/index.ts";
+import { UNIX_PEER } from "../../http/index.ts";
 import { busyPages } from "../../kernel/index.ts";
-import {
-  type ApplicationServer,
-  type ConnectionSource,
-  type RequestHandler,
-  type RunningServer,
-  startServer,
-} from "../../server/index.ts";
+import { type ApplicationServer, type ConnectionSource, type RunningServer, startServer } from "../../server/index.ts";
 import { AshlarError, ConfigurationError, RUNTIME } from "../../support/index.ts";
 import { MemoryRelease } from "../process/memory-release.ts";
 import { endWithProcess } from "../process/process-end.ts";
@@ -40,26 +34,19 @@ export interface ListenOptions {
   readonly isAnnounced?: boolean;
 }
 
-/** The dependencies of {@link Listening}. */
-export interface ListeningDependencies {
-  readonly application: Application;
-  /** Handles the requests. */
-  readonly handler: RequestHandler;
-  /** What pages of other origins may read of an overloaded server's refusals. */
-  readonly origins: () => OriginHeaders;
-  readonly providers: Providers;
-  readonly stats: StatsCollector;
-}
-
 /** The application's own servers: what starts along with one, and how it ends with its process. */
 export class Listening {
   readonly #servers = new Set<ApplicationServer>();
-  readonly #dependencies: ListeningDependencies;
+  readonly #application: Application;
+  readonly #providers: Providers;
+  readonly #stats: StatsCollector;
   readonly #signalHandlers: (() => void)[] = [];
   #memory: MemoryRelease | null = null;
 
-  constructor(dependencies: ListeningDependencies) {
-    this.#dependencies = dependencies;
+  constructor(application: Application, providers: Providers, stats: StatsCollector) {
+    this.#application = application;
+    this.#providers = providers;
+    this.#stats = stats;
   }
 
   /** Those that were started. */
@@ -67,56 +54,55 @@ export class Listening {
     return this.#servers;
   }
 
-  /** The address of the first server; `null` before there is one. */
-  get url(): string | null {
-    const [running] = this.#servers;
-    return running?.url ?? null;
-  }
-
   /** See {@link Application.listen}. */
   async start(options: ListenOptions): Promise<RunningServer> {
-    const { application, handler, origins, providers, stats } = this.#dependencies;
-    const { dailyPrune, environment, logger, settings } = application;
-    if (application.isInspected) {
+    const { isInspected, linkOrigin, logger, settings } = this.#application;
+    if (isInspected) {
       const remedy = "Replace the call of listen() in app.ts with: export default application;";
-      throw new AshlarError("E_COMMAND", `A command that looks at the application must not start it. ${remedy}`);
+      throw new AshlarError("E_COMMAND", `A command that inspects the application must not start it. ${remedy}`);
     }
     if (RUNTIME !== "node") logger.warn(LISTENING_ELSEWHERE);
-    const { server, trustedProxies } = settings;
-    const { port = server.port, hostname = server.hostname, source = null } = options;
-    // What a caller asks for counts more, and a socket that was opened for this process is there only once.
-    const isAsked = options.port !== undefined;
-    const socket = isAsked ? null : server.socket;
-    const fd = options.fd ?? (isAsked || this.#servers.size > 0 ? null : server.fd);
-    const refused = () => stats.errors.count({ code: "E_OVERLOADED" });
-    const { basePath } = settings;
-    const pages = busyPages(application.messages);
-    const serving = { isLocal: environment === "development", source, origins: origins(), pages, refused, basePath };
-    const running = await startServer(
-      handler,
-      { ...server, port, hostname, socket, fd },
-      trustedProxies,
-      logger,
-      serving,
-    );
+    const running = await this.#startServer(options);
     this.#servers.add(running);
     if (running.socket !== null) await this.#requireProxy(running, running.socket);
-    stats.eventLoop.start();
-    if (server.releasesMemory && RUNTIME === "node") {
+    linkOrigin.listensAt(running.url);
+    this.#stats.eventLoop.start();
+    if (settings.server.releasesMemory && RUNTIME === "node") {
       this.#memory ??= new MemoryRelease(logger);
       this.#memory.start();
     }
-    void application.bodies.folder.removeLeftovers();
-    await providers.listening(running.port);
-    if (providers.canPrune) dailyPrune.start();
+    void this.#application.serving.bodies.folder.removeLeftovers();
+    await this.#providers.listening(running.port);
+    if (this.#providers.canPrune) this.#application.dailyPrune.start();
     if (!options.isAnnounced) this.#logAddress(running);
-    if (options.handleSignals ?? true) {
-      const { shutdownTimeoutSeconds: timeoutSeconds, drainSeconds } = server;
-      const shutdown = async (drains: boolean) => Object.keys(await application.stop({ drains })).length === 0;
-      const ending = { logger, timeoutSeconds, drainSeconds, shutdown };
-      this.#signalHandlers.push(endWithProcess(ending, source === null));
-    }
+    if (options.handleSignals ?? true) this.#endWithProcess(options.source === undefined);
     return running;
+  }
+
+  async #startServer(options: ListenOptions): Promise<ApplicationServer> {
+    const { environment, logger, messages, serving, settings } = this.#application;
+    const { basePath, server, trustedProxies } = settings;
+    const { port = server.port, hostname = server.hostname, source = null } = options;
+    // A port that a caller chooses overrides the configured socket. A descriptor that this process was given can be used once.
+    const isChosen = options.port !== undefined;
+    const socket = isChosen ? null : server.socket;
+    const fd = options.fd ?? (isChosen || this.#servers.size > 0 ? null : server.fd);
+    return await startServer(serving.handler, { ...server, port, hostname, socket, fd }, trustedProxies, logger, {
+      isLocal: environment === "development",
+      source,
+      origins: serving.origins,
+      pages: busyPages(messages),
+      refused: () => this.#stats.errors.count({ code: "E_OVERLOADED" }),
+      basePath,
+    });
+  }
+
+  /** @param ownsProcess whether no other process accepts the connections and decides when this one ends */
+  #endWithProcess(ownsProcess: boolean): void {
+    const { logger, settings } = this.#application;
+    const { shutdownTimeoutSeconds: timeoutSeconds, drainSeconds } = settings.server;
+    const shutdown = async (drains: boolean) => Object.keys(await this.#application.stop({ drains })).length === 0;
+    this.#signalHandlers.push(endWithProcess({ logger, timeoutSeconds, drainSeconds, shutdown }, ownsProcess));
   }
 
   /** Leaves the signals of the process to others, and its memory to V8. */
@@ -127,7 +113,7 @@ export class Listening {
 
   /** Behind a unix socket or a pipe, only a proxy knows the clients' addresses. */
   async #requireProxy(running: ApplicationServer, socket: string): Promise<void> {
-    const { environment, settings } = this.#dependencies.application;
+    const { environment, settings } = this.#application;
     const { trustedProxies, clientAddress } = settings;
     if (environment !== "production" || clientAddress === "unknown" || trustedProxies.trusts(UNIX_PEER)) return;
     this.#servers.delete(running);
@@ -141,7 +127,7 @@ export class Listening {
   }
 
   #logAddress({ url, socket }: RunningServer): void {
-    const { environment, logger, settings } = this.#dependencies.application;
+    const { environment, logger, settings } = this.#application;
     const line = `${settings.name} is listening on ${socket ?? url}`;
     // Log readers expect the address as a member; for people, the line has it already.
     if (environment === "production") logger.info(socket === null ? { url } : { socket }, line);

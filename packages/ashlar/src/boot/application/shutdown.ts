@@ -1,9 +1,8 @@
-import type { HeldBodies } from "../../http/index.ts";
-import type { Background, Logger } from "../../kernel/index.ts";
+import { endApplication, runFor } from "../../kernel/index.ts";
 import { type ApplicationServer, STILL_COMING } from "../../server/index.ts";
 import { counted } from "../../support/index.ts";
 import { within } from "../process/within.ts";
-import type { DailyPrune } from "./daily-prune.ts";
+import type { Application } from "./application.ts";
 import type { Providers } from "./providers.ts";
 
 /** What a shutdown had no time for, by kind: `{ requests: 2, jobs: 1 }`. Empty if everything was finished. */
@@ -12,12 +11,7 @@ export type CutOff = Readonly<Record<string, number>>;
 /** The dependencies of a {@link Shutdown}. */
 export interface ShutdownDependencies {
   readonly servers: ReadonlySet<ApplicationServer>;
-  readonly background: Background;
-  readonly bodies: HeldBodies;
-  readonly dailyPrune: DailyPrune;
   readonly providers: Providers;
-  readonly logger: Logger;
-  readonly settings: { readonly drainSeconds: number; readonly shutdownTimeoutSeconds: number };
   /** Called once the servers are closed: no request is to be handled any more. */
   readonly closed: () => void;
 }
@@ -39,11 +33,14 @@ const JOBS_SHARE = 0.9;
  * cut off.
  */
 export class Shutdown {
+  readonly #application: Application;
   readonly #dependencies: ShutdownDependencies;
+  #ended: Promise<CutOff> | null = null;
   #drainingSince: number | null = null;
   #isLeaving = false;
 
-  constructor(dependencies: ShutdownDependencies) {
+  constructor(application: Application, dependencies: ShutdownDependencies) {
+    this.#application = application;
     this.#dependencies = dependencies;
   }
 
@@ -70,13 +67,23 @@ export class Shutdown {
     for (const server of this.#dependencies.servers) server.drain();
   }
 
-  /** Ends the application. It never rejects; failures are logged. */
-  async run({ drains, withinSeconds = Number.POSITIVE_INFINITY }: ShutdownOptions): Promise<CutOff> {
-    const { servers, background, bodies, dailyPrune, providers, logger, settings, closed } = this.#dependencies;
+  /** Ends the application, once. It never rejects; failures are logged. */
+  run(options: ShutdownOptions): Promise<CutOff> {
+    this.#ended ??= runFor(this.#application, async () => {
+      const cutOff = await this.#end(options);
+      endApplication(this.#application);
+      return cutOff;
+    });
+    return this.#ended;
+  }
+
+  async #end({ drains, withinSeconds = Number.POSITIVE_INFINITY }: ShutdownOptions): Promise<CutOff> {
+    const { background, dailyPrune, logger, serving, settings } = this.#application;
+    const { servers, providers, closed } = this.#dependencies;
     const hasServed = servers.size > 0;
     this.drain(this.isDraining && !this.#isLeaving);
     if (drains && hasServed) await this.#drained();
-    const seconds = Math.min(settings.shutdownTimeoutSeconds, withinSeconds);
+    const seconds = Math.min(settings.server.shutdownTimeoutSeconds, withinSeconds);
     const endsAt = performance.now() + seconds * 1000;
     const left = (share = 1): number => Math.max(0, (endsAt - performance.now()) / 1000 - seconds * (1 - share));
     const pruned = dailyPrune.stop();
@@ -96,7 +103,7 @@ export class Shutdown {
       logger.error({ err: error }, "Expired data was not deleted in time.");
     });
     Object.assign(cut, await providers.shutdown(() => left()));
-    await bodies.close();
+    await serving.bodies.close();
     const cutOff = Object.fromEntries(Object.entries(cut).filter(([, count]) => count > 0));
     if (Object.keys(cutOff).length > 0) logger.error({ cutOff }, sentenceOf(cutOff, seconds));
     return cutOff;
@@ -104,7 +111,7 @@ export class Shutdown {
 
   async #drained(): Promise<void> {
     const waited = performance.now() - this.#drainingSince!;
-    const rest = this.#dependencies.settings.drainSeconds * 1000 - waited;
+    const rest = this.#application.settings.server.drainSeconds * 1000 - waited;
     if (rest > 0) await new Promise((resolve) => setTimeout(resolve, rest));
   }
 }

@@ -38,12 +38,12 @@ export async function serveAsWorker(terminal: Terminal, count: number, options: 
   worker.obeyPrimary();
   const application = await worker.boot();
   requireProcesses(application, count);
-  const { settings, shedding } = application;
+  const { serving, settings } = application;
   const { name, environment, log } = settings;
   const { drainSeconds, shutdownTimeoutSeconds, waitSeconds } = settings.server;
   const address = addressOf(application, options);
   const times = { drainSeconds, shutdownTimeoutSeconds, waitSeconds };
-  tell({ type: "booted", address, log: { name, environment, log }, ...times, shedding });
+  tell({ type: "booted", address, log: { name, environment, log }, ...times, shedding: serving.shedding });
 }
 
 /** @throws `E_INVALID_CONFIGURATION` */

@@ -207,7 +207,10 @@ test("S118 a host reads the requested host as the application's own server does,
   const application = await shop({ TRUSTED_PROXIES: "loopback" });
   const [status, hosts] = await ask(
     await listening((message, response) => {
-      const found = application.host(message, undefined, ({ request }) => [request.getHost(), request.isSecure()]);
+      const found = application.hosting.run(message, undefined, ({ request }) => [
+        request.getHost(),
+        request.isSecure(),
+      ]);
       void found.then((value) => response.end(`{"hosted":${JSON.stringify(value)}}`));
     }),
     ...["GET http://shop.example/seen HTTP/1.1", "Host: evil.example", "X-Forwarded-Proto: https"],

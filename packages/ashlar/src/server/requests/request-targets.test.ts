@@ -172,7 +172,7 @@ describe("a request that comes to fetch", () => {
         const application = await shop(environment as Record<string, string>);
         const request = withUrl(`http://shop.example${target}`, { "x-forwarded-proto": "https" });
         expect((await application.fetch(request, { address: "127.0.0.1" })).status).toBe(400);
-        await expect(application.host(request, "127.0.0.1", () => "run")).rejects.toMatchObject({ status: 400 });
+        await expect(application.hosting.run(request, "127.0.0.1", () => "run")).rejects.toMatchObject({ status: 400 });
         expect((await application.errorResponse(request, new Error("other"))).status).toBe(400);
       }
       expect(handled).toEqual([]);

@@ -55,7 +55,7 @@ export function contextFor(application: Application, request: Request): HttpCont
  * router has one more route.
  */
 function contextSource(application: Application): ContextSource {
-  const { origin, router, settings } = application;
+  const { linkOrigin, router, settings } = application;
   const base = settings.server.basePath === "kept" ? settings.basePath : "";
   const seen: HttpContext[] = [];
   const run = (context: HttpContext): string => {
@@ -65,7 +65,7 @@ function contextSource(application: Application): ContextSource {
   const route = { pattern: "/.testing", respondsWithJson: false, run };
   router.match = () => ({ route, params: {} }) as unknown as CompiledMatch;
   try {
-    void application.fetch(new Request(`${origin}${base}/.testing`));
+    void application.fetch(new Request(`${linkOrigin.current}${base}/.testing`));
   } finally {
     // Restores the prototype's own method.
     Reflect.deleteProperty(router, "match");

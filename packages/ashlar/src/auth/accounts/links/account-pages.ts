@@ -81,10 +81,10 @@ export class AccountPages {
     const { application, pages } = this.#dependencies;
     // Without pages, the route that the form would be sent to still exists, at the same path.
     const isMissing = !pages.has(guard, page) && pages.hasFlow(guard, page);
-    return application.underSiteOrigin(() => {
+    return application.linkOrigin.underSite(() => {
       const url = pages.to(guard, isMissing ? `${page}.store` : page, parameters, query);
       // A route with a domain has its own origin.
-      return url.startsWith("/") ? application.origin + url : url;
+      return url.startsWith("/") ? application.linkOrigin.current + url : url;
     });
   }
 
@@ -146,11 +146,11 @@ export class FrontEnd {
    * @throws `E_INVALID_CONFIGURATION` for a front end that the application does not trust
    */
   constructor(urls: FrontEndUrls | null, application: Application) {
-    const { settings, origin: ownOrigin } = application;
+    const { linkOrigin, settings } = application;
     this.#urls = urls;
     for (const url of typeof urls === "string" ? [urls] : Object.values(urls ?? {})) {
       const { origin } = new URL(url);
-      if (origin === ownOrigin || settings.trustedOrigins.includes(origin)) continue;
+      if (origin === linkOrigin.current || settings.trustedOrigins.includes(origin)) continue;
       const problem = `is ${url}, whose origin is neither that of APP_URL nor in APP.trustedOrigins, so its pages can't use the links.`;
       throw new ConfigurationError(WHERE, problem, `Add it in .env: TRUSTED_ORIGINS=${origin}`);
     }

@@ -69,7 +69,7 @@ export class AccountPromises {
     for (const [name, work] of this.#works) {
       const keep = (request: StoredRequest<never>) => {
         const continued = async () => work(this.#contextOf(request), request.data, null);
-        return this.#application.underOrigin(request.origin ?? null, continued);
+        return this.#application.linkOrigin.under(request.origin ?? null, continued);
       };
       // Outside of a request, models have to know which of several applications they work for.
       mailer.keepPromises(name, (kept) => runFor(this.#application, keep, kept as StoredRequest<never>));
@@ -81,7 +81,7 @@ export class AccountPromises {
       headers: acceptLanguage === null ? {} : { "accept-language": acceptLanguage },
     });
     if (address !== null) setPeerAddress(raw, address);
-    const context = this.#application.contextFor(raw);
+    const context = this.#application.serving.contextFor(raw);
     context.auth.guard(guard);
     return context;
   }
@@ -92,7 +92,7 @@ export class AccountPromises {
       guard: auth.guardName,
       address: request.clientAddress,
       acceptLanguage: request.header("accept-language"),
-      origin: this.#application.requestedOrigin,
+      origin: this.#application.linkOrigin.requested,
     };
   }
 }

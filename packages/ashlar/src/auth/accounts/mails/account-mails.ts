@@ -97,7 +97,7 @@ export class AccountMails {
     const sender = mailer ?? container.make("mail");
     // The application's own mails may make their links themselves.
     const account = { guard, id: String((data.user as Authenticatable).authId()) };
-    await application.underSiteOrigin(() => sender.queue(mail, to, { account }));
+    await application.linkOrigin.underSite(() => sender.queue(mail, to, { account }));
   }
 
   /**

@@ -66,16 +66,16 @@ export class DeviceLinks implements GuessWarnings {
     this.#promise = dependencies.promises.declare("guesses", "a warning about guesses", (context, warning) => {
       // The host of the request is a stranger's choice. With a cookie for each host, it is still the best guess.
       const mail = () => this.#mail(context, warning);
-      return this.#isShared ? dependencies.application.underOrigin(null, mail) : mail();
+      return this.#isShared ? dependencies.application.linkOrigin.under(null, mail) : mail();
     });
   }
 
   hasLinkHere(guard: string): boolean {
     const { application } = this.#dependencies;
-    const { requestedOrigin } = application;
+    const { requested } = application.linkOrigin;
     if (!this.#hasLink(guard)) return false;
-    // A link never leads to another site's host: see `Application.underSiteOrigin`.
-    return this.#isShared || application.underSiteOrigin(() => application.requestedOrigin) === requestedOrigin;
+    // A link never leads to another site's host: see `LinkOrigin.underSite`.
+    return this.#isShared || application.linkOrigin.underSite(() => application.linkOrigin.requested) === requested;
   }
 
   async promise(context: HttpContext, guard: string, user: Authenticatable | null, account: string): Promise<boolean> {
@@ -139,7 +139,7 @@ export class DeviceLinks implements GuessWarnings {
   /** Whether the running code's host has the same data about a device as the host of `APP_URL`. */
   get #isShared(): boolean {
     const { application, container } = this.#dependencies;
-    const { hostname } = new URL(application.requestedOrigin ?? application.url);
+    const { hostname } = new URL(application.linkOrigin.requested ?? application.url);
     return container.make("auth").guesses.devices?.isSharedWith(hostname) ?? false;
   }
 

@@ -26,8 +26,8 @@ export const UPLOADS: Check = {
   },
 };
 
-async function folderFinding({ bodies }: Application): Promise<Finding | null> {
-  const { parent } = bodies.folder;
+async function folderFinding({ serving }: Application): Promise<Finding | null> {
+  const { parent } = serving.bodies.folder;
   const permit = "Create it for the user that the application runs as.";
   const found = await trialWrite(parent, permit);
   if (found === null) return null;
@@ -37,8 +37,8 @@ async function folderFinding({ bodies }: Application): Promise<Finding | null> {
 
 const ELSEWHERE = "Or set APP.uploadFolder to another folder.";
 
-async function roomFindings({ bodies, settings }: Application): Promise<Finding[]> {
-  const { parent } = bodies.folder;
+async function roomFindings({ serving, settings }: Application): Promise<Finding[]> {
+  const { parent } = serving.bodies.folder;
   const { type, blocks, bsize } = await statfs(parent);
   const { maxDiskBytes } = settings.limits;
   if (type !== TMPFS || blocks * bsize >= maxDiskBytes) return [];
