@@ -9,12 +9,13 @@ export { type InstalledFeature, installedFeatures } from "./application/installe
 export { loadProviders } from "./application/load-providers.ts";
 export { Provider, type ProviderClass } from "./application/provider.ts";
 export { requireOneProcess } from "./application/several-processes.ts";
+export type { ApplicationSettings, CompleteApplicationSettings } from "./environment/application-settings.ts";
+export { siteOf } from "./environment/application-url.ts";
 export { Configuration } from "./environment/configuration.ts";
 export { env, readEnvironment } from "./environment/environment.ts";
 export { type EnvironmentName, environmentName } from "./environment/environment-name.ts";
 export { loadConfiguration } from "./environment/load-configuration.ts";
 export { findModule, importModule } from "./environment/load-module.ts";
-export { type ApplicationSettings, type CompleteApplicationSettings, siteOf } from "./environment/settings.ts";
 export { createLogger, reserveStandardOutput } from "./log/create-logger.ts";
 export { type Claim, LEASE_MS, ProcessTaskClaim, type TaskClaim } from "./process/task-claim.ts";
 export { waitFor } from "./process/wait-for.ts";

@@ -44,11 +44,13 @@ function mayNameOther([first = "help"]: readonly string[], known: readonly strin
   return first !== "--version" && first !== "-V" && !known.includes(first);
 }
 
-/** The commands of the application's providers. If they can't be loaded, the framework's own commands still work. */
-async function commandsOfProviders(terminal: Terminal, known: readonly string[]): Promise<Command[]> {
+/** The commands of the application's providers. If some can't be loaded, all others still work. */
+async function commandsOfProviders(terminal: Terminal, builtIn: readonly string[]): Promise<readonly Command[]> {
   try {
     const { featureCommands } = await import("./commands/feature-commands.ts");
-    return await featureCommands(terminal, known);
+    const { commands, problems } = await featureCommands(terminal, builtIn);
+    for (const problem of problems) terminal.printError(`A command of this application is not available. ${problem}`);
+    return commands;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     terminal.printError(`The commands of this application's providers are not available. ${reason}`);

@@ -12,9 +12,9 @@ import type { Catalogue } from "../../messages/index.ts";
 import type { Router } from "../../routing/index.ts";
 import { type HostListener, type HostRequest, hostListener, type RunningServer } from "../../server/index.ts";
 import type { EnvironmentVariables } from "../../support/index.ts";
+import type { CompleteApplicationSettings } from "../environment/application-settings.ts";
 import type { Configuration } from "../environment/configuration.ts";
 import { isDeveloperHost } from "../environment/developer-host.ts";
-import type { CompleteApplicationSettings } from "../environment/settings.ts";
 import { type ApplicationStats, StatsCollector, type StatsName } from "./application-stats.ts";
 import type { ApplicationDependencies, BootOptions } from "./create-application.ts";
 import { DailyPrune } from "./daily-prune.ts";
@@ -174,8 +174,8 @@ export class Application {
    * hono.all("*", (c) => application.fetch(c.req.raw, { address: getConnInfo(c).remote.address }));
    * ```
    *
-   * Pass the socket's address. Behind a proxy listed in `APP.trustedProxies`, the client's address is the one that the proxy
-   * reports. Mounted applications that use this framework get the address, too.
+   * Pass the socket's address. Behind a proxy listed in `APP.trustedProxies`, the client's address is the address that the
+   * proxy reports. Mounted applications that use this framework get the address, too.
    */
   readonly fetch: (request: Request, options?: SocketAddress) => Response | Promise<Response>;
 

@@ -1,5 +1,5 @@
 import { RequestedOrigins } from "../../kernel/index.ts";
-import type { CompleteApplicationSettings } from "../environment/settings.ts";
+import type { CompleteApplicationSettings } from "../environment/application-settings.ts";
 
 const DEFAULT_PORT = 3000;
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { TrustedOrigins, TrustedProxies } from "../../http/index.ts";
 import { AshlarError, ConfigurationError } from "../../support/index.ts";
-import { type CompleteApplicationSettings, readApplicationSettings } from "./settings.ts";
+import type { CompleteApplicationSettings } from "./application-settings.ts";
+import { readApplicationSettings } from "./settings.ts";
 
 const KEY = "q3Zr8pYt5Wn1Lx7Vc0Bm4Kj6Hg2Fd9Sa-_QwErTyUiO";
 const PRODUCTION = { APP_ENV: "production", APP_URL: "https://shop.example", APP_KEY: KEY };

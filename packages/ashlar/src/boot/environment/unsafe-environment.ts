@@ -1,6 +1,6 @@
 import type { Logger } from "../../kernel/index.ts";
 import { type EnvironmentVariables, isLoopbackHost } from "../../support/index.ts";
-import type { CompleteApplicationSettings } from "./settings.ts";
+import type { CompleteApplicationSettings } from "./application-settings.ts";
 
 /**
  * Logs what leaves connections of an application in production without protection: an `APP_URL` that is not https, unless

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { type EnvironmentVariables, isPlainObject, type SetupProblems } from "../../support/index.ts";
+import type { CompleteApplicationSettings } from "./application-settings.ts";
 import type { Configuration } from "./configuration.ts";
-import { type CompleteApplicationSettings, readApplicationSettings } from "./settings.ts";
+import { readApplicationSettings } from "./settings.ts";
 
 const SETTING = /^config\/app\.ts: APP\.(\w+)/;
 const VARIABLE = /^Environment variable (\w+)/;

@@ -1,6 +1,6 @@
 import { type Logger as PinoLogger, pino, stdTimeFunctions } from "pino";
 import { type Logger, redact } from "../../kernel/index.ts";
-import type { CompleteApplicationSettings } from "../environment/settings.ts";
+import type { CompleteApplicationSettings } from "../environment/application-settings.ts";
 import { type LogDestination, prettyLines } from "./log-lines.ts";
 import { standardOutput } from "./standard-output.ts";
 

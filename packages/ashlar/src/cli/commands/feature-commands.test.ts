@@ -92,32 +92,43 @@ describe("the command of a provider", () => {
 
 describe("commands that cannot be added", () => {
   const stock = command("stock", "");
+  const other = command("other:list", "");
 
   test.each([
-    ["a name twice", { Stock: [stock], Other: [stock] }, 'Other: the command "stock" is already added by Stock.'],
+    [
+      "a name twice",
+      { Stock: [stock], Other: [stock, other] },
+      'Other: the command "stock" is already added by Stock. Neither is available. Give one of them another name.',
+    ],
     [
       "one of the framework's",
-      { Stock: [command("serve", "")] },
-      'Stock: the command "serve" is already added by ashlar.',
+      { Stock: [command("serve", "")], Other: [other] },
+      'Stock: the command "serve" is already added by ashlar, whose own command is kept. Give yours another name.',
     ],
     [
       "a name with a space",
-      { Stock: [command("my stock", "")] },
+      { Stock: [command("my stock", "")], Other: [other] },
       'Stock.feature.commands: "my stock" is not a command.',
     ],
     [
       "nothing to load",
-      { Stock: ['{ name: "stock", description: "" }'] },
+      { Stock: ['{ name: "stock", description: "" }', other] },
       'Stock.feature.commands: "stock" is not a command.',
     ],
-  ])("%s", async (_name, commands, problem) => {
+  ])("%s, while the others can", async (_name, commands, problem) => {
     const root = applicationWith(commands);
+    const line = `A command of this application is not available. ${problem}`;
     const unknown = await ashlar(root, "stock");
     expect(unknown.code).toBe(1);
-    expect(unknown.errors).toContain(`The commands of this application's providers are not available. ${problem}`);
+    expect(unknown.errors).toContain(line);
+    expect(unknown.errors).toContain("unknown command 'stock'");
     const help = await ashlar(root, "--help");
     expect(help).toMatchObject({ code: 0, output: expect.stringContaining("migrate:rollback") });
-    expect(help.errors).toContain(problem);
+    expect(help.output).toMatch(/^ {2}other:list .*Does other:list\.$/m);
+    expect(help.output).not.toMatch(/^ {2}(?:my )?stock\b/m);
+    expect(help.output.match(/^ {2}serve /gm)).toHaveLength(1);
+    expect(help.errors.split("\n").filter((text) => text.startsWith(line))).toHaveLength(1);
+    expect(await ashlar(root, "other:list")).toMatchObject({ code: 0, output: "" });
   });
 
   test("do not prevent the framework's own from running", async () => {

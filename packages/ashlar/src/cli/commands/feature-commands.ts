@@ -9,45 +9,57 @@ import {
   reserveStandardOutput,
 } from "../../boot/index.ts";
 import { printMails } from "../../mail/index.ts";
-import { AshlarError } from "../../support/index.ts";
 import { publish } from "../install/publish.ts";
 import { loadApplication } from "../load-application.ts";
 import type { Terminal } from "../terminal.ts";
 
 const NAME = /^[a-z][a-z\d-]*(?::[a-z][a-z\d-]*)*$/;
 
-/**
- * The commands that the providers in an application's `config/providers.ts` add. Only that file is loaded: the rest of
- * the configuration may depend on files that a command is about to add.
- *
- * @param taken the names of the framework's own commands
- * @throws `E_COMMAND` if a command is malformed, or if two have the same name; and the file's errors
- */
-export async function featureCommands(terminal: Terminal, taken: readonly string[]): Promise<Command[]> {
-  const owners = new Map(taken.map((name) => [name, "ashlar"]));
-  const commands: Command[] = [];
-  for (const { feature, provider } of installedFeatures(
-    await loadProviders(terminal.root, readEnvironment(terminal.root)),
-  )) {
-    for (const command of feature.commands ?? []) {
-      requireCommand(command, provider);
-      const owner = owners.get(command.name);
-      if (owner !== undefined) {
-        const problem = `${provider}: the command "${command.name}" is already added by ${owner}.`;
-        throw new AshlarError("E_COMMAND", `${problem} Give one of them another name.`);
-      }
-      owners.set(command.name, provider);
-      commands.push(asCommand(terminal, command));
-    }
-  }
-  return commands;
+/** The commands that an application's providers add. */
+export interface FeatureCommands {
+  readonly commands: readonly Command[];
+  /** Why others are missing, one sentence for each. */
+  readonly problems: readonly string[];
 }
 
-function requireCommand({ name, description, load }: FeatureCommand, provider: string): void {
-  const isCommand = NAME.test(name) && typeof description === "string" && typeof load === "function";
-  if (isCommand) return;
-  const remedy = 'Write it as { name: "stock:install", description: "…", load: () => import("./stock-install.ts") }.';
-  throw new AshlarError("E_COMMAND", `${provider}.feature.commands: "${name}" is not a command. ${remedy}`);
+/**
+ * The commands that the providers in an application's `config/providers.ts` add. Only that file is loaded: the rest of
+ * the configuration may depend on files that a command is about to add. A malformed command is left out, and so is one
+ * whose name is taken: a built-in command is never replaced, and of two commands with the same name, neither is added.
+ *
+ * @param builtIn the names of the built-in commands
+ * @throws the file's errors
+ */
+export async function featureCommands(terminal: Terminal, builtIn: readonly string[]): Promise<FeatureCommands> {
+  const providers = await loadProviders(terminal.root, readEnvironment(terminal.root));
+  const owned = installedFeatures(providers).flatMap(({ feature, provider }) => {
+    return (feature.commands ?? []).map((command) => ({ command, provider }));
+  });
+  const problems: string[] = [];
+  const fit = owned.filter(({ command, provider }) => {
+    const problem = problemOf(command, builtIn);
+    if (problem !== null) problems.push(provider + problem);
+    return problem === null;
+  });
+  const commands: Command[] = [];
+  for (const [name, [first, ...others]] of Map.groupBy(fit, ({ command }) => command.name)) {
+    if (others.length === 0) commands.push(asCommand(terminal, first!.command));
+    for (const { provider } of others) {
+      const problem = `${provider}: the command "${name}" is already added by ${first!.provider}.`;
+      problems.push(`${problem} Neither is available. Give one of them another name.`);
+    }
+  }
+  return { commands, problems };
+}
+
+/** What keeps a command from being added, after its provider's name; `null` if nothing does. */
+function problemOf({ name, description, load }: FeatureCommand, builtIn: readonly string[]): string | null {
+  if (!NAME.test(name) || typeof description !== "string" || typeof load !== "function") {
+    const remedy = 'Write it as { name: "stock:install", description: "…", load: () => import("./stock-install.ts") }.';
+    return `.feature.commands: "${name}" is not a command. ${remedy}`;
+  }
+  if (!builtIn.includes(name)) return null;
+  return `: the command "${name}" is already added by ashlar, whose own command is kept. Give yours another name.`;
 }
 
 function asCommand(terminal: Terminal, { name, description, help, load }: FeatureCommand): Command {
