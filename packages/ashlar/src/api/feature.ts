@@ -59,4 +59,15 @@ export const API: Feature = declareFeature({
     },
   },
   commands: TOKEN_COMMANDS,
+  checks: [
+    {
+      name: "Tokens",
+      findings: {
+        "tokens.immortal": "API tokens never expire, or can't be revoked.",
+        "tokens.renewal": "Expired API tokens can be renewed forever.",
+        "api.table": "The table of API tokens, or of a driver's users, is missing.",
+      },
+      load: () => import("./checks/check-tokens.ts"),
+    },
+  ],
 });

@@ -4,6 +4,7 @@ export {
   type AuthenticatesTokensInstance,
   type AuthenticatesTokensStatics,
 } from "./authenticates-tokens.ts";
+export { type IssuingDriver, issuingDriversIn } from "./checks/issuing-drivers.ts";
 export type { Drivers } from "./drivers/drivers.ts";
 export type { Issuer } from "./drivers/issuer.ts";
 export {

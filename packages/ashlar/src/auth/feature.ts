@@ -88,6 +88,26 @@ export const AUTHENTICATION: Feature = declareFeature({
     "auth.unblocked": { audit: ({ by, reason }) => ({ by, reason }) },
   },
   keyPurposes: [PENDING_LOGIN],
+  checks: [
+    {
+      name: "Lifetimes of logins",
+      findings: {
+        "links.immortal": "Links to set a password never expire.",
+        "logins.long": "Logins or sessions last for more than 90 days.",
+      },
+      load: () => import("./checks/check-lifetimes.ts"),
+    },
+    {
+      name: "Users",
+      findings: {
+        "users.blocked": "A table of users lacks the column without which accounts can't be blocked.",
+        "users.spelling": "Users are stored in a different form than lookups use.",
+        "users.twins": "Several users have one address or name, in several spellings.",
+        "users.address": "Users have an address that mail software can read as another one.",
+      },
+      load: () => import("./checks/check-users.ts"),
+    },
+  ],
 });
 
 /** Accounts, and the logins of browsers. */

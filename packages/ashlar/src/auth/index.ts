@@ -32,6 +32,7 @@ export type {
 export { AuthPageMiddleware } from "./accounts/pages/auth-page-middleware.ts";
 export { Auth } from "./auth.ts";
 export { AuthProvider, endAccessWithFeatures } from "./auth-provider.ts";
+export { tableOf } from "./checks/guard-models.ts";
 export { createCredentialTable } from "./credentials/create-credential-table.ts";
 export type {
   Credential,

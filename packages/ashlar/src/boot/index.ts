@@ -2,6 +2,7 @@ export { Application } from "./application/application.ts";
 export type { ApplicationStats } from "./application/application-stats.ts";
 export { type ApplicationOptions, createApplication } from "./application/create-application.ts";
 export { declareFeature, type Feature } from "./application/feature.ts";
+export type { CheckContext, FeatureCheck, FoundProblem } from "./application/feature-check.ts";
 export type { CommandContext, FeatureCommand, PublishedFiles, StepAddition } from "./application/feature-command.ts";
 export { languagesOf, namesIn } from "./application/feature-names.ts";
 export { Inspection } from "./application/inspection.ts";

@@ -78,6 +78,7 @@ export type {
   FieldWarnings,
   HttpServices,
   QueryParameters,
+  RedirectWarnings,
   RouteInfo,
   RouteMatch,
   RouteParameters,

@@ -10,6 +10,7 @@ export { ErrorHandler, type ErrorListener, type ErrorPageRenderer, refusal } fro
 export { ISOLATION_HEADERS } from "./errors/error-pages.ts";
 export { AWAY_PAGE, declareErrorMessages, type PageSentences, TOO_LARGE_PAGE } from "./errors/messages.ts";
 export { type ErrorPageValues, type ErrorTemplates, SitePages } from "./errors/site-pages.ts";
+export { BlockedRedirectWarnings } from "./log/blocked-redirect-warnings.ts";
 export { beforeSecret, LoggablePaths } from "./log/loggable-path.ts";
 export { redact } from "./log/redaction.ts";
 export { RefusalLog } from "./log/refusal-log.ts";

@@ -60,4 +60,18 @@ export const MAIL: Feature = declareFeature({
       load: () => import("./commands/mail-work.ts"),
     },
   ],
+  checks: [
+    {
+      name: "Mail",
+      findings: {
+        "mail.sender": "MAIL_FROM is not set, or SMTP_HOST.",
+        "mail.outbox": "The table in which mails wait is missing.",
+        "mail.priority": "The table in which mails wait has no column for their priority.",
+        "mail.key": "Mails in the outbox were sealed with a key that the application no longer has.",
+        "mail.server": "Mails can't be delivered.",
+      },
+      seconds: 20,
+      load: () => import("./check-mails.ts"),
+    },
+  ],
 });

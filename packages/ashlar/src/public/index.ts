@@ -2,6 +2,7 @@ export {
   type Application,
   type ApplicationSettings,
   type ApplicationStats,
+  type CheckContext,
   type CommandContext,
   type Configuration,
   createApplication,

@@ -64,6 +64,15 @@ export class SessionProvider extends Provider {
       },
     },
     routes: ["Csrf.routes"],
+    checks: [
+      {
+        name: "Sessions",
+        findings: {
+          "sessions.store": "The store of the sessions can't be reached.",
+        },
+        load: () => import("./check-sessions.ts"),
+      },
+    ],
   });
   /** Pages without a session and API requests work without the store, and all instances share it. */
   override readonly failsReadiness: boolean = false;

@@ -27,6 +27,7 @@ export {
   systemTime,
 } from "./execution/clock.ts";
 export { ControlledDelay } from "./execution/controlled-delay.ts";
+export { limited, reasonOf, TooSlowError } from "./execution/limited.ts";
 export {
   type Channel,
   type TracedHash,

@@ -44,6 +44,17 @@ export class ThrottleProvider extends Provider {
         installedBy: "auth --migrations",
       },
     },
+    checks: [
+      {
+        name: "Limit store",
+        findings: {
+          "limits.memory": "Limits count in the memory of each process, in production.",
+          "limits.evicted": "Redis deletes counts of limits once its memory is full, in production.",
+          "limits.store": "The store of the limits can't be reached.",
+        },
+        load: () => import("./check-limits.ts"),
+      },
+    ],
   });
   /** Requests without a limit work without the store, and every instance has the same one. */
   override readonly failsReadiness: boolean = false;

@@ -34,6 +34,9 @@ export interface GiveBackOptions {
   readonly only?: "account" | "address";
 }
 
+/** How many attempts a limit may let pass, if it is to protect what can be guessed. */
+const MAX_GUESSES_PER_HOUR = 600;
+
 /**
  * The application's limits: a number of attempts per window, counted by account and by address.
  *
@@ -89,6 +92,13 @@ export class Throttle {
    */
   limit(name: string): Limit {
     return this.counts.limit(name);
+  }
+
+  /** @internal Reports whether a limit lets more attempts pass than a guessed password should have, in each bucket. */
+  allowsGuessing(name: string): boolean {
+    return this.limit(name).buckets.every(({ attempts, windowSeconds }) => {
+      return (attempts * 3600) / windowSeconds > MAX_GUESSES_PER_HOUR;
+    });
   }
 
   /**

@@ -5,13 +5,14 @@ import { DatabaseSync } from "node:sqlite";
 import { parseEnv } from "node:util";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { enginesProblem } from "../../src/cli/doctor/checks/packages.ts";
-import { FINDINGS, type Finding, type FindingId } from "../../src/cli/doctor/finding.ts";
+import type { Finding } from "../../src/cli/doctor/finding.ts";
 import type { DoctorReport } from "../../src/cli/doctor/report.ts";
 import { Subject } from "../../src/cli/doctor/subject.ts";
 import { OutboxSeal } from "../../src/mail/index.ts";
 import { generateSecret } from "../../src/security/index.ts";
 import { ashlar } from "../support/command-line.ts";
 import { completeForProduction, copyOf, doctor, idsOf, mend, setVariables } from "../support/doctor.ts";
+import { ALL_FINDINGS } from "../support/framework-features.ts";
 import { COMMAND, edit, execute, generateApplication, generatedApplication } from "../support/generated-application.ts";
 import { startMailServer } from "../support/mail-server.ts";
 import { canInstall, packageRegistry } from "../support/package-registry.ts";
@@ -19,7 +20,7 @@ import { OLDEST_RUNTIME } from "../support/runtimes.ts";
 import { folderWith } from "../support/temporary-folder.ts";
 
 /** The ids that a test has planted, found, fixed as told, and no longer found. */
-const shown = new Set<FindingId>();
+const shown = new Set<string>();
 let remove: () => Promise<void>;
 /** A migrated application without findings, in development. It is only copied. */
 let original: string;
@@ -49,7 +50,7 @@ async function sh(root: string, command: string): Promise<void> {
  */
 async function mendAll(
   root: string,
-  expected: readonly FindingId[],
+  expected: readonly string[],
   { args = [], isCode = false }: { readonly args?: readonly string[]; readonly isCode?: boolean } = {},
 ): Promise<void> {
   const report = await doctor(root, ...args);
@@ -864,7 +865,7 @@ describe("code", () => {
   });
 
   const PROVIDERS = "config/providers.ts";
-  test.each<{ file: string; change: readonly [string, string]; ids: readonly FindingId[] }>([
+  test.each<{ file: string; change: readonly [string, string]; ids: readonly string[] }>([
     { file: PROVIDERS, change: ["  DatabaseProvider,\n", ""], ids: ["api.provider", "pages.provider"] },
     { file: PROVIDERS, change: ["  ViewProvider,\n", ""], ids: ["pages.provider"] },
     { file: PROVIDERS, change: ["  SessionProvider,\n", ""], ids: ["pages.provider"] },
@@ -967,25 +968,6 @@ describe("code", () => {
     await edit(session, "app/kernel.ts", ["    api: [JWT", "    api: [SessionMiddleware, JWT"]);
     await edit(session, "routes/api.ts", ["= [\n", '= [\n  Route.view("/help", "welcome"),\n']);
     await mendAll(session, ["api.session", "routes.page"], { isCode: true });
-  });
-
-  test("with redirects that its pages' form-action blocks lets them through", async () => {
-    const root = await copyOf(original);
-    const policy = `{
-  static override policy = {
-    ...SecurityHeadersMiddleware.policy,
-    "form-action": "'self'",
-  };
-}`;
-    await edit(root, "app/kernel.ts", [
-      "export class Kernel",
-      `class Headers extends SecurityHeadersMiddleware ${policy}\n\nexport class Kernel`,
-    ]);
-    await edit(root, "app/kernel.ts", ["web: [SecurityHeadersMiddleware,", "web: [Headers,"]);
-    expect((await doctor(root)).findings).toEqual([]);
-    const pay = '  Route.post("/pay", ({ response }) => response.away("https://pay.example/checkout")),\n';
-    await edit(root, "routes/web.ts", ["  ...Api.routes(),\n", `  ...Api.routes(),\n${pay}`]);
-    await mendAll(await copyOf(root), ["pages.forms"], { isCode: true });
   });
 
   test("that can't be loaded is named with its line, and everything else is checked", async () => {
@@ -1188,15 +1170,14 @@ async function npmSettings(): Promise<string> {
 }
 
 /** Mended by what npm installs, which needs a registry. */
-const INSTALLED: readonly FindingId[] = ["node.version", "package.copies"];
+const INSTALLED: readonly string[] = ["node.version", "package.copies"];
 
 /**
  * Found and fixed in `test/redis/doctor.test.ts`, which has a Redis server of its own, in `doctor.test.ts` on
  * PostgreSQL and MariaDB, and in `cli/doctor/checks/`, where `uploads.test.ts` and `database-folder.test.ts` have a
  * disk of their own.
  */
-const ELSEWHERE: readonly FindingId[] = [
-  "limits.evicted",
+const ELSEWHERE: readonly string[] = [
   "database.folder",
   "database.replica",
   "database.collation",
@@ -1205,9 +1186,10 @@ const ELSEWHERE: readonly FindingId[] = [
   "migrations.risk",
   "uploads.folder",
   "uploads.room",
+  "limits.evicted",
 ];
 
 test("every finding was planted, found, fixed as told, and gone", () => {
-  const left = (Object.keys(FINDINGS) as FindingId[]).filter((id) => !shown.has(id));
+  const left = Object.keys(ALL_FINDINGS).filter((id) => !shown.has(id));
   expect(left.filter((id) => canInstall || !INSTALLED.includes(id))).toEqual(ELSEWHERE);
 });

@@ -21,6 +21,7 @@ import { captureEvents, captureMail, createTestClient, linksIn, type MailCapture
 import { ThrottleMiddleware, ThrottleProvider } from "ashlar/throttle";
 import { ViewProvider } from "ashlar/views";
 import { describe, expect, onTestFinished, test } from "vitest";
+import type { DoctorReport } from "../../src/cli/doctor/report.ts";
 import { COMMAND, edit, execute, generatedApplication } from "../support/generated-application.ts";
 import {
   InvitationAcceptedMail,
@@ -271,6 +272,54 @@ describe("a command of a feature", () => {
         "",
       ].join("\n"),
     });
+  });
+
+  test("checks the application with its own check of the doctor, which the boot doesn't have to reach", async () => {
+    const root = await install();
+    await ashlar(root, "migrate");
+    const found = async () => {
+      const { output } = await ashlar(root, "doctor", "--json");
+      const { findings, skipped } = JSON.parse(output) as DoctorReport;
+      return { findings: findings.filter(({ id }) => id.startsWith("invitations.")), skipped };
+    };
+    const [file, remedy] = ["config/invitations.ts", { run: null, file: null, lines: [], remove: null, note: null }];
+    const table = {
+      ...{ id: "invitations.table", severity: "error", file: null, line: null },
+      problem: "The database has no table invitations.",
+      remedy: { ...remedy, run: "npx ashlar invitations:install && npx ashlar migrate" },
+    };
+    expect((await found()).findings).toEqual([table]);
+    await ashlar(root, "invitations:install");
+    await edit(root, file, ["60", "99999"]);
+    const lifetime = {
+      ...{ id: "invitations.lifetime", severity: "warning", file, line: null },
+      problem: "Invitations are valid for more than a month: an old mail lets its reader in.",
+      remedy: { ...remedy, file, lines: ["// in INVITATIONS:", "expiresInMinutes: 60,"] },
+    };
+    // The migration that creates the table is pending, which is a finding already.
+    expect((await found()).findings).toEqual([lifetime]);
+    await ashlar(root, "migrate");
+    await edit(root, "routes/web.ts", [
+      "export const ROUTES: RouteEntry[] = [",
+      'export const ROUTES: RouteEntry[] = [\n  Route.post("/invitations", () => null),',
+    ]);
+    const { findings } = await found();
+    expect(findings).toEqual([
+      lifetime,
+      {
+        ...{ id: "invitations.limit", severity: "warning", file: "routes/web.ts", line: expect.any(Number) },
+        problem: "One visitor can send any number of invitations.",
+        remedy: { ...remedy, note: 'Add .middleware("throttle:invitations").' },
+      },
+    ]);
+    const { output } = await ashlar(root, "features", "invitations");
+    expect(output).toMatch(
+      /^ {2}checks +Invitations: invitations\.lifetime \(Invitations are valid .*\), invitations\.table/m,
+    );
+    await edit(root, file, ["99999", "0"]);
+    const without = await found();
+    expect(without.findings).toEqual([]);
+    expect(without.skipped).toContainEqual({ check: "Invitations", reason: "the application doesn't boot" });
   });
 
   test("boots the application if it needs to, and fails with its own errors", async () => {

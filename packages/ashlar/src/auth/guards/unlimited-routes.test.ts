@@ -17,6 +17,8 @@ async function warnings(environment: "development" | "test", ...paths: readonly 
       Route.post("/own", tryPassword),
       Route.post("/other/@id", async ({ auth }) => ({ status: (await auth.login(ADA.email, PASSWORD)).status })),
       Route.post("/limited", tryPassword).middleware("throttle:login"),
+      Route.post("/weak", tryPassword).middleware("throttle:own" as never),
+      Route.post("/both", tryPassword).middleware("throttle:own" as never, "throttle:login"),
       Route.post("/counted", async (context) => {
         await context.throttle.hit(context, "login", { account: ADA.email });
         return tryPassword(context);
@@ -55,6 +57,13 @@ test.each(["development", "test"] as const)(
 
 test("a route with a limit is not reported, whether its middleware or its handler counts", async () => {
   expect(await warnings("test", "/limited", "/counted")).toEqual([]);
+});
+
+test("S53 a route whose limits let too many attempts pass is reported", async () => {
+  expect(await warnings("test", "/weak", "/weak", "/both")).toEqual([
+    "POST /weak has no limit but throttle:own, which allows too many attempts at passwords or mails. " +
+      'Add .middleware("throttle:login") to the route.',
+  ]);
 });
 
 test.each([

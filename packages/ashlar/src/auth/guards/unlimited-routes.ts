@@ -1,7 +1,9 @@
 import type { HttpContext, RouteInfo } from "../../http/index.ts";
 import type { Logger } from "../../kernel/index.ts";
 
-/** Warns of routes that check a password or send a mail without a limit: once for each route. */
+const THROTTLE = "throttle:";
+
+/** Warns of routes that check a password or send a mail without a limit, or with a weak one: once for each route. */
 export class UnlimitedRoutes {
   readonly #logger: Pick<Logger, "warn">;
   readonly #seen = new WeakSet<RouteInfo>();
@@ -19,11 +21,17 @@ export class UnlimitedRoutes {
     const route = context.request.route();
     if (route === null || this.#seen.has(route)) return;
     this.#seen.add(route);
-    if (route.middleware.some((text) => text.startsWith("throttle:"))) return;
-    if (context.auth.throttle?.hasCounted(context) === true) return;
+    const { throttle } = context.auth;
+    const limits = route.middleware.filter((text) => text.startsWith(THROTTLE));
+    const isWeak = (text: string): boolean =>
+      throttle?.allowsGuessing(text.slice(THROTTLE.length).split(",")[0]!) ?? true;
+    if (limits.some((text) => !isWeak(text))) return;
+    if (limits.length === 0 && throttle?.hasCounted(context) === true) return;
+    const problem =
+      limits.length === 0
+        ? "has no limit, so passwords or mails can be tried without limit."
+        : `has no limit but ${limits.join(", ")}, which allows too many attempts at passwords or mails.`;
     const label = `${route.methods.join("|")} ${route.pattern}`;
-    this.#logger.warn(
-      `${label} has no limit, so passwords or mails can be tried without limit. Add .middleware("${limit}") to the route.`,
-    );
+    this.#logger.warn(`${label} ${problem} Add .middleware("${limit}") to the route.`);
   }
 }

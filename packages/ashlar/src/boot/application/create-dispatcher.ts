@@ -1,5 +1,6 @@
 import { CheckedHeaders, type CorsMiddleware, type Middleware, SecurityHeadersMiddleware } from "../../http/index.ts";
 import {
+  BlockedRedirectWarnings,
   buildRoutes,
   Dispatcher,
   entryOf,
@@ -60,6 +61,7 @@ export function createDispatcher(application: Application, dependencies: Dispatc
       basePath: settings.basePath,
       proxies: settings.trustedProxies,
       origins: settings.trustedOrigins,
+      redirectWarnings: environment === "production" ? null : new BlockedRedirectWarnings(logger),
       fieldWarnings: environment === "development" ? new RepeatedFieldWarnings(logger) : null,
       strictTransportSecurity: strictTransportSecurity(settings.hstsMaxAgeSeconds),
     }),

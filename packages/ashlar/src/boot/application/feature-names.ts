@@ -13,6 +13,7 @@ const WORDS: Readonly<Record<string, string>> = {
   tables: "table",
   routes: "function for routes",
   commands: "command",
+  checks: "check",
   limits: "limit",
   events: "event",
   proofs: "proof",
@@ -84,5 +85,6 @@ export function requireDistinct(features: readonly InstalledFeature[], problems:
 function claimsOf(feature: Feature): readonly string[] {
   const parts = [...namesIn(feature)].filter(([part]) => !SHARED.has(part));
   const claims = parts.flatMap(([part, names]) => names.map((name) => `the ${WORDS[part] ?? part} "${name}"`));
-  return [`the feature "${feature.name}"`, ...claims];
+  const findings = (feature.checks ?? []).flatMap((check) => Object.keys(check.findings));
+  return [`the feature "${feature.name}"`, ...claims, ...findings.map((id) => `the finding "${id}"`)];
 }

@@ -4,6 +4,7 @@ import type { Sentences, Translations } from "../../messages/index.ts";
 import type { KeyPurpose } from "../../security/index.ts";
 import type { ErrorDefinition } from "../../support/index.ts";
 import type { Application } from "./application.ts";
+import type { FeatureCheck } from "./feature-check.ts";
 import type { FeatureCommand } from "./feature-command.ts";
 
 /** The sentences of a feature. */
@@ -93,6 +94,8 @@ export interface Feature extends FrameworkFeatureParts {
   readonly routes?: readonly string[];
   /** The commands that it adds to `ashlar`. */
   readonly commands?: readonly FeatureCommand[];
+  /** What `ashlar doctor` checks of it. */
+  readonly checks?: readonly FeatureCheck[];
 }
 
 /**

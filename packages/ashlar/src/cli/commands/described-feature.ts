@@ -11,6 +11,12 @@ export interface Addition {
 type Describe = (feature: Feature, name: string) => string | null;
 
 const NOTES: Readonly<Record<string, Describe>> = {
+  checks: ({ checks = [] }, name) => {
+    const { findings } = checks.find((one) => one.name === name)!;
+    return Object.entries(findings)
+      .map(([id, meaning]) => `${id} (${meaning.replace(/\.$/, "")})`)
+      .join(", ");
+  },
   commands: ({ commands = [] }, name) => commands.find((one) => one.name === name)!.description,
   errors: ({ errors }, name) => String(errors![name]![0]),
   events: ({ events }, name) => {

@@ -1,6 +1,5 @@
-import { columnsOf, Database, DatabaseError, type MissingTableError, obstacle } from "../../database/index.ts";
-import { limited, TooSlowError } from "../limited.ts";
-import { error, type Finding, type FindingId } from "./finding.ts";
+import { columnsOf, Database, DatabaseError, obstacle } from "../../database/index.ts";
+import { limited, TooSlowError } from "../../support/index.ts";
 import type { Subject } from "./subject.ts";
 
 /** How long a database may take to respond, in seconds. */
@@ -106,11 +105,6 @@ export function databaseFileOf(subject: Subject): string | null {
   } catch {
     return null;
   }
-}
-
-/** The finding for a store whose table is missing. */
-export function missingTableFinding(id: FindingId, { problem, remedy }: MissingTableError, file: string): Finding {
-  return error(id, { file, problem: `${problem[0]!.toUpperCase()}${problem.slice(1)}`, note: remedy });
 }
 
 /** Reports whether an error says that a file of SQLite is damaged. */

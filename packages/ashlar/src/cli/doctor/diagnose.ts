@@ -1,10 +1,8 @@
-import { limited, reasonOf } from "../limited.ts";
+import { limited, reasonOf } from "../../support/index.ts";
 import { ADDRESS } from "./checks/address.ts";
 import { API } from "./checks/api.ts";
 import { bootErrors, CONFIGURATION } from "./checks/configuration.ts";
 import { DATABASE } from "./checks/database.ts";
-import { FORM_TARGETS } from "./checks/form-targets.ts";
-import { LIFETIMES } from "./checks/lifetimes.ts";
 import { LIMITS } from "./checks/limits.ts";
 import { PACKAGES } from "./checks/packages.ts";
 import { PAGES } from "./checks/pages.ts";
@@ -12,17 +10,17 @@ import { PUBLIC_FILES } from "./checks/public-files.ts";
 import { REPOSITORY } from "./checks/repository.ts";
 import { ROUTES } from "./checks/routes.ts";
 import { SECRETS } from "./checks/secrets.ts";
-import { MAIL_SETTINGS, SERVICES } from "./checks/services.ts";
 import { UPGRADE } from "./checks/upgrade.ts";
 import { UPLOADS } from "./checks/uploads.ts";
 import { isEcho } from "./echo.ts";
+import { featureChecksOf } from "./feature-checks.ts";
 import { hasApi } from "./features.ts";
-import { type Check, error, type Finding, type SkippedCheck } from "./finding.ts";
+import { type Check, error, type Finding, type SkippedCheck, SkippedError } from "./finding.ts";
 import { redactionFor } from "./redaction.ts";
 import { Subject } from "./subject.ts";
 
-/** The checks, in the order of the report. */
-const CHECKS: readonly Check[] = [
+/** The checks that come first, in the order of the report. */
+const FIRST: readonly Check[] = [
   PACKAGES,
   UPGRADE,
   SECRETS,
@@ -32,15 +30,12 @@ const CHECKS: readonly Check[] = [
   CONFIGURATION,
   API,
   PAGES,
-  FORM_TARGETS,
   LIMITS,
-  LIFETIMES,
   DATABASE,
-  MAIL_SETTINGS,
-  SERVICES,
-  UPLOADS,
-  ROUTES,
 ];
+
+/** The checks that come after those of features. */
+const LAST: readonly Check[] = [UPLOADS, ROUTES];
 
 /** The default time limit of a check, in seconds. */
 const SECONDS = 10;
@@ -71,14 +66,18 @@ export async function diagnose(root: string, asProduction: boolean): Promise<Dia
   try {
     const sections: Section[] = [];
     const skipped: SkippedCheck[] = [];
-    for (const check of CHECKS) {
+    for (const check of [...FIRST, ...featureChecksOf(subject), ...LAST]) {
       if (check.needsBoot && subject.boot.application === null) {
         skipped.push({ check: check.name, reason: "the application doesn't boot" });
         continue;
       }
       const reason = (await check.obstacle?.(subject)) ?? null;
       if (reason !== null) skipped.push({ check: check.name, reason });
-      else sections.push({ name: check.name, findings: await findingsOf(check, subject) });
+      else {
+        const findings = await findingsOf(check, subject);
+        if (findings instanceof SkippedError) skipped.push({ check: check.name, reason: findings.message });
+        else sections.push({ name: check.name, findings });
+      }
     }
     const redacted = redactionFor(subject);
     const told = withoutEcho(sections, subject).map((one) => ({ ...one, findings: one.findings.map(redacted) }));
@@ -89,10 +88,11 @@ export async function diagnose(root: string, asProduction: boolean): Promise<Dia
 }
 
 /** A check that fails is a finding itself, and never hides the others. */
-async function findingsOf(check: Check, subject: Subject): Promise<readonly Finding[]> {
+async function findingsOf(check: Check, subject: Subject): Promise<readonly Finding[] | SkippedError> {
   try {
     return await limited(check.seconds ?? SECONDS, `The check "${check.name}"`, () => check.run(subject));
   } catch (thrown) {
+    if (thrown instanceof SkippedError) return thrown;
     const { file, line } = subject.placeOfError(thrown);
     const problem = `The check "${check.name}" could not be completed: ${reasonOf(thrown)}`;
     const note = "If the cause is not in your code, please report it.";

@@ -1,5 +1,5 @@
-import { reasonOf } from "../limited.ts";
-import type { Finding, FindingId } from "./finding.ts";
+import { reasonOf } from "../../support/index.ts";
+import type { Finding } from "./finding.ts";
 
 /** Startup errors that are caused by a missing provider that they don't name. */
 const BROUGHT: Readonly<Record<string, string>> = {
@@ -15,7 +15,7 @@ const APP_SETTINGS: Readonly<Record<string, string>> = {
 };
 
 /** Part of the startup error for a problem that a finding is about. */
-const SAID: Partial<Record<FindingId, (problem: string) => readonly string[]>> = {
+const SAID: Readonly<Record<string, (problem: string) => readonly string[]>> = {
   "secret.missing": (problem) =>
     nameIn(problem) === "APP_KEY" ? ["APP_KEY: is not set"] : [`${driverIn(problem)}.secret: is missing.`],
   "secret.weak": (problem) =>

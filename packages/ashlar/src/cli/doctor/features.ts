@@ -1,9 +1,15 @@
 import { ApiProvider } from "../../api/index.ts";
 import { userClassOf, VerifiesEmailMiddleware } from "../../auth/index.ts";
+import { type InstalledFeature, installedFeatures, type ProviderClass } from "../../boot/index.ts";
 import { MailProvider } from "../../mail/index.ts";
 import type { CompiledRoute } from "../../routing/index.ts";
 import { SessionProvider } from "../../session/index.ts";
 import type { Subject } from "./subject.ts";
+
+/** The features of an application, as far as its providers are known. */
+export function featuresOf({ providers }: Subject): readonly InstalledFeature[] {
+  return installedFeatures(providers.filter((one): one is ProviderClass => typeof one === "function"));
+}
 
 /** Reports whether an application has any sign of API tokens. */
 export function hasApi(subject: Subject): boolean {

@@ -1,3 +1,4 @@
+import type { FoundProblem } from "../../boot/index.ts";
 import type { MaybePromise } from "../../support/index.ts";
 import type { Subject } from "./subject.ts";
 
@@ -23,7 +24,7 @@ export interface Remedy {
 
 /** Something that is wrong with an application. */
 export interface Finding {
-  readonly id: FindingId;
+  readonly id: string;
   readonly severity: Severity;
   /** The file in the application; `null` if the problem isn't in a file. */
   readonly file: string | null;
@@ -39,6 +40,9 @@ export interface SkippedCheck {
   readonly check: string;
   readonly reason: string;
 }
+
+/** A check has nothing to look at, so it is skipped. The message is the reason, as part of a sentence. */
+export class SkippedError extends Error {}
 
 /** A group of checks about one subject. */
 export interface Check {
@@ -109,22 +113,9 @@ const MEANINGS = {
   "pages.guard": "GUARDS lacks the guard web, or the default.",
   "pages.mailables": "ACCOUNTS names no mails.",
   "pages.routes": "The account pages, Auth.routes(), are not in the routes.",
-  "pages.forms": "The pages' form-action blocks a redirect to another origin after a form.",
   "pages.tables": "A table or column that accounts use is missing.",
-  "users.blocked": "A table of users lacks the column without which accounts can't be blocked.",
-  "users.spelling": "Users are stored in a different form than lookups use.",
-  "users.twins": "Several users have one address or name, in several spellings.",
-  "users.address": "Users have an address that mail software can read as another one.",
   "limits.provider": "Passwords can be tried, and ThrottleProvider is not in PROVIDERS.",
-  "limits.memory": "Limits count in the memory of each process, in production.",
-  "limits.evicted": "Redis deletes counts of limits once its memory is full, in production.",
-  "limits.store": "The store of the limits can't be reached.",
   "limits.route": "A route that a feature made with a limit, or another route with its handler, has no limit.",
-  "tokens.immortal": "API tokens never expire, or can't be revoked.",
-  "tokens.renewal": "Expired API tokens can be renewed forever.",
-  "links.immortal": "Links to set a password never expire.",
-  "logins.long": "Logins or sessions last for more than 90 days.",
-  "sessions.store": "The store of the sessions can't be reached.",
   "database.connection": "The database can't be reached, or its file can't be read and written.",
   "database.folder": "Nothing can be written where the SQLite file is, because the disk is full or read-only.",
   "database.replica": "A read replica can't be read, or doesn't follow its primary.",
@@ -136,11 +127,6 @@ const MEANINGS = {
   "migrations.risk": "A pending migration locks tables, or breaks the running version.",
   "migrations.missing": "Migrations were run whose files are missing.",
   "migrations.newer": "Migrations were run that are newer than all files.",
-  "mail.sender": "MAIL_FROM is not set, or SMTP_HOST.",
-  "mail.outbox": "The table in which mails wait is missing.",
-  "mail.priority": "The table in which mails wait has no column for their priority.",
-  "mail.key": "Mails in the outbox were sealed with a key that the application no longer has.",
-  "mail.server": "Mails can't be delivered.",
   "uploads.folder": "Large files of forms can't be written where they should be.",
   "uploads.room": "Uploads have less room than the routes and the settings allow them.",
   "routes.csrf": "A route that changes something runs with the visitor's session, but without CSRF protection.",
@@ -149,24 +135,14 @@ const MEANINGS = {
   "routes.page": "A page is in the list of the API's routes.",
 } as const;
 
-/** The id of a finding. It stays the same from release to release. */
+/** The id of one of the doctor's own findings. It stays the same from release to release. */
 export type FindingId = keyof typeof MEANINGS;
 
-/** The ids of findings, each with its meaning. */
+/** The ids of the doctor's own findings, each with its meaning. Features declare those of their checks. */
 export const FINDINGS: Readonly<Record<FindingId, string>> = MEANINGS;
 
 /** The details of a finding; missing ones become `null`. */
-interface Details {
-  readonly file?: string | null;
-  readonly line?: number | null;
-  readonly problem: string;
-  readonly run?: string;
-  /** The file that the lines belong in; default: {@link Details.file}. */
-  readonly in?: string;
-  readonly lines?: readonly string[];
-  readonly remove?: string;
-  readonly note?: string;
-}
+type Details = Omit<FoundProblem, "at">;
 
 /** Makes a finding that is an error. */
 export function error(id: FindingId, details: Details): Finding {
@@ -179,7 +155,7 @@ export function warning(id: FindingId, details: Details): Finding {
 }
 
 /** Makes a finding. */
-export function finding(id: FindingId, severity: Severity, details: Details): Finding {
+export function finding(id: string, severity: Severity, details: Details): Finding {
   const { file = null, line = null, problem, run = null, lines = [], remove = null, note = null } = details;
   const edited = details.in ?? file;
   const isEdit = lines.length > 0 || remove !== null;

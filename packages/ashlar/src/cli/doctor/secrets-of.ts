@@ -1,8 +1,8 @@
-import { installedFeatures, type ProviderClass } from "../../boot/index.ts";
 import { splitSecrets } from "../../security/index.ts";
 import { pemBlocks } from "../../security/jwt/index.ts";
 import { type EnvironmentVariables, isPlainObject } from "../../support/index.ts";
 import { isHmac, usualVariable } from "../secrets/driver-secrets.ts";
+import { featuresOf } from "./features.ts";
 import type { Subject } from "./subject.ts";
 
 /** A secret of an application. */
@@ -38,9 +38,9 @@ export function secretsOf(subject: Subject): Secret[] {
 }
 
 /** The variables that the features of the application declare as secrets. */
-function featureSecretsOf({ providers, variables }: Subject): Secret[] {
-  const classes = providers.filter((one): one is ProviderClass => typeof one === "function");
-  const declared = installedFeatures(classes).flatMap(({ feature }) => Object.entries(feature.variables ?? {}));
+function featureSecretsOf(subject: Subject): Secret[] {
+  const { variables } = subject;
+  const declared = featuresOf(subject).flatMap(({ feature }) => Object.entries(feature.variables ?? {}));
   const names = new Set(declared.flatMap(([name, { isSecret }]) => (isSecret === true ? [name] : [])));
   return [...names].map((name) => ({ name, value: variables[name] ?? "", isGenerated: false }));
 }

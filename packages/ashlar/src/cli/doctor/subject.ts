@@ -14,8 +14,14 @@ import {
   readEnvironment,
 } from "../../boot/index.ts";
 import { Container, type HttpKernel, type RouteMiddleware } from "../../kernel/index.ts";
-import { type EnvironmentVariables, isOrExtends, isPlainObject, placeOf, readEnvFile } from "../../support/index.ts";
-import { limited } from "../limited.ts";
+import {
+  type EnvironmentVariables,
+  isOrExtends,
+  isPlainObject,
+  limited,
+  placeOf,
+  readEnvFile,
+} from "../../support/index.ts";
 import { type DriverSecrets, driverSecretsOf } from "../secrets/driver-secrets.ts";
 
 /** The time limit for startup, in seconds. */
@@ -134,14 +140,19 @@ export class Subject {
 
   /** An exported object of a configuration file; empty if there isn't one. */
   settings(section: SectionName, name: string): Readonly<Record<string, unknown>> {
+    return this.exported(section, name) ?? {};
+  }
+
+  /** The same of any configuration file; `null` if there isn't one. */
+  exported(section: string, name: string): Readonly<Record<string, unknown>> | null {
     const { configuration } = this;
     const exported =
       configuration === null
-        ? this.sections.get(section)?.[name]
-        : configuration.has(section)
-          ? configuration.section(section)[name]
+        ? this.sections.get(section as SectionName)?.[name]
+        : configuration.has(section as SectionName)
+          ? configuration.section(section as SectionName)[name]
           : undefined;
-    return isPlainObject(exported) ? exported : {};
+    return isPlainObject(exported) ? exported : null;
   }
 
   /** The providers of the application. */

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type FileHandle, open, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { reasonOf } from "../limited.ts";
+import { reasonOf } from "../../support/index.ts";
 
 /** Enough for the log of SQLite to begin with; a full disk often has a block or two left. */
 const BYTES = 64 * 1024;

@@ -1,14 +1,13 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { tableOf } from "../../auth/index.ts";
 import { findModule, importModule } from "../../boot/index.ts";
 import { flattenEntries, type RouteDefinition } from "../../routing/index.ts";
 import { type ApiNames, USUAL_NAMES } from "../../scaffold/index.ts";
-import { isPlainObject, PACKAGE_FOLDER } from "../../support/index.ts";
+import { isPlainObject, PACKAGE_FOLDER, reasonOf } from "../../support/index.ts";
 import { issuingDriversOf } from "../doctor/checks/api.ts";
-import { tableOf } from "../doctor/checks/user-tables.ts";
 import { Subject } from "../doctor/subject.ts";
-import { reasonOf } from "../limited.ts";
 
 const COMMAND = join(PACKAGE_FOLDER, "bin/ashlar.js");
 /** How long an application may take to load, in milliseconds. */

@@ -1,8 +1,7 @@
 import { loadConfiguration } from "../../boot/index.ts";
 import { jwtKeyNames, type KeyVariables, variablePrefix } from "../../scaffold/index.ts";
 import { generateSecret } from "../../security/index.ts";
-import { type EnvironmentVariables, isLeftOut, isPlainObject } from "../../support/index.ts";
-import { limited } from "../limited.ts";
+import { type EnvironmentVariables, isLeftOut, isPlainObject, limited } from "../../support/index.ts";
 
 /** How long loading the file may take, in seconds. */
 const SECONDS = 20;

@@ -21,6 +21,18 @@ declare module "../../kernel/container.ts" {
   }
 }
 
+declare module "../../boot/application/feature-check.ts" {
+  interface FrameworkCheckContext {
+    /**
+     * Runs a function with the application's database. It may only read.
+     *
+     * @returns what the function returns; `null` if there is no database, if it can't be reached, or if migrations are
+     * pending, which may create what is missing: these are findings already
+     */
+    readonly database: <T>(work: (database: Database) => Promise<T>) => Promise<T | null>;
+  }
+}
+
 declare module "../../boot/application/application-stats.ts" {
   interface FrameworkStats {
     /** The use of each connection's pool, by the connection's name in `config/database.ts`. */

@@ -1,4 +1,5 @@
 import type { Kysely } from "kysely";
+import type { FoundProblem } from "../../boot/index.ts";
 import type { Logger } from "../../kernel/index.ts";
 import { ConfigurationError } from "../../support/index.ts";
 import type { Connection } from "../connections/connection.ts";
@@ -21,6 +22,11 @@ export class MissingTableError extends ConfigurationError {
     this.isElsewhere = isElsewhere;
     this.problem = problem;
     this.remedy = remedy;
+  }
+
+  /** What `ashlar doctor` reports, with the file that names the store. */
+  asFound(file: string): FoundProblem {
+    return { file, problem: `${this.problem[0]!.toUpperCase()}${this.problem.slice(1)}`, note: this.remedy };
   }
 }
 

@@ -321,7 +321,14 @@ export class HttpResponse {
    * @throws `E_INVALID_REDIRECT` for anything else
    */
   away(url: string | URL): this {
-    return this.#location(externalTarget(url));
+    const target = externalTarget(url);
+    const { request, services } = this.#context;
+    const { redirectWarnings = null } = services;
+    if (redirectWarnings !== null && request.method === "POST") {
+      const [policy = ""] = this.#headers.get("content-security-policy") ?? [];
+      redirectWarnings.look(request.route(), policy, target);
+    }
+    return this.#location(target);
   }
 
   /**

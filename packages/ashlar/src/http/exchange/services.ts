@@ -45,12 +45,24 @@ export interface HttpServices {
   readonly origins: TrustedOrigins;
   /** Warns about fields that lose values; `null` or omitted except in development. */
   readonly fieldWarnings?: FieldWarnings | null;
+  /** Warns about redirects that browsers block; `null` or omitted in production. */
+  readonly redirectWarnings?: RedirectWarnings | null;
 }
 
 /** Warns the developer about fields that were sent more than once, and whose last value wins. */
 export interface FieldWarnings {
   /** @param route the route that the request is for, once that has been decided */
   look(fields: FormFields, route: () => RouteInfo | null): void;
+}
+
+/** Warns the developer about redirects out of the application that browsers block after a form. */
+export interface RedirectWarnings {
+  /**
+   * @param route the route that responds to the form
+   * @param policy the response's `Content-Security-Policy`, which the page with the form has as well
+   * @param target where the redirect leads
+   */
+  look(route: RouteInfo | null, policy: string, target: string): void;
 }
 
 /** The data about its matched route that a request has. */

@@ -45,6 +45,17 @@ export class InvitationsProvider extends Provider {
         load: () => import("./url-command.ts"),
       },
     ],
+    checks: [
+      {
+        name: "Invitations",
+        findings: {
+          "invitations.lifetime": "Invitations are valid for more than a month.",
+          "invitations.table": "The table of invitations is missing.",
+          "invitations.limit": "The route that sends invitations has no limit.",
+        },
+        load: () => import("./doctor-check.ts"),
+      },
+    ],
   });
 
   /** Now, so that a mistake in the settings fails startup. */

@@ -1,7 +1,6 @@
 import { environmentName, siteOf } from "../../../boot/index.ts";
 import { parseOrigins, parseProxies } from "../../../http/index.ts";
-import { isLoopbackHost } from "../../../support/index.ts";
-import { reasonOf } from "../../limited.ts";
+import { isLoopbackHost, reasonOf } from "../../../support/index.ts";
 import { type Check, error, type Finding, type FindingId, warning } from "../finding.ts";
 import type { Subject } from "../subject.ts";
 

@@ -1,4 +1,4 @@
-import { ApiProvider, JWTAuthenticationMiddleware } from "../../../api/index.ts";
+import { ApiProvider, type IssuingDriver, issuingDriversIn, JWTAuthenticationMiddleware } from "../../../api/index.ts";
 import { AuthProvider, isAuthenticatableClass, userClassOf } from "../../../auth/index.ts";
 import { findModule } from "../../../boot/index.ts";
 import { DatabaseProvider } from "../../../database/index.ts";
@@ -87,36 +87,9 @@ function kernelFindings(subject: Subject): Finding[] {
   return findings;
 }
 
-/** A driver that issues tokens, as far as the configuration shows. */
-export interface IssuingDriver {
-  readonly name: string;
-  readonly entry: Readonly<Record<string, unknown>>;
-  /** Whether its users have several tokens. */
-  readonly hasMany: boolean;
-  /** Whether its users have personal tokens. */
-  readonly hasPersonal: boolean;
-  /** `null` if unknown. */
-  readonly model: Readonly<Record<string, unknown>> | null;
-}
-
 /** The drivers of an application that issue tokens. */
 export function issuingDriversOf(subject: Subject): readonly IssuingDriver[] {
-  return Object.entries(subject.settings("api", "DRIVERS")).flatMap(([name, entry]): IssuingDriver[] => {
-    if (!isPlainObject(entry) || entry.jwks !== undefined) return [];
-    const { model, tokens, personal } = entry;
-    const isModel = typeof model === "function" || (typeof model === "object" && model !== null);
-    const hasMany = isPlainObject(tokens) && tokens.kind === "many";
-    const hasPersonal = isPlainObject(personal) && personal.kind === "personal";
-    return [
-      {
-        name,
-        entry,
-        hasMany,
-        hasPersonal,
-        model: isModel ? (model as unknown as Readonly<Record<string, unknown>>) : null,
-      },
-    ];
-  });
+  return issuingDriversIn(subject.settings("api", "DRIVERS"));
 }
 
 async function modelFindings(subject: Subject): Promise<Finding[]> {

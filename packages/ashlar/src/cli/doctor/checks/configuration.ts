@@ -1,5 +1,4 @@
-import { AshlarError, SeveralProblemsError } from "../../../support/index.ts";
-import { reasonOf } from "../../limited.ts";
+import { AshlarError, reasonOf, SeveralProblemsError } from "../../../support/index.ts";
 import { type Check, error, type Finding, warning } from "../finding.ts";
 import type { Subject } from "../subject.ts";
 

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { PERSONAL_TOKEN_TABLE, TOKEN_TABLE } from "../../../api/index.ts";
+import { tableOf } from "../../../auth/index.ts";
 import {
   type Connection,
   columnsOf,
@@ -11,22 +11,18 @@ import {
   obstacle,
   plainTablesOf,
 } from "../../../database/index.ts";
-import { AshlarError } from "../../../support/index.ts";
-import { reasonOf } from "../../limited.ts";
+import { AshlarError, reasonOf } from "../../../support/index.ts";
 import { examinePending } from "../../migrations/examine-migrations.ts";
 import { migrationsOf } from "../../migrations/with-migrations.ts";
 import { databaseFileOf, isDamaged, UnreachableDatabase, withDatabaseOrThrow } from "../database.ts";
-import { hasApi, hasPages, usesVerification } from "../features.ts";
+import { migrating } from "../feature-checks.ts";
+import { featuresOf, hasApi, hasPages, usesVerification } from "../features.ts";
 import { type Check, error, type Finding, finding, warning } from "../finding.ts";
 import type { Subject } from "../subject.ts";
 import { trialWrite } from "../trial-write.ts";
-import { type IssuingDriver, issuingDriversOf } from "./api.ts";
-import { migrating } from "./limits.ts";
-import { outboxFindings } from "./outbox.ts";
+import { issuingDriversOf } from "./api.ts";
 import { replicaFindings } from "./replicas.ts";
-import { userBlockFindings } from "./user-blocks.ts";
-import { userSpellingFindings } from "./user-spellings.ts";
-import { tableOf, userTableFindings } from "./user-tables.ts";
+import { userTableFindings } from "./user-tables.ts";
 
 /** The tables that the account pages use, apart from those whose names the configuration sets. */
 const ACCOUNT_TABLES = ["email_changes", "maintenance"] as const;
@@ -186,19 +182,14 @@ async function contentFindings(subject: Subject, database: Database): Promise<Fi
   const columns = new ReadColumns(database.connection());
   const columnsIn = (table: string) => columns.in(table);
   const drivers = hasApi(subject) ? issuingDriversOf(subject) : [];
-  const findings = [
-    ...(await tokenTableFindings(drivers, columns)),
-    ...(await userTableFindings(subject, database, drivers, columnsIn)),
-  ];
+  const findings = await userTableFindings(subject, database, drivers, columnsIn);
   const missing = hasPages(subject) ? await missingForPages(subject, columns) : [];
-  findings.push(...(await userBlockFindings(subject, database)));
-  findings.push(...(await userSpellingFindings(subject, database)));
-  findings.push(...(await outboxFindings(subject, database)));
   if (missing.length > 0) {
     const problem = `The database lacks ${missing.join(", ")}.`;
     findings.push(error("pages.tables", { problem, run: migrating(subject) }));
   }
-  for (const name of columns.tables) findings.push(...(await textFindings(database, name)));
+  const declared = featuresOf(subject).flatMap(({ feature }) => Object.keys(feature.tables ?? {}));
+  for (const name of new Set([...columns.tables, ...declared])) findings.push(...(await textFindings(database, name)));
   findings.push(...(await engineFindings(database)));
   return findings;
 }
@@ -223,21 +214,6 @@ class ReadColumns {
   get tables(): Iterable<string> {
     return this.#columns.keys();
   }
-}
-
-async function tokenTableFindings(drivers: readonly IssuingDriver[], columns: ReadColumns): Promise<Finding[]> {
-  const findings: Finding[] = [];
-  if (drivers.some(({ hasMany }) => hasMany) && (await columns.in(TOKEN_TABLE)).size === 0) {
-    const problem = `The table ${TOKEN_TABLE} is missing, which holds the tokens of drivers with tokens: many().`;
-    findings.push(
-      error("api.table", { problem, run: "npx ashlar api:install --many --migrations && npx ashlar migrate" }),
-    );
-  }
-  if (drivers.some(({ hasPersonal }) => hasPersonal) && (await columns.in(PERSONAL_TOKEN_TABLE)).size === 0) {
-    const problem = `The table ${PERSONAL_TOKEN_TABLE} is missing, which holds the tokens of drivers with personal().`;
-    findings.push(error("api.table", { problem, run: "npx ashlar tokens:install && npx ashlar migrate" }));
-  }
-  return findings;
 }
 
 /** The tables and columns that the account pages need, and the database lacks. */

@@ -1,25 +1,19 @@
-import { hasTable, MissingTableError } from "../../../database/index.ts";
 import type { CompiledRoute } from "../../../routing/index.ts";
 import { linesFor } from "../../../scaffold/index.ts";
-import { DefaultStore, MemoryStore, RATE_LIMITS_TABLE, RedisStore, ThrottleProvider } from "../../../throttle/index.ts";
-import { reasonOf } from "../../limited.ts";
-import { missingTableFinding, withDatabase } from "../database.ts";
+import { ThrottleProvider } from "../../../throttle/index.ts";
 import { hasApi, hasPages } from "../features.ts";
-import { type Check, error, type Finding, warning } from "../finding.ts";
+import { type Check, error, type Finding } from "../finding.ts";
 import type { Subject } from "../subject.ts";
 import { labelOf } from "./routes.ts";
 
 /** The beginning of the middleware that counts: `throttle:login,user`. */
 const THROTTLE = "throttle:";
 
-/** A limit with another name is fine, too, if one of its buckets allows no more than this. */
-const MAX_ATTEMPTS_PER_HOUR = 600;
-
 /** The limits on attempts. */
 export const LIMITS: Check = {
   name: "Limits",
   needsBoot: false,
-  async run(subject: Subject): Promise<Finding[]> {
+  run(subject: Subject): Finding[] {
     if (!hasApi(subject) && !hasPages(subject) && !hasLimitedRoute(subject)) return [];
     if (subject.failedSections.has("providers")) return [];
     if (!subject.hasProvider(ThrottleProvider)) {
@@ -27,7 +21,7 @@ export const LIMITS: Check = {
       const problem = "ThrottleProvider is not in PROVIDERS, so passwords can be guessed without limit.";
       return [error("limits.provider", { file, problem, lines })];
     }
-    return [...routeFindings(subject), ...(await storeFindings(subject))];
+    return routeFindings(subject);
   },
 };
 
@@ -57,9 +51,7 @@ function nameOf(text: string): string {
 }
 
 function fits({ boot }: Subject, name: string, expected: string): boolean {
-  if (name === expected) return true;
-  const { buckets } = boot.application!.container.make("throttle").limit(name);
-  return buckets.some(({ attempts, windowSeconds }) => (attempts * 3600) / windowSeconds <= MAX_ATTEMPTS_PER_HOUR);
+  return name === expected || !boot.application!.container.make("throttle").allowsGuessing(name);
 }
 
 function hasLimitedRoute({ boot }: Subject): boolean {
@@ -69,47 +61,4 @@ function hasLimitedRoute({ boot }: Subject): boolean {
 /** The limit that a feature made the route with, or another route with the same handler; `null` if none did. */
 function limitOf({ mark }: CompiledRoute): string | null {
   return mark?.middleware.find((text) => text.startsWith(THROTTLE)) ?? null;
-}
-
-async function storeFindings(subject: Subject): Promise<Finding[]> {
-  const { container } = subject.boot.application ?? {};
-  if (container === undefined || !container.has("throttle")) return [];
-  const { store } = container.make("throttle");
-  if (store.check !== undefined) {
-    try {
-      await store.check();
-    } catch (thrown) {
-      if (thrown instanceof MissingTableError)
-        return [missingTableFinding("limits.store", thrown, "config/throttle.ts")];
-      const problem = `The store of the limits can't be reached: ${reasonOf(thrown)}`;
-      const note = "Start its server, or correct its address in config/throttle.ts.";
-      return [error("limits.store", { file: "config/throttle.ts", problem, note })];
-    }
-  }
-  if (!subject.isProduction) return [];
-  if (store instanceof RedisStore) return evictionFindings(await store.evictionPolicy());
-  if (store instanceof MemoryStore) {
-    const problem = "Limits count in the memory of each process: several processes allow several times the attempts.";
-    const lines = ['import { databaseStore } from "ashlar/throttle";', "// in THROTTLE:", "store: databaseStore(),"];
-    return [warning("limits.memory", { file: "config/throttle.ts", problem, lines })];
-  }
-  if (!(store instanceof DefaultStore)) return [];
-  const isShared = await withDatabase(subject, (database) => hasTable(database, RATE_LIMITS_TABLE));
-  if (isShared !== false) return [];
-  const problem = `The database has no table ${RATE_LIMITS_TABLE}, so limits count in the memory of each process.`;
-  return [warning("limits.memory", { problem, run: migrating(subject) })];
-}
-
-function evictionFindings(policy: string | null): Finding[] {
-  if (policy === null) return [];
-  const problem = `Redis deletes keys once its memory is full (maxmemory-policy ${policy}), and the limits' attempts with them.`;
-  const note =
-    "Set maxmemory-policy to noeviction in the server's configuration. If it is a cache as well, use another server.";
-  return [warning("limits.evicted", { file: "config/throttle.ts", problem, note })];
-}
-
-/** The commands that write the missing migrations, and run all of them. */
-export function migrating(subject: Subject): string {
-  const install = hasPages(subject) ? "npx ashlar auth --migrations" : "npx ashlar api:install --migrations";
-  return `${install} && npx ashlar migrate`;
 }

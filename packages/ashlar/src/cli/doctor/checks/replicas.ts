@@ -1,5 +1,5 @@
 import { type Connection, columnsOf, type Database, replicaMigrations } from "../../../database/index.ts";
-import { limited, reasonOf } from "../../limited.ts";
+import { limited, reasonOf } from "../../../support/index.ts";
 import { type Finding, warning } from "../finding.ts";
 
 /** How long a replica may take to respond, in seconds: less than the database's whole time limit. */

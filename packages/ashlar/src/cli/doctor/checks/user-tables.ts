@@ -1,8 +1,9 @@
-import { type Database, type ModelClass, metadataOf, uniqueColumnNamesOf } from "../../../database/index.ts";
+import type { IssuingDriver } from "../../../api/index.ts";
+import { tableOf } from "../../../auth/index.ts";
+import { type Database, uniqueColumnNamesOf } from "../../../database/index.ts";
 import { planMigrations } from "../../../scaffold/index.ts";
 import { error, type Finding, warning } from "../finding.ts";
 import type { Subject } from "../subject.ts";
-import type { IssuingDriver } from "./api.ts";
 
 const NEW_MIGRATION = "for up() of a new migration: npx ashlar make:migration";
 
@@ -94,15 +95,4 @@ async function missingColumn({ root }: Subject, table: string, token: string): P
 
 function uniqueIndex(table: string, column: string): string {
   return `await database.schema.createIndex("${table}_${column}_unique").on("${table}").column("${column}").unique().execute();`;
-}
-
-/** The table of a model's class; `null` if it is not a model. */
-export function tableOf(model: unknown): string | null {
-  const { table } = Object(model) as { readonly table?: unknown };
-  if (typeof table === "string") return table;
-  try {
-    return metadataOf(model as ModelClass).table;
-  } catch {
-    return null;
-  }
 }

@@ -1,11 +1,19 @@
 import { expect, test } from "vitest";
-import { subjectOf } from "../../../../test/support/subject.ts";
-import { LIFETIMES } from "./lifetimes.ts";
+import { subjectOf } from "../../../test/support/subject.ts";
+import { featureChecksOf } from "../../cli/doctor/feature-checks.ts";
+import type { Finding } from "../../cli/doctor/finding.ts";
 
 /** The findings about API tokens with these settings, as `severity id`. */
 async function withTokens(settings: string, isProduction: boolean): Promise<string[]> {
-  const files = { ".env": "APP_ENV=development\n", "config/api.ts": `export const DRIVERS = { jwt: ${settings} };\n` };
-  const findings = await LIFETIMES.run(await subjectOf({ files, isProduction }));
+  const provider = JSON.stringify(new URL("../api-provider.ts", import.meta.url).href);
+  const files = {
+    ".env": "APP_ENV=development\n",
+    "config/api.ts": `export const DRIVERS = { jwt: ${settings} };\n`,
+    "config/providers.ts": `import { ApiProvider } from ${provider};\nexport const PROVIDERS = [ApiProvider];\n`,
+  };
+  const subject = await subjectOf({ files, isProduction });
+  const findings: Finding[] = [];
+  for (const check of featureChecksOf(subject)) findings.push(...(await check.run(subject)));
   return findings.filter(({ id }) => id.startsWith("tokens.")).map(({ id, severity }) => `${severity} ${id}`);
 }
 

@@ -1,0 +1,54 @@
+import type { RedirectWarnings, RouteInfo } from "../../http/index.ts";
+import type { Logger } from "../logger.ts";
+
+/** A source of `form-action`: a scheme, a host, a port, each if it is given (W3C CSP 3 §2.3.1). */
+const SOURCE = /^(?:([a-z][a-z\d+.-]*):(?:\/\/)?)?([^:/]*)(?::(\d+|\*))?(?:\/.*)?$/i;
+const PORTS: Readonly<Record<string, string>> = { "http:": "80", "https:": "443" };
+
+/**
+ * Warns once of each route whose response to a form leads to another origin that `form-action` doesn't list: Chromium applies
+ * the directive of the form's page to each redirect that follows, and blocks it without telling the visitor.
+ */
+export class BlockedRedirectWarnings implements RedirectWarnings {
+  readonly #logger: Pick<Logger, "warn">;
+  /** The routes that were warned of; `null` stands for requests without one. */
+  readonly #warned = new Set<RouteInfo | null>();
+
+  constructor(logger: Pick<Logger, "warn">) {
+    this.#logger = logger;
+  }
+
+  look(route: RouteInfo | null, policy: string, target: string): void {
+    const sources = formTargetsOf(policy);
+    if (sources === null || this.#warned.has(route)) return;
+    const url = new URL(target);
+    if (sources.some((source) => permits(source, url))) return;
+    this.#warned.add(route);
+    const label = route === null ? "A request" : `${route.methods.join("|")} ${route.pattern}`;
+    this.#logger.warn(
+      `${label} redirects to ${url.origin}. If a form was sent, browsers block that, because form-action of the ` +
+        `Content-Security-Policy is ${sources.join(" ")}. Add the origin to it, with those that it redirects to in turn, or remove form-action.`,
+    );
+  }
+}
+
+/** The sources of `form-action`; `null` if forms may lead anywhere. */
+function formTargetsOf(policy: string): readonly string[] | null {
+  const directives = policy.split(";").map((directive) => directive.trim().split(/\s+/));
+  return directives.find(([name]) => name!.toLowerCase() === "form-action")?.slice(1) ?? null;
+}
+
+/** Reports whether a source permits a URL of another origin. Paths don't count after a redirect (W3C CSP 3 §6.7.2.8). */
+function permits(source: string, { protocol, hostname, port }: URL): boolean {
+  if (source === "*") return true;
+  const [, scheme, host = "", wanted = "*"] = SOURCE.exec(source) ?? [];
+  if (scheme === undefined && (host === "" || host.startsWith("'"))) return false;
+  // A source with http also permits https.
+  const isScheme = scheme === undefined || `${scheme.toLowerCase()}:` === protocol || scheme.toLowerCase() === "http";
+  if (!isScheme || host === "") return isScheme;
+  const name = host.toLowerCase();
+  const isHost = name.startsWith("*.") ? hostname.endsWith(name.slice(1)) : hostname === name;
+  const given = port === "" ? PORTS[protocol] : port;
+  const isPort = wanted === "*" ? SOURCE.exec(source)![3] === "*" || port === "" : wanted === given;
+  return isHost && isPort;
+}
