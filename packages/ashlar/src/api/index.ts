@@ -19,7 +19,6 @@ export type { PersonalTokens } from "./requests/personal-tokens.ts";
 export type { PresentedToken } from "./requests/presented-token.ts";
 export type { DriversSettings } from "./settings/driver-settings.ts";
 export { many, personal, single } from "./settings/token-settings.ts";
-export { TOKEN_TABLE } from "./stores/many-store.ts";
-export { PERSONAL_TOKEN_TABLE, type PersonalToken } from "./stores/personal-store.ts";
+export type { PersonalToken } from "./stores/personal-store.ts";
 export type { TokenHolder } from "./token-holder.ts";
 export type { TokenClaims } from "./verifier.ts";

@@ -144,6 +144,20 @@ export const ACCOUNTS: Feature = declareFeature({
     },
   },
   routes: ["Auth.routes"],
+  // With a front end on another site.
+  variables: {
+    TRUSTED_ORIGINS: {
+      about: [
+        "Your other sites whose pages may use this application, such as its front end, comma-separated: https://app.shop.example",
+      ],
+    },
+    FRONTEND_URL: {
+      about: [
+        "Where the front end is, such as http://localhost:5173: links in mails lead to its pages. Empty if it is at APP_URL.",
+        "Its origin has to be listed in TRUSTED_ORIGINS.",
+      ],
+    },
+  },
   keyPurposes: [LOGIN_SUCCESSOR, DEVICE, ...LINK_PURPOSES, RESET, REGISTRATION],
   commands: [
     ...ACCOUNT_COMMANDS,

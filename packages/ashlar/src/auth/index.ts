@@ -83,9 +83,6 @@ export { AuthenticationMiddleware, GuardMiddleware, LoadUserMiddleware } from ".
 export { ConfirmPasswordMiddleware } from "./requests/confirm-password-middleware.ts";
 export { refuseGuest } from "./requests/refuse-guest.ts";
 export { authSettingsOf, type GuardsSettings } from "./settings.ts";
-export { findSpellings } from "./spellings/find-spellings.ts";
-export { ModelSpellings, type SpelledUserModel } from "./spellings/model-spellings.ts";
-export type { StoredText } from "./spellings/spelled-users.ts";
 export type {
   AccountChanges,
   AccountStore,
@@ -96,10 +93,8 @@ export {
   type Authenticatable,
   type AuthenticatableClass,
   asAuthenticatable,
-  blockedColumnOf,
   isAuthenticatableClass,
   isBlocked,
-  isModel,
   isUserClassOf,
   keepsSameRows,
   type UserClass,

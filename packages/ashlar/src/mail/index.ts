@@ -3,11 +3,10 @@ export type { MailSentEvent } from "./events.ts";
 export { MailProvider } from "./mail-provider.ts";
 export { mailbox, printMails } from "./mailbox/mailbox.ts";
 export type { MailAttachment, MailMessage } from "./message/mail-message.ts";
-export { countLost, lostKey } from "./outbox/lost-key.ts";
 export { type Outbox, PromiseBroken } from "./outbox/outbox.ts";
 export { OutboxSeal } from "./outbox/outbox-seal.ts";
 export type { OutboxOwner } from "./outbox/outbox-search.ts";
-export { addPriorityToMailOutbox, createMailOutboxTable, MAIL_OUTBOX_TABLE } from "./outbox/outbox-table.ts";
+export { addPriorityToMailOutbox, createMailOutboxTable } from "./outbox/outbox-table.ts";
 export { Mailer } from "./sending/mailer.ts";
 export type { MailSettings } from "./settings.ts";
 export {

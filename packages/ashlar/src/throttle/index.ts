@@ -6,10 +6,9 @@ export { type AttemptKeys, accountDigest, type CountedDevice, type ThrottleKeys 
 export type { Bucket, LimitDeclaration } from "./limits/limit.ts";
 export type { ThrottleSettings } from "./settings.ts";
 export { databaseStore } from "./stores/database-store.ts";
-export { DefaultStore } from "./stores/default-store.ts";
-export { MemoryStore, memoryStore } from "./stores/memory-store.ts";
-export { createRateLimitsTable, RATE_LIMITS_TABLE } from "./stores/rate-limits-table.ts";
-export { RedisStore, redisStore } from "./stores/redis-store.ts";
+export { memoryStore } from "./stores/memory-store.ts";
+export { createRateLimitsTable } from "./stores/rate-limits-table.ts";
+export { redisStore } from "./stores/redis-store.ts";
 export type { AttemptCounter, ThrottleStore } from "./stores/store.ts";
 export { Throttle, tooManyRequests, waitOf } from "./throttle.ts";
 export { ThrottleMiddleware } from "./throttle-middleware.ts";

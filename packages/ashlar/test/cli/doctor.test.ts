@@ -286,9 +286,7 @@ describe("the report", () => {
         },
       ],
       skipped: [
-        { check: "Sessions", reason: "the application doesn't boot" },
         { check: "Limit store", reason: "the application doesn't boot" },
-        { check: "Mail", reason: "the application doesn't boot" },
         { check: "Uploads", reason: "the application doesn't boot" },
         { check: "Routes", reason: "the application doesn't boot" },
       ],

@@ -242,7 +242,7 @@ async function ownMembers(): Promise<Record<keyof typeof PUBLIC, string[]>> {
       // These have no members of their own that could be lost.
       if (name === "FrameworkMessages" || name === "Visitor") continue;
       // What features declare, not what they add to an application.
-      if (name === "FrameworkFeatureParts" || name === "FeatureMails") continue;
+      if (["FrameworkFeatureParts", "FrameworkCheckContext", "FeatureMails"].includes(name)) continue;
       const key = AUGMENTED[name];
       // The published types leave out what is internal.
       const published = block.replaceAll(/^ {4}\/\*\* @internal [^\n]*\n[^\n]*\n/gm, "");

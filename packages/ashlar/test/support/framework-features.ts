@@ -12,13 +12,13 @@ import { ThrottleProvider } from "../../src/throttle/index.ts";
 import { ViewProvider } from "../../src/views/index.ts";
 
 /** The framework's own providers, in the order in which an application lists them. */
-const PROVIDERS: readonly ProviderClass[] = [
+export const FRAMEWORK_PROVIDERS: readonly ProviderClass[] = [
   ...[DatabaseProvider, EventProvider, ViewProvider, SessionProvider, ThrottleProvider, MailProvider, AuthProvider],
   ...[ApiProvider, MetricsProvider, TelemetryProvider],
 ];
 
 /** All features of the framework. */
-export const FRAMEWORK_FEATURES: readonly InstalledFeature[] = installedFeatures(PROVIDERS);
+export const FRAMEWORK_FEATURES: readonly InstalledFeature[] = installedFeatures(FRAMEWORK_PROVIDERS);
 
 /** Everything that `ashlar doctor` can find, with its meaning: the doctor's own findings, then those of features. */
 export const ALL_FINDINGS: Readonly<Record<string, string>> = Object.assign(

@@ -1,11 +1,11 @@
-import type { EnvironmentVariables, MaybePromise } from "../../support/index.ts";
+import type { MaybePromise } from "../../support/index.ts";
 import type { Application } from "./application.ts";
 
 /** A check of `ashlar doctor` that a feature adds. Its own module is loaded when the command runs. */
 export interface FeatureCheck {
-  /** The heading of what it finds: `Stock`. */
+  /** The heading of its findings: `Stock`. */
   readonly name: string;
-  /** What it can find, in a sentence, by id: the feature's name, a dot, a word. */
+  /** Its findings, each in a sentence, by id: the feature's name, a dot, a word. */
   readonly findings: Readonly<Record<string, string>>;
   /** How long it may take, in seconds; default: 10. */
   readonly seconds?: number;
@@ -36,7 +36,7 @@ export interface CheckContext extends FrameworkCheckContext {
   /** Whether the application is checked as if it ran in production. */
   readonly isProduction: boolean;
   /** The variables in `.env`, overridden by those of the process. */
-  readonly variables: EnvironmentVariables;
+  readonly variables: Readonly<Record<string, string | undefined>>;
   /**
    * The booted application, whose servers and databases are not connected.
    *
@@ -69,7 +69,7 @@ export interface FoundProblem {
   readonly line?: number | null;
   /** A command that fixes it, to be run in the application's folder, after the lines were added. */
   readonly run?: string;
-  /** The file that the lines belong in; default: the one that the problem is in. */
+  /** The file that the lines belong in; default: the file with the problem. */
   readonly in?: string;
   /**
    * Lines to add. In `.env`, `NAME=value` replaces the variable's line. In code, a comment before the lines says where they

@@ -324,7 +324,7 @@ export class HttpResponse {
     const target = externalTarget(url);
     const { request, services } = this.#context;
     const { redirectWarnings = null } = services;
-    if (redirectWarnings !== null && request.method === "POST") {
+    if (redirectWarnings !== null && request.raw.method === "POST") {
       const [policy = ""] = this.#headers.get("content-security-policy") ?? [];
       redirectWarnings.look(request.route(), policy, target);
     }

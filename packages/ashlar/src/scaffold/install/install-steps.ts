@@ -1,6 +1,15 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { ApiProvider } from "../../api/index.ts";
+import { AuthProvider } from "../../auth/index.ts";
+import type { ProviderClass } from "../../boot/index.ts";
+import { DatabaseProvider } from "../../database/index.ts";
+import { EventProvider } from "../../events/index.ts";
+import { MailProvider } from "../../mail/index.ts";
+import { SessionProvider } from "../../session/index.ts";
 import { AshlarError } from "../../support/index.ts";
+import { ThrottleProvider } from "../../throttle/index.ts";
+import { ViewProvider } from "../../views/index.ts";
 import { Code } from "../edits/code.ts";
 import { initialValueOf } from "../edits/declarations.ts";
 import {
@@ -19,23 +28,32 @@ import {
   overriding,
 } from "../edits/edits.ts";
 import type { ApplicationTraits } from "../files/stub-files.ts";
+import { ACCOUNT_MAILS, PROVIDERS, variableLines } from "./declared-parts.ts";
 import { type CodeStep, manifestStep, type RemainingStep, type Step, variablesStep } from "./steps.ts";
 
 /** A feature that can be added to an existing application. */
 export type Feature = "pages" | "json" | "api";
 
-/** The order in which the providers start. */
-const ORDER = [
-  ...["DatabaseProvider", "EventProvider", "ViewProvider", "SessionProvider", "ThrottleProvider", "MailProvider"],
-  ...["AuthProvider", "ApiProvider"],
-];
+/** The names of the providers, in the order in which they start. */
+const ORDER = PROVIDERS.map(([{ name }]) => name);
 
-const provider = (name: string, from: string, place: string): CodeStep => ({
-  file: "config/providers.ts",
-  adds: name,
-  edit: inList("PROVIDERS", name, from, ORDER),
-  lines: [`import { ${name} } from "${from}";`, `// in PROVIDERS, ${place}:`, `${name},`],
-});
+/** The providers that a feature needs, each after the one before it. */
+function providers(...needed: readonly ProviderClass[]): readonly CodeStep[] {
+  return needed.map((one, index) => {
+    const place = index === 0 ? "before the others" : `after ${needed[index - 1]!.name}`;
+    return provider(one, `in PROVIDERS, ${place}:`);
+  });
+}
+
+function provider(provider: ProviderClass, place: string): CodeStep {
+  const [{ name }, from] = PROVIDERS.find(([one]) => one === provider)!;
+  return {
+    file: "config/providers.ts",
+    adds: name,
+    edit: inList("PROVIDERS", name, from, ORDER),
+    lines: [`import { ${name} } from "${from}";`, `// ${place}`, `${name},`],
+  };
+}
 
 const middleware = (key: string, name: string, from: string): CodeStep => ({
   file: "app/kernel.ts",
@@ -59,36 +77,16 @@ const mixin = (name: string, from: string, others: string): CodeStep => {
   };
 };
 
-const MAIL_VARIABLES = [
-  "# Mail is sent by SMTP in production; in development it is shown at /dev/mailbox.",
-  "MAIL_FROM=",
-  "SMTP_HOST=",
-  "SMTP_PORT=587",
-  "SMTP_USER=",
-  "SMTP_PASSWORD=",
-];
+const MAIL_VARIABLES = variableLines("mail");
 
-const MAILABLES = {
-  verifyEmail: ["VerifyEmailMail", "verify-email-mail"],
-  resetPassword: ["ResetPasswordMail", "reset-password-mail"],
-  finishRegistration: ["FinishRegistrationMail", "finish-registration-mail"],
-  passwordChanged: ["PasswordChangedMail", "password-changed-mail"],
-  emailChanged: ["EmailChangedMail", "email-changed-mail"],
-  emailChangeCompleted: ["EmailChangeCompletedMail", "email-change-completed-mail"],
-  emailChangeUndone: ["EmailChangeUndoneMail", "email-change-undone-mail"],
-  emailTaken: ["EmailTakenMail", "email-taken-mail"],
-  guessesUsedUp: ["GuessesUsedUpMail", "guesses-used-up-mail"],
-  newDevice: ["NewDeviceMail", "new-device-mail"],
-} as const;
-
-const MAILABLE_IMPORTS = Object.values(MAILABLES)
-  .map(([name, file]) => [name, `../app/mailables/${file}.ts`] as const)
-  .toSorted(([, one], [, other]) => (one < other ? -1 : 1));
+const MAILABLE_IMPORTS = ACCOUNT_MAILS.map(({ name, file }) => [name, `../app/mailables/${file}.ts`] as const).toSorted(
+  ([, one], [, other]) => (one < other ? -1 : 1),
+);
 
 const ACCOUNTS = [
   "export const ACCOUNTS = {",
   "  mailables: {",
-  ...Object.entries(MAILABLES).map(([key, [name]]) => `    ${key}: ${name},`),
+  ...ACCOUNT_MAILS.map(({ key, name }) => `    ${key}: ${name},`),
   "  },",
   "};",
 ];
@@ -135,13 +133,9 @@ const CORS: CodeStep = {
 };
 
 const PAGES: readonly Step[] = [
-  provider("DatabaseProvider", "ashlar/database", "before the others"),
-  provider("EventProvider", "ashlar/events", "after DatabaseProvider"),
-  provider("ViewProvider", "ashlar/views", "after EventProvider"),
-  provider("SessionProvider", "ashlar/session", "after ViewProvider"),
-  provider("ThrottleProvider", "ashlar/throttle", "after SessionProvider"),
-  provider("MailProvider", "ashlar/mail", "after ThrottleProvider"),
-  provider("AuthProvider", "ashlar/auth", "after MailProvider"),
+  ...providers(
+    ...[DatabaseProvider, EventProvider, ViewProvider, SessionProvider, ThrottleProvider, MailProvider, AuthProvider],
+  ),
   {
     file: "app/kernel.ts",
     adds: "web",
@@ -189,13 +183,7 @@ const PAGES: readonly Step[] = [
   manifestStep("test", "node --test tests/*.test.ts"),
 ];
 
-const FRONT_END_VARIABLES = [
-  "# Your other sites whose pages may use this application, such as its front end, comma-separated: https://app.shop.example",
-  "TRUSTED_ORIGINS=",
-  "# Where the front end is, such as http://localhost:5173: links in mails lead to its pages. Empty if it is at APP_URL.",
-  "# Its origin has to be listed in TRUSTED_ORIGINS.",
-  "FRONTEND_URL=",
-];
+const FRONT_END_VARIABLES = variableLines("accounts");
 
 const JSON_MAILABLES = ["NewDeviceMail", "../app/mailables/new-device-mail.ts"] as const;
 
@@ -241,19 +229,11 @@ const TOKENS: CodeStep = (({ edit, ...step }) => ({ ...step, edit: all(edit, ove
 );
 
 const API: readonly Step[] = [
-  provider("DatabaseProvider", "ashlar/database", "before the others"),
-  provider("AuthProvider", "ashlar/auth", "after DatabaseProvider"),
-  provider("ApiProvider", "ashlar/api", "after AuthProvider"),
-  {
-    file: "config/providers.ts",
-    adds: "ThrottleProvider",
-    edit: inList("PROVIDERS", "ThrottleProvider", "ashlar/throttle", ORDER),
-    lines: [
-      'import { ThrottleProvider } from "ashlar/throttle";',
-      "// in PROVIDERS, before AuthProvider: without limits, an attacker can guess passwords at /api/auth forever",
-      "ThrottleProvider,",
-    ],
-  },
+  ...providers(DatabaseProvider, AuthProvider, ApiProvider),
+  provider(
+    ThrottleProvider,
+    "in PROVIDERS, before AuthProvider: without limits, an attacker can guess passwords at /api/auth forever",
+  ),
   {
     file: "app/kernel.ts",
     adds: "routes.api.location",
@@ -291,10 +271,7 @@ const API: readonly Step[] = [
   middleware("ability", "AbilityMiddleware", "ashlar/api"),
   middleware("any-ability", "AnyAbilityMiddleware", "ashlar/api"),
   // `.env` itself gets the secret.
-  variablesStep(".env.example", [
-    "# 64 random bytes, base64url, that API tokens are signed with: npx ashlar key:generate",
-    "JWT_SECRET=",
-  ]),
+  variablesStep(".env.example", variableLines("api")),
 ];
 
 const STEPS: Readonly<Record<Feature, readonly Step[]>> = { pages: PAGES, json: JSON_STEPS, api: API };

@@ -81,8 +81,8 @@ export const BUILT_IN_NAMES: readonly (keyof FrameworkAccountMails)[] = [
   "emailChangeCompleted",
   "emailChangeUndone",
   "emailTaken",
-  "newDevice",
   "guessesUsedUp",
+  "newDevice",
   "tokenReused",
   "tokenCreated",
 ];

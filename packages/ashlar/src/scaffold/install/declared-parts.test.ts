@@ -1,0 +1,29 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { PACKAGE_FOLDER } from "../../support/index.ts";
+import { ACCOUNT_MAILS, PROVIDERS, variableLines } from "./declared-parts.ts";
+
+/** A stub of the package. */
+const stub = (path: string) => readFile(join(PACKAGE_FOLDER, "stubs", path), "utf8");
+
+test("the stub of the providers has the same ones, in the same order", async () => {
+  const text = await stub("application/config/providers.ts.stub");
+  const listed = [...text.matchAll(/^import \{ (\w+Provider) \} from "(ashlar\/\w+)";$/gm)];
+  const all = PROVIDERS.map(([{ name }, from]) => [name, from]);
+  expect(listed.map(([, name, from]) => [name, from]).toSorted()).toEqual(all.toSorted());
+  expect([...text.matchAll(/^ {2}(\w+Provider),$/gm)].map(([, name]) => name)).toEqual(all.map(([name]) => name));
+});
+
+test("the stub of .env says of each variable what its feature says", async () => {
+  const text = await stub("application/env.stub");
+  for (const name of ["mail", "api"]) {
+    for (const line of variableLines(name)) expect(text.split("\n")).toContain(line);
+  }
+});
+
+test("every mail about accounts has a stub", async () => {
+  for (const { name, file } of ACCOUNT_MAILS) {
+    expect(await stub(`pages/app/mailables/${file}.ts.stub`)).toContain(`export class ${name} `);
+  }
+});
