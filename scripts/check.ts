@@ -14,6 +14,7 @@ const steps: readonly (readonly [what: string, script: string])[] = [
   ["unused exports, files and packages", "unused"],
   ["built packages", "packaging"],
   ["map of security properties", "security-map"],
+  ["private names in features", "private-names"],
   ["reference of features", "feature-reference"],
   ["report of the public API", "api-report"],
   ["record of generated files", "generated-files"],

@@ -23,9 +23,9 @@ export class UnlimitedRoutes {
     this.#seen.add(route);
     const { throttle } = context.auth;
     const limits = route.middleware.filter((text) => text.startsWith(THROTTLE));
-    const isWeak = (text: string): boolean =>
-      throttle?.allowsGuessing(text.slice(THROTTLE.length).split(",")[0]!) ?? true;
-    if (limits.some((text) => !isWeak(text))) return;
+    // A limit that the author has replaced in config/throttle.ts is as strict as it should be.
+    const isStrict = (name: string): boolean => name === nameOf(limit) || throttle?.allowsGuessing(name) === false;
+    if (limits.some((text) => isStrict(nameOf(text)))) return;
     if (limits.length === 0 && throttle?.hasCounted(context) === true) return;
     const problem =
       limits.length === 0
@@ -34,4 +34,9 @@ export class UnlimitedRoutes {
     const label = `${route.methods.join("|")} ${route.pattern}`;
     this.#logger.warn(`${label} ${problem} Add .middleware("${limit}") to the route.`);
   }
+}
+
+/** The limit's name in `throttle:login,user`. */
+function nameOf(text: string): string {
+  return text.slice(THROTTLE.length).split(",")[0]!;
 }

@@ -1,0 +1,131 @@
+// Checks which names api/ takes from other folders of the framework although no package can, because they aren't public. The
+// framework's features shall use what a feature of a package can use. Two kinds are fine: helpers that a package would write
+// itself, and types that it can name in another way. All others are left to be replaced, or moved: that list only shrinks.
+
+import { globSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+const source = join(import.meta.dirname, "../packages/ashlar/src");
+
+/** The folders of features that a package could have written. */
+const FEATURES: readonly string[] = ["api"];
+
+/** Helpers without state, and without access to other features: a package would write them in a few lines. */
+const HELPERS: readonly string[] = [
+  ...["counted", "currentDate", "derived", "isLoopbackAddress", "isPlainObject", "isSpeltAlike", "isThenable", "now"],
+  ...["nowInSeconds", "Optional", "readPem", "REPEAT_PERIOD_SECONDS", "REPEAT_SECONDS", "repeatPeriodOf", "suggestion"],
+  ...["unknownSetting", "withoutBrackets"],
+].map((name) => `support: ${name}`);
+
+/** Types that a package names in another way. */
+const TYPES: Readonly<Record<string, string>> = {
+  "auth: CredentialUse": 'Parameters<CredentialTable["touch"]>[0]',
+  "auth: SecurityEvent": 'Pick<EventMap["auth.logout"], "time" | "address" | "guard">',
+  "routing: CompiledRoute": 'Router["routes"][number]',
+  "routing: ControllerClass": "new () => Controller",
+  "security/jwt: JwtFailure": 'JwtError["reason"]',
+  "security/jwt: JwtVerifyOptions": "Parameters<typeof verifyJwt>[2]",
+  "security/jwt: KeyMaterial": "ConstructorParameters<typeof SigningKey>[1]",
+  "throttle: ByLimit": "Record<keyof Limits, Value>",
+  "throttle: LimitDeclaration": 'NonNullable<Feature["limits"]>[string]',
+  "throttle: LimitName": "keyof Limits",
+};
+
+/** The names that are left. None may be added. */
+const LEFT: Readonly<Record<string, readonly string[]>> = {
+  auth: [
+    "AUTHENTICATION",
+    "AccessConditions",
+    "AccessHolder",
+    "DEFAULT_MAX_PER_USER",
+    "ExistingUsers",
+    "LoginPendingError",
+    "LoginUses",
+    "MAX_PER_USER",
+    "PASSWORD_LIMIT",
+    "amrOf",
+    "authSettingsOf",
+    "deviceName",
+    "endAccessWithFeatures",
+    "endsWithRowBy",
+    "existingUsers",
+    "hasExpired",
+    "holdsAccess",
+    "isAuthenticatableClass",
+    "isBlocked",
+    "isUserClassOf",
+    "keepsSameRows",
+    "refuseGuest",
+    "requireEmailColumns",
+    "requireGuards",
+    "requireHashing",
+    "staleProof",
+    "userClassOf",
+    "writeColumns",
+  ],
+  database: ["CONFLICT_RETRIES", "applicationOf", "claimModel", "columnsOf", "dateOf", "tableHasColumn"],
+  http: ["hasBody", "requestSearch"],
+  messages: ["MessageMaker", "messagesOf"],
+  "security/jwks": ["RemoteKeys"],
+  "security/jwt": ["PAIR_ALGORITHMS", "unverifiedHeader"],
+  security: ["KEY_SETTINGS", "RotatingKeys", "createKeys", "deriveKey", "requireSecretOf"],
+  support: ["SetupProblems"],
+};
+
+/** An import or a re-export of names from another module. */
+const IMPORT = /^(?:import|export)\s+(?:type\s+)?\{([^}]*)\}\s+from\s+"([^"]+)";/gms;
+
+/** The names between the braces of an import, as the module exports them. */
+function namesOf(braces: string): string[] {
+  return braces
+    .split(",")
+    .map(
+      (part) =>
+        part
+          .trim()
+          .replace(/^type\s+/, "")
+          .split(/\s+as\s+/)[0]!,
+    )
+    .filter((name) => name !== "");
+}
+
+const text = (path: string): Promise<string> => readFile(join(source, path), "utf8");
+
+const isPublic = new Set<string>();
+for (const path of globSync("public/*.ts", { cwd: source })) {
+  for (const [, braces = ""] of (await text(path)).matchAll(IMPORT))
+    for (const name of namesOf(braces)) isPublic.add(name);
+}
+
+/** The files that take each name from another folder, by folder and name. */
+const taken = new Map<string, string[]>();
+for (const feature of FEATURES) {
+  for (const path of globSync(`${feature}/**/*.ts`, { cwd: source }).sort()) {
+    if (path.endsWith(".test.ts")) continue;
+    for (const [, braces = "", from = ""] of (await text(path)).matchAll(IMPORT)) {
+      const [, folder] = /^(?:\.\.\/)+([\w/]+)\/index\.ts$/.exec(from) ?? [];
+      if (folder === undefined || folder === feature || path.split("/").length - 1 !== from.split("../").length - 1)
+        continue;
+      for (const name of namesOf(braces)) {
+        const key = `${folder}: ${name}`;
+        taken.set(key, [...(taken.get(key) ?? []), path]);
+      }
+    }
+  }
+}
+
+const fine = new Set([...HELPERS, ...Object.keys(TYPES)]);
+const left = new Set(Object.entries(LEFT).flatMap(([folder, names]) => names.map((name) => `${folder}: ${name}`)));
+const privates = [...taken].filter(([key]) => !isPublic.has(key.split(": ")[1]!));
+const problems = [
+  ...privates
+    .filter(([key]) => !fine.has(key) && !left.has(key))
+    .map(([key, files]) => `${files.join(", ")} takes ${key}, which is not public: no package could write it.`),
+  ...[...fine, ...left]
+    .filter((key) => !privates.some(([one]) => one === key))
+    .map((key) => `${key} is not taken anymore, or is public. Remove it from scripts/private-names.ts.`),
+];
+for (const problem of problems) console.error(problem);
+console.log(`${taken.size} names from other folders, ${privates.length} of them private: ${left.size} are left`);
+process.exitCode = problems.length === 0 ? 0 : 1;
