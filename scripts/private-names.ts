@@ -20,8 +20,11 @@ const HELPERS: readonly string[] = [
 
 /** Types that a package names in another way. */
 const TYPES: Readonly<Record<string, string>> = {
+  "auth: CredentialTableOptions": "ConstructorParameters<typeof CredentialTable>[0]",
   "auth: CredentialUse": 'Parameters<CredentialTable["touch"]>[0]',
   "auth: SecurityEvent": 'Pick<EventMap["auth.logout"], "time" | "address" | "guard">',
+  "auth: UserClass": "AuthenticatableClass, or an AccountStore",
+  "boot: FeatureCommand": 'NonNullable<Feature["commands"]>[number]',
   "routing: CompiledRoute": 'Router["routes"][number]',
   "routing: ControllerClass": "new () => Controller",
   "security/jwt: JwtFailure": 'JwtError["reason"]',
