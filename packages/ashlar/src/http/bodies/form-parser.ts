@@ -1,4 +1,5 @@
 import { AshlarError, type Dictionary, dictionary, isPrototypeName } from "../../support/index.ts";
+import { decodeBodyText } from "../headers/media-types.ts";
 import { message } from "../messages.ts";
 import "../errors.ts";
 
@@ -85,6 +86,31 @@ export function parseForm(
   }
   look?.(fields);
   return nestFields(fields, code);
+}
+
+/**
+ * Parses the query of a URL, like {@link parseForm}.
+ *
+ * @param text the query, without its `?`
+ * @throws `E_BAD_REQUEST` if it is not UTF-8, has too many fields or is nested too deeply
+ */
+export function parseQuery(
+  text: string,
+  maxFields: number,
+  look: ((fields: FormFields) => void) | null = null,
+): Dictionary {
+  return parseForm(queryText(text), maxFields, "E_BAD_REQUEST", look);
+}
+
+/** A query is ASCII. A client that sends other bytes means UTF-8, and `node:http` passes each byte on as one character. */
+function queryText(text: string): string {
+  if (!/[\u0080-\uffff]/.test(text)) return text;
+  try {
+    if (!/[\u0100-\uffff]/.test(text)) return decodeBodyText(Buffer.from(text, "latin1"));
+  } catch {
+    // Reported below, as a problem of the query, not of the body.
+  }
+  throw new AshlarError("E_BAD_REQUEST", message("query.utf8"));
 }
 
 function decode(text: string, code: FormErrorCode): string {

@@ -1,5 +1,4 @@
 import { basename } from "node:path";
-import { AshlarError, afterCommit } from "../../support/index.ts";
 import {
   type ByteStream,
   type FileBytes,
@@ -9,29 +8,20 @@ import {
 } from "../bodies/byte-stream.ts";
 import { closeWithResponse } from "../bodies/response-end.ts";
 import { attachment } from "../headers/content-disposition.ts";
-import { type CheckedHeaders, CONTENT_HEADERS, checkHeader } from "../headers/header-fields.ts";
-import type { EnforcedHeaders } from "../responses/enforced-headers.ts";
+import { checkHeader } from "../headers/header-fields.ts";
 import { FastResponse, FreshResponse } from "../responses/fast-response.ts";
-import { cachingHeader, isVaried, type VisitorDependence, visitorFields } from "../responses/visitor-caching.ts";
-import type { HttpContext } from "./context.ts";
-import { type CookieOptions, serializeCookie } from "./cookies.ts";
 import { selectFromFile } from "./file-selection.ts";
 import { absoluteTarget, asciiTarget, checkRouteTarget, externalTarget, redirectTarget } from "./redirect-target.ts";
+import { ResponseHead } from "./response-head.ts";
 import { HTML_TYPE, JSON_TYPE, serialize, TEXT_TYPE } from "./serialize.ts";
 import type { QueryParameters, RouteParameters } from "./services.ts";
 
 /** The types of an outgoing response's body. */
 type Body = string | Uint8Array<ArrayBuffer> | ReadableStream | null;
 
-const BY_LANGUAGE = "accept-language";
-
-/**
- * For these headers, a platform's response gets the values set here in addition to its own, because it depends on both.
- */
-const LISTS: ReadonlySet<string> = new Set(["set-cookie", "vary"]);
-
 /** RFC 9110 §6.4.1: responses with these statuses have no content. */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
+const NO_HEADERS: readonly [string, string][] = [];
 
 /** The media type of server-sent events. */
 const EVENTS = /^text\/event-stream\s*(?:;|$)/i;
@@ -46,157 +36,12 @@ const EVENTS = /^text\/event-stream\s*(?:;|$)/i;
  * Everything that is set here is added to the handler's result: the status to a string or an object, headers and
  * cookies also to a `Response`, whose own headers win.
  */
-export class HttpResponse {
-  readonly #context: HttpContext;
-  readonly #headers = new Map<string, readonly string[]>();
-  readonly #cookies = new Map<string, string>();
-  #status: number | null = null;
+export class HttpResponse extends ResponseHead {
   #body: Body = null;
-  #contentHeaders: readonly (readonly [string, string])[] = [];
+  #contentHeaders: readonly (readonly [string, string])[] = NO_HEADERS;
   #hasContent = false;
-  #dependence: VisitorDependence = "none";
-  #enforced: EnforcedHeaders | null = null;
   /** The body of a response that was built; it belongs to that response. */
   #handedOver: Body = null;
-
-  constructor(context: HttpContext) {
-    this.#context = context;
-    const { strictTransportSecurity } = context.services;
-    if (strictTransportSecurity !== null) this.checkedHeaders(strictTransportSecurity);
-  }
-
-  /**
-   * Sets the status.
-   *
-   * @param code 200 to 599
-   * @throws `E_INTERNAL` for anything else
-   */
-  status(code: number): this {
-    if (!Number.isInteger(code) || code < 200 || code > 599) {
-      throw new AshlarError("E_INTERNAL", `${code} is not a valid response status: use an integer from 200 to 599.`);
-    }
-    this.#status = code;
-    return this;
-  }
-
-  /**
-   * Sets a header, replacing any of the same name.
-   *
-   * @throws `E_INVALID_HEADER` if name or value could break out of the header
-   */
-  header(name: string, value: string | number): this {
-    const text = String(value);
-    checkHeader(name, text);
-    this.#headers.set(name.toLowerCase(), [text]);
-    return this;
-  }
-
-  /**
-   * Sets headers that need no further check, each replacing any of the same name.
-   *
-   * @internal
-   */
-  checkedHeaders(headers: CheckedHeaders): this {
-    for (const [name, values] of headers.entries) this.#headers.set(name, values);
-    return this;
-  }
-
-  /**
-   * Sets headers that override any others of this response, even later ones.
-   *
-   * @internal
-   */
-  enforce(headers: EnforcedHeaders): this {
-    this.#enforced = headers;
-    return this;
-  }
-
-  /**
-   * Records that the response depends on a cookie of the visitor's. A response with information about the visitor, such as
-   * their name or a CSRF token, is `Cache-Control: private, no-store`, unless the handler sets another `Cache-Control`; with
-   * its own `Cache-Control`, it varies by cookie (RFC 9110 §12.5.5, RFC 9111 §5.2.2).
-   *
-   * @internal
-   */
-  dependsOnVisitor(isShown: boolean): this {
-    if (this.#dependence === "none" || this.#dependence === "asked") this.#dependence = isShown ? "shown" : "asked";
-    return this;
-  }
-
-  /**
-   * Records that the response sets the cookie that identifies the visitor, or removes it: it is
-   * `Cache-Control: private, no-store`, whatever else is set.
-   *
-   * @internal
-   */
-  identifiesVisitor(): this {
-    this.#dependence = "identified";
-    return this;
-  }
-
-  /** @internal The request's headers by which the response distinguishes visitors. */
-  get visitorFields(): readonly string[] {
-    return visitorFields(this.#dependence, this.#context.readsToken);
-  }
-
-  /**
-   * Records the language of the response, unless the handler sets it itself.
-   *
-   * @param isNegotiated whether `Accept-Language` decided
-   * @internal
-   */
-  speaks(language: string, isNegotiated: boolean): this {
-    if (!this.#headers.has("content-language")) this.#headers.set("content-language", [language]);
-    const vary = this.#headers.get("vary") ?? [];
-    if (isNegotiated && !vary.includes(BY_LANGUAGE)) this.#headers.set("vary", [...vary, BY_LANGUAGE]);
-    return this;
-  }
-
-  /**
-   * Adds a header to those of the same name.
-   *
-   * @throws `E_INVALID_HEADER` if name or value could break out of the header
-   */
-  appendHeader(name: string, value: string | number): this {
-    const text = String(value);
-    checkHeader(name, text);
-    const key = name.toLowerCase();
-    this.#headers.set(key, [...(this.#headers.get(key) ?? []), text]);
-    return this;
-  }
-
-  /**
-   * Sets a cookie, replacing one of the same name, path and domain: `HttpOnly`, `SameSite=Lax`, the path of `APP_URL`
-   * or else `Path=/`, and `Secure` if the application's URL is https, unless the options differ. In a database transaction, it is set with the commit.
-   *
-   * @throws `E_INVALID_COOKIE` for characters that a cookie cannot contain, and for a cookie that browsers would refuse
-   */
-  cookie(name: string, value: string, options: CookieOptions = {}): this {
-    const isHttps = this.#context.request.isSecure();
-    const scoped = this.#scoped(name, options);
-    const key = `${name};${scoped.path ?? "/"};${options.domain ?? ""}`;
-    const cookie = serializeCookie(name, value, scoped, isHttps);
-    // If the transaction is rolled back, the cookie may name a login that does not exist.
-    afterCommit(() => void this.#cookies.set(key, cookie));
-    return this;
-  }
-
-  /** Under a base path, other applications of the same host have cookies too. `__Host-` needs the path `/`. */
-  #scoped(name: string, options: CookieOptions): CookieOptions {
-    const { basePath } = this.#context.services;
-    if (basePath === "" || options.path !== undefined || /^__host-/i.test(name)) return options;
-    return { ...options, path: basePath };
-  }
-
-  /**
-   * Deletes a cookie from the browser.
-   *
-   * @param options the path and domain it was set with
-   * @throws `E_INVALID_COOKIE` like {@link cookie}
-   */
-  withoutCookie(name: string, options: Omit<CookieOptions, "maxAgeSeconds" | "expires"> = {}): this {
-    return this.cookie(name, "", { ...options, maxAgeSeconds: 0, expires: new Date(0) });
-  }
 
   /**
    * Responds with JSON; uses the value's `toJSON`.
@@ -204,7 +49,7 @@ export class HttpResponse {
    * @throws `E_UNSERIALIZABLE_RESULT` for values that JSON cannot represent
    */
   json(data: unknown): this {
-    return this.#content(serialize(this.#context, data), ["content-type", JSON_TYPE]);
+    return this.#content(serialize(this.context, data), ["content-type", JSON_TYPE]);
   }
 
   /**
@@ -264,8 +109,8 @@ export class HttpResponse {
 
   #attachFile(file: FileBytes, name: string): this {
     const { length } = file;
-    if (this.#status !== null) return this.#attach(this.#streaming(file.read(0, length)), length, name);
-    const { status, headers, bytes } = selectFromFile(this.#context.request, file, this.#headers.get("etag")?.[0]);
+    if (this.chosenStatus !== null) return this.#attach(this.#streaming(file.read(0, length)), length, name);
+    const { status, headers, bytes } = selectFromFile(this.context.request, file, this.valueOf("etag") ?? undefined);
     for (const [field, value] of headers) this.header(field, value);
     if (status !== 200) this.status(status);
     if (bytes === null) return this.#content(null);
@@ -282,7 +127,7 @@ export class HttpResponse {
    * @param fallback the destination if the target leaves the application; chosen by the application, and not checked
    */
   redirect(target: unknown, fallback = "/"): this {
-    return this.#location(absoluteTarget(this.#context, target) ?? this.#own(redirectTarget(target, fallback)));
+    return this.#location(absoluteTarget(this.context, target) ?? this.#own(redirectTarget(target, fallback)));
   }
 
   /**
@@ -292,7 +137,7 @@ export class HttpResponse {
    *   parameter makes the URL begin with two slashes
    */
   redirectToRoute(name: string, parameters?: RouteParameters, query?: QueryParameters): this {
-    const target = this.#context.services.urls.to(name, parameters, query);
+    const target = this.context.services.urls.to(name, parameters, query);
     checkRouteTarget(name, target);
     return this.#location(target);
   }
@@ -304,12 +149,12 @@ export class HttpResponse {
    * @param fallback the destination otherwise; chosen by the application, and not checked
    */
   back(fallback = "/"): this {
-    const target = absoluteTarget(this.#context, this.#context.request.header("referer"));
+    const target = absoluteTarget(this.context, this.context.request.header("referer"));
     return this.#location(target ?? this.#own(fallback));
   }
 
   #own(path: string): string {
-    return this.#context.services.urls.url(path);
+    return this.context.services.urls.url(path);
   }
 
   /**
@@ -337,15 +182,14 @@ export class HttpResponse {
    */
   forgetContent(): this {
     this.#content(null);
-    this.#status = null;
     this.#hasContent = false;
-    for (const name of CONTENT_HEADERS) this.#headers.delete(name);
+    this.forgetHead();
     return this;
   }
 
   /** Builds the response; 204 if neither content nor status was set. */
   toResponse(): Response {
-    const status = this.#status ?? (this.#hasContent ? 200 : 204);
+    const status = this.chosenStatus ?? (this.#hasContent ? 200 : 204);
     if (!WITHOUT_BODY.has(status)) this.#handedOver = this.#body;
     return this.#build(status, this.#body, this.#contentHeaders);
   }
@@ -357,7 +201,7 @@ export class HttpResponse {
    */
   respond(body: string, type: string): Response {
     this.#dropBody();
-    return this.#build(this.#status ?? 200, body, [["content-type", type]]);
+    return this.#build(this.chosenStatus ?? 200, body, [["content-type", type]]);
   }
 
   /**
@@ -371,44 +215,15 @@ export class HttpResponse {
     this.#dropBody();
     const isFresh = response instanceof FreshResponse;
     const headers = isFresh ? response.headers : new Headers(response.headers);
-    for (const [name, values] of this.#headers) {
-      // Another body's framing headers don't apply: a wrong length would run into the next response.
-      if (name === "content-length" || name === "transfer-encoding") continue;
-      if (headers.has(name) && !LISTS.has(name)) continue;
-      for (const value of values) {
-        if (name !== "vary" || !isVaried(headers.get("vary") ?? "", value)) headers.append(name, value);
-      }
-    }
-    for (const cookie of this.#cookies.values()) headers.append("set-cookie", cookie);
-    const caching = this.#caching(headers.get("cache-control"), headers.get("vary"));
-    if (caching !== null) headers.set(...caching);
-    this.#enforced?.setIn(headers);
+    this.addTo(headers);
     if (isFresh) return response;
     return new FastResponse(response.body, { status: response.status, statusText: response.statusText, headers });
   }
 
   #build(status: number, body: Body, contentHeaders: readonly (readonly [string, string])[]): Response {
-    const isEmpty = WITHOUT_BODY.has(status);
-    if (isEmpty) this.#dropBody();
-    const caching = this.#caching(this.#valueOf("cache-control"), this.#valueOf("vary"));
-    const headers: [string, string][] = caching === null ? [] : [caching];
-    for (const [name, values] of this.#headers) {
-      if (name !== caching?.[0]) for (const value of values) headers.push([name, value]);
-    }
-    for (const [name, value] of isEmpty ? [] : contentHeaders) {
-      if (!this.#headers.has(name)) headers.push([name, value]);
-    }
-    if (!this.#headers.has("x-content-type-options")) headers.push(["x-content-type-options", "nosniff"]);
-    for (const cookie of this.#cookies.values()) headers.push(["set-cookie", cookie]);
-    return new FastResponse(isEmpty ? null : body, { status, headers: this.#enforced?.over(headers) ?? headers });
-  }
-
-  #caching(cacheControl: string | null, vary: string | null): [string, string] | null {
-    return cachingHeader(this.#dependence, this.#context.readsToken, cacheControl, vary);
-  }
-
-  #valueOf(name: string): string | null {
-    return this.#headers.get(name)?.join(", ") ?? null;
+    if (!WITHOUT_BODY.has(status)) return new FastResponse(body, { status, headers: this.pairs(contentHeaders) });
+    this.#dropBody();
+    return new FastResponse(null, { status, headers: this.pairs(NO_HEADERS) });
   }
 
   #content(body: Body, ...contentHeaders: readonly (readonly [string, string])[]): this {
@@ -421,7 +236,7 @@ export class HttpResponse {
 
   /** Converts a stream into a body whose source is closed with the response at the latest. */
   #streaming({ stream, close }: ByteStream): ReadableStream {
-    closeWithResponse(this.#context.request.raw, close);
+    closeWithResponse(this.context.request.raw, close);
     return stream;
   }
 

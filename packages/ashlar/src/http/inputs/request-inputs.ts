@@ -7,8 +7,7 @@ import {
   type Message,
 } from "../../support/index.ts";
 import type { BodyLimits, RequestBody } from "../bodies/body.ts";
-import type { FormFields } from "../bodies/form-parser.ts";
-import { nestFields, parseForm } from "../bodies/form-parser.ts";
+import { type FormFields, nestFields, parseForm, parseQuery } from "../bodies/form-parser.ts";
 import { parseJson } from "../bodies/json-parser.ts";
 import type { UploadedFile } from "../bodies/uploaded-file.ts";
 import { decodeBodyText, headerParameters } from "../headers/media-types.ts";
@@ -271,7 +270,11 @@ export abstract class RequestInputs {
   }
 
   #parsedQuery(): Dictionary {
-    this.#query ??= parseQuery(this.inputSource);
+    if (this.#query === null) {
+      const { search, limits, look } = this.inputSource;
+      const text = search.startsWith("?") ? search.slice(1) : search;
+      this.#query = text === "" ? NOTHING : parseQuery(text, limits.maxFields, look);
+    }
     return this.#query;
   }
 
@@ -279,26 +282,6 @@ export abstract class RequestInputs {
     this.#body ??= parseBody(this.inputSource);
     return this.#body;
   }
-}
-
-function parseQuery({ search, limits, look }: InputSource): Dictionary {
-  const text = search.startsWith("?") ? search.slice(1) : search;
-  if (text === "") return NOTHING;
-  return parseForm(queryText(text), limits.maxFields, "E_BAD_REQUEST", look);
-}
-
-/**
- * A query is ASCII. If a client sends other bytes, it means UTF-8, and `node:http` passes each byte on as one
- * character.
- */
-function queryText(text: string): string {
-  if (!/[\u0080-\uffff]/.test(text)) return text;
-  try {
-    if (!/[\u0100-\uffff]/.test(text)) return decodeBodyText(Buffer.from(text, "latin1"));
-  } catch {
-    // Reported below, as a problem of the query, not of the body.
-  }
-  throw new AshlarError("E_BAD_REQUEST", message("query.utf8"));
 }
 
 function parseBody({ body, limits, look }: InputSource): Dictionary | unknown[] {

@@ -1,5 +1,4 @@
-import type { CheckedHeaders } from "../headers/header-fields.ts";
-import { isVaried } from "./visitor-caching.ts";
+import { type CheckedHeaders, isVaried } from "../headers/header-fields.ts";
 
 /** Headers that override everything else in a response, and the request header that they depend on. */
 export class EnforcedHeaders {

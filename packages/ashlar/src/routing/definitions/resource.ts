@@ -2,7 +2,7 @@ import type { HttpContext } from "../../http/index.ts";
 import { type SourceLocation, suggestion } from "../../support/index.ts";
 import type { ControllerClass, HttpMethod } from "./controller-action.ts";
 import { RouteCollection } from "./route-collection.ts";
-import { type ResourceOrigin, RouteDefinition } from "./route-definition.ts";
+import { plainRoute, type ResourceOrigin, RouteDefinition } from "./route-definition.ts";
 
 /** The actions of an API resource. */
 export type ApiAction = "index" | "show" | "store" | "update" | "destroy";
@@ -61,20 +61,7 @@ export function resourceRoutes(
   location: SourceLocation,
 ): RouteCollection {
   const known = ACTIONS[builder];
-  const base = {
-    methods: ["GET"],
-    path: "/",
-    action: [controller, "index"],
-    name: null,
-    middleware: [],
-    withoutMiddleware: [],
-    domain: null,
-    respondsWithJson: null,
-    bodyLimit: null,
-    location,
-    origin: null,
-    problem: null,
-  } as const;
+  const base = plainRoute(["GET"], "/", [controller, "index"], location);
   const problem = problemOfResource(resource, known, options);
   if (problem !== null) return new RouteCollection([new RouteDefinition({ ...base, problem })]);
   const name = resource.replace(/^\/|\/$/g, "");

@@ -47,6 +47,29 @@ export interface RouteAttributes {
   readonly problem: string | null;
 }
 
+/** The attributes of a route about which its routes file says no more than this. */
+export function plainRoute(
+  methods: readonly string[],
+  path: string,
+  action: RouteAction,
+  location: SourceLocation,
+): RouteAttributes {
+  return {
+    methods,
+    path,
+    action,
+    name: null,
+    middleware: [],
+    withoutMiddleware: [],
+    domain: null,
+    respondsWithJson: null,
+    bodyLimit: null,
+    location,
+    origin: null,
+    problem: null,
+  };
+}
+
 /**
  * One route as a routes file defines it: plain data. Each method returns a new definition and leaves this one unchanged,
  * so a definition can be used in several groups and several applications.

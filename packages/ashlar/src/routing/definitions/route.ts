@@ -21,7 +21,7 @@ import {
   RouteCollection,
   type RouteEntry,
 } from "./route-collection.ts";
-import { RouteDefinition } from "./route-definition.ts";
+import { plainRoute, RouteDefinition } from "./route-definition.ts";
 
 /** What defines routes; see {@link Route}. */
 export interface RouteBuilder {
@@ -94,20 +94,8 @@ function define(
   action: RouteAction | AnyHandler,
   problem: string | null = null,
 ): RouteDefinition {
-  return new RouteDefinition({
-    methods,
-    path,
-    action: action as RouteAction,
-    name: null,
-    middleware: [],
-    withoutMiddleware: [],
-    domain: null,
-    respondsWithJson: null,
-    bodyLimit: null,
-    location: new SourceLocation(below),
-    origin: null,
-    problem,
-  });
+  const attributes = plainRoute(methods, path, action as RouteAction, new SourceLocation(below));
+  return new RouteDefinition({ ...attributes, problem });
 }
 
 /**

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cachingHeader, type VisitorDependence } from "./visitor-caching.ts";
+import { cachingHeader, type VisitorDependence } from "./response-head.ts";
 
 const PRIVATE = ["cache-control", "private, no-store"];
 const BY_COOKIE = ["vary", "cookie"];
