@@ -58,7 +58,7 @@ export type ServiceKey = keyof Services & string;
 interface Binding {
   readonly make: (container: Container) => unknown;
   readonly shared: boolean;
-  /** Who bound it, such as a provider. */
+  /** The code that bound it, as errors name it: a provider, for example. */
   readonly binder: string;
   instance?: { readonly value: unknown };
 }
@@ -69,7 +69,7 @@ export class Container {
   readonly #underway = new Set<string>();
   #binder = "the application";
 
-  /** @internal Sets who binds from now on, for the error about a key that is bound twice. */
+  /** @internal Names the code that binds from now on, for the error about a key that is bound twice. */
   boundBy(binder: string): void {
     this.#binder = binder;
   }

@@ -88,7 +88,7 @@ export interface LanguageFile {
 
 /** The prefix of the keys of an application's own sentences. */
 const OWN = "app.";
-/** The keys of the sentences of error codes. Those of a code that the application doesn't declare have no English sentence. */
+/** The keys of error codes' sentences. They have no English sentence if the application doesn't declare the code. */
 const OF_ERRORS = /^errors\.(?:page\.)?E_/;
 
 /** One language: how it formats numbers and dates, and its sentences. */
@@ -267,7 +267,7 @@ export class Catalogue {
   }
 
   /**
-   * Adds sentences of a feature in another language than English, also those of its error codes.
+   * Adds a feature's sentences in a language other than English, including those of its error codes.
    *
    * @throws `E_INVALID_CONFIGURATION` if another feature has translated one, as {@link load} otherwise
    */

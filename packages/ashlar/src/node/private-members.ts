@@ -1,5 +1,5 @@
-// The members of srvx and Node objects that the framework uses, although they are undocumented. Only this file touches
-// it: srvx is pinned to one version because of it, and for each of these members a test fails when it is gone.
+// The members of srvx and Node objects that the framework uses, although they are undocumented. Only this file uses
+// them: srvx is pinned to one version because of them, and a test fails for each member that disappears.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";

@@ -1,6 +1,6 @@
 import { type Catalogue, type MessageMaker, messagesOf } from "../messages/index.ts";
 
-/** What is said of addresses that cannot be read. */
+/** Messages about addresses that cannot be read. */
 export const ROUTING_MESSAGES = {
   "routing.path": "The path of the request is not encoded correctly.",
 } as const;

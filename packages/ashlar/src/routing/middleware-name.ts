@@ -3,8 +3,8 @@
 export interface FrameworkMiddlewareArguments {}
 
 /**
- * What routes may write after the colon of a middleware, by the middleware's name. Others take any text. So that
- * `.middleware("plan:gold")` is checked when it is compiled, name the arguments by declaration merging:
+ * The arguments that routes may write after a middleware's colon, by its name. Middleware that isn't listed takes any
+ * text. To have the compiler check `.middleware("plan:gold")`, declare the arguments by declaration merging:
  *
  * ```ts
  * declare module "ashlar" { interface MiddlewareArguments { plan: "silver" | "gold" } }
@@ -16,8 +16,8 @@ export interface MiddlewareArguments extends FrameworkMiddlewareArguments {}
 type FromRoute = `${"@" | "?"}${string}`;
 
 /**
- * A middleware as a route names it: the text itself, unless {@link MiddlewareArguments} says that its arguments are others.
- * Text that is not known when it is compiled is checked at boot only.
+ * A middleware as a route names it: the text itself, unless {@link MiddlewareArguments} lists other arguments. Text
+ * that the compiler doesn't know is checked at boot only.
  */
 export type MiddlewareName<Text extends string> =
   Text extends `${infer Name extends keyof MiddlewareArguments & string}:${infer Given}`

@@ -15,7 +15,7 @@ import { hasValidSignature, type SignedUrlOptions, signUrl } from "./urls/signed
 import { type AppUrl, buildQuery, buildUrl } from "./urls/url.ts";
 import "./errors.ts";
 
-/** What a router needs beyond its routes. */
+/** A router's options. */
 export interface RouterOptions {
   /** The application's own compilers, see `ownCompilers`. */
   readonly compilers?: OwnCompilers;

@@ -1,7 +1,7 @@
 import { parseProxies, TrustedProxies } from "../http/index.ts";
 import { ConfigurationError, derived, type Setting, setting, settings } from "../support/index.ts";
 
-/** The shape of `APP.server.health` in `config/app.ts`: where load balancers and monitors ask how the application is. */
+/** The shape of `APP.server.health` in `config/app.ts`: the paths for health checks by load balancers and monitors. */
 export interface HealthSettings {
   /** The path that responds with 200 as long as the process handles requests; `false` for none. Default: `/up`. */
   readonly up?: string | false;
@@ -11,8 +11,8 @@ export interface HealthSettings {
    */
   readonly ready?: string | false;
   /**
-   * Clients that the response of `ready` tells which check failed, as in `APP.trustedProxies`: addresses, ranges,
-   * `loopback` and `private`; default: `loopback`. All others only get the status.
+   * The clients that learn from the response of `ready` which check failed, as in `APP.trustedProxies`: addresses,
+   * ranges, `loopback` and `private`; default: `loopback`. All other clients get only the status.
    */
   readonly details?: string | readonly string[];
 }

@@ -1,9 +1,9 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type ServerOptions as NodeServerOptions, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { NO_ORIGIN_HEADERS, type OriginHeaders, type TrustedProxies, UNIX_PEER } from "../http/index.ts";
 import { type BusyPages, type Logger, logAbandoned } from "../kernel/index.ts";
 import { type CutConnections, close, closeAfterResponses } from "./connections/closing.ts";
-import { type Listens, listen } from "./connections/listen.ts";
+import { type ListenAddress, type Listens, listen } from "./connections/listen.ts";
 import { endStalled } from "./connections/stalled-connections.ts";
 import { nodeHandler, type RequestHandler } from "./handlers/node-handler.ts";
 import { neverRefusedPaths, sheddingListener } from "./load/load-shedding.ts";
@@ -39,8 +39,8 @@ export interface ConnectionSource {
   /** The path of the unix socket or the pipe where it accepts them; `null` for a port. */
   readonly socket: string | null;
   /**
-   * Calls a function with each connection, from which nothing has been read, and when it was accepted, in milliseconds of
-   * `performance.now()` of this process; `null` if that is not known.
+   * Calls a function with each connection, of which nothing has been read, and with the time when it was accepted, in
+   * milliseconds of this process's `performance.now()`; `null` if that is not known.
    */
   receive(take: (socket: Socket, acceptedAt: number | null) => void): void;
   /** Is called when the server takes no more connections. Resolves once the last one has come. */
@@ -55,7 +55,7 @@ export interface ServerOptions {
   readonly source?: ConnectionSource | null;
   /** What pages of other origins may read of an overloaded server's refusals. */
   readonly origins?: OriginHeaders;
-  /** What visitors see of it then; default: a line of text. */
+  /** The pages that visitors see then; default: a line of text. */
   readonly pages?: BusyPages | null;
   /** Receives each request that an overloaded server refuses. */
   readonly refused?: () => void;
@@ -69,8 +69,8 @@ const CLOSE_TIMEOUT_SECONDS = 10;
  * Starts a server on `node:http`, with limits on how long a client may take.
  *
  * @param handler handles the requests
- * @param proxies whose forwarding headers count
- * @param logger receives what could not be sent
+ * @param proxies the proxies whose forwarding headers count
+ * @param logger logs responses that could not be sent
  * @throws `E_INVALID_CONFIGURATION`, with advice, if it cannot listen there
  */
 export async function startServer(
@@ -87,18 +87,6 @@ export async function startServer(
     basePath = "",
   }: ServerOptions = {},
 ): Promise<ApplicationServer> {
-  const options = {
-    keepAliveTimeout: settings.keepAliveTimeoutSeconds * 1000,
-    headersTimeout: settings.headersTimeoutSeconds * 1000,
-    requestTimeout: settings.requestTimeoutSeconds * 1000,
-    // Node checks the two timeouts above only this often.
-    connectionsCheckingInterval: Math.min(5000, settings.headersTimeoutSeconds * 250),
-    maxHeaderSize: settings.maxHeaderBytes,
-    // Request smuggling relies on headers that two parsers read differently. If a header that may appear once appears twice,
-    // neither value is used, but a combined value that matches nothing.
-    insecureHTTPParser: false,
-    joinDuplicateHeaders: true,
-  };
   const { maxQueueMs: maxMs, health } = settings;
   const held = new HeldRefusals(maxMs);
   const handling = nodeHandler(handler, proxies, logger, held);
@@ -106,7 +94,7 @@ export async function startServer(
   const shedding =
     maxMs === 0 ? null : sheddingListener(handling, { maxMs, neverRefused, origins, pages, held, refused }, logger);
   const listener = shedding?.listener ?? handling;
-  const node = createServer(options, listener);
+  const node = createServer(optionsOf(settings), listener);
   // The client is told to send its body only when it is about to be read: a refused request never sends one.
   node.on("checkContinue", (message, response) => listener(message, response, true));
   if (settings.maxConnections !== null) node.maxConnections = settings.maxConnections;
@@ -130,8 +118,7 @@ export async function startServer(
   });
   if (source !== null) isUnix = source.socket !== null;
   else node.once("listening", () => (isUnix = isUnixServer(node)));
-  const { port, socket, listening } =
-    source === null ? await listen(node, { ...settings, isLocal }) : receive(node, sockets, source);
+  const { port, socket, listening } = await begin(node, sockets, { ...settings, isLocal }, source);
   const stallCheck = endStalled(sockets, settings.stallTimeoutSeconds);
   // From here on, an error means that a connection could not be accepted (no file descriptor left); the server
   // continues.
@@ -157,9 +144,7 @@ export async function startServer(
     return ended;
   };
   return {
-    url:
-      (socket === null ? urlOf(settings.hostname, port) : "http://localhost/") +
-      (basePath === "" ? "" : `${basePath.slice(1)}/`),
+    url: urlOf(settings.hostname, port, socket) + basePathOf(basePath),
     port,
     socket,
     drain,
@@ -168,6 +153,31 @@ export async function startServer(
       await end(timeoutSeconds);
     },
   };
+}
+
+function optionsOf(settings: CompleteServerSettings): NodeServerOptions {
+  return {
+    keepAliveTimeout: settings.keepAliveTimeoutSeconds * 1000,
+    headersTimeout: settings.headersTimeoutSeconds * 1000,
+    requestTimeout: settings.requestTimeoutSeconds * 1000,
+    // Node checks the two timeouts above only this often.
+    connectionsCheckingInterval: Math.min(5000, settings.headersTimeoutSeconds * 250),
+    maxHeaderSize: settings.maxHeaderBytes,
+    // Request smuggling relies on headers that two parsers read differently. If a header that may appear once appears twice,
+    // neither value is used, but a combined value that matches nothing.
+    insecureHTTPParser: false,
+    joinDuplicateHeaders: true,
+  };
+}
+
+/** Makes a server listen, or take the connections that another process accepts. */
+async function begin(
+  server: Server,
+  sockets: ReadonlySet<Socket>,
+  address: ListenAddress,
+  source: ConnectionSource | null,
+): Promise<Listens> {
+  return source === null ? await listen(server, address) : receive(server, sockets, source);
 }
 
 /** Makes a server take the connections that another process accepts. */
@@ -189,8 +199,14 @@ function isUnixServer(server: Server): boolean {
   return typeof address !== "object" || address === null;
 }
 
-function urlOf(hostname: string | null, port: number): string {
+function urlOf(hostname: string | null, port: number, socket: string | null): string {
+  if (socket !== null) return "http://localhost/";
   const isEverywhere = hostname === null || hostname === "0.0.0.0" || hostname === "::";
   const host = isEverywhere ? "localhost" : hostname;
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}/`;
+}
+
+/** A base path as the end of a URL that ends with a slash. */
+function basePathOf(basePath: string): string {
+  return basePath === "" ? "" : `${basePath.slice(1)}/`;
 }

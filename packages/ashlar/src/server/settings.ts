@@ -75,8 +75,8 @@ export interface ServerSettings {
    */
   readonly releasesMemory?: boolean;
   /**
-   * Where load balancers and monitors ask how the application is: `{ up: "/up", ready: "/ready" }` by default; `false` for
-   * no such paths.
+   * The paths for health checks by load balancers and monitors: `{ up: "/up", ready: "/ready" }` by default; `false`
+   * for no such paths.
    */
   readonly health?: HealthSettings | false;
 }
@@ -162,7 +162,10 @@ export function serverSettings(environment: EnvironmentVariables): Setting<ReadS
   });
 }
 
-/** Fills in the defaults that differ in production: elsewhere, no one balances loads, and people wait for the end. */
+/**
+ * Fills in the defaults that differ in production. Elsewhere, there is no load balancer, and a developer waits for the
+ * shutdown.
+ */
 export function completeServerSettings(server: ReadServerSettings, isProduction: boolean): CompleteServerSettings {
   const drainSeconds = server.drainSeconds ?? (isProduction ? DRAIN_SECONDS : 0);
   const waitSeconds = server.waitSeconds ?? (isProduction ? WAIT_SECONDS : 0);

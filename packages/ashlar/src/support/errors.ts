@@ -5,7 +5,7 @@ import type { Message } from "./values/message.ts";
 /** The meaning of an error code: the HTTP status of the response, and one sentence. */
 export type ErrorDefinition<Status extends number = number> = readonly [status: Status, sentence: string];
 
-/** The codes of the errors below, and those that folders throw which don't import each other. */
+/** The codes of the errors below, and codes that several folders throw without importing each other. */
 const BASE = {
   E_INVALID_CONFIGURATION: [500, "The configuration is invalid."],
   E_INVALID_INPUT: [422, "Some of the input is not valid."],
@@ -183,9 +183,9 @@ export class AshlarError extends Error {
   }
 }
 
-/** Why a request is refused that can't be served now. */
+/** The reason why a request is refused that can't be served now. */
 export interface Refusal {
-  /** A sentence for the log: what there is too much of, and what helps. */
+  /** A sentence for the log: what is exhausted, and what helps. */
   readonly why: string;
   /** Further fields of the log line, such as the name of a connection. */
   readonly bindings: Readonly<Record<string, unknown>>;

@@ -209,7 +209,7 @@ export class Views {
     return (own) => Object.assign(new RequestState(local), local.shared, own);
   }
 
-  /** This way, an application that renders nothing doesn't wait for the engine at startup. */
+  /** Loaded late, so that an application that renders nothing doesn't wait for the engine at startup. */
   async #load(): Promise<Engine> {
     const { createEngine } = await import("./engine.ts");
     const engine = createEngine(this.#cache);

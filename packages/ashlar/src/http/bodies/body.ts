@@ -122,11 +122,10 @@ export async function readBody(
   const type = raw.headers.get("content-type") ?? "";
   const kind = bodyKind(type);
   const isForm = kind === "multipart";
-  const usual = isForm ? limits.maxMultipartBytes : limits.maxBodyBytes;
   // A streaming route's limit is for the files: other bodies are read into memory.
-  const maxBytes = leavesFiles && !isForm ? usual : Math.max(...routeLimits.map((limit) => limit ?? usual));
+  const maxBytes = largestOf(leavesFiles && !isForm ? NO_LIMITS : routeLimits, limits, isForm);
   refuseAnnounced(raw, maxBytes);
-  if (kind !== "unsupported") refuseEncoded(raw);
+  refuseEncoded(raw, kind);
   if (isForm && leavesFiles) return leaveFiles(raw, type, limits, held, maxBytes);
   held.reserve(announcedLength(raw) ?? 0, isForm);
   inviteBody(raw);
@@ -134,10 +133,15 @@ export async function readBody(
     const maxKeptBytes = keepsBytes ? Number.POSITIVE_INFINITY : limits.maxBodyBytes;
     return readMultipart(raw, type, limits, held, { maxBytes, maxKeptBytes });
   }
-  const message = nodeMessage(raw);
-  const bytes = await (message === undefined ? readStream(raw, maxBytes, held) : readMessage(message, maxBytes, held));
+  const bytes = await readBytes(raw, maxBytes, held);
   held.complete();
   return bytes.length === 0 ? NO_BODY : { kind, bytes, type };
+}
+
+/** The largest of several routes' limits, in bytes; `null` stands for the application's own. */
+function largestOf(routeLimits: readonly (number | null)[], limits: BodyLimits, isForm: boolean): number {
+  const usual = isForm ? limits.maxMultipartBytes : limits.maxBodyBytes;
+  return Math.max(...routeLimits.map((limit) => limit ?? usual));
 }
 
 async function readMultipart(
@@ -263,12 +267,17 @@ function bodyKind(contentType: string): BodyKind {
 }
 
 /** RFC 9110 §15.5.16: an unsupported coding gets a 415, with the supported ones. */
-function refuseEncoded(raw: Request): void {
-  const encoding = raw.headers.get("content-encoding");
+function refuseEncoded(raw: Request, kind: BodyKind): void {
+  const encoding = kind === "unsupported" ? null : raw.headers.get("content-encoding");
   if (encoding === null || encoding.toLowerCase() === "identity") return;
   throw new AshlarError("E_UNSUPPORTED_MEDIA_TYPE", sentence("body.compressed"), {
     headers: { "accept-encoding": "identity" },
   });
+}
+
+function readBytes(raw: Request, maxBytes: number, held: HeldBody): Promise<Uint8Array> {
+  const message = nodeMessage(raw);
+  return message === undefined ? readStream(raw, maxBytes, held) : readMessage(message, maxBytes, held);
 }
 
 async function readStream(raw: Request, maxBytes: number, held: HeldBody): Promise<Uint8Array> {

@@ -131,7 +131,7 @@ export class HttpContext {
   }
 }
 
-/** Creates the context of a request, of the application's own subclass of `HttpContext`. */
+/** An application's subclass of `HttpContext`, which creates the contexts of its requests. */
 export type ContextClass = new (raw: Request, services: HttpServices, match: RouteMatch | null) => HttpContext;
 
 /** Makes a subclass of `HttpContext` for one application, so that additions to it do not affect other applications. */
@@ -173,7 +173,7 @@ export function addContextProperty(
     });
     return;
   }
-  // A symbol per property keeps the assignment the same for every context; redefining the property would not.
+  // With a symbol for each property, all contexts keep the same shape; redefining the property on each would change it.
   const held = Symbol(name);
   Object.defineProperty(prototype, name, {
     configurable: true,
@@ -219,7 +219,7 @@ export function shownUser(context: HttpContext): RegisteredUser | null {
   return null;
 }
 
-/** Tells a page whether the user could not be looked up. */
+/** Reports to a page whether the user could not be looked up, and records that the page knows. */
 export function noticeUnknownUser(context: HttpContext): boolean {
   const unknown = UNKNOWN.get(context);
   if (unknown !== undefined) unknown.isNoticed = true;

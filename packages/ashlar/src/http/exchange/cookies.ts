@@ -134,8 +134,18 @@ export function serializeCookie(name: string, value: string, options: CookieOpti
   if (typeof value !== "string" || FORBIDDEN.test(value) || !value.isWellFormed()) {
     refuse(name, "has a value that is not text, or contains a semicolon or a control character.");
   }
+  const cookie = withDefaults(name, value, options, isHttps);
+  checkPrefix(cookie);
+  if (cookie.sameSite === "none" && !cookie.secure) refuse(name, "must be secure to be sent with SameSite=None.");
+  if (cookie.path?.startsWith("/") !== true) refuse(name, 'has a path that does not begin with "/".');
+  const text = stringify(cookie);
+  if (text.length > MAX_COOKIE_BYTES) refuse(name, `is longer than ${MAX_COOKIE_BYTES} bytes with its attributes.`);
+  return text;
+}
+
+function withDefaults(name: string, value: string, options: CookieOptions, isHttps: boolean): SetCookie {
   const isPrefixed = /^__(host|secure)-/i.test(name);
-  const cookie: SetCookie = {
+  return {
     name,
     value,
     path: options.path ?? "/",
@@ -146,12 +156,6 @@ export function serializeCookie(name: string, value: string, options: CookieOpti
     ...(options.expires === undefined ? {} : { expires: options.expires }),
     ...(options.domain === undefined ? {} : { domain: options.domain }),
   };
-  checkPrefix(cookie);
-  if (cookie.sameSite === "none" && !cookie.secure) refuse(name, "must be secure to be sent with SameSite=None.");
-  if (cookie.path?.startsWith("/") !== true) refuse(name, 'has a path that does not begin with "/".');
-  const text = stringify(cookie);
-  if (text.length > MAX_COOKIE_BYTES) refuse(name, `is longer than ${MAX_COOKIE_BYTES} bytes with its attributes.`);
-  return text;
 }
 
 function stringify(cookie: SetCookie): string {

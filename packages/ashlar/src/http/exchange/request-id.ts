@@ -7,7 +7,10 @@ import type { HttpContext } from "./context.ts";
 /** The header that a request's id arrives in, and is returned in. */
 export const REQUEST_ID_HEADER = "x-request-id";
 
-/** UUIDs, and what proxies and tracers write: no white space, quotes or control characters, which a log could take apart. */
+/**
+ * The ids of proxies and tracers, such as UUIDs. They have no white space, quotes or control characters, which could
+ * break up a line of a log.
+ */
 const USABLE = /^[\w.:+/=-]{1,128}$/;
 
 /**
@@ -34,9 +37,7 @@ export function requestIdOf(raw: Request, proxies: TrustedProxies): string {
   return sentRequestId(raw, proxies) ?? randomUuid();
 }
 
-/**
- * How many UUIDs are made at once: because asking the system for random bytes, and formatting them, is the costly part.
- */
+/** How many UUIDs are made at once, because getting random bytes from the system and formatting them is the costly part. */
 const AT_ONCE = 256;
 const DIGITS = 32;
 
@@ -65,8 +66,8 @@ export function addRequestId(headers: string[], id: string): void {
 }
 
 /**
- * Returns the response to a request that came without the framework's server, with its id if the request brought one: the
- * host knows the request by it. It is a copy, because a handler may return the same response again.
+ * Adds a request's id to its response if the request came with that id, and without the framework's server: the host
+ * knows the request by it. The response is copied, because a handler may return it again.
  */
 export function returningSentId({ request, services }: HttpContext, response: Response): Response {
   const { id } = request;

@@ -167,11 +167,10 @@ export class HttpResponse extends ResponseHead {
    */
   away(url: string | URL): this {
     const target = externalTarget(url);
-    const { request, services } = this.#context;
+    const { request, services } = this.context;
     const { redirectWarnings = null } = services;
     if (redirectWarnings !== null && request.raw.method === "POST") {
-      const [policy = ""] = this.#headers.get("content-security-policy") ?? [];
-      redirectWarnings.look(request.route(), policy, target);
+      redirectWarnings.look(request.route(), this.valueOf("content-security-policy") ?? "", target);
     }
     return this.#location(target);
   }

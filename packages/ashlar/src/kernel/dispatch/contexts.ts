@@ -9,17 +9,17 @@ import type { RequestedOrigins } from "../requests/requested-origins.ts";
 import { currentTrace } from "../requests/running-code.ts";
 import { type EndWatch, servedExchange, watchUntilEnded } from "../requests/served-request.ts";
 
-/** What contexts are created with. */
+/** The dependencies of {@link Contexts}. */
 export interface ContextDependencies {
   readonly context: ContextClass;
   readonly services: HttpServices;
   /** Says which pages of other origins may read a response that no middleware sees; `null` if none may. */
   readonly cors: { permit(context: HttpContext): unknown } | null;
-  /** Learns of each request that has ended. */
+  /** Receives each request that has ended. */
   readonly watch: EndWatch;
-  /** Knows the hosts of the application; `null` if it has one. */
+  /** Finds out which host was requested; `null` if the application has a single host. */
   readonly requestedOrigins: RequestedOrigins | null;
-  /** The path of `APP_URL` that requests arrive with; `""` if it has no path, or a proxy has removed it. */
+  /** The path of `APP_URL` if requests still begin with it; `""` if there isn't one, or a proxy removes it. */
   readonly keptBase: string;
 }
 
@@ -31,7 +31,7 @@ export class Contexts {
     this.#dependencies = dependencies;
   }
 
-  /** Creates the context of a request that is being handled, by which the server, the log and unhandled errors know it. */
+  /** Creates a request's context, and makes it known to the server, the log and unhandled errors. */
   of(raw: Request, match: RouteMatch | null): HttpContext {
     const context = this.#create(raw, match);
     const served = servedExchange(raw);
@@ -44,7 +44,7 @@ export class Contexts {
       served.context = context;
       watchUntilEnded(served, this.#dependencies.watch);
     }
-    // Now, because an unhandled error may need it when the request is no longer at hand.
+    // The id is made now: an unhandled error may need it once the request is gone.
     void context.request.id;
     return context;
   }
@@ -56,7 +56,7 @@ export class Contexts {
     return context;
   }
 
-  /** Creates a context outside of a request, for work that continues one. */
+  /** Creates a context for work that continues a request. */
   detached(raw: Request): HttpContext {
     const { keptBase } = this.#dependencies;
     if (keptBase !== "") enterBase(raw, keptBase);

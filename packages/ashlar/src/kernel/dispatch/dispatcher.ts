@@ -23,13 +23,13 @@ import { forward, type Mounts } from "./mounts.ts";
 import { isStreamed, RouteChoice, type RouteChoiceDependencies } from "./route-choice.ts";
 import { withoutBody } from "./sent-response.ts";
 
-/** Responds to those who ask how the application is. */
+/** Responds to health checks. */
 export interface Probes {
-  /** Returns the response to a request; `null` if it is not for them. */
+  /** Returns the response to a health check; `null` for any other request. */
   respond(path: string, raw: Request): Response | Promise<Response> | null;
 }
 
-/** A dispatcher's dependencies, all made before the first request. */
+/** A dispatcher's dependencies, all created at boot. */
 export interface DispatcherDependencies extends ContextDependencies, RouteChoiceDependencies {
   /** The application's name. */
   readonly name: string;
@@ -37,7 +37,7 @@ export interface DispatcherDependencies extends ContextDependencies, RouteChoice
   readonly middleware: readonly PipelineStep[];
   readonly errors: ErrorHandler;
   readonly mounts: Mounts;
-  /** Asked before the routes, and before any middleware; `null` if there are no such paths. */
+  /** Responds to health checks, before any route or middleware; `null` if there are no paths for them. */
   readonly probes: Probes | null;
 }
 
@@ -59,7 +59,7 @@ export class Dispatcher {
   readonly #requestedOrigins: RequestedOrigins | null;
   /** Whether middleware around every request may read inputs, so that the body has to be read first. */
   readonly #readsFirst: boolean;
-  /** Runs what was chosen for a request instead of a route. */
+  /** Runs the handler that was chosen for a request without a route. */
   readonly #otherwise: Run;
   readonly #decided = new WeakMap<HttpContext, Run>();
 
@@ -97,7 +97,7 @@ export class Dispatcher {
   }
 
   #respond(raw: Request, startedAt: number): Response | Promise<Response> {
-    // Before anything looks at the path, middleware and mounts included.
+    // First of all: neither middleware nor mounts may see such a path.
     if (isAmbiguousTarget(sentTarget(raw))) return this.#refuse(raw, startedAt);
     const { keptBase } = this.#dependencies;
     if (keptBase !== "" && !enterBase(raw, keptBase)) return this.#outside(raw, startedAt);
@@ -115,13 +115,16 @@ export class Dispatcher {
     } catch (error) {
       return this.#decide(this.#contexts.of(raw, null), () => Promise.reject(error), startedAt);
     }
-    if (match === null) return this.#unmatched(raw, path, startedAt);
+    return match === null ? this.#unmatched(raw, path, startedAt) : this.#matched(raw, path, match, startedAt);
+  }
+
+  #matched(raw: Request, path: string, match: CompiledMatch, startedAt: number): Response | Promise<Response> {
     const { busyRoutes } = this.#errors;
     const busy = busyRoutes.areNone ? null : busyRoutes.errorOf(match.route, raw);
     if (busy !== null) return this.#failed(this.#contexts.unseen(raw, match), busy, startedAt);
     const context = this.#contexts.of(raw, match);
     if (!hasBody(raw)) return this.#run(context, match.route.run, startedAt);
-    // A body that the handler streams can't ask for another method.
+    // A streamed body can't override the method.
     const others = isStreamed(match.route) ? [] : this.#choice.overriding(raw, path);
     if (this.#readsFirst || others.length > 0) {
       return this.#withBody(context, path, match.route, [match.route, ...others], startedAt);
@@ -130,8 +133,8 @@ export class Dispatcher {
   }
 
   /**
-   * Responds to an error as if a handler had thrown it: to one of another framework's handlers, and again to a request of the
-   * server whose streamed response failed before its first byte. It never throws and never rejects.
+   * Responds to an error as if a handler had thrown it. It handles errors of another framework's handlers, and streamed
+   * responses that failed before their first byte. It never throws and never rejects.
    */
   rescue(raw: Request, error: unknown): Response | Promise<Response> {
     const context = servedExchange(raw)?.context ?? null;
@@ -147,7 +150,10 @@ export class Dispatcher {
     return result.then((settled) => this.#errors.toResponse(context, settled));
   }
 
-  /** Responds to a request for a path that `APP_URL` doesn't have. Load balancers ask this process, and not the site. */
+  /**
+   * Responds to a request for a path outside of `APP_URL`. Health checks work there too, because load balancers address
+   * the process, not the site.
+   */
   #outside(raw: Request, startedAt: number): Response | Promise<Response> {
     const path = requestPath(raw);
     if (path === "/*" && asksAboutServer(raw)) return this.#aboutServer(raw, startedAt);
@@ -161,17 +167,17 @@ export class Dispatcher {
     return this.#decide(this.#contexts.of(raw, null), () => this.#choice.aboutServer(), startedAt);
   }
 
-  /** Responds to a request whose target others could read as another path. */
+  /** Refuses a request whose target other programs could read as another path. */
   #refuse(raw: Request, startedAt: number): Response | Promise<Response> {
     return this.#failed(this.#contexts.unseen(raw), ambiguousTarget(), startedAt);
   }
 
-  /** Creates a context outside of a request, for work that continues one. */
+  /** Creates a context for work that continues a request. */
   contextFor(raw: Request): HttpContext {
     return this.#contexts.detached(raw);
   }
 
-  /** Wraps a pipeline in the middleware of every request. It sees a response even if the pipeline threw. */
+  /** Wraps a pipeline in the middleware around every request, which sees a response even if the pipeline throws. */
   #around(run: Run): Run {
     const { middleware } = this.#dependencies;
     return middleware.length === 0 ? run : compose(middleware, guarded(run, this.#errors));
@@ -210,7 +216,7 @@ export class Dispatcher {
       let sent = response;
       if (context.request.raw.method === "HEAD") sent = withoutBody(response);
       const served = servedExchange(context.request.raw);
-      // The server tells of the request itself: what a client gets of a stream is known only once it has ended.
+      // The server reports its own requests, because only the end of a stream shows how much the client got.
       if (served?.context !== context) this.#watch.ended(context, startedAt, sent.status, null, null);
       if (served === undefined) sent = returningSentId(context, sent);
       return context.request.endWith(sent);
@@ -261,7 +267,10 @@ export class Dispatcher {
   }
 }
 
-/** When a request came in: to the server, or, if it comes from a handler of another application or without one, now. */
+/**
+ * The time when the server received a request; the current time if a host or another application's handler passes it
+ * on.
+ */
 function startOf(raw: Request): number {
   const served = servedExchange(raw);
   return served === undefined || served.context !== null ? performance.now() : served.startedAt;

@@ -10,7 +10,7 @@ import {
 /** A name, an IPv4 address, or an IPv6 address in brackets; and a port (RFC 9110 §7.2). */
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
-/** The list of trusted proxies as srvx reads it, backed by ranges: it reports which addresses are in it. */
+/** The trusted proxies as the list that srvx expects. `includes` compares an address with their ranges. */
 export class ProxyList extends Array<string> {
   readonly #proxies: TrustedProxies;
 
@@ -25,12 +25,12 @@ export class ProxyList extends Array<string> {
 }
 
 /**
- * Returns the request as the client made it if a trusted proxy forwarded it: with the scheme and the host from
- * `X-Forwarded-Proto` and `X-Forwarded-Host`, and the proxy's address. For requests passed to `fetch`; srvx does this for
- * the server.
+ * Returns the request as the client made it, if a trusted proxy forwarded it: with the scheme and the host from
+ * `X-Forwarded-Proto` and `X-Forwarded-Host`, and still with the proxy's address. Only requests passed to `fetch` need
+ * this; srvx does it for the server's.
  */
 export function throughProxies(raw: Request, proxies: TrustedProxies): Request {
-  // An ambiguous URL is refused as it is: a copy would have it resolved.
+  // A copy would resolve an ambiguous URL, which has to be refused as it is.
   if (proxies.isEmpty || isAmbiguousTarget(raw.url)) return raw;
   const peer = peerAddress(raw);
   const forwarded = asForwarded(raw, peer, proxies);
@@ -56,7 +56,7 @@ function asForwarded(raw: Request, peer: string | null, proxies: TrustedProxies)
   if (url.href === raw.url) return isForwarded ? markForwarded(raw) : raw;
   const { method, headers, body, signal } = raw;
   const made = new Request(url, { method, headers, body, signal, redirect: "manual", ...(body && { duplex: "half" }) });
-  // The host of an absolute target counts, also if the proxy has only reported the scheme.
+  // The host of an absolute target counts, even if the proxy reported only the scheme.
   return isForwarded || isMarkedForwarded(raw) ? markForwarded(made) : made;
 }
 
@@ -65,7 +65,7 @@ function entriesOf(raw: Request, header: string): string[] {
   return entries.filter((entry) => entry !== "");
 }
 
-/** The entry that the outermost trusted proxy wrote; the client controls what is left of it. */
+/** The entry that the outermost trusted proxy wrote; the client controls the entries before it. */
 function written(raw: Request, header: string, hops: number): string | null {
   const entries = entriesOf(raw, header);
   return entries[Math.max(0, entries.length - hops)] ?? null;

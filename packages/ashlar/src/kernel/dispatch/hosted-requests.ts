@@ -27,7 +27,10 @@ export class AnsweredError extends AshlarError {
   }
 }
 
-/** Runs work for requests that another framework responds to, with a context and inside the middleware of every request. */
+/**
+ * Runs work for requests that another framework responds to, with a context and inside the middleware around every
+ * request.
+ */
 export class HostedRequests {
   readonly #contextFor: (raw: Request) => HttpContext;
   readonly #run: Run;
@@ -37,7 +40,7 @@ export class HostedRequests {
   /**
    * @param middleware the middleware around every request, outermost first
    * @param contextFor creates the context of a request
-   * @param origins knows the hosts of the application; `null` if it has one
+   * @param origins finds out which host was requested; `null` if the application has a single host
    */
   constructor(
     middleware: readonly PipelineStep[],
@@ -50,7 +53,7 @@ export class HostedRequests {
   }
 
   /**
-   * @param raw a request without a body: its host reads that
+   * @param raw a request without its body, which the host reads
    * @returns the work's result
    * @throws what the work or a middleware throws; `E_ANSWERED` if a middleware responds instead of passing the request on
    */
@@ -67,7 +70,7 @@ export class HostedRequests {
     const context = this.#contextFor(raw);
     const trace = currentTrace();
     if (trace !== null) context.request.shareId(trace);
-    // Now, because what the work logs has the id of the trace.
+    // The id is made now: lines that the work logs have the trace's id.
     void context.request.id;
     const values: T[] = [];
     this.#work.set(context, async () => {

@@ -4,7 +4,7 @@ import { AshlarError, type MaybePromise } from "../../support/index.ts";
 import { UnmatchedError } from "../errors/unmatched.ts";
 import "../../routing/index.ts";
 
-/** Responds to a Fetch API request: what any fetch-based framework provides. */
+/** Responds to a Fetch API request. Every fetch-based framework provides such a function. */
 export type FetchFunction = (request: Request) => MaybePromise<Response>;
 
 interface Mount {
@@ -48,21 +48,21 @@ export class Mounts {
     }
     this.#mounts.push({ prefix, fetch, handles });
     this.isEmpty = false;
-    // The longest prefix first: /api/v2 must not go to what is mounted at /api.
+    // The longest prefix first: /api/v2 must not go to the mount at /api.
     this.#mounts.sort((a, b) => b.prefix.length - a.prefix.length);
   }
 
-  /** Returns what is mounted at a request's path, or `null`. */
+  /** Returns the mount at a request's path, or `null`. */
   find(path: string, raw: Request): Mount | null {
     return this.#mounts.find(({ prefix, handles }) => isUnder(path, prefix) && handles(raw)) ?? null;
   }
 }
 
-/** What an `Allow` header lists when all that is known is that something is mounted. */
+/** The methods in the `Allow` header for a mount, whose own methods are not known. */
 const METHODS: readonly string[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 /**
- * Passes a request to what is mounted, with the prefix removed from its path: `/trpc/posts` arrives as `/posts`.
+ * Passes a request to a mount, with the prefix removed from its path: `/trpc/posts` arrives as `/posts`.
  *
  * @throws `E_METHOD_NOT_ALLOWED` for TRACE, which the Fetch API cannot represent (Fetch §2.2.1)
  */

@@ -10,7 +10,7 @@ export interface StaticFiles {
   readonly hasServed: (path: string) => boolean;
 }
 
-/** What a request may be for. */
+/** The possible targets of requests. */
 export interface RouteChoiceDependencies {
   readonly router: Router;
   readonly files: StaticFiles | null;
@@ -20,7 +20,10 @@ export interface RouteChoiceDependencies {
 
 const NONE: CompiledRoute[] = [];
 
-/** Chooses what responds to a request: the matching route, the route that its form asks for, or what responds without a route. */
+/**
+ * Chooses what responds to a request: the matching route, the route that a form asks for in `__method`, or, without a
+ * route, a file or an error.
+ */
 export class RouteChoice {
   readonly #router: Router;
   readonly #files: StaticFiles | null;
@@ -45,7 +48,7 @@ export class RouteChoice {
     return this.#matchesHosts ? requestAuthority(raw) : null;
   }
 
-  /** The routes of the path's other methods, which the body of a POST may ask for: not those that would stream it. */
+  /** The routes of the path's other methods, which the body of a POST may ask for, except those that would stream it. */
   overriding(raw: Request, path: string): CompiledRoute[] {
     if (!this.#overrides || raw.method !== "POST" || !hasBody(raw)) return NONE;
     const found = OVERRIDING_METHODS.map((method) => this.match(raw, method, path)?.route);
@@ -60,7 +63,7 @@ export class RouteChoice {
     return match !== null && isStreamed(match.route) ? null : match;
   }
 
-  /** Responds if no route does: a file, the allowed methods, 405 or 404. */
+  /** Responds if no route does: with a file, the allowed methods, 405 or 404. */
   withoutRoute(raw: Request, path: string): unknown {
     const { method } = raw;
     const allowed = this.#allowed(raw, path);
@@ -89,7 +92,7 @@ export class RouteChoice {
   }
 }
 
-/** Whether a handler reads the body, or a part of it. */
+/** Reports whether a route's handler reads the body, or a part of it, itself. */
 export function isStreamed({ streamsBody = false, streamsFiles = false }: CompiledRoute): boolean {
   return streamsBody || streamsFiles;
 }

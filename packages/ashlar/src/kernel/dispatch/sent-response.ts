@@ -1,7 +1,7 @@
 import { FastResponse } from "../../http/index.ts";
 import { type PreparedResponse, preparedByNode } from "../../node/index.ts";
 
-/** Takes a response apart to be sent. One made by srvx is empty afterwards. */
+/** Takes a response apart to be sent. A response made by srvx is empty afterwards. */
 export function prepare(response: Response): PreparedResponse {
   return preparedByNode(response) ?? prepareOfPlatform(response);
 }

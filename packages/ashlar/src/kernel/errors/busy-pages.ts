@@ -3,20 +3,23 @@ import { escapeHtml } from "../../support/index.ts";
 import { errorDocument, PAGE_HEADERS } from "./error-pages.ts";
 import { BUSY, NOT_SENT, pageTitle, TRY_AGAIN } from "./messages.ts";
 
-/** What visitors see of a server that is too busy: made before it is, and data, so that another process can send it. */
+/**
+ * The pages that visitors see while the server is too busy. They are made in advance and are plain data, so that
+ * another process can send them.
+ */
 export interface BusyPages {
-  /** The languages that there are pages in, the preferred one first. */
+  /** The pages' languages, the preferred one first. */
   readonly languages: readonly string[];
-  /** By language. */
+  /** The pages by language. */
   readonly pages: Readonly<Record<string, BusyPage>>;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /** The page in one language. */
 interface BusyPage {
-  /** For those who opened a page, which they can do again. */
+  /** For visitors who opened a page, and can open it again. */
   readonly opened: string;
-  /** For those who sent something, which has changed nothing. */
+  /** For visitors who sent something that was refused, so that nothing has changed. */
   readonly sent: string;
 }
 
@@ -26,7 +29,7 @@ export function busyPages(messages: Catalogue): BusyPages {
     const t = messages.translator(language);
     const page = (text: string): string => errorDocument(language, 503, t(pageTitle(503)), text);
     const paragraph = (text: string): string => `<p>${escapeHtml(text)}</p>\n`;
-    // An empty address is that of the page itself.
+    // An empty address means the page itself.
     const again = `<p><a class="button" href="">${escapeHtml(t(TRY_AGAIN))}</a></p>\n`;
     return [language, { opened: page(paragraph(t(BUSY)) + again), sent: page(paragraph(t(NOT_SENT))) }] as const;
   });

@@ -1,18 +1,18 @@
 import type { RouteInfo } from "../../http/index.ts";
 import { RefusedError } from "../../support/index.ts";
 
-/** What requests of a route have been refused for. */
+/** The reason why requests of a route are refused. */
 interface Cause {
   readonly error: RefusedError;
-  /** Whether another request would be refused for it now. */
+  /** Reports whether another request would be refused for the same reason now. */
   readonly stands: () => boolean;
 }
 
 /**
- * The routes whose requests are refused because there are too many for something that they need, such as the connections of
- * a database. As long as another one would be refused for the same reason, it is so before any of its work is done.
- * Requests with and without credentials are counted separately: only the former may need a user's row. Forms of
- * visitors with a session are left to the middleware, which knows what their error's page has to lead back to.
+ * The routes whose requests are refused because something that they need is exhausted, such as a database's
+ * connections. While that lasts, their requests are refused before any work is done for them. Requests with and without
+ * credentials are tracked separately, because only the former may need a user's row. Forms of visitors with a session
+ * still go through the middleware, which knows the page that their error's page has to lead back to.
  */
 export class BusyRoutes {
   /** Whether no route is busy, as far as is known. Only this class changes it. */
@@ -28,7 +28,7 @@ export class BusyRoutes {
     this.areNone = false;
   }
 
-  /** The error that a request of a route would end with; `null` if it may begin. */
+  /** The error that a route's request would end with; `null` if the request may begin. */
   errorOf(route: RouteInfo, raw: Request): RefusedError | null {
     const causes = this.#of(raw);
     const cause = causes.get(route);

@@ -60,7 +60,7 @@ function plainPage(error: unknown, title: string): Page {
 
 function headersOf({ headers }: Request): Record<string, string> {
   const shown = redact(Object.fromEntries(headers)) as Record<string, string>;
-  // The previous page may have been that of a mailed link.
+  // The previous page's address may be that of a mailed link, with its token.
   if (shown.referer !== undefined) shown.referer = withoutTokens(shown.referer);
   return shown;
 }

@@ -26,7 +26,7 @@ export type ErrorPageRenderer = (context: HttpContext, error: AshlarError) => un
 
 /** Turns whatever was thrown into a response, counts it, and logs the errors that the application caused. */
 export class ErrorHandler {
-  /** Those whose requests have ended with a {@link RefusedError} lately. */
+  /** The routes whose requests have recently ended with a {@link RefusedError}. */
   readonly busyRoutes: BusyRoutes = new BusyRoutes();
   readonly #logger: Logger;
   readonly #showsDetails: (raw: Request) => boolean;
@@ -34,7 +34,7 @@ export class ErrorHandler {
   readonly #counts: ErrorCounts;
   readonly #listeners: ErrorListener[] = [];
   readonly #pages = new Map<number, ErrorPageRenderer>();
-  /** What the log says of requests that are refused, by reason. */
+  /** The logs of refused requests, by reason. */
   readonly #refusals = new Map<string, RefusalLog>();
   #site: SitePages | null = null;
 
@@ -72,7 +72,7 @@ export class ErrorHandler {
     try {
       if (error instanceof RefusedError) this.#refused(error, context);
       else if (error.status >= 500) this.#log(error, thrown, context);
-      // What the handler had set for its own response does not apply to this one.
+      // The content that the handler has set does not apply to this response.
       context.startedResponse?.forgetContent();
       const isPlain = this.#listeners.length === 0 && !this.#pages.has(error.status);
       const result = isPlain ? this.#standard(error, thrown, context) : this.#own(error, thrown, context);
@@ -127,7 +127,7 @@ export class ErrorHandler {
       const shown = developmentPage(thrown, context, statusTitle(error.status).message, this.#paths.of(context));
       return shown.then((page) => respond(error, page.html, page.headers, context));
     }
-    // The site's page would cost as much as what there is too much of.
+    // Rendering the site's page could need the same thing that is exhausted.
     if (error instanceof RefusedError) return respond(error, plainPage(error, null, context), PAGE_HEADERS, context);
     const reference = error.status >= 500 ? context.request.id : null;
     const plain = () => respond(error, plainPage(error, reference, context), PAGE_HEADERS, context);
@@ -171,13 +171,13 @@ export class ErrorHandler {
     return log;
   }
 
-  /** Logs what is not logged yet of what was refused. */
+  /** Logs the refused requests that are not logged yet. */
   stop(): void {
     for (const log of this.#refusals.values()) log.stop();
   }
 
   #log(error: AshlarError, thrown: unknown, context: HttpContext, message: string | null = null): void {
-    // While a database or another service is down, requests fail by thousands, for one reason.
+    // While a database or another service is down, requests fail by the thousand, for one reason.
     const { code, status } = error;
     if (status === 503 && !this.#refusalLog(code, { why: null, bindings: { code } }).count()) return;
     const { request } = context;
@@ -226,7 +226,7 @@ export function asAshlarError(thrown: unknown): AshlarError {
   return thrown instanceof AshlarError ? thrown : new AshlarError("E_INTERNAL", undefined, { cause: thrown });
 }
 
-/** An error may know that its response is for programs, for which there is no route that says so. */
+/** An error may ask for JSON itself, since no route does if none matches. */
 function wantsJson(error: AshlarError & { readonly respondsWithJson?: boolean }, context: HttpContext): boolean {
   return error.respondsWithJson === true || context.request.wantsJson();
 }

@@ -25,7 +25,7 @@ a:focus-visible{outline:3px solid var(--mark);outline-offset:2px}
 
 const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
 
-/** What separates a page from those of other sites, besides its `Content-Security-Policy`. */
+/** The headers that isolate a page from other sites, besides its `Content-Security-Policy`. */
 export const ISOLATION_HEADERS: Readonly<Record<string, string>> = Object.freeze({
   "cross-origin-opener-policy": "same-origin-allow-popups",
   "cross-origin-resource-policy": "same-origin",
@@ -45,7 +45,7 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = Object.freeze({
  * @param reference finds the request in the log; `null` if the visitor can solve the problem alone
  * @param language the page's language
  * @param t translates a sentence into that language
- * @param page the page to which it leads back
+ * @param page the page that the error page leads back to
  */
 export function errorPage(
   problem: Problem,

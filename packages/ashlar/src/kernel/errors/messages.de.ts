@@ -1,4 +1,4 @@
-/** In German: the errors of the layers that every feature stands on. A feature's own are with the feature. */
+/** The German sentences about errors of the layers below the features. Each feature has its own. */
 export const MESSAGES: Readonly<Record<string, string>> = {
   "errors.status.400": "Ungültige Anfrage",
   "errors.status.401": "Anmeldung erforderlich",

@@ -21,7 +21,7 @@ const TITLES: Readonly<Record<number, string>> = {
 
 const UNREACHABLE = "Something that is needed for this can't be reached right now. Try again in a moment.";
 
-/** What a page says if the error says no more than its code, or only what helps a programmer. */
+/** The text of a page whose error has only its code's sentence, or a sentence that only helps a programmer. */
 const MESSAGES: Readonly<Record<string, string>> = {
   E_BAD_REQUEST: "This request can't be read. Check the address, or start from the home page.",
   E_INVALID_BODY: "What you sent did not arrive as it should. Go back, and send it again.",
@@ -44,14 +44,14 @@ const MESSAGES: Readonly<Record<string, string>> = {
   E_INTERNAL: "It wasn't your fault. Try again in a moment.",
 };
 
-/** What a page says of a body that is too large, if the limit is known. */
+/** The text of the page about a body that is too large, if the limit is known. */
 const TOO_LARGE = {
   "errors.page.body.tooLarge": "What you sent is larger than {limit}. Go back, and send less or a smaller file.",
 } as const;
 
 const tooLarge = messagesOf(TOO_LARGE);
 
-/** The framework's sentences about what was sent that only help a programmer, by the beginnings of their keys. */
+/** The keys of the framework's sentences about requests that only help a programmer. */
 const TECHNICAL = /^(?:body|form|query|request)\.(?!multipart\.files$)/;
 
 const message = (rule: string, sentence: string): Message => ({ rule, params: {}, message: sentence });
@@ -72,15 +72,15 @@ export function pageTitle(status: number): Message {
   return title === undefined ? statusTitle(status) : message(`errors.title.${status}`, title);
 }
 
-/** What the page of an error says if the error says no more than its code; `null` if that is enough. */
+/** The text of the page of an error that has only its code's sentence; `null` if that sentence is enough. */
 export function pageMessage(code: ErrorCode): Message | null {
   const sentence = MESSAGES[code];
   return sentence === undefined ? null : message(`errors.page.${code}`, sentence);
 }
 
 /**
- * What a page says of an error. The author's own sentence has precedence; one of the framework's that only helps a programmer
- * is replaced. Programs get that one.
+ * The text of an error's page. An author's own sentence takes precedence. A sentence of the framework that only helps a
+ * programmer is replaced; API clients get the original.
  */
 export function visitorMessage({ code, detail, status }: AshlarError): Message {
   const { rule, params } = detail;
@@ -97,28 +97,28 @@ function isTechnicalRule(rule: string): boolean {
   return TECHNICAL.test(rule) && Object.hasOwn(HTTP_MESSAGES, rule);
 }
 
-/** What finds a request in the log, under the page of its error. */
+/** The line under an error page that identifies the request in the log. */
 export function referenceLine(id: string): Message {
   return { rule: "errors.reference", params: { id }, message: `Reference: ${id}` };
 }
 
-/** What leads back to the page of a form that was refused. */
+/** The link back to the page of a refused form. */
 export const BACK: Message = message("errors.back", "Back to the page");
 
-/** What the pages of a server say that is too busy. */
+/** The text of the pages of a server that is too busy. */
 export const BUSY: Message = message("errors.busy", "This site is very busy right now. Try again in a few seconds.");
-/** Firefox fills in no form to which its user goes back, and has all of it when the refusal is loaded again. */
+/** Firefox forgets a form when its user goes back to it, but sends the form again when the refusal is reloaded. */
 export const NOT_SENT: Message = message(
   "errors.busy.sent",
   "This site is very busy right now, and what you sent was not accepted. Wait a few seconds, and reload this page: that sends it again.",
 );
 export const TRY_AGAIN: Message = message("errors.tryAgain", "Try again");
 
-/** What a page says that something else sends in place of the application. */
+/** The sentences of a page that a proxy sends in place of the application. */
 export interface PageSentences {
   readonly heading: Message;
   readonly text: Message;
-  /** The text of the link to what was asked for. */
+  /** The text of the link to the requested page. */
   readonly again?: Message;
 }
 
@@ -127,12 +127,15 @@ const AWAY: Message = message(
   "This site can't be reached right now. Try again in a moment. If you have sent something, it may not have arrived: reload this page to send it again.",
 );
 
-/** What a proxy says that can't reach the application. */
+/** The page that a proxy sends if it can't reach the application. */
 export const AWAY_PAGE: PageSentences = { heading: pageTitle(503), text: AWAY, again: TRY_AGAIN };
-/** What a proxy says of a body that it doesn't pass on. */
+/** The page that a proxy sends if it refuses a body that is too large. */
 export const TOO_LARGE_PAGE: PageSentences = { heading: pageTitle(413), text: pageMessage("E_PAYLOAD_TOO_LARGE")! };
 
-/** Declares all of these, once every code has been declared. Their German is that of the codes of the lower layers. */
+/**
+ * Declares all of these sentences. Call it once every code has been declared. The German file covers the codes of the
+ * lower layers.
+ */
 export function declareErrorMessages(catalogue: Catalogue): void {
   const codes = (Object.keys(ERRORS) as ErrorCode[]).filter(isShown);
   const statuses = [...new Set([...codes.map((code) => ERRORS[code][0]), ...Object.keys(TITLES).map(Number)])];
@@ -147,7 +150,7 @@ export function declareErrorMessages(catalogue: Catalogue): void {
   catalogue.declare(sentences, { de: () => import("./messages.de.ts") });
 }
 
-/** Of what the application is to blame for, callers are only told that it is. */
+/** Callers see no detail of failures that are the application's own fault. */
 function isShown(code: ErrorCode): boolean {
   return ERRORS[code][0] !== 500 || code === "E_INTERNAL";
 }

@@ -34,12 +34,12 @@ export function problemOf(error: AshlarError, t: (message: Message) => string = 
   return { ...base, detail: t(codeSentence(code)), code };
 }
 
-/** The same in the words of a page: its heading, and what happened or what to do. */
+/** The same problem in the words of a page: its heading, and what happened or what to do. */
 export function visitorProblem(error: AshlarError, t: (message: Message) => string = inEnglish): Problem {
   return { ...problemOf(error, t), title: t(pageTitle(error.status)), detail: t(visitorMessage(error)) };
 }
 
-/** Of input that is not valid, `errors` has by field which rules were broken, their parameters, and the sentences. */
+/** For invalid input, `errors` lists the broken rules by field, with their parameters and sentences. */
 function extensionsOf(error: AshlarError, t: (message: Message) => string): Readonly<Record<string, unknown>> {
   if (!(error instanceof ValidationError)) return error.extensions;
   return { errors: fieldErrors(error.errors, (one) => translated(one, t)) };

@@ -25,10 +25,10 @@ export interface ErrorPageValues {
   readonly formPage: LinkToForm | null;
 }
 
-/** What leads back to the page of a form that was refused or has failed. */
+/** The link back to the page of a form that was refused or has failed. */
 export interface LinkToForm {
   readonly url: string;
-  /** Sentences about what may have changed, and about what becomes of what was typed; empty if there is nothing to say. */
+  /** Sentences about possible changes, and about what happens to the typed input; empty if neither applies. */
   readonly note: string;
 }
 
@@ -47,14 +47,17 @@ interface Pending {
   isRendered: boolean;
 }
 
-/** What browsers send when they will show a page (Fetch Metadata §2.1); `empty` is a script that may do so. */
+/**
+ * The `Sec-Fetch-Dest` of requests whose response may be shown as a page (Fetch Metadata §2.1). With `empty`, a script
+ * may show it.
+ */
 const SHOWN_DESTINATIONS: ReadonlySet<string> = new Set(["document", "iframe", "frame", "empty"]);
 
 /**
- * Responds to errors with pages of the site: its layout, its headers, and the logged-in user.
+ * Responds to errors with pages of the site, which have its layout, its headers and the logged-in user.
  *
- * A request that went through the stack `web` has all of that. One that matched no route goes through it here, as a GET:
- * for a visitor without cookies, that looks nothing up.
+ * A request that went through the stack `web` has all of that. A request that matched no route goes through the stack
+ * here, as a GET, which looks nothing up for a visitor without cookies.
  */
 export class SitePages {
   readonly #templates: ErrorTemplates;
@@ -105,7 +108,7 @@ export class SitePages {
     return shown === context ? result : toResponse(shown, result);
   }
 
-  /** Runs the stack. The page does without the user if that is what can't be looked up. */
+  /** Runs the stack. If it fails because the user can't be looked up, renders the page without the user. */
   async #runWeb(web: Run, shown: HttpContext, report: (failure: unknown) => void): Promise<unknown> {
     try {
       return await web(shown);

@@ -39,16 +39,25 @@ function formTargetsOf(policy: string): readonly string[] | null {
 }
 
 /** Reports whether a source permits a URL of another origin. Paths don't count after a redirect (W3C CSP 3 §6.7.2.8). */
-function permits(source: string, { protocol, hostname, port }: URL): boolean {
+function permits(source: string, url: URL): boolean {
   if (source === "*") return true;
-  const [, scheme, host = "", wanted = "*"] = SOURCE.exec(source) ?? [];
+  const [, scheme, host = "", port] = SOURCE.exec(source) ?? [];
   if (scheme === undefined && (host === "" || host.startsWith("'"))) return false;
-  // A source with http also permits https.
-  const isScheme = scheme === undefined || `${scheme.toLowerCase()}:` === protocol || scheme.toLowerCase() === "http";
-  if (!isScheme || host === "") return isScheme;
-  const name = host.toLowerCase();
-  const isHost = name.startsWith("*.") ? hostname.endsWith(name.slice(1)) : hostname === name;
-  const given = port === "" ? PORTS[protocol] : port;
-  const isPort = wanted === "*" ? SOURCE.exec(source)![3] === "*" || port === "" : wanted === given;
-  return isHost && isPort;
+  if (scheme !== undefined && !permitsScheme(scheme.toLowerCase(), url)) return false;
+  return host === "" || (permitsHost(host.toLowerCase(), url) && permitsPort(port, url));
+}
+
+/** A source with http also permits https. */
+function permitsScheme(scheme: string, { protocol }: URL): boolean {
+  return `${scheme}:` === protocol || scheme === "http";
+}
+
+function permitsHost(host: string, { hostname }: URL): boolean {
+  return host.startsWith("*.") ? hostname.endsWith(host.slice(1)) : hostname === host;
+}
+
+/** Without a port, a source permits only the default port of the URL's scheme. */
+function permitsPort(wanted: string | undefined, { protocol, port }: URL): boolean {
+  if (wanted === undefined) return port === "";
+  return wanted === "*" || wanted === (port || PORTS[protocol]);
 }

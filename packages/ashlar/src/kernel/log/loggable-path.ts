@@ -16,11 +16,14 @@ const CUT = "…";
 const PARAMETER = /[@?](\w+)(?::(\w+))?/g;
 /** A segment that is safe to log if no route takes a parameter there. */
 const PLAIN_WORD = /^[a-z][a-z.-]{0,23}$/;
-/** What separates the words of a path for any server, and so is kept of a path that servers read differently. */
+/** The separators that any server may see in a path. They are kept in the log of a path that servers read differently. */
 const SEPARATOR = /([/\\]|%2f|%5c|(?<=^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?=[/\\;]|%2f|%5c|$))/i;
-/** How much of a path that is refused is logged. */
+/** The maximum length of a refused path in the log, in characters. */
 const MAX_REFUSED_LENGTH = 200;
-/** Text no one typed: at least 20 characters with digits, small and capital letters among them, or a JSON Web Token. */
+/**
+ * Text that no one typed: at least 20 characters, including digits, lower-case and capital letters, or a JSON Web
+ * Token.
+ */
 const RANDOM = /(?<=\/)(?:(?=[^/]*\d)(?=[^/]*[a-z])(?=[^/]*[A-Z])[\w~%.-]{20,}|eyJ[\w.-]{8,})(?=[/?#]|$)/g;
 
 /** The static segments that paths can begin with. */
@@ -147,7 +150,10 @@ export function withoutTokens(path: string): string {
   return path.replaceAll(RANDOM, CUT);
 }
 
-/** What a route's pattern has before its first signed parameter, or one with the name of a secret; `null` if it has none. */
+/**
+ * The part of a route's pattern before its first parameter that is signed or has the name of a secret; `null` without
+ * such a parameter.
+ */
 export function beforeSecret(pattern: string): string | null {
   for (const { 1: name, 2: compiler, index } of pattern.matchAll(PARAMETER)) {
     if (compiler === "signed" || isSecretName(name!)) return pattern.slice(0, index);

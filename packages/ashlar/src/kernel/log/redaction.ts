@@ -11,7 +11,10 @@ const JWT = /\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g;
 
 const MAX_DEPTH = 8;
 
-/** The maximum number of objects inspected for one line. An error may carry a request, and that the whole server. */
+/**
+ * The maximum number of objects inspected for one line. An error may refer to a request, and the request to the whole
+ * server.
+ */
 const MAX_OBJECTS = 200;
 
 /**

@@ -1,22 +1,25 @@
 import type { Logger } from "../logger.ts";
 
-/** After so long the log says that requests are refused, and how many were until then, in milliseconds. */
+/** How long after the first refusal the log reports it, with the number so far, in milliseconds. */
 const FIRST_MS = 1000;
-/** An episode is over once nothing was refused for so long, in milliseconds. */
+/** How long nothing may be refused before an episode counts as over, in milliseconds. */
 const CALM_MS = 10_000;
 
 /** Which requests are refused, and why. */
 export interface RefusalWords {
-  /** A sentence for the log: what they waited for, and what is too small; `null` if the caller logs the first one. */
+  /**
+   * A sentence for the log that names the resource and the setting that is too small; `null` if the caller logs the
+   * first refusal.
+   */
   readonly why: string | null;
-  /** What every line has, such as the name of a connection. */
+  /** The fields of every line, such as the name of a connection. */
   readonly bindings?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Logs that requests are refused because there are too many, or because what they need is down: a line when that begins, and
- * another one, with their number, when it is over, however many they were. A line for each, or even a stack, would cost as
- * much as a response, and push everything else out of the log.
+ * Logs that requests are refused because there are too many, or because a service that they need is down. However many
+ * they are, there is one line when that begins, and one with their number when it is over. A line for each, or even a
+ * stack, would cost as much as a response, and push everything else out of the log.
  */
 export class RefusalLog {
   readonly #logger: Logger;
@@ -49,7 +52,7 @@ export class RefusalLog {
     return true;
   }
 
-  /** Says what hasn't been said yet: the process is about to end. */
+  /** Logs an unfinished episode, because the process is about to end. */
   stop(): void {
     if (this.#timer === null) return;
     clearTimeout(this.#timer);

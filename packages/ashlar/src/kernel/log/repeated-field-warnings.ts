@@ -16,7 +16,7 @@ export class RepeatedFieldWarnings implements FieldWarnings {
   look(fields: FormFields, route: () => RouteInfo | null): void {
     const names = repeatedFields(fields).filter((name) => !this.#warned.has(name));
     if (names.length === 0) return;
-    // A form's `__method` is one of these fields, and determines the route.
+    // The route is known later: a form's `__method`, one of these fields, determines it.
     queueMicrotask(() => {
       for (const name of names) this.#warn(name, route());
     });

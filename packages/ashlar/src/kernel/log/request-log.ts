@@ -67,7 +67,7 @@ export const ADDRESS_DETAILS = ["full", "truncated", "none"] as const;
 /** See {@link ADDRESS_DETAILS}. */
 export type AddressDetail = (typeof ADDRESS_DETAILS)[number];
 
-/** Returns what is logged of a client's address; `null` if that is nothing, or if the address is not known. */
+/** Returns the part of a client's address that is logged; `null` if no part is, or if the address is not known. */
 export function loggedAddress(address: string | null, detail: AddressDetail): string | null {
   if (address === null || detail === "none") return null;
   return detail === "full" ? address : truncatedAddress(address);

@@ -32,7 +32,7 @@ export class HttpKernel {
 /** The class of a kernel. */
 export type KernelClass = new (container: Container) => HttpKernel;
 
-/** The first entry of any list of a kernel that is a middleware class, or extends it. */
+/** Returns the first entry of a kernel's lists that is a certain middleware class, or extends it. */
 export function entryOf(
   { httpMiddleware, routeMiddleware }: Pick<HttpKernel, "httpMiddleware" | "routeMiddleware">,
   middleware: object,

@@ -114,7 +114,7 @@ function mayChange({ methods }: CompiledRoute): boolean {
   return methods.some((method) => method !== "GET" && method !== "HEAD" && method !== "OPTIONS");
 }
 
-/** Records that a handler has begun. What fails before has changed nothing. */
+/** Records that a handler has begun: a request that fails earlier has changed nothing. */
 function beginning(handler: Run): Run {
   return (context) => {
     context.wasHandled = true;

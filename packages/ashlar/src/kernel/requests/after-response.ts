@@ -24,8 +24,8 @@ export function afterResponse(work: () => void): void {
 }
 
 /**
- * Runs a `fetch` without a server, so that {@link afterResponse} knows of its response; or other work for a request, at whose
- * end the same begins.
+ * Runs a `fetch` without a server, so that {@link afterResponse} knows when it has returned its response. It also runs
+ * other work for a request, whose end then counts as the response.
  */
 export function fetchTraced<T = Response>(fetch: () => MaybePromise<T>): MaybePromise<T> {
   // An application mounted in another one responds with the other's request.
@@ -42,7 +42,7 @@ export function fetchTraced<T = Response>(fetch: () => MaybePromise<T>): MaybePr
   return response;
 }
 
-/** Records that a response was passed to `node:http`. What waits for it starts once it is sent or cut off. */
+/** Records that a response was passed to `node:http`. Work that waits for it starts once it is sent or cut off. */
 export function responseHandedOver(trace: RequestTrace, response: ServerResponse, isStream: boolean): void {
   trace.isHandedOver = true;
   if (trace.waiting !== null) beginAfter(trace, trace.waiting, response, isStream);
@@ -91,7 +91,8 @@ export function whenEnded(response: ServerResponse, work: () => void): () => voi
     work();
   };
   response.once("close", ended);
-  // A response queued behind others on its connection, of which the client can make any number, never learns of its end.
+  // A response that is queued behind others on its connection emits no event when the connection ends. Clients can
+  // queue any number.
   if (response.socket === null) socket.setMaxListeners(0).once("close", ended);
   return forget;
 }
@@ -116,10 +117,10 @@ interface Job {
 /** The maximum number of jobs running at once. */
 const CONCURRENCY = 8;
 
-/** By how much an unpredictable job is late at most, in milliseconds. */
+/** The maximum delay of an unpredictable job, in milliseconds. */
 const MAX_DELAY_MS = 1000;
 
-/** Jobs that requests leave behind: started after the response, in order, a few at a time. Kept in memory. */
+/** Jobs that requests leave behind: started after the response, in order, a few at a time. They are kept in memory. */
 export class Background {
   readonly #logger: Logger;
   /** Jobs whose request has no response yet, or whose time has not come, in order. */
@@ -152,8 +153,9 @@ export class Background {
   /**
    * As {@link run}, but the job starts at a random time within a second after the response.
    *
-   * Security: for work whose extent must not be known, such as a mail that only an account gets. It takes processor time from
-   * the requests after it: if it started at once, a client could measure that in its next request.
+   * Security: use it for work whose extent must stay secret, such as a mail that is sent only if an account exists.
+   * Work takes processor time from later requests: if it started at once, a client could measure that with its next
+   * request.
    */
   runUnpredictably(name: string, work: () => Promise<void>): void {
     this.#hold(name, work, (begin) => void setTimeout(begin, randomInt(MAX_DELAY_MS)));

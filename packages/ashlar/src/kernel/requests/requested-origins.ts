@@ -2,10 +2,10 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { type OwnHosts, parseHost, requestAuthority } from "../../http/index.ts";
 import { isThenable, type MaybePromise } from "../../support/index.ts";
 
-/** The origin that an application has for the running code, inside of what surrounds it. */
+/** An application's origin for the running code, within the scopes of other applications around it. */
 interface Scope {
   readonly owner: RequestedOrigins;
-  /** `null` for that of `APP_URL`. */
+  /** `null` for the origin of `APP_URL`. */
   readonly origin: string | null;
   readonly around: Scope | undefined;
 }
@@ -13,15 +13,15 @@ interface Scope {
 const scopes = new AsyncLocalStorage<Scope | undefined>();
 
 /**
- * Under which of its hosts the visitors of the running code use an application that has several (`APP.hosts`). It holds for
- * everything that a request starts, work after the response included.
+ * The host under which the current visitor uses an application that has several (`APP.hosts`). It applies to everything
+ * that a request starts, including work after the response.
  */
 export class RequestedOrigins {
   readonly #hosts: OwnHosts;
   readonly #ownUrl: () => string;
 
   /**
-   * @param hosts those besides that of `APP_URL`
+   * @param hosts the hosts in addition to the host of `APP_URL`
    * @param ownUrl returns the origin of `APP_URL`, whose scheme and port the others share
    */
   constructor(hosts: OwnHosts, ownUrl: () => string) {
@@ -29,7 +29,7 @@ export class RequestedOrigins {
     this.#ownUrl = ownUrl;
   }
 
-  /** The origin that the running code uses instead of that of `APP_URL`; `null` if it uses that. */
+  /** The origin that the running code uses instead of `APP_URL`'s; `null` if it uses that one. */
   get current(): string | null {
     let scope = scopes.getStore();
     while (scope !== undefined && scope.owner !== this) scope = scope.around;
@@ -39,8 +39,8 @@ export class RequestedOrigins {
   /**
    * {@link current}, if its host belongs to the site of `APP_URL`: to the same registrable domain by the public suffix list.
    *
-   * Security: for what hands over access to an account. A domain that a tenant brought may point to the tenant's own server,
-   * which would collect the tokens of all who follow a link.
+   * Security: use it for links that give access to an account. A tenant's domain may point to the tenant's own server,
+   * which would collect the tokens of everyone who follows such a link.
    */
   get currentOfSite(): string | null {
     const { current } = this;
@@ -76,8 +76,8 @@ export class RequestedOrigins {
 }
 
 /**
- * Makes work that runs later, perhaps started by another request, run under the origin that holds now: mails and jobs of a
- * tenant lead to the tenant.
+ * Makes work that runs later, perhaps started by another request, run under the current origin: the links in a tenant's
+ * mails lead to the tenant's host.
  */
 export function underSameOrigin<T>(work: () => T): () => T {
   const scope = scopes.getStore();
@@ -91,7 +91,7 @@ function hostOf(raw: Request): string | null {
 /** The registrable domain of an origin's host; the host itself if it has none. */
 function siteOf(origin: string): string {
   const { hostname } = new URL(origin);
-  // What isn't a valid name belongs to no site but that of the same text.
+  // An invalid name belongs to the same site only as itself.
   return parseHost(hostname).host || hostname;
 }
 

@@ -10,7 +10,7 @@ import type { RequestTrace } from "./running-code.ts";
  */
 export type AbortReason = "client" | "error" | "shutdown";
 
-/** Learns of each request that has ended. */
+/** Receives each request that has ended. */
 export interface EndWatch {
   /**
    * @param startedAt when the request came in, by `performance.now()`
@@ -27,19 +27,19 @@ export interface EndWatch {
   ): void;
 }
 
-/** What the server keeps with a request, and srvx passes along. */
+/** The data that the server keeps with a request, and that srvx passes along. */
 export interface ServedExchange extends NodeExchange {
   readonly res: ServerResponse;
   readonly trustProxy: string[] | false;
-  /** What unhandled errors need to know about the request. */
+  /** The facts that an unhandled error needs about its request. */
   readonly trace: RequestTrace;
   /** Whether the client waits for `100 Continue` before it sends its body; `inviteBody` sends it. */
   awaitsContinue: boolean;
-  /** Whether it is refused because there are too many. */
+  /** Whether it is refused because there are too many requests. */
   isRefused: boolean;
   /** The context in which the request was handled; `null` until there is one. */
   context: HttpContext | null;
-  /** Learns when the request has ended; `null` if it already has, or if nothing watches it. */
+  /** Notified when the request ends; `null` if it already has, or if nothing watches it. */
   watch: EndWatch | null;
   /** When the request came in, by `performance.now()`. */
   readonly startedAt: number;
@@ -50,17 +50,14 @@ export interface ServedExchange extends NodeExchange {
   earlier: ServedExchange | null;
 }
 
-/** A connection, with the latest of the requests on it that have not ended: several if the client sends them at once. */
+/** A connection, with the latest of its requests that have not ended; a client may send several at once. */
 interface ServedSocket extends Socket {
   [UNFINISHED]?: ServedExchange | null;
 }
 
 const UNFINISHED: unique symbol = Symbol("unfinished");
 
-/**
- * Has a watch learn when a request has ended: when its response is out, or, since the connection knows of the request,
- * when the connection ends before that.
- */
+/** Notifies a watch when a request has ended: when its response is out, or when its connection ends before that. */
 export function watchUntilEnded(exchange: ServedExchange, watch: EndWatch): void {
   exchange.watch = watch;
   const socket: ServedSocket = exchange.req.socket;
@@ -70,7 +67,10 @@ export function watchUntilEnded(exchange: ServedExchange, watch: EndWatch): void
   socket[UNFINISHED] = exchange;
 }
 
-/** Takes a request off the list of its connection. Unlike a `Set`, a linked list costs next to nothing for a single request. */
+/**
+ * Removes a request from the list of its connection. Unlike a `Set`, a linked list costs next to nothing for a single
+ * request.
+ */
 function removeUnfinished(exchange: ServedExchange): void {
   const { later, earlier } = exchange;
   if (later === null) (exchange.req.socket as ServedSocket)[UNFINISHED] = earlier;
@@ -132,7 +132,7 @@ function logUnfinished(
   }
 }
 
-/** What the server keeps with a request; `undefined` for one that came to `fetch` without a server. */
+/** The data that the server keeps with a request; `undefined` for a request that came to `fetch` without a server. */
 export function servedExchange(raw: Request): ServedExchange | undefined {
   return nodeExchange(raw) as ServedExchange | undefined;
 }

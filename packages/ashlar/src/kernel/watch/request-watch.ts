@@ -5,19 +5,19 @@ import type { RequestLog } from "../log/request-log.ts";
 import { type AbortReason, type EndWatch, servedExchange } from "../requests/served-request.ts";
 import { endTrace } from "./request-tracing.ts";
 
-/** How often something took how long. */
+/** Durations, counted by class. */
 export interface LatencyHistogram {
   /** The upper bounds of the classes, in milliseconds. */
   readonly boundsMs: readonly number[];
-  /** How many are in each class, and in one more for those above the last bound. */
+  /** The number of durations in each class, and in one more above the last bound. */
   readonly counts: readonly number[];
-  /** How many there are. */
+  /** The number of all durations. */
   readonly count: number;
-  /** What they took together, in milliseconds. */
+  /** The sum of all durations, in milliseconds. */
   readonly sumMs: number;
 }
 
-/** Counts by duration. One more changes two numbers, and creates nothing. */
+/** Counts durations. Each changes two numbers and allocates nothing. */
 export class LatencyCounts {
   readonly #boundsMs: readonly number[];
   readonly #counts: Float64Array;
@@ -65,7 +65,7 @@ export interface RouteStats {
   readonly latency: LatencyHistogram;
 }
 
-/** The counters of a route. A request changes three numbers, and creates nothing. */
+/** A route's counters. Each request changes three numbers and allocates nothing. */
 class RouteCounters {
   readonly statuses: Float64Array = new Float64Array(STATUS_CLASSES.length);
   readonly latency: LatencyCounts = new LatencyCounts(LATENCY_BOUNDS_MS);

@@ -56,7 +56,7 @@ function replaces(own: ListedRoute, other: ListedRoute): boolean {
   return pathOf(own.definition, own.source) === pathOf(other.definition, other.source);
 }
 
-/** @param wellKnown what to return for a well-known address, which has no prefix */
+/** @param wellKnown the result for a well-known address, which has no prefix */
 function pathOf({ attributes }: RouteDefinition, { prefix }: RouteSource, wellKnown = attributes.path): string {
   return attributes.isWellKnown === true ? wellKnown : joinPaths(prefix, attributes.path);
 }

@@ -12,7 +12,7 @@ export interface CompiledRoute extends RouteInfo {
   readonly handler: RouteAction;
   /** Where it was defined: `routes/web.ts:12`. */
   readonly location: string;
-  /** What is known about it, or about its handler, from the feature that made it; `null` if none did. */
+  /** How a feature made the route, or another route with the same handler; `null` if no feature did. */
   readonly mark: RouteMark | null;
   /** The host it is limited to, as written. */
   readonly domain: string | null;

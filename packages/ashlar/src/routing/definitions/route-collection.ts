@@ -6,7 +6,7 @@ import { RouteDefinition } from "./route-definition.ts";
 /** What a routes file lists: routes, groups and resources, and lists of them. */
 export type RouteEntry = RouteDefinition | RouteCollection | readonly RouteEntry[];
 
-/** What the routes of a group share. */
+/** The options that a group's routes share. */
 export interface GroupOptions<Name extends string = string> {
   /** The prefix of every path: `/admin`. */
   readonly prefix?: string;

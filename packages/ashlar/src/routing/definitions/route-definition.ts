@@ -47,7 +47,7 @@ export interface RouteAttributes {
   readonly problem: string | null;
 }
 
-/** The attributes of a route about which its routes file says no more than this. */
+/** The attributes of a route without a name, middleware or any other option. */
 export function plainRoute(
   methods: readonly string[],
   path: string,
@@ -178,8 +178,9 @@ export class RouteDefinition {
   }
 
   /**
-   * Says which function of a feature has made the route, with the middleware that it has now. So `ashlar doctor` recognizes the
-   * route by its handler, whatever its path and name, and reports a limit that an application has removed.
+   * Records which function of a feature made the route, and the route's current middleware. With that, `ashlar doctor`
+   * recognizes the route by its handler, whatever its path and name, and reports a limit that the application has
+   * removed.
    *
    * ```ts
    * export const Stock = {

@@ -10,7 +10,7 @@ export interface RouteMark {
   readonly countsBy: string | null;
 }
 
-/** The marks of methods of controllers, so that routes that applications write for them are recognized, too. */
+/** The marks by controller and method, so that an application's own routes for a method are recognized too. */
 const ofMethods = new WeakMap<object, Map<string, RouteMark>>();
 
 /** Remembers the mark of a route for its controller's method. */

@@ -23,7 +23,7 @@ import {
 } from "./route-collection.ts";
 import { plainRoute, RouteDefinition } from "./route-definition.ts";
 
-/** What defines routes; see {@link Route}. */
+/** The functions that define routes; see {@link Route}. */
 export interface RouteBuilder {
   /**
    * A route for `GET`, and for `HEAD`, which gets its headers.

@@ -12,7 +12,7 @@ const REFUSED_ESCAPE = /%(?:2F|5C|[01][\dA-F]|7F|C2%[89][\dA-F])/i;
 const REFUSED_TEXT = /[/\\\p{Cc}]/u;
 const DOT_SEGMENT = /\/\.{1,2}(?:\/|$)/;
 
-/** Matches a path that contains escapes, or characters that should have been escaped. */
+/** Reports whether a path contains escapes, or characters that should have been escaped. */
 export function isUnusual(path: string): boolean {
   return UNUSUAL.test(path);
 }

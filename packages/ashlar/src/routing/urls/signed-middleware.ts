@@ -7,7 +7,7 @@ export interface SignatureChecker {
   hasValidSignature(url: string): boolean;
 }
 
-/** What the middleware needs from the container. */
+/** The part of the container that the middleware uses. */
 export interface SignedMiddlewareServices {
   make(key: "router"): SignatureChecker;
 }

@@ -27,7 +27,10 @@ export interface Closing {
   readonly listening: readonly SocketServer[];
   /** The open connections. */
   readonly sockets: ReadonlySet<Socket>;
-  /** Has another process hand over no more connections, and resolves once the last one has come; `null` if none does. */
+  /**
+   * Stops another process from handing over connections, and resolves once the last one has arrived; `null` if no
+   * process does.
+   */
   readonly closeSource: (() => Promise<void>) | null;
 }
 
@@ -47,7 +50,7 @@ const MAX_ACCEPT_MS = 1000;
 /** For how long a connection that another process has handed over may send nothing while the server closes, in milliseconds. */
 const SILENCE_MS = 100;
 
-/** Makes each connection close after its next response, which tells the client so. */
+/** Makes each connection close after its next response, which announces that to the client. */
 export function closeAfterResponses({ server, sockets }: Closing): void {
   for (const event of ["request", "checkContinue"]) {
     server.prependListener(event, (_request, response: ServerResponse) => {
@@ -79,11 +82,11 @@ export async function close(closing: Closing, timeoutSeconds: number): Promise<C
   }, timeoutSeconds * 1000);
   const acceptMs = timeoutSeconds * 1000 * ACCEPT_SHARE;
   if (closeSource !== null) await atMost(acceptMs, closeSource());
-  // All that another process hands over has come, but what the last ones have sent may not have been read.
+  // Another process has handed over all of its connections, but data from the last ones may not have been read.
   cut.isQuiet = await acceptWaiting(server, listening.length > 0 ? acceptMs : Number.POSITIVE_INFINITY);
   // What another process has read of a connection doesn't count as read here.
   const isSilent = (socket: Socket): boolean => socket.bytesRead === 0 && unfinishedResponse(socket) === null;
-  // The client of the last one may only just have connected, to an address that continues.
+  // The last client may only just have connected: the address stays open.
   if (closeSource !== null && [...sockets].some(isSilent)) await sleep(Math.min(SILENCE_MS, acceptMs));
   // Otherwise the server would wait for connections that have sent nothing.
   for (const socket of sockets) if (isSilent(socket)) socket.destroy();

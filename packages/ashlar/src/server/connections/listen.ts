@@ -33,16 +33,16 @@ export interface Listens {
   readonly listening: readonly Server[];
 }
 
-/** How much later than it creates its socket a process listens at it, at most, in milliseconds. */
+/** The longest time between creating a socket and listening at it, in milliseconds. */
 const CREATION_MS = 100;
 
 /** The descriptor that systemd passes, if it passes one: sd_listen_fds(3). */
 const FIRST_INHERITED = 3;
 
 /**
- * How many connections the system keeps until the process accepts them; it may have a lower limit (Linux: net.core.somaxconn).
- * With Node's own 511, a burst of new connections from a proxy overflows it: the system drops them without a word, the proxy tries
- * again after a second, and takes the server for a dead one.
+ * How many connections the system keeps until the process accepts them; it may have a lower limit (Linux:
+ * net.core.somaxconn). With Node's own 511, a burst of new connections from a proxy overflows it: the system drops them
+ * silently, and the proxy, which tries again after a second, considers the server down.
  */
 const BACKLOG = 4096;
 
@@ -191,7 +191,7 @@ function linked(path: string): () => void {
   try {
     linkSync(path, kept);
   } catch {
-    // This user may not, so libuv can't remove it either.
+    // This user isn't allowed to, so libuv can't remove it either.
     return () => {};
   }
   return () => {

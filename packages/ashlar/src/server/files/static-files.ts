@@ -6,7 +6,7 @@ import type { StaticFiles } from "../../kernel/index.ts";
 import { requestForFile } from "../../node/index.ts";
 import { FileList } from "./file-list.ts";
 import { fileVersions } from "./file-version.ts";
-import { withoutOpenFile } from "./static-body.ts";
+import { type FileResponse, withoutOpenFile } from "./static-body.ts";
 
 /** How long a browser may show a file without checking whether it has changed. */
 const MAX_AGE_SECONDS = 0;
@@ -70,13 +70,16 @@ export function staticFiles(
     }
     if (found === none) return null;
     if (served.size < MAX_REMEMBERED) served.add(path);
-    const { status, headers, body } = await withoutOpenFile(raw, found, () => serve(asked, () => none));
-    headers.set("x-content-type-options", "nosniff");
-    for (const [name, values] of more.entries) headers.set(name, values.join(", "));
-    if (isForGood && status < 400) headers.set("cache-control", FOR_GOOD);
-    return new FreshResponse(body, { status, headers: [...headers] });
+    return withHeaders(await withoutOpenFile(raw, found, () => serve(asked, () => none)), more, isForGood);
   };
   return Object.assign(respond, { hasServed: (path: string) => served.has(path) });
+}
+
+function withHeaders({ status, headers, body }: FileResponse, more: CheckedHeaders, isForGood: boolean): Response {
+  headers.set("x-content-type-options", "nosniff");
+  for (const [name, values] of more.entries) headers.set(name, values.join(", "));
+  if (isForGood && status < 400) headers.set("cache-control", FOR_GOOD);
+  return new FreshResponse(body, { status, headers: [...headers] });
 }
 
 /**

@@ -80,31 +80,30 @@ export function nodeHandler(
       if (!message.complete) lingerIfUnread(message, response, served?.awaitsContinue ?? false);
       const prepared = prepare(result);
       if (trace !== undefined && trace.id !== null) addRequestId(prepared.headers, trace.id);
-      if (isOnePiece(prepared.body)) {
-        const headers = withLength(prepared, response);
-        response.writeHead(prepared.status, headers);
-        if (served !== undefined) served.bytes = hasContent(prepared, response) ? announcedLength(headers) : 0;
-        if (served !== undefined) logResponse(served, prepared.status, isGone(response) ? "client" : null);
-        response.end(prepared.body);
-      } else if (hasContent(prepared, response)) {
-        isStream = true;
-        if (served !== undefined) served.bytes = announcedLength(prepared.headers);
-        if (served !== undefined) logStream(served, response, prepared.status);
-        // This turn is traced to the request that started it, and a stream's source runs for the request it responds to.
-        if (trace === undefined) sendPieces(response, prepared, request);
-        else requestTraces.run(trace, sendPieces, response, prepared, request);
-      } else {
-        discard(prepared.body);
-        response.writeHead(prepared.status, prepared.headers);
-        if (served !== undefined) served.bytes = 0;
-        if (served !== undefined) logResponse(served, prepared.status, isGone(response) ? "client" : null);
-        response.end();
-      }
+      isStream = !isOnePiece(prepared.body) && hasContent(prepared, response);
+      if (isStream) startStream(response, prepared, request, served);
+      else sendWhole(response, prepared, served);
     } catch (error) {
       fail(response, error);
       if (served !== undefined) logResponse(served, 500, null);
     }
     if (trace !== undefined) responseHandedOver(trace, response, isStream);
+  }
+
+  function startStream(
+    response: ServerResponse,
+    prepared: PreparedResponse,
+    request: Request | null,
+    served: ServedExchange | undefined,
+  ): void {
+    if (served === undefined) {
+      sendPieces(response, prepared, request);
+      return;
+    }
+    served.bytes = announcedLength(prepared.headers);
+    logStream(served, response, prepared.status);
+    // This turn is traced to the request that started it, and a stream's source runs for the request it responds to.
+    requestTraces.run(served.trace, sendPieces, response, prepared, request);
   }
 
   function sendPieces(response: ServerResponse, prepared: PreparedResponse, request: Request | null): void {
@@ -177,6 +176,20 @@ export function nodeHandler(
       broken(exchange, response, error);
     }
   };
+}
+
+/** Sends the head of a response, and its body in one piece if it has any. */
+function sendWhole(response: ServerResponse, prepared: PreparedResponse, served: ServedExchange | undefined): void {
+  const { body, status } = prepared;
+  const isWhole = isOnePiece(body);
+  if (!isWhole) discard(body);
+  const headers = isWhole ? withLength(prepared, response) : prepared.headers;
+  response.writeHead(status, headers);
+  if (served !== undefined) {
+    served.bytes = isWhole && hasContent(prepared, response) ? announcedLength(headers) : 0;
+    logResponse(served, status, isGone(response) ? "client" : null);
+  }
+  response.end(isWhole ? body : null);
 }
 
 /** Logs a request whose response is a stream once the stream has ended: only then is it known what the client got. */

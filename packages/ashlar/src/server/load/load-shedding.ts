@@ -28,15 +28,15 @@ export interface Shedding {
 /** A listener that refuses requests that have waited too long. */
 export interface SheddingListener {
   readonly listener: NodeListener;
-  /** Must learn of each connection: how {@link RequestQueue.connected} does. */
+  /** To be called for each connection; see {@link RequestQueue.connected}. */
   readonly connected: (socket: Socket, acceptedAt: number | null) => void;
   readonly stop: () => void;
 }
 
 /**
  * Makes a listener refuse requests with 503 and `Retry-After` under overload, before anything else looks at them: a
- * refusal costs a fraction of a response, so accepted requests are answered in time. The beginning and the end are
- * logged, and the refused requests are not logged.
+ * refusal costs a fraction of a response, so accepted requests are answered in time. The beginning and the end of an
+ * overload are logged; the refused requests are not.
  */
 export function sheddingListener(
   handle: NodeListener,
@@ -58,7 +58,7 @@ export function sheddingListener(
       lingerIfUnread(message, response, waits);
       response.writeHead(status, headers).end(body);
     };
-    // The permission for a request that is yet to come.
+    // Permission for a request that is yet to come.
     if (status !== 503) {
       send();
       return;

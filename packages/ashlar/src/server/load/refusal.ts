@@ -1,7 +1,7 @@
 import { NO_ORIGIN_HEADERS, type OriginHeaders } from "../../http/index.ts";
 import { type BusyPages, busyPageFor } from "../../kernel/index.ts";
 
-/** What of a request decides how it is refused. */
+/** The parts of a request that decide how it is refused. */
 export interface RefusedRequest {
   readonly method: string | undefined;
   readonly accept: string | undefined;

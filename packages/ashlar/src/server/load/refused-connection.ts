@@ -6,7 +6,7 @@ import type { CompleteServerSettings } from "../settings.ts";
 import { neverRefusedPaths, pathOf } from "./load-shedding.ts";
 import { type Refusal, Refusals, type RefusedRequest } from "./refusal.ts";
 
-/** What another process needs to refuse requests in place of the server that they are for. */
+/** The data that another process needs to refuse requests on behalf of their server. */
 export interface SheddingFacts {
   /** For how long a request may wait, in milliseconds; `0` without limit. */
   readonly maxMs: number;
@@ -34,7 +34,7 @@ export function sheddingFacts(
   return { maxMs: maxQueueMs, neverRefused, origins, pages, headersTimeoutMs, maxHeaderBytes };
 }
 
-/** What becomes of a connection that has waited too long. */
+/** How to handle a connection that has waited too long. */
 export interface RefusedConnectionOptions {
   /** Whether requests are still refused. A client that has sent nothing wasn't waiting, and may send its request later. */
   readonly stillRefuses: () => boolean;
@@ -55,8 +55,8 @@ const MAX_BYTES = 32 * 1024 * 1024;
 const END_OF_HEAD = "\r\n\r\n";
 
 /**
- * Refuses the requests of connections from which nothing has been read yet, with as little as a response takes: it reads the
- * head of one request, writes a response that was made before, and closes the connection when the client has read it.
+ * Refuses the requests of connections from which nothing has been read yet, at the lowest cost: it reads the head of
+ * one request, writes a response that was made before, and closes the connection when the client has read it.
  */
 export class ConnectionRefuser {
   readonly #facts: SheddingFacts;
@@ -90,7 +90,7 @@ export class ConnectionRefuser {
       this.#respond(socket, request);
     };
     const forget = (): void => clearTimeout(timer);
-    // The end of what the client sends, before it was a request.
+    // The client has stopped sending before its request was complete.
     socket.on("error", destroy).on("end", destroy).on("close", forget).on("data", read).resume();
   }
 
@@ -122,8 +122,8 @@ interface RefusedHead extends RefusedRequest {
 }
 
 /**
- * What decides how a request is refused. It needs no more care: whatever is sent on the connection, it gets this response, and
- * is closed.
+ * Reads the parts of a request that decide how it is refused. It can be lenient: whatever the client sends, it gets
+ * this response, and the connection is closed.
  */
 function requestOf(head: string): RefusedHead {
   const [method = "", target = ""] = head.slice(0, head.indexOf("\r\n") >>> 0).split(" ", 2);

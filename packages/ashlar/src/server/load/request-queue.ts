@@ -21,7 +21,7 @@ interface Arrival {
   readonly since: number;
 }
 
-/** What becomes of requests. */
+/** How to handle requests. */
 export interface QueueOptions {
   /** For how long a request may wait, in milliseconds; see {@link ControlledDelay}. */
   readonly maxMs: number;
@@ -45,7 +45,7 @@ export class RequestQueue {
   readonly #options: QueueOptions;
   readonly #delay: ControlledDelay;
   #waiting: Arrival[] = [];
-  /** The next one among those. */
+  /** The index of the next request to handle. */
   #first = 0;
   #isScheduled = false;
   /** When this turn handled its first request; `null` if it hasn't. */
@@ -74,7 +74,7 @@ export class RequestQueue {
   }
 
   /**
-   * Has a new connection, of which more may wait to be accepted.
+   * Records a new connection: more may be waiting to be accepted.
    *
    * @param acceptedAt when another process has accepted it, in milliseconds of `performance.now()`; `null` if none has
    */
@@ -103,8 +103,8 @@ export class RequestQueue {
   }
 
   /**
-   * A request may have been sent right after the loop last looked: what a turn does makes all wait that come in the
-   * meantime.
+   * The earliest time when a request may have been sent: right after the loop last looked, because requests that come
+   * during a turn wait for its end.
    */
   #sinceOf(socket: Socket, now: number): number {
     const accepted = this.#acceptedAt.get(socket);
@@ -147,7 +147,7 @@ export class RequestQueue {
     this.#intakeEndsAt = this.#lastTurnAt + INTAKE_MS;
   };
 
-  /** Handles requests for a bounded time, the first first. */
+  /** Handles requests for a bounded time, the oldest first. */
   #handle(startedAt: number): void {
     const { handle, refuse } = this.#options;
     for (let now = startedAt; this.#first < this.#waiting.length && now - startedAt < SLICE_MS; ) {

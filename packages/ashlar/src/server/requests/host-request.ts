@@ -12,7 +12,7 @@ import { parsedUrl } from "../../node/index.ts";
 import { AshlarError } from "../../support/index.ts";
 import { hasPossibleHost, hostCheck, isRequestTarget } from "./request-host.ts";
 
-/** A request as another framework has it: one of the Fetch API, or one of `node:http`, as in Express and Fastify. */
+/** A request of another framework: of the Fetch API, or of `node:http`, as in Express and Fastify. */
 export type HostRequest = Request | IncomingMessage;
 
 /** The methods that a `Request` cannot have (Fetch §2.2.1). */
@@ -21,7 +21,7 @@ const FORBIDDEN_METHODS: ReadonlySet<string> = new Set(["CONNECT", "TRACE", "TRA
 const hasValidHost = hostCheck(false);
 
 /**
- * Copies method, URL, headers and address of a request, without its body: that is for its host to read.
+ * Copies method, URL, headers and address of a request, without its body, which the host reads.
  *
  * @param address the address of the socket, if the request doesn't know it
  * @throws `E_BAD_REQUEST` if a request has no valid host, or one of `node:http` no valid target; `E_METHOD_NOT_ALLOWED` for

@@ -1,6 +1,6 @@
-/** What of the longest wait a refusal is held back for. */
+/** How long a refusal is held back, as a share of the longest wait. */
 const HELD_SHARE = 1 / 4;
-/** How many are held back at most: each is a request whose client waits. */
+/** The maximum number of refusals held back. For each, a client waits. */
 const MOST_HELD = 1024;
 
 /**

@@ -39,9 +39,9 @@ export function setClock(source: (() => number) | null): void {
   read = source ?? systemTime;
 }
 
-/** For at least how long a replaced token's successor is given again, so that a lost answer locks no one out. */
+/** The minimum time for which a replaced token's successor is returned again, so that a lost response locks no one out. */
 export const REPEAT_SECONDS = 60;
-/** A successor is of the period in which its token was replaced, so that requests at the same time derive the same one. */
+/** A successor depends on the period in which its token was replaced, so that parallel requests derive the same one. */
 export const REPEAT_PERIOD_SECONDS = 5;
 
 /** The beginning of the period that a time is in; both in seconds. */

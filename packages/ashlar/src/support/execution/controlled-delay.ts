@@ -1,13 +1,13 @@
 /** The share of the longest wait that is still accepted under overload. */
 const TARGET_SHARE = 1 / 10;
-/** For what of the longest wait more than that is a burst, and not an overload. */
+/** The share of the longest wait for which a longer queue counts as a burst, not an overload. */
 const BURST_SHARE = 1 / 2;
-/** What of the target ends an overload: a line that stands is never that short. */
+/** The share of the target that ends an overload: a standing queue is never that short. */
 const CALM_SHARE = 1 / 2;
-/** For how many of the longest waits after an overload the next one is that one again, and not a burst. */
+/** How long after an overload a new queue counts as its continuation, not as a burst, in longest waits. */
 const RELAPSE_SHARE = 2;
 /**
- * So few waiting requests aren't an overload, unless the longest wait is over: each of them takes long, and its turn
+ * This few waiting requests aren't an overload, unless the longest wait is over: each of them takes long, and its turn
  * comes.
  */
 const FEW = 16;
@@ -26,9 +26,9 @@ export class ControlledDelay {
   readonly #burstMs: number;
   readonly #calmMs: number;
   readonly #relapseMs: number;
-  /** Since when everything that came out has waited for longer than the target; `null` if the line is short. */
+  /** Since when every entry that left the queue had waited longer than the target; `null` if the queue is short. */
   #aboveSince: number | null = null;
-  /** When the line last stood. */
+  /** When the queue last stood. */
   #stoodAt = Number.NEGATIVE_INFINITY;
 
   /** @param maxMs how long an entry may wait before it is handled or refused, in milliseconds */
@@ -63,7 +63,7 @@ export class ControlledDelay {
   /**
    * Whether a new entry should be refused at once, because it would wait too long.
    *
-   * @param oldestMs for how long the first in the line has waited
+   * @param oldestMs for how long the first in the queue has waited
    * @param length how many wait
    */
   refusesBehind(oldestMs: number, length: number, now: number): boolean {

@@ -1,7 +1,7 @@
 import { type TracingChannel, tracingChannel } from "node:diagnostics_channel";
 import { isPromise } from "../values/kinds.ts";
 
-/** What every message has. */
+/** The members of every message. */
 export interface TraceMessage {
   /** The work's error, if it failed. */
   error?: unknown;
@@ -20,8 +20,8 @@ export interface TracedRequest extends TraceMessage {
   /** `http` or `https`, as the client asked. */
   readonly scheme: string;
   /**
-   * The trace that the request belongs to (W3C Trace Context), if it was sent with one by someone whose request ids count:
-   * a trusted proxy, or anyone if none is trusted.
+   * The trace that the request belongs to (W3C Trace Context), if its sender's request ids are trusted: those of a
+   * trusted proxy, or of any client if no proxy is configured.
    */
   readonly traceparent: string | null;
   readonly tracestate: string | null;
@@ -90,9 +90,9 @@ export interface TraceMessages {
  * traceChannels.query.start.subscribe((message) => void started.set(message as object, performance.now()));
  * ```
  *
- * Each work publishes one object as its message on `start`, on `end` when its synchronous part is over, on `asyncEnd` when
- * all of it is, and on `error` if it fails. Work that is completely synchronous, as most statements on SQLite, ends with
- * `end`. A request always has an `asyncEnd`.
+ * Each piece of work publishes one object as its message on `start`, on `end` when its synchronous part is over, on
+ * `asyncEnd` when all of it is, and on `error` if it fails. Work that is completely synchronous, as most statements on
+ * SQLite, ends with `end`. A request always has an `asyncEnd`.
  */
 export const traceChannels: {
   readonly [Name in keyof TraceMessages]: Channel<TraceMessages[Name]>;

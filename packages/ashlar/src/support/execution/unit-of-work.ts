@@ -7,8 +7,8 @@ const units = new AsyncLocalStorage<UnitOfWork>();
  * The work that a database transaction, or a nested one, leaves for its end: after its commit, or, for a rollback, to
  * restore memory. The database opens one for each transaction; everything else asks for the current one.
  *
- * A unit inside another one, also if that is of another database, commits into it: its work waits for the outermost
- * commit, and vanishes with any rollback on the way there.
+ * A unit inside another one, even one of another database, commits into it: its work waits for the outermost commit,
+ * and vanishes with any rollback on the way there.
  */
 export class UnitOfWork {
   readonly #parent: UnitOfWork | null = UnitOfWork.current;
@@ -45,7 +45,7 @@ export class UnitOfWork {
   /** Makes the transaction wait for something before it commits. If it rejects, the transaction is rolled back. */
   awaitBeforeCommit(work: Promise<unknown>): void {
     this.#awaited.add(work);
-    // Its failure is the transaction's, which may fail for another reason before it looks.
+    // `ready` reports its failure; the transaction may fail for another reason before that.
     work.catch(() => {});
   }
 

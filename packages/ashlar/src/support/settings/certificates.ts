@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { ConfigurationError } from "../errors.ts";
 
-/** Where the file of a setting is looked for, and what errors call the setting. */
+/** The folder of a setting's file, and the setting's name in errors. */
 export interface PemPlace {
-  /** What the path is relative to. */
+  /** The folder that the path is relative to. */
   readonly root: string;
   /** The setting: `config/mail.ts: MAIL.smtp.ca`. */
   readonly where: string;
@@ -36,7 +36,7 @@ function readText(path: string, where: string, kind: "certificate" | "private ke
   }
 }
 
-/** What OpenSSL and Node.js call a certificate whose authority is not the expected one. */
+/** The codes of OpenSSL and Node.js for a certificate whose authority is not the expected one. */
 const UNTRUSTED: ReadonlySet<unknown> = new Set([
   "DEPTH_ZERO_SELF_SIGNED_CERT",
   "SELF_SIGNED_CERT_IN_CHAIN",
@@ -58,10 +58,10 @@ export function certificateProblem(error: unknown): "authority" | "name" | null 
 }
 
 /**
- * What to set if a server's certificate was refused, as a sentence after a blank; "" for another error.
+ * A sentence, after a space, that says what to set if a server's certificate was refused; `""` for any other error.
  *
  * @param where the settings that `ca` belongs to
- * @param name what names the certificate's host, if that can be set
+ * @param name the setting that names the certificate's host, if there is one
  */
 export function certificateRemedy(error: unknown, where: string, name: string | null = "servername"): string {
   const problem = certificateProblem(error);

@@ -13,7 +13,7 @@ export class SetupProblems {
     return this.#errors.length > 0;
   }
 
-  /** Whether something that has a name has failed, so that others may miss what it does. */
+  /** Whether a named part has failed, so that others may miss its services. */
   get hasFailed(): boolean {
     return this.#failed.length > 0;
   }
