@@ -8,7 +8,7 @@ export { declarePasswordMessages } from "./password/messages.ts";
 export type { PasswordHasher } from "./password/password-hasher.ts";
 export { checkPassword, matchPassword, normalizePassword, passwordProblem } from "./password/password-rules.ts";
 export { DEFAULT_HASHER, hashPassword, needsRehash, verifyPassword } from "./password/passwords.ts";
-export { DEFAULT_PARAMETERS } from "./password/phc.ts";
+export { DEFAULT_PARAMETERS } from "./password/argon2-hash.ts";
 export { isVerifiableHash } from "./password/verifiable-hashes.ts";
 export { Sealer } from "./sealer.ts";
 export { generateSecret, requireSecret, secretProblem, splitSecrets } from "./secrets.ts";

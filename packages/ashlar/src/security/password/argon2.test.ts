@@ -4,9 +4,9 @@ import { hash as packageHash, verify as packageVerify } from "@node-rs/argon2";
 import { describe, expect, test } from "vitest";
 import { outputOf } from "../../../test/support/own-process.ts";
 import { loadArgon2 } from "./argon2.ts";
+import type { Argon2Parameters, Argon2Variant } from "./argon2-hash.ts";
+import { DEFAULT_PARAMETERS } from "./argon2-hash.ts";
 import { makeHash, matchesHash } from "./password-hashes.ts";
-import type { Argon2Parameters, Argon2Variant } from "./phc.ts";
-import { DEFAULT_PARAMETERS } from "./phc.ts";
 
 const notInstalled = () => Promise.reject(new Error("Cannot find package '@node-rs/argon2'"));
 

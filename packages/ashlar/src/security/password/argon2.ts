@@ -1,7 +1,7 @@
 import * as crypto from "node:crypto";
 import type * as Argon2Package from "@node-rs/argon2";
 import { AshlarError, RUNTIME } from "../../support/index.ts";
-import type { Argon2Parameters } from "./phc.ts";
+import type { Argon2Parameters } from "./argon2-hash.ts";
 
 /** Computes an Argon2 tag (RFC 9106, version 1.3). It is slow: never call it on the event loop. */
 export type Argon2 = (message: string, salt: Buffer, parameters: Argon2Parameters) => Buffer;

@@ -2,10 +2,10 @@ import { hashSync } from "bcryptjs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { processTimeUntil } from "../../../test/support/cpu-time.ts";
 import { passwordHasherSuite, quickHasher } from "../../testing/index.ts";
+import { DEFAULT_PARAMETERS } from "./argon2-hash.ts";
 import { Argon2Hasher, argon2id } from "./argon2id.ts";
 import { type HashingJob, HashingThreads } from "./hashing-threads.ts";
 import { hashPassword } from "./passwords.ts";
-import { DEFAULT_PARAMETERS } from "./phc.ts";
 import { unknownHash } from "./verifiable-hashes.ts";
 
 const PLAIN = "correct horse battery staple";

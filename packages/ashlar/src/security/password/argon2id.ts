@@ -10,9 +10,6 @@ import {
   traceChannels,
   traced,
 } from "../../support/index.ts";
-import { type HashingJob, HashingThreads, type HashingUsage } from "./hashing-threads.ts";
-import type { PasswordHasher } from "./password-hasher.ts";
-import { isHashable } from "./password-rules.ts";
 import {
   type Argon2Parameters,
   DEFAULT_PARAMETERS,
@@ -20,7 +17,10 @@ import {
   MAX_MEMORY,
   MAX_PARALLELISM,
   MAX_PASSES,
-} from "./phc.ts";
+} from "./argon2-hash.ts";
+import { type HashingJob, HashingThreads, type HashingUsage } from "./hashing-threads.ts";
+import type { PasswordHasher } from "./password-hasher.ts";
+import { isHashable } from "./password-rules.ts";
 import { unknownHash } from "./verifiable-hashes.ts";
 import "../errors.ts";
 

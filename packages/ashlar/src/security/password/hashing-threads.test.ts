@@ -4,8 +4,8 @@ import { MessagePort, Worker } from "node:worker_threads";
 import { hashSync } from "bcryptjs";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { outputOf } from "../../../test/support/own-process.ts";
+import { DEFAULT_PARAMETERS } from "./argon2-hash.ts";
 import { type HashingJob, HashingThreads } from "./hashing-threads.ts";
-import { DEFAULT_PARAMETERS } from "./phc.ts";
 
 const PLAIN = "correct horse battery staple";
 /** Takes a millisecond. */

@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
 import { AshlarError, type ErrorCode } from "../../support/index.ts";
-import type { Argon2Parameters } from "./phc.ts";
+import type { Argon2Parameters } from "./argon2-hash.ts";
 
 /** A job for a thread: verify a password against a hash, or, if the hash is `null`, hash the password. */
 export interface HashingJob {

@@ -1,9 +1,9 @@
 import { hashSync } from "bcryptjs";
 import { describe, expect, test } from "vitest";
 import { type Argon2, loadArgon2 } from "./argon2.ts";
+import { DEFAULT_PARAMETERS } from "./argon2-hash.ts";
 import { makeHash, matchesHash } from "./password-hashes.ts";
 import { needsRehash } from "./passwords.ts";
-import { DEFAULT_PARAMETERS } from "./phc.ts";
 import { unknownHash } from "./verifiable-hashes.ts";
 
 const PLAIN = "correct horse battery staple";

@@ -1,9 +1,9 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { Argon2 } from "./argon2.ts";
-import { verifyBcrypt } from "./bcrypt.ts";
-import { isPbkdf2, pbkdf2Tags } from "./pbkdf2.ts";
-import { type Argon2Hash, type Argon2Parameters, differsFrom, formatPhc, parsePhc, SALT_BYTES } from "./phc.ts";
-import { isScrypt, scryptTags } from "./scrypt.ts";
+import { type Argon2Hash, type Argon2Parameters, differsFrom, formatPhc, parsePhc, SALT_BYTES } from "./argon2-hash.ts";
+import { verifyBcrypt } from "./imported/bcrypt.ts";
+import { isPbkdf2, pbkdf2Tags } from "./imported/pbkdf2.ts";
+import { isScrypt, scryptTags } from "./imported/scrypt.ts";
 import { isBcrypt, isVerifiableHash } from "./verifiable-hashes.ts";
 
 const DUMMY_SALT = randomBytes(SALT_BYTES);

@@ -1,8 +1,8 @@
 // Only inspects hashes: only the hashing threads load the code that computes them.
 import { randomBytes } from "node:crypto";
-import { isPbkdf2 } from "./pbkdf2.ts";
-import { formatSaltAndTag, readPhc, SALT_BYTES } from "./phc.ts";
-import { isScrypt } from "./scrypt.ts";
+import { formatSaltAndTag, readPhc, SALT_BYTES } from "./argon2-hash.ts";
+import { isPbkdf2 } from "./imported/pbkdf2.ts";
+import { isScrypt } from "./imported/scrypt.ts";
 
 /** Salt (22 characters) and hash (31) in bcrypt's alphabet; the cost in two digits. */
 const BCRYPT = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;

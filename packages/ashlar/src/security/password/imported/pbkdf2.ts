@@ -1,5 +1,5 @@
 import { pbkdf2Sync } from "node:crypto";
-import { MAX_LENGTH, measureSaltAndTag } from "./phc.ts";
+import { MAX_LENGTH, measureSaltAndTag } from "../argon2-hash.ts";
 
 const PBKDF2 = /^\$pbkdf2-(sha1|sha256|sha512)\$i=([1-9]\d{0,6})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { DEFAULT_PARAMETERS, differsFrom } from "./phc.ts";
+import { DEFAULT_PARAMETERS, differsFrom } from "./argon2-hash.ts";
 
 describe("differsFrom the default", () => {
   const salt = Buffer.alloc(16).toString("base64").replace(/=+$/, "");

@@ -2,7 +2,7 @@ import { parseOptions } from "@node-rs/argon2";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cpuTimeOf } from "../../../test/support/cpu-time.ts";
-import { type Argon2Hash, type Argon2Variant, formatPhc, parsePhc } from "./phc.ts";
+import { type Argon2Hash, type Argon2Variant, formatPhc, parsePhc } from "./argon2-hash.ts";
 
 const SALT = "c29tZXNhbHQ";
 const TAG = "wWKIMhR9lyDFvRz9YTZweHKfbftvj+qf+YFY4NeBbtA";

@@ -1,5 +1,5 @@
 import { scryptSync } from "node:crypto";
-import { MAX_LENGTH, measureSaltAndTag } from "./phc.ts";
+import { MAX_LENGTH, measureSaltAndTag } from "../argon2-hash.ts";
 
 /**
  * A scrypt hash's cost (RFC 7914), with the bytes as written.

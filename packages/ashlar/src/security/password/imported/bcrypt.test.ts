@@ -1,8 +1,8 @@
 import { hashSync } from "bcryptjs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { isBcrypt } from "../verifiable-hashes.ts";
 import { verifyBcrypt } from "./bcrypt.ts";
-import { isBcrypt } from "./verifiable-hashes.ts";
 
 const SALT_AND_HASH = "DCq7YPn5Rq63x1Lad4cll.TV4S6ytwfsfvkgY8jIucDrjc8deX1s.";
 

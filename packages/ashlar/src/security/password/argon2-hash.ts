@@ -14,6 +14,16 @@ export interface Argon2Parameters {
   readonly tagBytes: number;
 }
 
+/** How passwords are hashed by default: the minimum that OWASP recommends. */
+export const DEFAULT_PARAMETERS: Argon2Parameters = Object.freeze({
+  variant: "argon2id",
+  memory: 19_456,
+  passes: 2,
+  parallelism: 1,
+  tagBytes: 32,
+});
+export const SALT_BYTES = 16;
+
 /** A parsed Argon2 hash. */
 export interface Argon2Hash {
   readonly parameters: Argon2Parameters;
@@ -123,16 +133,6 @@ export function parsePhc(text: string): Argon2Hash | null {
   const { parameters, salt, tag } = read;
   return { parameters, salt: Buffer.from(salt, "base64"), tag: Buffer.from(tag, "base64") };
 }
-
-/** How passwords are hashed by default: the minimum that OWASP recommends. */
-export const DEFAULT_PARAMETERS: Argon2Parameters = Object.freeze({
-  variant: "argon2id",
-  memory: 19_456,
-  passes: 2,
-  parallelism: 1,
-  tagBytes: 32,
-});
-export const SALT_BYTES = 16;
 
 const NAMES = Object.keys(DEFAULT_PARAMETERS) as (keyof Argon2Parameters)[];
 
