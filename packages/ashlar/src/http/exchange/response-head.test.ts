@@ -1,4 +1,6 @@
+import { inspect } from "node:util";
 import { expect, test } from "vitest";
+import { makeContext } from "../../../test/support/http-context.ts";
 import { cachingHeader, type VisitorDependence } from "./response-head.ts";
 
 const PRIVATE = ["cache-control", "private, no-store"];
@@ -46,4 +48,11 @@ test.each<[VisitorDependence, string | null, string | null, readonly string[] | 
 ])("if it depends on a token, and on the visitor as %j, with Cache-Control %j and Vary %j, it gets %j", (...given) => {
   const [dependence, cacheControl, vary, header] = given;
   expect(cachingHeader(dependence, true, cacheControl, vary)).toEqual(header);
+});
+
+test("a response that is written to the log shows nothing of its request", () => {
+  const { response } = makeContext({ headers: { authorization: "Bearer a-secret-token" } });
+  response.header("x-other", "1");
+  expect([Object.keys(response), JSON.stringify(response)]).toEqual([[], "{}"]);
+  expect(inspect(response, { depth: 9 })).not.toContain("a-secret-token");
 });

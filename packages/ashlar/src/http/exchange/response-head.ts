@@ -11,8 +11,7 @@ const LISTS: ReadonlySet<string> = new Set(["set-cookie", "vary"]);
 
 /** The head of a response under construction: its status, headers and cookies. */
 export abstract class ResponseHead {
-  /** @internal */
-  protected readonly context: HttpContext;
+  readonly #context: HttpContext;
   readonly #headers = new Map<string, readonly string[]>();
   readonly #cookies = new Map<string, string>();
   #status: number | null = null;
@@ -20,7 +19,7 @@ export abstract class ResponseHead {
   #enforced: EnforcedHeaders | null = null;
 
   constructor(context: HttpContext) {
-    this.context = context;
+    this.#context = context;
     const { strictTransportSecurity } = context.services;
     if (strictTransportSecurity !== null) this.checkedHeaders(strictTransportSecurity);
   }
@@ -96,7 +95,7 @@ export abstract class ResponseHead {
 
   /** @internal The request's headers by which the response distinguishes visitors. */
   get visitorFields(): readonly string[] {
-    return visitorFields(this.#dependence, this.context.readsToken);
+    return visitorFields(this.#dependence, this.#context.readsToken);
   }
 
   /**
@@ -132,7 +131,7 @@ export abstract class ResponseHead {
    * @throws `E_INVALID_COOKIE` for characters that a cookie cannot contain, and for a cookie that browsers would refuse
    */
   cookie(name: string, value: string, options: CookieOptions = {}): this {
-    const isHttps = this.context.request.isSecure();
+    const isHttps = this.#context.request.isSecure();
     const scoped = this.#scoped(name, options);
     const key = `${name};${scoped.path ?? "/"};${options.domain ?? ""}`;
     const cookie = serializeCookie(name, value, scoped, isHttps);
@@ -143,7 +142,7 @@ export abstract class ResponseHead {
 
   /** Under a base path, other applications of the same host have cookies too. `__Host-` needs the path `/`. */
   #scoped(name: string, options: CookieOptions): CookieOptions {
-    const { basePath } = this.context.services;
+    const { basePath } = this.#context.services;
     if (basePath === "" || options.path !== undefined || /^__host-/i.test(name)) return options;
     return { ...options, path: basePath };
   }
@@ -156,6 +155,11 @@ export abstract class ResponseHead {
    */
   withoutCookie(name: string, options: Omit<CookieOptions, "maxAgeSeconds" | "expires"> = {}): this {
     return this.cookie(name, "", { ...options, maxAgeSeconds: 0, expires: new Date(0) });
+  }
+
+  /** @internal Not a field: whatever writes a response to the log must not find the request there. */
+  protected get context(): HttpContext {
+    return this.#context;
   }
 
   /** @internal The status that was set; `null` if none was. */
@@ -210,7 +214,7 @@ export abstract class ResponseHead {
   }
 
   #caching(cacheControl: string | null, vary: string | null): [string, string] | null {
-    return cachingHeader(this.#dependence, this.context.readsToken, cacheControl, vary);
+    return cachingHeader(this.#dependence, this.#context.readsToken, cacheControl, vary);
   }
 }
 
