@@ -35,7 +35,7 @@ export interface Messages extends FrameworkMessages {}
 /** The key of a sentence: one of {@link Messages}, or one of the application's that begins with `app.` */
 export type MessageKey = (keyof Messages & string) | `app.${string}`;
 
-/** The values that a sentence needs, by its key. Those of an undeclared sentence of the application are not checked. */
+/** The values that a sentence needs, by its key. The values of an application's undeclared sentences are not checked. */
 export type ParamsOfKey<K extends MessageKey> = K extends keyof Messages
   ? ParamsOf<Messages[K]>
   : [params?: MessageParams];

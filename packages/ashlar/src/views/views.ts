@@ -68,7 +68,7 @@ interface RequestState {
 }
 
 interface StateClasses {
-  /** The same for rendering outside of a request. */
+  /** The states of templates that are rendered outside of a request. */
   readonly State: new () => object;
   readonly RequestState: new (values: RequestValues) => RequestState;
 }

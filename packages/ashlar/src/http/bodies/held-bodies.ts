@@ -165,7 +165,7 @@ export class HeldBodies {
     return { memoryBytes: this.#memory.usedBytes, diskBytes: this.#disk.usedBytes };
   }
 
-  /** Begins to hold the body of a request. */
+  /** Starts holding a request's body. */
   begin(): HeldBody {
     return new HeldBody(this.#memory.share(), this.#disk.share(), this.folder, this.#maxFormMemoryBytes);
   }

@@ -46,7 +46,7 @@ export function endWithResponse(
   return new FastResponse(stream, { status, statusText, headers });
 }
 
-/** Does the same for the body of a response that an application made itself. */
+/** Closes the body of a response that an application made itself, at the same time. */
 export function closeBodyWithResponse(raw: Request, response: Response): void {
   // The framework's own streams are closed by the code that created them.
   if (isNodeResponse(response)) return;

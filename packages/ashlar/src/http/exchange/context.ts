@@ -17,7 +17,7 @@ export interface Visitor {}
 export interface PageToReturnTo {
   /** Its path and query. */
   readonly url: string;
-  /** What happened, and what to do there; `null` if the error says it. */
+  /** What happened, and what to do there; `null` if the error's own message is enough. */
   readonly message: Message | null;
   /** A note on what may have changed, and on what happens to the input. */
   readonly notes: readonly Message[];
@@ -49,7 +49,7 @@ export class HttpContext {
   provenUserId: string | null = null;
   /** The data that is kept about the visitor, on routes that keep any; written only by `SessionMiddleware`. */
   visitor: Visitor | null = null;
-  /** @internal Whether a handler of the route that may change something has begun. */
+  /** @internal Whether a handler that may change something has begun. */
   wasHandled = false;
   /** @internal The page that the page of this request's error leads back to. */
   pageToReturnTo: PageToReturnTo | null = null;
@@ -81,7 +81,7 @@ export class HttpContext {
     return this.#origin ?? this.services.appUrl;
   }
 
-  /** @internal Uses the origin of a host that `APP.hosts` has. */
+  /** @internal Uses the origin of a host from `APP.hosts`. */
   useOrigin(origin: string | null): void {
     this.#origin = origin;
   }

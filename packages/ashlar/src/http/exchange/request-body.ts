@@ -186,8 +186,8 @@ export abstract class RequestWithBody extends RequestInputs {
   }
 
   /**
-   * The bytes of the body as they arrived, of whatever type, such as for a signature over them. The inputs can be read too,
-   * before or after. Each call returns a copy; a request without a body has no bytes.
+   * The bytes of a body of any type, exactly as they arrived: use them to check a signature, for example. The inputs
+   * can also be read, before or after. Each call returns a copy; a request without a body has no bytes.
    *
    * ```ts
    * const text = new TextDecoder().decode(await request.rawBody());

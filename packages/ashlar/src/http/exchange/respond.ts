@@ -58,7 +58,7 @@ function fromPlatform(context: HttpContext, started: HttpResponse | null, respon
     throw unserializable(context, "is a Response that was already sent or read: create a new one each time.");
   }
   if (started !== null) return started.mergeInto(response);
-  // Of all results of handlers, only such a response can let caches keep it, so only it pays for checking the token.
+  // Only a response like this can allow caches to keep it, so only here is it worth checking the token.
   return context.readsToken && response.headers.has("cache-control") ? context.response.mergeInto(response) : response;
 }
 

@@ -1,7 +1,7 @@
 /** RFC 8187 §3.2.1: characters that `encodeURIComponent` keeps but an extended value must not contain. */
 const NOT_ATTR_CHAR = /['()*]/g;
 
-/** Characters that some system does not allow in a file name, or that could reverse its reading direction. */
+/** Characters that some systems don't allow in file names, or that could reverse the reading direction. */
 const UNSAFE = /[\p{Cc}\p{Bidi_Control}\p{Cs}/\\:*?"<>|]/gu;
 
 /**

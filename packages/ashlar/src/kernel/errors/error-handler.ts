@@ -127,7 +127,7 @@ export class ErrorHandler {
       const shown = developmentPage(thrown, context, statusTitle(error.status).message, this.#paths.of(context));
       return shown.then((page) => respond(error, page.html, page.headers, context));
     }
-    // Rendering the site's page could need the same thing that is exhausted.
+    // Rendering the site's page could need the exhausted resource.
     if (error instanceof RefusedError) return respond(error, plainPage(error, null, context), PAGE_HEADERS, context);
     const reference = error.status >= 500 ? context.request.id : null;
     const plain = () => respond(error, plainPage(error, reference, context), PAGE_HEADERS, context);

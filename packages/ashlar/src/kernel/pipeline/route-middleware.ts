@@ -28,7 +28,7 @@ export class NamedMiddleware {
   /**
    * Returns the steps that run before a route's handler, outermost first.
    *
-   * @throws `E_INVALID_ROUTE` if a name or a parameter is unknown; what `checkArguments` of a middleware throws
+   * @throws `E_INVALID_ROUTE` if a name or a parameter is unknown; and the errors of a middleware's `checkArguments`
    */
   stepsOf(route: CompiledRoute): PipelineStep[] {
     return route.middleware.flatMap((use) => this.#steps(use, route));

@@ -109,8 +109,8 @@ export class RequestStats {
 }
 
 /**
- * Counts the errors that requests ended with, by code. There are as many counters as declared codes, whatever an
- * application's own class of errors has as its code.
+ * Counts the errors that requests ended with, by code. There are never more counters than declared codes, even if an
+ * application's own error class sets an undeclared code.
  */
 export class ErrorCounts {
   readonly #counts = new Map<string, number>();

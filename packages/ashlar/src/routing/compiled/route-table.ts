@@ -45,7 +45,7 @@ export class RouteTable {
     this.#methods = methods;
   }
 
-  /** @param path beginning with a slash, its escapes in normal form and well-formed */
+  /** @param path begins with a slash; its escapes are well-formed and in normal form */
   find(method: string, path: string): TableMatch | null {
     const table = this.#methods.get(method);
     if (table === undefined) return null;

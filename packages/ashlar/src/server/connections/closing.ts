@@ -45,7 +45,7 @@ const IDLE_CHECK_MS = 20;
 const QUIET_TURNS = 3;
 /** New connections may never stop coming: a server that closes waits for them for this share of its time. */
 const ACCEPT_SHARE = 0.5;
-/** The same for a process that hands them to others, in milliseconds. */
+/** How long a process that hands its connections to others waits for new ones, in milliseconds. */
 const MAX_ACCEPT_MS = 1000;
 /** For how long a connection that another process has handed over may send nothing while the server closes, in milliseconds. */
 const SILENCE_MS = 100;

@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { now } from "../../support/index.ts";
 
-/** The minimum age of the list before an unknown path makes it be read again, in milliseconds. */
+/** How old the list must be before an unknown path causes another read, in milliseconds. */
 const FRESH_MS = 1000;
 /** The list lasts this many times longer than reading it takes: requests for missing files cost 1 % of the time at most. */
 const REST = 100;

@@ -50,7 +50,7 @@ export class UnitOfWork {
   }
 
   /**
-   * Resolves when everything is done that the transaction waits for.
+   * Resolves once all work that the transaction waits for is done.
    *
    * @throws the first rejection's reason
    */

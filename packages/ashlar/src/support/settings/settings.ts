@@ -21,7 +21,7 @@ type ReadBy<S> = {
 /** Creates the error for a refused setting: what is wrong with it, and what to write. */
 export type Refusal = (name: string, problem: string, remedy: string) => ConfigurationError;
 
-/** What applies to an object of settings as a whole. */
+/** Options of an object of settings as a whole. */
 export interface SettingsOptions<Read> {
   /** Throws if settings contradict each other. */
   readonly check?: (settings: Read, refuse: Refusal) => void;

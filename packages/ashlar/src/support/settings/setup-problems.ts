@@ -44,7 +44,7 @@ export class SetupProblems {
   /**
    * Runs a step, and collects its error.
    *
-   * @param name what has failed then; see {@link add}
+   * @param name the name of the part that fails with the step; see {@link add}
    * @returns what the step returns; `undefined` if it failed
    * @throws as {@link add}
    */
@@ -57,7 +57,7 @@ export class SetupProblems {
     }
   }
 
-  /** The same for a step that takes time. */
+  /** Like {@link try}, for an asynchronous step. */
   async run<T>(step: () => Promise<T> | T, name: string | null = null): Promise<T | undefined> {
     try {
       return await step();

@@ -22,7 +22,7 @@ export function isLoopbackHost(hostname: string): boolean {
   return hostname.endsWith(".localhost") || isLoopbackAddress(withoutBrackets(hostname));
 }
 
-/** An IPv6 address as sockets take it, of the form that URLs have. */
+/** Converts an IPv6 address from the form in URLs to the form that sockets take. */
 export function withoutBrackets(hostname: string): string {
   return hostname.startsWith("[") && hostname.endsWith("]") ? hostname.slice(1, -1) : hostname;
 }
