@@ -12,6 +12,7 @@ import {
   type LoginOptions,
   LoginPendingError,
   type LoginResult,
+  waitsAfterProof,
 } from "./pipeline/complete-login.ts";
 import type { PendingLogin } from "./pipeline/pending-logins.ts";
 import type { UserId } from "./users/authenticatable.ts";
@@ -110,8 +111,9 @@ export class Auth extends RequestAuth {
   }
 
   /**
-   * Redirects to the page of the step that a login with the active guard waits for. If no login waits, it redirects to
-   * the login; if a step refused the login, that page says why.
+   * Redirects to the page of the step that a login with the active guard waits for, which shows why it waits: as a problem
+   * if a proof was given that didn't hold, and otherwise as the status. If no login waits, it redirects to the login; if a
+   * step refused the login, that page says why.
    *
    * @throws `E_LOGIN_PENDING` if the step has no page
    */
@@ -120,7 +122,10 @@ export class Auth extends RequestAuth {
     if (pending !== null) {
       const { step, page, message } = pending;
       if (page === null) throw new LoginPendingError(step, null, message);
-      if (message !== null) this.#flash(message);
+      if (message !== null && waitsAfterProof(pending)) this.#flash(message);
+      else if (message !== null && this.context.visitor !== null) {
+        this.context.session.flash("status", this.context.t(message));
+      }
       return this.redirectToRoute(page);
     }
     const { refusal } = this;

@@ -73,7 +73,13 @@ export { existingUsers } from "./models/model-accounts.ts";
 export { requireEmailColumns } from "./models/require-email-columns.ts";
 export { hasherOf } from "./passwords/model-hasher.ts";
 export { requireHashing } from "./passwords/password-settings.ts";
-export { CompleteLogin, LoginPendingError, type LoginResult, type UnfinishedLogin } from "./pipeline/complete-login.ts";
+export {
+  CompleteLogin,
+  LoginPendingError,
+  type LoginResult,
+  skipSteps,
+  type UnfinishedLogin,
+} from "./pipeline/complete-login.ts";
 export type { PendingLogin } from "./pipeline/pending-logins.ts";
 export { amrOf, type LoginMethod } from "./proofs/login-methods.ts";
 export type { LoginInProgress, LoginStep } from "./proofs/login-step.ts";

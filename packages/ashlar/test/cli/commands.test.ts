@@ -74,6 +74,9 @@ describe("make", () => {
       "Created app/middleware/measure-middleware.ts",
     );
     expect((await ashlar(root, "make:provider", "Search")).output).toBe("Created app/providers/search-provider.ts");
+    const provider = await readFile(join(root, "app/providers/search-provider.ts"), "utf8");
+    expect(provider).toContain('declareFeature({ name: "search" })');
+    expect(provider).not.toContain("stock");
     expect((await ashlar(root, "make:migration", "create_orders")).output).toMatch(
       /^Created database\/migrations\/\d{4}_\d\d_\d\d_\d{6}_create_orders\.ts$/,
     );

@@ -77,6 +77,8 @@ export class GuardRegistry {
   readonly #access: ApplicationAccess;
   readonly #models = new Map<string, AuthenticatableClass>();
   #guards: ReadonlyMap<string, GuardFactory> | null = null;
+  /** Whether all providers have registered their drivers. */
+  #isBooted = false;
   #defaultName: string | null = null;
   #refuses: (user: object) => boolean = () => false;
   /** The accounts that passwords are guessed at. */
@@ -122,6 +124,7 @@ export class GuardRegistry {
    * @throws `E_INVALID_CONFIGURATION` if a guard's driver is not registered, or a setting cannot work
    */
   prepare(): void {
+    this.#isBooted = true;
     this.#factories();
   }
 
@@ -274,7 +277,11 @@ export class GuardRegistry {
     const where = `config/auth.ts: GUARDS.${name}`;
     const driver = this.#drivers.get(entry.driver);
     if (driver === undefined) {
-      const remedy = `${suggestion(entry.driver, this.#drivers.keys())} Is the provider that brings it listed in PROVIDERS?`;
+      const early = this.#isBooted
+        ? ""
+        : " Drivers are registered by boot() of their providers: ask for guards in ready().";
+      const listed = `Is the provider that brings it listed in PROVIDERS?${early}`;
+      const remedy = `${suggestion(entry.driver, this.#drivers.keys())} ${listed}`;
       throw new ConfigurationError(where, `no guard driver is named "${entry.driver}".`, remedy.trim());
     }
     const model = entry.model ?? driver.model;

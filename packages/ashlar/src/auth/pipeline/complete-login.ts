@@ -1,3 +1,4 @@
+import type { HttpContext } from "../../http/index.ts";
 import {
   AshlarError,
   asMessage,
@@ -92,10 +93,10 @@ export class CompleteLogin<User extends object = RegisteredUser> {
     // Before the application's own steps, and whatever they are called.
     if (isBlocked(login.user)) return { outcome: BLOCKED, passed: [] };
     const passed = [...before];
-    for (const step of steps) {
+    for (const step of PAST_STEPS.has(login.context) ? [] : steps) {
       const isPassed = passed.some(({ name }) => name === step.name);
       if (isPassed || !(await isAsked(step, login.user, proof))) continue;
-      let isProved = false;
+      let [isTried, isProved] = [false, false];
       const proved = methodsOf(proof, steps, passed);
       const outcome = await step.check({
         ...login,
@@ -104,11 +105,12 @@ export class CompleteLogin<User extends object = RegisteredUser> {
         amr: amrOf(proved),
         passed: passed.map(({ name }) => name),
         prove: async (verify) => {
+          isTried = true;
           isProved = await prove(step.name, verify);
           return isProved;
         },
       });
-      if (outcome !== "passed") return { outcome: unfinished(step, outcome), passed };
+      if (outcome !== "passed") return { outcome: unfinished(step, outcome, isTried), passed };
       if (isProved) passed.push({ name: step.name, at: now() });
     }
     return new CompleteLogin(login.user, login.guard, methodsOf(proof, steps, passed));
@@ -117,6 +119,17 @@ export class CompleteLogin<User extends object = RegisteredUser> {
 
 /** A step, and the proof that it belongs to, if it isn't one of `GUARDS.steps`. */
 export type AskedStep = LoginStep & { readonly proof?: Proof };
+
+/** The requests whose logins aren't asked for steps. */
+const PAST_STEPS = new WeakSet<HttpContext>();
+
+/**
+ * Lets the logins of a request pass without their steps. It is for the requests by which tests log users in, whose codes they
+ * don't have: the package doesn't export it.
+ */
+export function skipSteps(context: HttpContext): void {
+  PAST_STEPS.add(context);
+}
 
 /** A login before its steps are asked. */
 interface LoginToJudge<User extends object> extends Omit<LoginInProgress<User>, "by" | "amr" | "passed" | "prove"> {
@@ -180,12 +193,24 @@ export interface HeldLogin {
   readonly passed: readonly PassedStep[];
 }
 
+/** The results of steps that were given a proof, which didn't hold. */
+const REFUSED_PROOFS = new WeakSet<object>();
+
+/** Reports whether a login waits although a proof was given for its step: its sentence is then about a problem. */
+export function waitsAfterProof(result: object): boolean {
+  return REFUSED_PROOFS.has(result);
+}
+
 /** @throws `E_INVALID_LOGIN_STEP` if a step returned no outcome */
-function unfinished({ name, page }: LoginStep, outcome: StepOutcome): UnfinishedLogin {
+function unfinished({ name, page }: LoginStep, outcome: StepOutcome, isTried: boolean): UnfinishedLogin {
   const pending = { status: "pending", step: name, page: page ?? null } as const;
   if (outcome === "pending") return { ...pending, message: null };
   const said = outcome as { readonly failed?: unknown; readonly pending?: unknown } | null | undefined;
-  if (isSentence(said?.pending)) return { ...pending, message: asMessage(said.pending) };
+  if (isSentence(said?.pending)) {
+    const waiting = { ...pending, message: asMessage(said.pending) };
+    if (isTried) REFUSED_PROOFS.add(waiting);
+    return waiting;
+  }
   if (isSentence(said?.failed)) return { status: "failed", step: name, message: asMessage(said.failed) };
   const problem = `The login step "${name}" returned no outcome.`;
   const remedy = 'Return "passed", "pending", { pending: "…" } or { failed: "…" }.';

@@ -5,6 +5,7 @@ import { declareFeature, type Feature, Provider, type ProviderClass } from "../.
 import type { HttpContext } from "../../http/index.ts";
 import { Route } from "../../routing/index.ts";
 import { setClock } from "../../support/index.ts";
+import { createTestClient } from "../../testing/index.ts";
 import type { LoginStep } from "./login-step.ts";
 
 const MINUTE = 60_000;
@@ -241,4 +242,58 @@ test("a proof's step whose page is missing fails startup, with the guards whose 
   await expect(make("opt")).rejects.toThrow(`${problem} Did you mean "opt"? Add the feature's routes to ROUTES`);
   await expect(make("otp")).resolves.toBeDefined();
   await expect(make("opt", class Other {})).resolves.toBeDefined();
+});
+
+test("a step's page shows why a login waits: as the status, or as a problem after a proof that didn't hold", async () => {
+  const code: LoginStep = {
+    name: "code",
+    page: "code",
+    check: async ({ context, prove }) => {
+      const given = context.request.bodyInput("code");
+      if (given === null) return { pending: "We have sent you a code." };
+      return (await prove(() => given === "42")) ? "passed" : { pending: "This code is wrong." };
+    },
+  };
+  const accounts = await testAccounts({
+    guards: { steps: [code] },
+    routes: [
+      Route.get("/code", ({ session }: HttpContext) => {
+        return { status: session.flashed("status"), problems: session.errors() };
+      }).name("code"),
+    ],
+  });
+  const visitor = accounts.visitor();
+  const enter = async (inputs: object = {}) => {
+    const { status, headers } = await visitor.post("/login", { email: ADA.email, password: PASSWORD, ...inputs });
+    return [status, headers.get("location"), (await visitor.get("/code")).body];
+  };
+  expect(await enter()).toEqual([303, "/code", { status: "We have sent you a code.", problems: {} }]);
+  expect(await enter({ code: "1" })).toEqual([
+    303,
+    "/code",
+    { status: null, problems: { "": ["This code is wrong."] } },
+  ]);
+});
+
+test("tests log a user in who has a second step, without asking it", async () => {
+  const asked: number[] = [];
+  const terms: LoginStep = {
+    name: "terms",
+    check: ({ user }) => {
+      asked.push((user as { id: number }).id);
+      return "pending";
+    },
+  };
+  const accounts = await testAccounts({ providers: [otpProvider(() => true)], guards: { steps: [terms] } });
+  const [user, client] = [await accounts.user(), createTestClient(accounts.application)];
+  for (const options of [{}, { by: "password" }]) {
+    await client.asGuest().actingAs(user as never, options);
+    // Without a login, the user would only be put into each request.
+    expect(client.cookies.find("token")).toMatchObject({ path: "/" });
+    await client.assertAuthenticatedAs(user as never);
+  }
+  expect(asked).toEqual([]);
+  // The application itself still asks.
+  const { status } = await accounts.visitor().post("/login", { email: ADA.email, password: PASSWORD }, JSON_ANSWER);
+  expect([status, asked]).toEqual([401, [ADA.id]]);
 });

@@ -1,4 +1,4 @@
-import { type Feature, namesIn } from "../../boot/index.ts";
+import { type Application, type Feature, namesIn } from "../../boot/index.ts";
 
 /** One thing that a feature adds. */
 export interface Addition {
@@ -29,6 +29,7 @@ const NOTES: Readonly<Record<string, Describe>> = {
       .map(({ by, attempts, windowSeconds }) => `${attempts} in ${windowSeconds} s by ${by.join(" and ")}`)
       .join(", ");
   },
+  proofs: ({ proofs }, name) => proofNote(proofs![name]!),
   tables: ({ tables }, name) => {
     const { columns, pruned, installedBy } = tables![name]!;
     const notes = [columns.join(", ")];
@@ -42,6 +43,23 @@ const NOTES: Readonly<Record<string, Describe>> = {
     return notes.length === 0 ? null : notes.join("; ");
   },
 };
+
+/** What proofs are made with here: they may not use services before they are asked. */
+const NOT_BOOTED = Object.freeze({ container: Object.freeze({}) }) as unknown as Application;
+
+/** The factors of a proof, and its pages; `null` if it can't be made without an application. */
+function proofNote(make: NonNullable<Feature["proofs"]>[string]): string | null {
+  try {
+    const { amr, startsLogins = false, page, step } = make(NOT_BOOTED);
+    const notes = [amr.length === 0 ? "unknown factors" : `amr ${amr.join(" ")}`];
+    if (startsLogins) notes.push("starts logins");
+    if (page !== undefined) notes.push(`page ${page}`);
+    if (step !== undefined) notes.push(step.page === undefined ? "step" : `step at ${step.page}`);
+    return notes.join("; ");
+  } catch {
+    return null;
+  }
+}
 
 /** What a feature adds, by part. Parts that other features have defined are among them. */
 export function additionsOf(feature: Feature): ReadonlyMap<string, readonly Addition[]> {

@@ -10,6 +10,12 @@ class Stock {
     includes: [base],
     messages: { english: { "stock.left": "{count} left", "stock.none": "None" }, translations: { de: () => null } },
     services: { stock: () => null },
+    proofs: {
+      badge: ({ container }) => ({ amr: ["sc", "user"], startsLogins: true, page: "badge", step: { page: "badge.step" }, has: () => container.make("stock") }),
+      seal: () => ({ amr: [], has: () => true }),
+      old: ({ container }) => container.make("stock").proof,
+    },
+    checks: [{ name: "Stock", findings: { "stock.empty": "The stock is empty.", "stock.old": "It is old." }, load: () => null }],
     events: { "stock.taken": { audit: true }, "stock.seen": { audit: false } },
     errors: { E_OUT_OF_STOCK: [409, "This is out of stock."] },
     variables: { STOCK_URL: { about: ["The warehouse."] }, STOCK_PORT: { value: "80" }, STOCK_TOKEN: { isSecret: true } },
@@ -34,6 +40,10 @@ test("shows what each feature adds, after the features that it is built on, with
 stock (Stock, on base)
   messages        2 sentences, in en, de
   services        stock
+  proofs          badge: amr sc user; starts logins; page badge; step at badge.step
+                  seal: unknown factors
+                  old
+  checks          Stock: stock.empty (The stock is empty), stock.old (It is old)
   events          stock.taken (audit line), stock.seen
   errors          E_OUT_OF_STOCK: 409
   variables       STOCK_URL: The warehouse.

@@ -1,5 +1,5 @@
 import { JwtGuard } from "../../api/index.ts";
-import { Auth, type Authenticatable, type Guard, LoginGuard } from "../../auth/index.ts";
+import { Auth, type Authenticatable, type Guard, LoginGuard, skipSteps } from "../../auth/index.ts";
 import type { Application } from "../../boot/index.ts";
 import { type HttpContext, withoutBase } from "../../http/index.ts";
 import { Csrf } from "../../session/index.ts";
@@ -80,6 +80,7 @@ export class Visitor {
       else if (guard instanceof JwtGuard) return { name, isToken };
       // As after a registration: no new device is to be reported.
       else if (guard instanceof LoginGuard) {
+        skipSteps(context);
         if (by === null) await guard.loginAs(user, { firstLogin: true });
         else await guard.enter(user, { firstLogin: true, by });
       }
