@@ -50,7 +50,6 @@ export type { GuardFactory } from "./guards/guard-registry.ts";
 export { LoginGuard } from "./guards/login-guard.ts";
 export { RequestGuard } from "./guards/request-guard.ts";
 export { requireGuards } from "./guards/require-guards.ts";
-export { PASSWORD_LIMIT } from "./limits.ts";
 export { databaseLogins } from "./logins/database/database-logins.ts";
 export { deviceName } from "./logins/devices.ts";
 export type {

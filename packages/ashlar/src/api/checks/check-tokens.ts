@@ -1,5 +1,5 @@
 import type { CheckContext } from "../../boot/index.ts";
-import { columnsOf } from "../../database/index.ts";
+import type {} from "../../database/index.ts";
 import { TOKEN_TABLE } from "../stores/many-store.ts";
 import { PERSONAL_TOKEN_TABLE } from "../stores/personal-store.ts";
 import { type IssuingDriver, issuingDriversIn } from "./issuing-drivers.ts";
@@ -46,9 +46,10 @@ async function checkTables({ database, error }: CheckContext, drivers: readonly 
       : []),
   ];
   if (tables.length === 0) return;
-  await database(async (opened) => {
+  await database(async ({ kysely }) => {
+    const existing = new Set((await kysely.introspection.getTables()).map(({ name }) => name));
     for (const { name, of, run } of tables) {
-      if ((await columnsOf(opened.connection(), name)).size > 0) continue;
+      if (existing.has(name)) continue;
       const problem = `The table ${name} is missing, which holds the tokens of drivers with ${of}.`;
       error("api.table", { problem, run: `npx ashlar ${run} && npx ashlar migrate` });
     }

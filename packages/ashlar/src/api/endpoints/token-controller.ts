@@ -4,7 +4,6 @@ import {
   type Guard,
   LoginPendingError,
   type LoginResult,
-  PASSWORD_LIMIT,
 } from "../../auth/index.ts";
 import type { HttpContext, HttpResponse } from "../../http/index.ts";
 import type { Container } from "../../kernel/index.ts";
@@ -29,7 +28,7 @@ const INVALID_TOKEN = 'Bearer error="invalid_token"';
 export class TokenController {
   /** The limit that each method counts under, if the application has limits. */
   static readonly limits: Readonly<Record<"issue" | "renew" | "revoke", LimitName>> = {
-    issue: PASSWORD_LIMIT,
+    issue: "login",
     renew: "api.reauth",
     revoke: "api.reauth",
   };
