@@ -11,26 +11,39 @@ const source = join(import.meta.dirname, "../packages/ashlar/src");
 /** The folders of features that a package could have written. */
 const FEATURES: readonly string[] = ["api"];
 
-/** Helpers without state, and without access to other features: a package would write them in a few lines. */
+/** Helpers and constants without state, and without access to other features: a package would write them in a few lines. */
 const HELPERS: readonly string[] = [
-  ...["counted", "currentDate", "derived", "isLoopbackAddress", "isPlainObject", "isSpeltAlike", "isThenable", "now"],
-  ...["nowInSeconds", "Optional", "readPem", "REPEAT_PERIOD_SECONDS", "REPEAT_SECONDS", "repeatPeriodOf", "suggestion"],
-  ...["unknownSetting", "withoutBrackets"],
-].map((name) => `support: ${name}`);
+  ...["auth: amrOf", "auth: DEFAULT_MAX_PER_USER", "auth: hasExpired", "auth: MAX_PER_USER"],
+  ...["database: CONFLICT_RETRIES", "database: dateOf", "messages: MessageMaker", "messages: messagesOf"],
+  ...["security/jwt: PAIR_ALGORITHMS", "security/jwt: unverifiedHeader"],
+  ...[
+    ...["counted", "currentDate", "derived", "isLoopbackAddress", "isPlainObject", "isSpeltAlike", "isThenable", "now"],
+    ...[
+      "nowInSeconds",
+      "Optional",
+      "readPem",
+      "REPEAT_PERIOD_SECONDS",
+      "REPEAT_SECONDS",
+      "repeatPeriodOf",
+      "suggestion",
+    ],
+    ...["unknownSetting", "withoutBrackets"],
+  ].map((name) => `support: ${name}`),
+];
 
 /** Types that a package names in another way. */
 const TYPES: Readonly<Record<string, string>> = {
   "auth: CredentialTableOptions": "ConstructorParameters<typeof CredentialTable>[0]",
-  "auth: CredentialUse": 'Parameters<CredentialTable["touch"]>[0]',
+  "auth: CredentialUse": "{ readonly guard: string; readonly id: string; readonly at: Date }",
   "auth: SecurityEvent": 'Pick<EventMap["auth.logout"], "time" | "address" | "guard">',
   "auth: UserClass": 'NonNullable<AuthenticatableClass["userClass"]>',
   "boot: FeatureCommand": 'NonNullable<Feature["commands"]>[number]',
   "routing: CompiledRoute": 'Router["routes"][number]',
-  "routing: ControllerClass": "new () => Controller",
+  "routing: ControllerClass": "new (services: never) => Controller",
   "security/jwt: JwtFailure": 'JwtError["reason"]',
   "security/jwt: JwtVerifyOptions": "Parameters<typeof verifyJwt>[2]",
   "security/jwt: KeyMaterial": "ConstructorParameters<typeof SigningKey>[1]",
-  "throttle: ByLimit": "Record<keyof Limits, Value>",
+  "throttle: ByLimit": "{ readonly [Name in keyof Limits]?: Value }",
   "throttle: LimitDeclaration": 'NonNullable<Feature["limits"]>[string]',
   "throttle: LimitName": "keyof Limits",
 };
@@ -41,18 +54,14 @@ const LEFT: Readonly<Record<string, readonly string[]>> = {
     "AUTHENTICATION",
     "AccessConditions",
     "AccessHolder",
-    "DEFAULT_MAX_PER_USER",
     "ExistingUsers",
     "LoginPendingError",
     "LoginUses",
-    "MAX_PER_USER",
-    "amrOf",
     "authSettingsOf",
     "deviceName",
     "endAccessWithFeatures",
     "endsWithRowBy",
     "existingUsers",
-    "hasExpired",
     "holdsAccess",
     "isAuthenticatableClass",
     "isBlocked",
@@ -66,11 +75,11 @@ const LEFT: Readonly<Record<string, readonly string[]>> = {
     "userClassOf",
     "writeColumns",
   ],
-  database: ["CONFLICT_RETRIES", "applicationOf", "claimModel", "dateOf", "tableHasColumn"],
+  database: ["applicationOf", "claimModel", "tableHasColumn"],
   http: ["hasBody", "requestSearch"],
-  messages: ["MessageMaker", "messagesOf"],
+  messages: [],
   "security/jwks": ["RemoteKeys"],
-  "security/jwt": ["PAIR_ALGORITHMS", "unverifiedHeader"],
+  "security/jwt": [],
   security: ["KEY_SETTINGS", "RotatingKeys", "createKeys", "deriveKey", "requireSecretOf"],
   support: ["SetupProblems"],
 };

@@ -18,7 +18,7 @@ export {
   writeInstallation,
   writeMigrations,
 } from "./install/install.ts";
-export { type Feature, linesFor, linesForMixin } from "./install/install-steps.ts";
+export { type Feature, linesFor, linesForMixin, providersFor } from "./install/install-steps.ts";
 export { personalTokenFiles } from "./install/personal-tokens.ts";
 export { planPublication, writePublication } from "./install/publish.ts";
 export type { RemainingStep } from "./install/steps.ts";

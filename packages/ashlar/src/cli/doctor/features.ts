@@ -3,12 +3,19 @@ import { userClassOf, VerifiesEmailMiddleware } from "../../auth/index.ts";
 import { type InstalledFeature, installedFeatures, type ProviderClass } from "../../boot/index.ts";
 import { MailProvider } from "../../mail/index.ts";
 import type { CompiledRoute } from "../../routing/index.ts";
+import { type Feature as InstalledPart, providersFor } from "../../scaffold/index.ts";
 import { SessionProvider } from "../../session/index.ts";
+import { ThrottleProvider } from "../../throttle/index.ts";
 import type { Subject } from "./subject.ts";
 
 /** The features of an application, as far as its providers are known. */
 export function featuresOf({ providers }: Subject): readonly InstalledFeature[] {
   return installedFeatures(providers.filter((one): one is ProviderClass => typeof one === "function"));
+}
+
+/** The providers that a feature needs, and the application lacks. `ThrottleProvider` has a separate finding. */
+export function lackingProviders(subject: Subject, feature: InstalledPart): readonly ProviderClass[] {
+  return providersFor(feature).filter((one) => one !== ThrottleProvider && !subject.hasProvider(one));
 }
 
 /** Reports whether an application has any sign of API tokens. */

@@ -287,6 +287,12 @@ export function stepsFor(feature: Feature, { verification, apiNames }: Applicati
   return verification || feature === "api" ? steps : steps.filter((step) => step !== VERIFIED && step !== MUST_VERIFY);
 }
 
+/** The providers that a feature needs, in the order in which they start. */
+export function providersFor(feature: Feature): readonly ProviderClass[] {
+  const names = new Set(STEPS[feature].map((step) => ("adds" in step ? step.adds : undefined)));
+  return PROVIDERS.map(([provider]) => provider).filter(({ name }) => names.has(name));
+}
+
 /**
  * The lines that an author adds by hand for one part of a feature, with the file they belong in.
  *

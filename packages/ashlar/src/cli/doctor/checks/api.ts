@@ -1,20 +1,14 @@
-import { ApiProvider, type IssuingDriver, issuingDriversIn, JWTAuthenticationMiddleware } from "../../../api/index.ts";
-import { AuthProvider, isAuthenticatableClass, userClassOf } from "../../../auth/index.ts";
+import { type IssuingDriver, issuingDriversIn, JWTAuthenticationMiddleware } from "../../../api/index.ts";
+import { isAuthenticatableClass, userClassOf } from "../../../auth/index.ts";
 import { findModule } from "../../../boot/index.ts";
-import { DatabaseProvider } from "../../../database/index.ts";
 import { linesFor, linesForMixin } from "../../../scaffold/index.ts";
 import { SessionMiddleware } from "../../../session/index.ts";
 import { isPlainObject } from "../../../support/index.ts";
-import { hasApi, isMadeBy } from "../features.ts";
+import { hasApi, isMadeBy, lackingProviders } from "../features.ts";
 import { type Check, error, type Finding } from "../finding.ts";
 import type { Subject } from "../subject.ts";
 
 const INSTALL = "npx ashlar api:install";
-const PROVIDERS = [
-  ["DatabaseProvider", DatabaseProvider],
-  ["AuthProvider", AuthProvider],
-  ["ApiProvider", ApiProvider],
-] as const;
 
 /** The steps that set up API tokens, apart from the database. */
 export const API: Check = {
@@ -46,7 +40,7 @@ function configFindings(subject: Subject): Finding[] {
 
 function providerFindings(subject: Subject): Finding[] {
   if (subject.failedSections.has("providers")) return [];
-  return PROVIDERS.filter(([, provider]) => !subject.hasProvider(provider)).map(([name]) => {
+  return lackingProviders(subject, "api").map(({ name }) => {
     const { file, lines } = linesFor("api", name);
     const problem = `${name} is not in PROVIDERS, so the application has no API tokens.`;
     return error("api.provider", { file, problem, lines });

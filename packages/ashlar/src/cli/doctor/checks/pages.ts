@@ -1,41 +1,28 @@
 import {
   AuthenticationMiddleware,
   AuthPageMiddleware,
-  AuthProvider,
   ConfirmPasswordMiddleware,
   isAuthenticatableClass,
   LoadUserMiddleware,
   VerifiesEmailMiddleware,
 } from "../../../auth/index.ts";
-import { DatabaseProvider } from "../../../database/index.ts";
-import { EventProvider } from "../../../events/index.ts";
 import { SecurityHeadersMiddleware } from "../../../http/index.ts";
 import type { Container } from "../../../kernel/index.ts";
-import { MailProvider } from "../../../mail/index.ts";
 import { linesFor, linesForMixin } from "../../../scaffold/index.ts";
-import { SessionMiddleware, SessionProvider, VerifyCsrfToken } from "../../../session/index.ts";
+import { SessionMiddleware, VerifyCsrfToken } from "../../../session/index.ts";
 import { isPlainObject } from "../../../support/index.ts";
 import { ThrottleMiddleware } from "../../../throttle/index.ts";
-import { ViewProvider } from "../../../views/index.ts";
 import {
   hasOnlyJson,
   hasPages,
   isMadeBy,
+  lackingProviders,
   requiresVerification,
   usesVerification,
   verifiesAddresses,
 } from "../features.ts";
 import { type Check, error, type Finding, type FindingId } from "../finding.ts";
 import type { Subject } from "../subject.ts";
-
-const PROVIDERS = [
-  ["DatabaseProvider", DatabaseProvider],
-  ["EventProvider", EventProvider],
-  ["ViewProvider", ViewProvider],
-  ["SessionProvider", SessionProvider],
-  ["MailProvider", MailProvider],
-  ["AuthProvider", AuthProvider],
-] as const;
 
 const WEB = [
   ["SecurityHeadersMiddleware", SecurityHeadersMiddleware],
@@ -79,10 +66,9 @@ function lacking(id: FindingId, adds: string, problem: string): Finding {
 
 function providerFindings(subject: Subject): Finding[] {
   if (subject.failedSections.has("providers")) return [];
-  const needed = hasOnlyJson(subject) ? PROVIDERS.filter(([, provider]) => provider !== ViewProvider) : PROVIDERS;
-  return needed
-    .filter(([, provider]) => !subject.hasProvider(provider))
-    .map(([name]) => lacking("pages.provider", name, `${name} is not in PROVIDERS, and the account pages need it.`));
+  return lackingProviders(subject, hasOnlyJson(subject) ? "json" : "pages").map(({ name }) =>
+    lacking("pages.provider", name, `${name} is not in PROVIDERS, and the account pages need it.`),
+  );
 }
 
 function kernelFindings(subject: Subject): Finding[] {
