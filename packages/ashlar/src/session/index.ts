@@ -1,6 +1,6 @@
+export { CSRF_HEADER } from "./csrf/csrf-tokens.ts";
 export { Csrf } from "./csrf.ts";
 export { type KeptForm, keepForm } from "./forms/kept-form.ts";
-export { CSRF_HEADER } from "./forms/view-helpers.ts";
 export { SessionMiddleware } from "./session-middleware.ts";
 export { SessionProvider } from "./session-provider.ts";
 export { RequestSession } from "./sessions/request-session.ts";

@@ -10,9 +10,9 @@ import type { Container } from "../kernel/index.ts";
 import { KeyPurpose, Sealer } from "../security/index.ts";
 import { CSRF_PURPOSES, CsrfTokens } from "./csrf/csrf-tokens.ts";
 import { SESSION_ERRORS } from "./errors.ts";
-import { CsrfField, NEUTRAL_HELPERS, VIEW_HELPERS } from "./forms/view-helpers.ts";
+import { CsrfField, csrfFieldOf, NEUTRAL_HELPERS, VIEW_HELPERS } from "./forms/view-helpers.ts";
 import { SESSION_MESSAGES } from "./messages.ts";
-import { requireSession } from "./sessions/request-session.ts";
+import { openedSession } from "./sessions/request-session.ts";
 import type { Session } from "./sessions/session.ts";
 import { SessionManager } from "./sessions/session-manager.ts";
 import { StoredSessions } from "./sessions/stored-sessions.ts";
@@ -53,8 +53,8 @@ export class SessionProvider extends Provider {
     errors: SESSION_ERRORS,
     messages: { english: SESSION_MESSAGES, translations: { de: () => import("./messages.de.ts") } },
     context: {
-      session: (context) => requireSession(context).session,
-      csrfField: (context) => new CsrfField(context),
+      session: openedSession,
+      csrfField: csrfFieldOf,
     },
     keyPurposes: [SESSION, ...CSRF_PURPOSES],
     tables: {

@@ -2,9 +2,8 @@ import type { HttpContext, Middleware, Next, RouteInfo } from "../http/index.ts"
 import type { Container } from "../kernel/index.ts";
 import type { CompiledRoute } from "../routing/index.ts";
 import { AshlarError, ConfigurationError, suggestion } from "../support/index.ts";
-import { comesFromElsewhere, isSafeMethod } from "./csrf/request-origin.ts";
+import { comesFromElsewhere, isSafeMethod, sentCsrfToken } from "./csrf/csrf-tokens.ts";
 import { ExpiredPageError } from "./forms/form-again.ts";
-import { sentCsrfToken } from "./forms/view-helpers.ts";
 import { requireSession } from "./sessions/request-session.ts";
 import { sessionManagerOf } from "./sessions/session-manager.ts";
 import "./errors.ts";

@@ -1,8 +1,9 @@
 import { type HttpContext, type HttpResponse, redirectTarget, requestAuthority, trustedUrl } from "../../http/index.ts";
 import type { Router } from "../../routing/index.ts";
 import { type Dictionary, type MaybePromise, ValidationError } from "../../support/index.ts";
-import { isSafeMethod } from "../csrf/request-origin.ts";
+import { isSafeMethod } from "../csrf/csrf-tokens.ts";
 import type { RequestSession } from "../sessions/request-session.ts";
+import { flashMistakes } from "../sessions/session-input.ts";
 import { formPageOf, isOwnForm, sentPageOf, showForm } from "./form-page.ts";
 
 /**
@@ -23,7 +24,7 @@ export function backToForm(
   // Redirecting back from a GET request would often lead to the same address, in an endless loop.
   if (!(error instanceof ValidationError) || isSafeMethod(request.raw.method) || request.wantsJson()) return null;
   const input = inputsOf(context);
-  return held.flashMistakes(error.errors, input, error.detail)
+  return flashMistakes(held, error.errors, input, error.detail)
     ? redirectBack(context, router)
     : showInPlace(context, held, error, router, input);
 }
@@ -40,7 +41,7 @@ async function showInPlace(
   if (page?.mayBeShown === true && !isOfAnotherOrigin(context)) {
     const shown = await showForm(context, held, error, page, { errors: error.errors, input });
     if (shown !== null) return shown;
-    held.flashMistakes(error.errors, input, error.detail);
+    flashMistakes(held, error.errors, input, error.detail);
   }
   return redirectBack(context, router);
 }

@@ -1,7 +1,7 @@
 import type { HttpContext } from "../../http/index.ts";
 import type { Router } from "../../routing/index.ts";
 import { AshlarError, type Message, RefusedError } from "../../support/index.ts";
-import { isSafeMethod } from "../csrf/request-origin.ts";
+import { isSafeMethod } from "../csrf/csrf-tokens.ts";
 import { message } from "../messages.ts";
 import type { RequestSession } from "../sessions/request-session.ts";
 import { refillableInput } from "../sessions/session-input.ts";
@@ -35,8 +35,8 @@ export async function leadBackFromFailure(
   router: Router,
 ): Promise<null> {
   const { request, services, wasHandled } = context;
-  const status = error instanceof AshlarError ? error.status : 500;
-  if ((status < 500 && status !== 413) || request.wantsJson()) return null;
+  const status = failureOf(error);
+  if (status === null || request.wantsJson()) return null;
   if (isSafeMethod(request.raw.method)) {
     // The page that was to show the flashed values has failed; perhaps it was the form's page.
     if (status >= 500 && held.isReadable && held.isKnown) held.session.keepUnread();
@@ -60,6 +60,12 @@ export async function leadBackFromFailure(
     ],
   };
   return null;
+}
+
+/** The status of an error if the server has failed, or the form is too large; `null` for any other. */
+function failureOf(error: unknown): number | null {
+  const status = error instanceof AshlarError ? error.status : 500;
+  return status >= 500 || status === 413 ? status : null;
 }
 
 function typedNote(context: HttpContext, held: RequestSession, target: string, isOwn: boolean): Message | null {

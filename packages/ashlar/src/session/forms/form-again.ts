@@ -1,9 +1,9 @@
 import { FastResponse, type HttpContext } from "../../http/index.ts";
 import type { Router } from "../../routing/index.ts";
 import { AshlarError, type Dictionary, type Message } from "../../support/index.ts";
-import { isSafeMethod, pageAddress } from "../csrf/request-origin.ts";
-import type { KeptInput, RequestSession } from "../sessions/request-session.ts";
-import { refillableInput } from "../sessions/session-input.ts";
+import { isSafeMethod, pageAddress } from "../csrf/csrf-tokens.ts";
+import type { RequestSession } from "../sessions/request-session.ts";
+import { flashTyped, type KeptInput, keepTyped, refillableInput } from "../sessions/session-input.ts";
 import { inputsOf } from "./back-to-form.ts";
 import { formPageOf, isOwnForm, sentOwner, showForm } from "./form-page.ts";
 import "../errors.ts";
@@ -153,9 +153,9 @@ export function noteOf(
   if (isAnothers(context, held)) return ANOTHERS;
   const owner = sentOwner(context);
   if (owner !== null && manager.ownerOf(context) === null) {
-    return TYPED_NOTES[held.keepTyped({ owner, page: pageAddress(context, target), input: typed })];
+    return TYPED_NOTES[keepTyped(held, { owner, page: pageAddress(context, target), input: typed })];
   }
-  const kept = held.flashTyped(typed);
+  const kept = flashTyped(held, typed);
   // There is no reason to start a session.
   if (kept === "none" && !isKnown) held.session.invalidate();
   return TYPED_NOTES[kept];

@@ -10,9 +10,9 @@ import {
 } from "../../http/index.ts";
 import type { CompiledMatch, Router } from "../../routing/index.ts";
 import { AshlarError, type Dictionary, type FieldErrors } from "../../support/index.ts";
-import { comesFromHere, pageAddress } from "../csrf/request-origin.ts";
+import { comesFromHere, pageAddress, sentCsrfToken } from "../csrf/csrf-tokens.ts";
 import type { RequestSession } from "../sessions/request-session.ts";
-import { OWNER_INPUT, PAGE_INPUT, sentCsrfToken } from "./view-helpers.ts";
+import { OWNER_INPUT, PAGE_INPUT } from "./view-helpers.ts";
 
 /** The page that a form belongs to. */
 export interface FormPage {

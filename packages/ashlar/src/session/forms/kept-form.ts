@@ -1,7 +1,7 @@
 import { type HttpContext, requestSearch } from "../../http/index.ts";
 import type { Message } from "../../support/index.ts";
-import { isSafeMethod, pageAddress } from "../csrf/request-origin.ts";
-import { refillableInput } from "../sessions/session-input.ts";
+import { isSafeMethod, pageAddress } from "../csrf/csrf-tokens.ts";
+import { keepTyped, refillableInput } from "../sessions/session-input.ts";
 import { inputsOf } from "./back-to-form.ts";
 import { noteOfUnread, readOwnForm, TYPED_NOTES } from "./form-again.ts";
 import { formPageOf, sentOwner } from "./form-page.ts";
@@ -39,6 +39,6 @@ export async function keepForm(context: HttpContext): Promise<KeptForm> {
   const form = formPageOf(context, held, held.manager.router, isOwn);
   if (form === null || owner === null || !held.isReadable) return { page: null, note: TYPED_NOTES.none };
   const page = form.target ?? `${request.getPath()}${requestSearch(request.raw)}`;
-  const kept = held.keepTyped({ owner, page: pageAddress(context, page), input });
+  const kept = keepTyped(held, { owner, page: pageAddress(context, page), input });
   return { page: kept === "none" ? null : page, note: TYPED_NOTES[kept] };
 }

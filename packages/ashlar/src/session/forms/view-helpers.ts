@@ -1,13 +1,7 @@
-import type { HttpContext, HttpRequest } from "../../http/index.ts";
+import type { HttpContext } from "../../http/index.ts";
 import { dictionary, escapeHtml, type Message } from "../../support/index.ts";
-import { isSafeMethod, pageAddress } from "../csrf/request-origin.ts";
+import { CSRF_INPUT, isSafeMethod, pageAddress } from "../csrf/csrf-tokens.ts";
 import { requireSession, shownSession } from "../sessions/request-session.ts";
-
-/** The name of the header that carries the token. */
-export const CSRF_HEADER = "x-csrf-token";
-
-/** The name of the input that carries the token. */
-export const CSRF_INPUT = "__token";
 
 /**
  * The name of the input that says which page a form is on, if the browser's address bar shows an earlier form's page.
@@ -16,11 +10,6 @@ export const PAGE_INPUT = "__page";
 
 /** The name of the input that identifies the form's user, by a tag: see `CsrfTokens`. */
 export const OWNER_INPUT = "__owner";
-
-/** The token in a request's input; anything but text counts as missing. */
-export function sentCsrfToken(request: HttpRequest): unknown {
-  return request.input(CSRF_INPUT) ?? request.header(CSRF_HEADER);
-}
 
 /**
  * Returns a CSRF token for a page of this request, with a new mask on each call. From then on, the session is saved.
@@ -98,3 +87,8 @@ export const NEUTRAL_HELPERS: Readonly<Record<HelperName, unknown>> = Object.fre
   errors: Object.freeze(dictionary()),
   flash: (_key: string, fallback: unknown = null) => fallback,
 });
+
+/** The hidden input of a request's forms; see {@link CsrfField}. */
+export function csrfFieldOf(context: HttpContext): CsrfField {
+  return new CsrfField(context);
+}

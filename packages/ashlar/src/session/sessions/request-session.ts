@@ -1,18 +1,9 @@
 import { domainFor, type HttpContext, isInBackground, isSpeculative, requestSearch } from "../../http/index.ts";
-import {
-  AshlarError,
-  type Dictionary,
-  type FieldErrors,
-  isThenable,
-  type MaybePromise,
-  type Message,
-  now,
-} from "../../support/index.ts";
-import { isSafeMethod, pageAddress } from "../csrf/request-origin.ts";
+import { AshlarError, isThenable, type MaybePromise, now } from "../../support/index.ts";
+import { isSafeMethod, pageAddress } from "../csrf/csrf-tokens.ts";
 import type { SessionRecord } from "../stores/session-keeper.ts";
 import { Session, sessionNotOpen, type TypedForm } from "./session.ts";
-import { decodeContents } from "./session-contents.ts";
-import { fittingInput, ROOM_AROUND_INPUT, refillableInput } from "./session-input.ts";
+import { decodeContents } from "./session-data.ts";
 import type { SessionManager } from "./session-manager.ts";
 import "../errors.ts";
 
@@ -22,12 +13,6 @@ declare module "../../http/exchange/context.ts" {
 
 /** The time after which a request no longer counts as a use of an unchanged session, in milliseconds. */
 const LATE_MS = 1000;
-
-/** The room that a session must keep free beside the input until its user has logged in, in bytes. */
-const ROOM_UNTIL_LOGIN = 768;
-
-/** How much of the input a session keeps. */
-export type KeptInput = "all" | "some" | "none";
 
 /** The session of one request: opened on first use, saved once the request has been handled. */
 export class RequestSession {
@@ -121,49 +106,6 @@ export class RequestSession {
     return this.manager.tokens.provesPage(this.session.identity.id, page, token);
   }
 
-  /**
-   * Keeps the data that the next page needs to show a form again: the messages, and as much of the input as fits.
-   *
-   * @returns whether all of it fits
-   */
-  flashMistakes(errors: Readonly<FieldErrors>, input: Readonly<Dictionary>, summary: Message): boolean {
-    const { session } = this;
-    session.flashErrors(errors);
-    // A list of a thousand entries can have a thousand mistakes.
-    const areSummarized = this.#room(session) < ROOM_AROUND_INPUT;
-    if (areSummarized) session.flashErrors({ "": [summary] });
-    return this.flashTyped(refillableInput(input)) === "all" && !areSummarized;
-  }
-
-  /**
-   * Keeps as much of the input as fits, for the next page.
-   *
-   * @param typed without secrets and other inputs that must not be kept
-   * @returns how much fits; `"all"` if there is nothing to keep
-   */
-  flashTyped(typed: Readonly<Dictionary>): KeptInput {
-    const { session } = this;
-    const kept = fittingInput(typed, this.#room(session) - ROOM_AROUND_INPUT);
-    session.flashInput(kept);
-    return howMuch(kept, typed);
-  }
-
-  /**
-   * Keeps as much of a user's input as fits, until the same user opens the form's page again: the pages in between,
-   * such as the login page, leave it there. It replaces the input kept before.
-   *
-   * @param form without inputs that must not be kept
-   * @returns how much of it fits
-   */
-  keepTyped(form: TypedForm): KeptInput {
-    const { session } = this;
-    session.keepTyped({ ...form, input: {} });
-    const input = fittingInput(form.input, this.#room(session) - ROOM_UNTIL_LOGIN);
-    const kept = howMuch(input, form.input);
-    session.keepTyped(kept === "none" ? null : { ...form, input });
-    return kept;
-  }
-
   /** Forgets the input of any user other than this one. */
   keepTypedOnlyOf(owner: string): void {
     const { typed } = this.session;
@@ -179,8 +121,9 @@ export class RequestSession {
     return user !== null && page === pageAddress(this.#context, path) && this.manager.tokens.isTagOf(user, owner);
   }
 
-  #room(session: Session): number {
-    return this.manager.keeper.maxBytes - Buffer.byteLength(session.encode() ?? "");
+  /** How many bytes of contents the session has room for. */
+  get room(): number {
+    return this.manager.keeper.maxBytes - Buffer.byteLength(this.session.encode() ?? "");
   }
 
   /**
@@ -321,12 +264,6 @@ export class RequestSession {
   }
 }
 
-function howMuch(kept: Readonly<Dictionary>, typed: Readonly<Dictionary>): KeptInput {
-  const count = Object.keys(kept).length;
-  if (count === Object.keys(typed).length) return "all";
-  return count === 0 ? "none" : "some";
-}
-
 /** The session of a request that goes through `SessionMiddleware`, opened or not; `null` for any other. */
 export function heldSession(context: HttpContext): RequestSession | null {
   return context.visitor;
@@ -347,4 +284,13 @@ export function requireSession(context: HttpContext): RequestSession {
   const held = heldSession(context);
   if (held === null) throw sessionNotOpen();
   return held;
+}
+
+/**
+ * The data of a request's visitor: `context.session`.
+ *
+ * @throws `E_SESSION` as {@link requireSession}
+ */
+export function openedSession(context: HttpContext): Session {
+  return requireSession(context).session;
 }

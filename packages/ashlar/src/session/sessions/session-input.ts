@@ -1,9 +1,25 @@
-import { type Dictionary, dictionary, isPlainObject, isPrototypeName, isSecretName } from "../../support/index.ts";
+import {
+  type Dictionary,
+  dictionary,
+  type FieldErrors,
+  isPlainObject,
+  isPrototypeName,
+  isSecretName,
+  type Message,
+} from "../../support/index.ts";
+import type { RequestSession } from "./request-session.ts";
+import type { TypedForm } from "./session.ts";
 
 const MAX_DEPTH = 16;
 
 /** The overhead of JSON around the old input in a session, in bytes. */
 export const ROOM_AROUND_INPUT = 32;
+
+/** The room that a session must keep free beside the input until its user has logged in, in bytes. */
+const ROOM_UNTIL_LOGIN = 768;
+
+/** How much of the input a session keeps. */
+export type KeptInput = "all" | "some" | "none";
 
 /**
  * The inputs that can be filled into a form again. Passwords, tokens and secrets are left out, by their names and at
@@ -71,4 +87,57 @@ export function inputAt(input: unknown, path: string): unknown {
 function hasMember(value: unknown, name: string): value is Dictionary {
   if (Array.isArray(value)) return /^\d+$/.test(name);
   return typeof value === "object" && value !== null && Object.hasOwn(value, name);
+}
+
+/**
+ * Keeps the data that the next page needs to show a form again: the messages, and as much of the input as fits.
+ *
+ * @returns whether all of it fits
+ */
+export function flashMistakes(
+  held: RequestSession,
+  errors: Readonly<FieldErrors>,
+  input: Readonly<Dictionary>,
+  summary: Message,
+): boolean {
+  const { session } = held;
+  session.flashErrors(errors);
+  // A list of a thousand entries can have a thousand mistakes.
+  const areSummarized = held.room < ROOM_AROUND_INPUT;
+  if (areSummarized) session.flashErrors({ "": [summary] });
+  return flashTyped(held, refillableInput(input)) === "all" && !areSummarized;
+}
+
+/**
+ * Keeps as much of the input as fits, for the next page.
+ *
+ * @param typed without secrets and other inputs that must not be kept
+ * @returns how much fits; `"all"` if there is nothing to keep
+ */
+export function flashTyped(held: RequestSession, typed: Readonly<Dictionary>): KeptInput {
+  const kept = fittingInput(typed, held.room - ROOM_AROUND_INPUT);
+  held.session.flashInput(kept);
+  return howMuch(kept, typed);
+}
+
+/**
+ * Keeps as much of a user's input as fits, until the same user opens the form's page again: the pages in between,
+ * such as the login page, leave it there. It replaces the input kept before.
+ *
+ * @param form without inputs that must not be kept
+ * @returns how much of it fits
+ */
+export function keepTyped(held: RequestSession, form: TypedForm): KeptInput {
+  const { session } = held;
+  session.keepTyped({ ...form, input: {} });
+  const input = fittingInput(form.input, held.room - ROOM_UNTIL_LOGIN);
+  const kept = howMuch(input, form.input);
+  session.keepTyped(kept === "none" ? null : { ...form, input });
+  return kept;
+}
+
+function howMuch(kept: Readonly<Dictionary>, typed: Readonly<Dictionary>): KeptInput {
+  const count = Object.keys(kept).length;
+  if (count === Object.keys(typed).length) return "all";
+  return count === 0 ? "none" : "some";
 }

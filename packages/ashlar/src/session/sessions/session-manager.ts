@@ -23,7 +23,7 @@ export class SessionManager {
   readonly #logger: Logger;
   readonly #router: () => Router;
   #underway = 0;
-  /** Resolves when no background work is left; `null` while there isn't one. */
+  /** Resolves when no background work is left; `null` while nothing runs. */
   #idle: PromiseWithResolvers<void> | null = null;
   #prunedAt: number = now();
   /**
@@ -82,7 +82,7 @@ export class SessionManager {
   }
 
   /**
-   * Deletes expired sessions from the store; with sessions in cookies there aren't any.
+   * Deletes expired sessions from the store. Sessions in cookies expire by themselves.
    *
    * @returns how many were deleted
    */

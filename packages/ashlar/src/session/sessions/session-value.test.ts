@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { AshlarError } from "../../support/index.ts";
-import { checkKey, toSessionValue } from "./session-contents.ts";
+import { checkKey, toSessionValue } from "./session-value.ts";
 
 const ALLOWED = "A session holds what JSON can hold: text, finite numbers, booleans, null, lists and plain objects.";
 

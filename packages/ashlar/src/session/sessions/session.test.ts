@@ -3,7 +3,7 @@ import { plain } from "../../../test/support/field-errors.ts";
 import { TrustedOrigins } from "../../http/index.ts";
 import { AshlarError, type Message, setClock } from "../../support/index.ts";
 import { Session } from "../index.ts";
-import { decodeContents } from "./session-contents.ts";
+import { decodeContents } from "./session-data.ts";
 
 let time = Date.UTC(2030, 0, 1);
 

@@ -1,24 +1,11 @@
-import { AshlarError, type Dictionary, dictionary, isPlainObject, isPrototypeName } from "../../support/index.ts";
+import { AshlarError, isPlainObject, isPrototypeName } from "../../support/index.ts";
 import "../errors.ts";
 
 const MAX_DEPTH = 32;
 const MAX_KEY_LENGTH = 128;
 
 /** The prefix of the framework's own keys in a session. */
-const OWN = "__";
-
-/** A session's contents between two requests. */
-export interface SessionContents {
-  /** Values that stay until they are removed. */
-  readonly data: Dictionary;
-  /** Values that only the next request sees. */
-  readonly flash: Dictionary;
-  /**
-   * Whether something outside depends on the session's id, such as a form's token, so that an empty session is kept
-   * too.
-   */
-  readonly isIdentified: boolean;
-}
+export const OWN_PREFIX = "__";
 
 /**
  * Checks the key of a value.
@@ -30,7 +17,7 @@ export function checkKey(key: string): void {
     typeof key === "string" &&
     key !== "" &&
     key.length <= MAX_KEY_LENGTH &&
-    !isOwnKey(key) &&
+    !key.startsWith(OWN_PREFIX) &&
     !isPrototypeName(key)
   ) {
     return;
@@ -39,11 +26,6 @@ export function checkKey(key: string): void {
     "E_SESSION",
     `${JSON.stringify(key)} cannot be a key of the session: keys have 1 to ${MAX_KEY_LENGTH} characters and do not begin with "__".`,
   );
-}
-
-/** Reports whether a key is one of the framework's own. */
-export function isOwnKey(key: string): boolean {
-  return key.startsWith(OWN);
 }
 
 /**
@@ -80,45 +62,4 @@ function kindOf(value: unknown): string {
 function refusal(path: string, problem: string): AshlarError {
   const allowed = "A session holds what JSON can hold: text, finite numbers, booleans, null, lists and plain objects.";
   return new AshlarError("E_SESSION", `The session's value "${path}" ${problem} ${allowed}`);
-}
-
-/** Freezes a value that was parsed from JSON, to any depth. */
-export function freezeParsed<T>(value: T): T {
-  if (typeof value !== "object" || value === null) return value;
-  for (const member of Object.values(value)) freezeParsed(member);
-  return Object.freeze(value);
-}
-
-/** The contents as text; `null` if nothing has to be kept. */
-export function encodeContents({ data, flash, isIdentified }: SessionContents): string | null {
-  const contents: Record<string, unknown> = {};
-  if (Object.keys(data).length > 0) contents.d = data;
-  if (Object.keys(flash).length > 0) contents.f = flash;
-  if (isIdentified) contents.i = 1;
-  return Object.keys(contents).length === 0 ? null : JSON.stringify(contents);
-}
-
-/** The contents encoded in a text; `null` if it does not come from {@link encodeContents}. */
-export function decodeContents(text: string): SessionContents | null {
-  const contents = parse(text);
-  if (!isPlainObject(contents)) return null;
-  const { d: data = {}, f: flash = {}, i: identified } = contents;
-  if (!isPlainObject(data) || !isPlainObject(flash)) return null;
-  return { data: frozenMembers(data), flash: frozenMembers(flash), isIdentified: identified === 1 };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
-function frozenMembers(values: Readonly<Dictionary>): Dictionary {
-  const result = dictionary();
-  for (const [key, value] of Object.entries(values)) {
-    if (!isPrototypeName(key)) result[key] = freezeParsed(value);
-  }
-  return result;
 }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { anyText } from "../../../test/support/any-text.ts";
 import type { Dictionary } from "../../support/index.ts";
-import { decodeContents, encodeContents } from "./session-contents.ts";
+import { decodeContents, encodeContents } from "./session-data.ts";
 
 const isHarmless = (text: string): boolean => !/"(__proto__|constructor|prototype)":/.test(text);
 
