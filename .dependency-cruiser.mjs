@@ -136,7 +136,14 @@ export const floors = {
     ["addresses"],
     ["registration"],
     ["pages"],
-    ["account-data.ts", "account-pruning.ts", "account-services.ts", "accounts.ts", "install-accounts.ts"],
+    [
+      "account-administration.ts",
+      "account-data.ts",
+      "account-pruning.ts",
+      "account-services.ts",
+      "accounts.ts",
+      "install-accounts.ts",
+    ],
   ],
   api: [
     [

@@ -37,8 +37,8 @@ interface Answer {
 }
 
 /**
- * Authentication of one request: its guards, of which one is active, and what their last logins came to. Its operations are those
- * of the active guard, initially the default one; its redirects and URLs are those of that guard's pages.
+ * Authentication of one request. Its operations are those of the active guard, initially the default one; its redirects and
+ * URLs lead to that guard's pages.
  *
  * ```ts
  * const user = await context.auth.attempt(email, password);

@@ -8,7 +8,8 @@ export {
 } from "./access/access-epoch.ts";
 export { type CredentialHolder, endsWithRowBy } from "./access/end-access.ts";
 export { writeColumns } from "./access/write-column.ts";
-export type { AccountMethod, Accounts } from "./accounts/accounts.ts";
+export type { AccountMethod } from "./accounts/account-administration.ts";
+export type { Accounts } from "./accounts/accounts.ts";
 export {
   MustVerifyEmail,
   type MustVerifyEmailInstance,
@@ -63,13 +64,10 @@ export type {
 } from "./logins/login-store.ts";
 export { LoginUses } from "./logins/login-uses.ts";
 export type { LoginPage } from "./logins/user-logins.ts";
-export {
-  Authenticates,
-  type AuthenticatesInstance,
-  type AuthenticatesStatics,
-} from "./models/authenticates.ts";
+export { Authenticates } from "./models/authenticates.ts";
 export { existingUsers } from "./models/model-accounts.ts";
 export { requireEmailColumns } from "./models/require-email-columns.ts";
+export type { AuthenticatesInstance, AuthenticatesStatics } from "./models/user-model.ts";
 export { hasherOf } from "./passwords/model-hasher.ts";
 export { requireHashing } from "./passwords/password-settings.ts";
 export {

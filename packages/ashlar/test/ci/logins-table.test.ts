@@ -77,8 +77,8 @@ test.each([
   ['query.innerJoin("users", "users.id", "logins.user_id");', "logins.user_id"],
   // biome-ignore lint/suspicious/noTemplateCurlyInString: source text.
   ["sql`delete from logins where id = ${id}`;", "delete from logins where id ="],
-  ['import { LOGIN_TABLE } from "./logins/database/login-table.ts";', "LOGIN_TABLE"],
-  ['export { isKey } from "./logins/database/login-table.ts";', "isKey"],
+  ['import { LOGIN_TABLE } from "./logins/database/database-logins.ts";', "LOGIN_TABLE"],
+  ['export { isKey } from "./logins/database/database-logins.ts";', "isKey"],
 ])("another source that refers to it is found: %s", (text, known) => {
   expect(knowledgeIn("auth/any.ts", text)).toEqual([`auth/any.ts: ${known}`]);
 });

@@ -1,38 +1,17 @@
-import type { HttpContext } from "../../http/index.ts";
-import { userKey } from "../../kernel/index.ts";
-import type { MaybePromise, Message, RegisteredUser } from "../../support/index.ts";
-import type { AccountUser } from "../users/account-store.ts";
-import { asAuthenticatable } from "../users/authenticatable.ts";
-import type { BlockDetails } from "./access/account-blocks.ts";
-import { removeMethod } from "./access/remove-method.ts";
-import type { AccountServices } from "./account-services.ts";
+import type { RegisteredUser } from "../../support/index.ts";
+import { AccountAdministration } from "./account-administration.ts";
 import type { EmailChangeUndo, UndoableEmailChange } from "./addresses/email-undo.ts";
 import type { VerificationLink, VerificationOutcome } from "./addresses/verification-outcome.ts";
 import type { RemainingTokens } from "./mails/account-mails.ts";
 import type { UsableDeviceLink } from "./passwords/device-links.ts";
 import type { UsablePasswordReset } from "./passwords/password-reset.ts";
 import type { ProvedAttributes, RegistrationAttributes, RegistrationWork } from "./registration/registration.ts";
-import { asAccountUser } from "./users/account-user.ts";
 
 declare module "../../http/exchange/context.ts" {
   interface FrameworkContext {
     /** Operations on accounts, such as registering, verifying an address, and setting a new password. */
     readonly accounts: Accounts;
   }
-}
-
-/** A user's ways to prove who they are. */
-export interface AccountMethod {
-  /** The name of the proof: `password`, `passkey`. */
-  readonly name: string;
-  /** The factors it satisfies, as values of RFC 8176. */
-  readonly amr: readonly string[];
-  /** Whether a login can begin with it. */
-  readonly startsLogins: boolean;
-  /** The page of the active guard on which the user can prove it again; `null` if there isn't one. */
-  readonly url: string | null;
-  /** The text of a link to that page; `null` if the feature doesn't offer one. */
-  readonly label: Message | null;
 }
 
 /**
@@ -42,15 +21,7 @@ export interface AccountMethod {
  * they arrive, whatever their type: if something isn't the text that it should be, that is an `E_INVALID_INPUT`. Mails
  * are queued; no method waits for them.
  */
-export class Accounts {
-  readonly #context: HttpContext;
-  readonly #services: AccountServices;
-
-  constructor(context: HttpContext, services: AccountServices) {
-    this.#context = context;
-    this.#services = services;
-  }
-
+export class Accounts extends AccountAdministration {
   /**
    * Creates an account. It doesn't log anyone in. No mail is sent, unless the address is taken: then its owner is
    * notified that someone tried to register with it.
@@ -85,8 +56,8 @@ export class Accounts {
    *   other; `E_OVERLOADED`; what `belonging` throws
    */
   register(attributes: RegistrationAttributes, belonging?: RegistrationWork): Promise<RegisteredUser | null> {
-    this.#context.auth.registry.unlimitedRoutes?.check(this.#context, "throttle:register");
-    const user = this.#services.registration.register(this.#context, attributes, belonging);
+    this.context.auth.registry.unlimitedRoutes?.check(this.context, "throttle:register");
+    const user = this.services.registration.register(this.context, attributes, belonging);
     return user as Promise<RegisteredUser | null>;
   }
 
@@ -101,8 +72,8 @@ export class Accounts {
    *   `E_UNKNOWN_ROUTE` without the route `password_reset`
    */
   requestPasswordReset(email: unknown): Promise<void> {
-    this.#context.auth.registry.unlimitedRoutes?.check(this.#context, "throttle:change_password");
-    return this.#services.passwordReset.request(this.#context, email);
+    this.context.auth.registry.unlimitedRoutes?.check(this.context, "throttle:change_password");
+    return this.services.passwordReset.request(this.context, email);
   }
 
   /**
@@ -116,7 +87,7 @@ export class Accounts {
    * @returns `null` if {@link resetPassword} would return `null` for it
    */
   findPasswordReset(token: unknown): Promise<UsablePasswordReset | null> {
-    return this.#services.passwordReset.find(this.#context, token);
+    return this.services.passwordReset.find(this.context, token);
   }
 
   /**
@@ -131,8 +102,8 @@ export class Accounts {
    * @throws `E_INVALID_INPUT` if the password is refused, and the link still works then; `E_OVERLOADED`
    */
   resetPassword(token: unknown, password: unknown, confirmation: unknown): Promise<RegisteredUser | null> {
-    this.#context.auth.registry.unlimitedRoutes?.check(this.#context, "throttle:password_reset");
-    const user = this.#services.passwordReset.complete(this.#context, token, password, confirmation);
+    this.context.auth.registry.unlimitedRoutes?.check(this.context, "throttle:password_reset");
+    const user = this.services.passwordReset.complete(this.context, token, password, confirmation);
     return user as Promise<RegisteredUser | null>;
   }
 
@@ -145,7 +116,7 @@ export class Accounts {
    *   has no button, because the link is for another device. `null` if {@link allowDevice} would return `false` for it
    */
   findDeviceLink(token: unknown): Promise<UsableDeviceLink | null> {
-    return this.#services.deviceLinks.find(this.#context, token);
+    return this.services.deviceLinks.find(this.context, token);
   }
 
   /**
@@ -160,7 +131,7 @@ export class Accounts {
    *   ended since
    */
   allowDevice(token: unknown): Promise<boolean> {
-    return this.#services.deviceLinks.allow(this.#context, token);
+    return this.services.deviceLinks.allow(this.context, token);
   }
 
   /**
@@ -175,7 +146,7 @@ export class Accounts {
    * @throws `E_UNAUTHENTICATED`; `E_INVALID_INPUT`; `E_LOGIN_PENDING`; `E_OVERLOADED`
    */
   changePassword(current: unknown, password: unknown, confirmation: unknown): Promise<void> {
-    return this.#services.passwordChange.make(this.#context, current, password, confirmation);
+    return this.services.passwordChange.make(this.context, current, password, confirmation);
   }
 
   /**
@@ -188,7 +159,7 @@ export class Accounts {
    * @throws `E_UNAUTHENTICATED`
    */
   firstPassword(): Promise<"proof" | "mail" | "none" | null> {
-    return this.#services.passwordReset.firstPassword(this.#context);
+    return this.services.passwordReset.firstPassword(this.context);
   }
 
   /**
@@ -217,54 +188,8 @@ export class Accounts {
    * @throws `E_INVALID_INPUT`; `E_INVALID_CONFIGURATION` if no proof has the name in `provedBy`
    */
   create(attributes: ProvedAttributes, belonging?: RegistrationWork): Promise<RegisteredUser | null> {
-    const user = this.#services.registration.create(this.#context, attributes, belonging);
+    const user = this.services.registration.create(this.context, attributes, belonging);
     return user as Promise<RegisteredUser | null>;
-  }
-
-  /**
-   * The ways in which a user of any guard can prove who they are, in the order of their declaration, the password
-   * first.
-   *
-   * To remove one, see {@link removeMethod}.
-   */
-  async methodsOf(user: RegisteredUser): Promise<readonly AccountMethod[]> {
-    const { auth, t } = this.#context;
-    const proofs = await auth.registry.proofs.ownedBy(asAuthenticatable(user));
-    return proofs.map(({ name, amr, startsLogins = false, page, label }) => {
-      return {
-        name,
-        amr,
-        startsLogins,
-        url: page !== undefined && auth.hasRoute(page) ? auth.route(page) : null,
-        label: label === undefined ? null : t.message(label),
-      };
-    });
-  }
-
-  /**
-   * Removes something that a user of any guard logs in with, such as a passkey, unless no login could begin with anything that
-   * is left:
-   *
-   * ```ts
-   * declare const passkeys: { remove(id: string): Promise<void> }; // yours
-   *
-   * async function remove({ accounts, request }: HttpContext) {
-   *   if (await accounts.removeMethod(request.user()!, () => passkeys.remove(request.param("id")!))) return;
-   *   throw new ValidationError({ passkey: ["This is your only way to log in. Set a password first."] });
-   * }
-   * ```
-   *
-   * It is decided while the user's row is locked, so of two that are removed at the same time, one stays. Users of an
-   * `AccountStore` can't be locked.
-   *
-   * @param remove deletes it, in the same transaction
-   * @returns whether it was removed; `false`, with nothing changed, if it is the last one
-   * @throws what `remove` throws
-   */
-  removeMethod(user: RegisteredUser, remove: () => MaybePromise<void>): Promise<boolean> {
-    const account = this.#ofAnyGuard(user);
-    const isAnotherLeft = async () => (await this.methodsOf(user)).some(({ startsLogins }) => startsLogins);
-    return removeMethod(this.#services, account, remove, isAnotherLeft);
   }
 
   /**
@@ -275,8 +200,8 @@ export class Accounts {
    * @returns `null` if there aren't any: the application has no API, or it looks tokens up
    */
   remainingTokens(): RemainingTokens | null {
-    const { remainingTokens, users } = this.#services;
-    const model = users.modelOf(this.#context.auth.guardName);
+    const { remainingTokens, users } = this.services;
+    const model = users.modelOf(this.context.auth.guardName);
     return model === null ? null : remainingTokens.of(model);
   }
 
@@ -300,7 +225,7 @@ export class Accounts {
    *   `email.undo`
    */
   verifyEmail(token: unknown): Promise<VerificationOutcome> {
-    return this.#services.emailVerification.complete(this.#context, token);
+    return this.services.emailVerification.complete(this.context, token);
   }
 
   /**
@@ -311,7 +236,7 @@ export class Accounts {
    * @returns `null` if the token is not valid or has expired
    */
   readVerification(token: unknown): VerificationLink | null {
-    return this.#services.emailVerification.read(this.#context, token);
+    return this.services.emailVerification.read(this.context, token);
   }
 
   /**
@@ -325,8 +250,8 @@ export class Accounts {
    *   without the route `email.verify`
    */
   sendVerification(user?: RegisteredUser): Promise<boolean> {
-    this.#context.auth.registry.unlimitedRoutes?.check(this.#context, "throttle:email.resend,user");
-    return this.#services.emailVerification.send(this.#context, user);
+    this.context.auth.registry.unlimitedRoutes?.check(this.context, "throttle:email.resend,user");
+    return this.services.emailVerification.send(this.context, user);
   }
 
   /**
@@ -340,8 +265,8 @@ export class Accounts {
    *   {@link sendVerification}
    */
   requestEmailChange(email: unknown, password: unknown): Promise<void> {
-    this.#context.auth.registry.unlimitedRoutes?.check(this.#context, "throttle:email.resend,user");
-    return this.#services.emailChange.request(this.#context, email, password);
+    this.context.auth.registry.unlimitedRoutes?.check(this.context, "throttle:email.resend,user");
+    return this.services.emailChange.request(this.context, email, password);
   }
 
   /**
@@ -352,7 +277,7 @@ export class Accounts {
    * @returns `null` if the token is not valid, has expired or was used
    */
   findEmailChange(token: unknown): Promise<UndoableEmailChange | null> {
-    return this.#services.emailUndo.find(this.#context, token);
+    return this.services.emailUndo.find(this.context, token);
   }
 
   /**
@@ -370,90 +295,6 @@ export class Accounts {
    * @throws `E_INVALID_CONFIGURATION` without `MailProvider`
    */
   undoEmailChange(token: unknown): Promise<EmailChangeUndo> {
-    return this.#services.emailUndo.complete(this.#context, token);
-  }
-
-  /**
-   * Ends all access to the account of a user of the active guard, whether the user is logged in or not: logins on all
-   * devices, links in mails, the API token if tokens are checked in the database, and what `endCredentials()` of the
-   * user removes; see `CredentialHolder`. {@link block} does it, too.
-   *
-   * Security: the user must not come from an input. For a page where users log themselves out everywhere, call
-   * `auth.logins().endAll()`.
-   *
-   * @returns whether the account existed
-   * @throws `E_INVALID_MODEL` if the user's class is not that of the guard's users, or if these can only log in
-   */
-  async endAccess(user: RegisteredUser): Promise<boolean> {
-    const { access, users } = this.#services;
-    const { auth, request } = this.#context;
-    const ending = {
-      what: "everything",
-      reason: "application",
-      proof: "none",
-      address: request.clientAddress,
-    } as const;
-    return (await access.end(auth.guardName, users.requireOwn(auth.guardName, user), ending)) !== null;
-  }
-
-  /**
-   * Blocks the account of a user of any guard, and ends all access to it, as {@link endAccess} does. Until it is unblocked,
-   * no login, link or token is valid or can be made, and no link to set a password is mailed. Only someone who knows
-   * the password learns that the account is blocked; to anyone else, it looks like any other.
-   *
-   * ```ts
-   * const user = await User.findBy("email", "mallory@example.com");
-   * if (user !== null) await accounts.block(user, { reason: "Reported as spam" });
-   * ```
-   *
-   * Emits `auth.blocked`. An API token that isn't checked in the database is refused wherever its user is asked for.
-   *
-   * Security: have the caller's right to do it checked by the route.
-   *
-   * @param details why, and by whom: by default, the user of the request, by primary key
-   * @returns whether the account existed
-   * @throws `E_INVALID_MODEL` if the table lacks `blocked_at` or `access_epoch`, or no guard has such users
-   */
-  async block(user: RegisteredUser, details: Partial<Pick<BlockDetails, "by" | "reason">> = {}): Promise<boolean> {
-    const { guard, own } = this.#ofAnyGuard(user);
-    return this.#services.blocks.block(guard, own, this.#detailsOf(details));
-  }
-
-  /**
-   * Unblocks an account. Its user can log in again, or set a new password; everything that was valid before stays
-   * invalid. Emits `auth.unblocked`.
-   *
-   * @returns and throws as {@link block}
-   */
-  async unblock(user: RegisteredUser, details: Partial<Pick<BlockDetails, "by" | "reason">> = {}): Promise<boolean> {
-    const { guard, own } = this.#ofAnyGuard(user);
-    return this.#services.blocks.unblock(guard, own, this.#detailsOf(details));
-  }
-
-  /** An administrator's guard often has other users than those that are administered. */
-  #ofAnyGuard(user: RegisteredUser): { readonly guard: string; readonly own: AccountUser } {
-    const { users } = this.#services;
-    const guard = users.guardOf(asAccountUser(user), this.#context);
-    return { guard, own: users.requireOwn(guard, user) };
-  }
-
-  #detailsOf({ reason = null, by = null }: Partial<Pick<BlockDetails, "by" | "reason">>): BlockDetails {
-    const { currentUser, request } = this.#context;
-    return { by: by ?? userKey(currentUser), reason, address: request.clientAddress };
-  }
-
-  /**
-   * Deletes a user of the active guard with everything that the framework stores about the user: logins with their IP
-   * addresses, links that set a password, and previous addresses. For models, it is the same as `user.delete()`.
-   *
-   * Security: the user must not come from an input. Have users confirm their password first: `password.confirm`.
-   *
-   * @returns whether the account existed
-   * @throws `E_INVALID_MODEL` as {@link endAccess}
-   */
-  async delete(user: RegisteredUser): Promise<boolean> {
-    const { deletion, users } = this.#services;
-    const guard = this.#context.auth.guardName;
-    return deletion.ofGuard(guard, users.requireOwn(guard, user));
+    return this.services.emailUndo.complete(this.context, token);
   }
 }

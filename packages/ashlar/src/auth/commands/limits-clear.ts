@@ -25,9 +25,8 @@ export async function run(context: CommandContext): Promise<void> {
   if (isOfAll && limit !== null) {
     const cleared = await forgetLimit(throttle, limit);
     await tellDeed(application, { command: "limits:clear", by: read.by, guard: null, user: null, limit, cleared });
-    const what = `Everything that was counted under ${limit} is forgotten, for all accounts and addresses`;
-    const lines = [`${what}${cleared === null ? "" : `: ${counted(cleared, "count")}`}.`];
-    printResult(context, read.isJson, { guard: null, id: null, address, limit, cleared }, lines);
+    const result = { guard: null, id: null, address, limit, cleared };
+    printResult(context, read.isJson, result, [saidOfAll(limit, cleared)]);
     return;
   }
   const [text] = read.positionals;
@@ -36,14 +35,27 @@ export async function run(context: CommandContext): Promise<void> {
   const [guard, user] = [account?.guard ?? null, account?.user ?? null];
   const deed = { command: "limits:clear", by: read.by, guard, user, limit, clientAddress: address, cleared };
   await tellDeed(application, deed);
-  const about = [...(user === null ? [] : [`the account of ${labelOf(user)}`]), ...(address === null ? [] : [address])];
-  const under = limit === null ? "" : ` under ${limit}`;
-  const lines = [`What was counted for ${about.join(" and ")}${under} is forgotten: ${counted(cleared, "count")}.`];
-  if (address === null) {
-    lines.push("What the account and an address were counted together stays: add --address to forget that, too.");
-  }
+  const lines = saidOf(user, address, limit, cleared);
   const id = user === null ? null : String(user.authId());
   printResult(context, read.isJson, { guard, id, address, limit, cleared }, lines);
+}
+
+function saidOfAll(limit: string, cleared: number | null): string {
+  const count = cleared === null ? "" : `: ${counted(cleared, "count")}`;
+  return `Everything that was counted under ${limit} is forgotten, for all accounts and addresses${count}.`;
+}
+
+function saidOf(
+  user: FoundAccount["user"] | null,
+  address: string | null,
+  limit: string | null,
+  cleared: number,
+): string[] {
+  const about = [...(user === null ? [] : [`the account of ${labelOf(user)}`]), ...(address === null ? [] : [address])];
+  const under = limit === null ? "" : ` under ${limit}`;
+  const line = `What was counted for ${about.join(" and ")}${under} is forgotten: ${counted(cleared, "count")}.`;
+  if (address !== null) return [line];
+  return [line, "What the account and an address were counted together stays: add --address to forget that, too."];
 }
 
 /** The client's address of `--address`; `null` without it. */

@@ -1,7 +1,7 @@
 import type { Application } from "../../boot/index.ts";
 import { stepKeysOf } from "../accounts/users/counted-accounts.ts";
 import { ACCOUNT_LIMIT, PASSWORD_LIMIT, STEP_LIMIT, STEP_TOTAL_LIMIT } from "../limits.ts";
-import { identifiersOf } from "../passwords/identifiers.ts";
+import { identifiersOf } from "../passwords/verify-credentials.ts";
 import { awaitsVerification, isBlocked, isClosed } from "../users/authenticatable.ts";
 import type { FoundAccount } from "./find-accounts.ts";
 

@@ -70,12 +70,14 @@ function linesOf(account: Awaited<ReturnType<typeof everythingAbout>>): string[]
       ? ["limits    are counted in the memory of each server, where this command can't look"]
       : []),
     `logins    ${account.logins.length}`,
+    ...account.logins.map(loginLine),
   ];
-  for (const { user_agent: agent, ip, last_used_at: at } of account.logins) {
-    const where = ip === null ? "" : `, ${shown(String(ip))}`;
-    const device = deviceName(typeof agent === "string" ? agent : null);
-    lines.push(`          ${shown(device)}${where}, used ${(at as Date).toISOString()}`);
-  }
   for (const [what, count] of Object.entries(account.stored)) lines.push(`${what}: ${count}`);
   return lines;
+}
+
+function loginLine({ user_agent: agent, ip, last_used_at: at }: Readonly<Record<string, unknown>>): string {
+  const where = ip === null ? "" : `, ${shown(String(ip))}`;
+  const device = deviceName(typeof agent === "string" ? agent : null);
+  return `          ${shown(device)}${where}, used ${(at as Date).toISOString()}`;
 }

@@ -5,12 +5,12 @@ import { accessEpochOf } from "../access/access-epoch.ts";
 import { ACCOUNT_LIMIT, PASSWORD_LIMIT } from "../limits.ts";
 import type { KnownDevices, RememberedAccount } from "../logins/devices.ts";
 import { message } from "../messages.ts";
-import { accountName, identifierOf, identifiersOf } from "../passwords/identifiers.ts";
+import { accountName, identifierOf, identifiersOf } from "../passwords/verify-credentials.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
 import type { GuardRegistry } from "./guard-registry.ts";
 import "../../http/index.ts";
 
-/** What devices are called together that were known before access to an account last ended. */
+/** The common name of devices that were known before access to the account last ended. */
 const FORMER_DEVICES = "former devices";
 
 /** A password that is about to be compared with an account's. */
@@ -84,11 +84,11 @@ async function count(
   const result = await auth.throttle.attempt(context, ACCOUNT_LIMIT, {
     guard,
     ...(identifier === null ? { user } : { account: identifier }),
-    // Devices from before access ended have one budget together: who had the password then has any number of them.
+    // Devices from before access ended share one budget: an attacker who had the password then may have any number of them.
     proof: account?.device ?? null,
   });
   const isUsedUp = result.buckets.some(({ allowed }) => !allowed);
-  // Not by the first refusal alone: the warning would be lost if it could not be stored then.
+  // At each refusal, not only the first: the warning would be lost if it could not be stored then.
   const { warnings, refused } = auth.registry.guesses;
   const isPromised =
     isUsedUp && account !== null && ((await warnings?.promise(context, guard, user, account.name)) ?? false);
@@ -96,10 +96,13 @@ async function count(
   const wait = waitOf(result.resetInSeconds);
   const isMailed = isPromised && warnings?.hasLinkHere(guard) === true;
   const sentence = message(isMailed ? "auth.guesses.mailed" : "auth.guesses.usedUp", { wait });
-  const isUnknown = account !== null && account.device === null && !account.isFormerDevice;
   const refusal = () => tooManyRequests(result, sentence);
-  if (isUnknown) refused.add(account.name, result.resetInSeconds, refusal);
+  if (isOnUnknownDevice(account)) refused.add(account.name, result.resetInSeconds, refusal);
   throw refusal();
+}
+
+function isOnUnknownDevice(account: GuessedAccount | null): account is GuessedAccount {
+  return account !== null && account.device === null && !account.isFormerDevice;
 }
 
 /**
@@ -220,7 +223,7 @@ export class GuessedAccounts {
   readonly refused: RefusedGuesses = new RefusedGuesses();
   /** The devices that accounts were used on, as their browsers say; `null` if no guard keeps logins. */
   devices: KnownDevices | null = null;
-  /** Notifies the owners of accounts that unknown devices have used up their guesses; `null` if nothing does. */
+  /** Warns the owners of accounts whose guesses unknown devices have used up; `null` if there are no such mails. */
   warnings: GuessWarnings | null = null;
 
   /** @param registry knows the users of each guard */

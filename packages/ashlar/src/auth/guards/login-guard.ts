@@ -21,7 +21,7 @@ import type { PassedStep } from "../proofs/login-methods.ts";
 import type { LoginPurpose } from "../proofs/login-step.ts";
 import { PASSWORD } from "../proofs/proof.ts";
 import type { Authenticatable, UserId } from "../users/authenticatable.ts";
-import { noteConfirmation, stepsPassedInConfirmation } from "./confirmation-note.ts";
+import { Confirmation } from "./confirmation.ts";
 import { clearGuesses, comparePassword } from "./guesses.ts";
 import { RequestGuard } from "./request-guard.ts";
 
@@ -94,13 +94,10 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     const user = check.account as User | null;
     if (user !== null && check.valid && this.context.auth.registry.admits(user)) {
       const result = await this.#finishByPassword(user, options);
-      if (result?.status === "complete") await clearGuesses(this.context, this.name, user);
-      // The request that completes it comes later, maybe from another address, and knows nothing of this count.
-      if (result?.status === "pending") {
-        await throttle?.giveBack(this.context, PASSWORD_LIMIT, { only: "address" });
-        await throttle?.giveBack(this.context, ACCOUNT_LIMIT);
+      if (result !== null) {
+        await this.#giveBackAttempts(user, result);
+        return result;
       }
-      if (result !== null) return result;
     }
     if (!check.tried) await throttle?.giveBack(this.context, PASSWORD_LIMIT);
     return this.#proofFailed(user, check.identifier, PASSWORD);
@@ -258,7 +255,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
    * passed by a proof, or on their page, are not asked again for ten minutes in the same login: a form that asks for the
    * password can be sent again after the visit to a step's page.
    *
-   * @param takeEffect called once all steps have let the user; returns whether the confirmation still counts
+   * @param takeEffect called once all steps have let the user pass; returns whether the confirmation still counts
    * @returns whether it counts; otherwise `auth.pending` names the step that it waits for, if any
    */
   async admitConfirmed(
@@ -266,30 +263,12 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     options: ProvedOptions,
     takeEffect: (login: CompleteLogin<User>) => MaybePromise<boolean> = () => true,
   ): Promise<boolean> {
-    const passed = stepsPassedInConfirmation(this.context, this.name, () => this.confirmationSubject);
-    const login = await this.#admitConfirmation(user, options, passed);
-    if (login.status !== "complete" || !(await takeEffect(login))) return false;
-    // Not if some weren't asked: then confirmations could continue without them.
-    if (passed.length === 0) this.#noteConfirmation(stepsPassed(login, options));
-    return true;
+    const ask = (passed: readonly PassedStep[]) => this.admit(user, { options, purpose: "confirmation", passed });
+    return this.#confirmation.admit(user, options, ask, takeEffect);
   }
 
-  #noteConfirmation(passed: readonly PassedStep[]): void {
-    noteConfirmation(this.context, this.name, this.confirmationSubject, passed);
-  }
-
-  async #admitConfirmation(
-    user: User,
-    options: ProvedOptions,
-    passed: readonly PassedStep[],
-  ): Promise<LoginResult<User>> {
-    try {
-      return await this.admit(user, { options, purpose: "confirmation", passed });
-    } catch (error) {
-      if (!(error instanceof AshlarError && error.code === "E_STALE_PROOF")) throw error;
-      announce(this.context, "auth.failed", this.name, { user, identifier: null, by: options.proof?.by ?? null });
-      return PROOF_FAILED;
-    }
+  get #confirmation(): Confirmation {
+    return new Confirmation(this.context, this.name, () => this.confirmationSubject);
   }
 
   /** The only place where a login takes effect: after every step. */
@@ -319,6 +298,15 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     return fresh === null ? null : this.#finishUnlessStale(fresh, attempt);
   }
 
+  async #giveBackAttempts(user: User, { status }: LoginResult<User>): Promise<void> {
+    if (status === "complete") await clearGuesses(this.context, this.name, user);
+    if (status !== "pending") return;
+    // The request that completes it comes later, maybe from another address, and knows nothing of this count.
+    const { throttle } = this.context.auth;
+    await throttle?.giveBack(this.context, PASSWORD_LIMIT, { only: "address" });
+    await throttle?.giveBack(this.context, ACCOUNT_LIMIT);
+  }
+
   async #finishUnlessStale(user: User, attempt: Attempt): Promise<LoginResult<User> | null> {
     try {
       return await this.#finish(user, attempt);
@@ -330,17 +318,12 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
 
   async #resume(user: User, claim: PendingClaim, passed: readonly PassedStep[]): Promise<LoginResult<User>> {
     const { options, purpose } = claim;
-    const { proof } = options;
+    const by = options.proof?.by ?? null;
     const attempt = { options, purpose, passed, resumed: claim };
-    const result =
-      (await this.#finishUnlessStale(user, attempt)) ?? (await this.#proofFailed(user, null, proof?.by ?? null));
-    if (result.status === "complete" && purpose === "confirmation") {
-      const passed = stepsPassed(result, options);
-      const isNoted = passed.some(({ name }) => name === claim.step);
-      this.#noteConfirmation(isNoted ? passed : [...passed, { name: claim.step, at: now() }]);
-    }
-    if (result.status !== "complete" || proof?.by !== PASSWORD) return result;
-    await clearGuesses(this.context, this.name, user);
+    const result = (await this.#finishUnlessStale(user, attempt)) ?? (await this.#proofFailed(user, null, by));
+    if (result.status !== "complete") return result;
+    if (purpose === "confirmation") this.#confirmation.noteResumed(result, options, claim.step);
+    if (by === PASSWORD) await clearGuesses(this.context, this.name, user);
     return result;
   }
 
@@ -360,11 +343,6 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
 
 function newAttempt(options: ProvedOptions): Attempt {
   return { options, purpose: "login", passed: [], resumed: null };
-}
-
-/** The steps that a login has passed by their own proof. */
-function stepsPassed({ methods }: CompleteLogin<object>, { proof }: ProvedOptions): readonly PassedStep[] {
-  return methods.filter(({ by }) => by !== proof?.by).map(({ by, at }) => ({ name: by, at: at.getTime() }));
 }
 
 function userOf<User extends object>(result: LoginResult<User>): User | null {

@@ -15,8 +15,8 @@ import type { Guard } from "./guard.ts";
 import type { GuardRegistry } from "./guard-registry.ts";
 
 /**
- * The guards of one request, of which one is active: who the request's user is according to them, and what their last logins
- * came to. `Auth` adds the operations.
+ * The guards of one request, of which one is active: who the request's user is according to each, and the results of its last
+ * login. `Auth` adds the operations.
  */
 export abstract class RequestAuth {
   /** @internal The application's guards. */

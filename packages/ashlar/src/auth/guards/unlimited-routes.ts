@@ -13,7 +13,7 @@ export class UnlimitedRoutes {
   }
 
   /**
-   * Called before the request is counted under the limits of accounts: only the route's own have counted it by then.
+   * Called before the request is counted under the limits of accounts, so that only the route's own limits have counted it.
    *
    * @param limit the middleware that the route lacks if nothing limits it
    */

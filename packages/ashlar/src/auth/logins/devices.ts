@@ -17,12 +17,12 @@ import type { LoginUse } from "./login-store.ts";
 export const DEVICE: KeyPurpose = new KeyPurpose("device");
 /** Browsers keep no cookie for longer (RFC 6265bis §5.5). */
 const MAX_AGE_SECONDS = 400 * 24 * 60 * 60;
-/** How many names of users one browser is remembered for. */
+/** How many names of its users a browser remembers. */
 const MAX_USERS = 8;
 /** Too many bits to guess. The cookie is signed, and reveals nothing about accounts without the key. */
 const MARK_LENGTH = 11;
 const DEVICE_BYTES = 16;
-/** How an entry begins that a link has made, instead of the digest of a user. */
+/** The prefix of an entry that a link has made; other entries have the digest of a user there. */
 const PASS = "~";
 const SIGNATURE = { expiresInSeconds: MAX_AGE_SECONDS } as const;
 
@@ -85,8 +85,8 @@ export class KnownDevices {
   }
 
   /**
-   * Makes the hosts of a domain share the data about a device, as they share its logins. If there are several domains,
-   * it is the one with the most hosts.
+   * Makes the hosts of a domain share the data about a device, as they share its logins. Of several domains, the one with
+   * the most hosts counts.
    */
   share(domain: string): void {
     if (this.#domain === null || domain.length < this.#domain.length) this.#domain = domain;

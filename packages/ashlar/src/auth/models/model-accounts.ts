@@ -3,7 +3,7 @@ import { normalizeKnownEmail } from "../../security/index.ts";
 import { type AccessConditions, bothConditions } from "../access/access-epoch.ts";
 import { rotateAccess } from "../access/rotate-access.ts";
 import { writeColumns } from "../access/write-column.ts";
-import { findBySpelling } from "../passwords/identifiers.ts";
+import { findBySpelling } from "../passwords/verify-credentials.ts";
 import {
   type AccountChanges,
   type AccountConditions,
@@ -12,7 +12,7 @@ import {
   storeMethodsOf,
 } from "../users/account-store.ts";
 import { type AuthenticatableClass, closedColumnOf, isModel, type UserId } from "../users/authenticatable.ts";
-import { type AuthenticatesInstance, type AuthenticatesStatics, requireEpoch } from "./authenticates.ts";
+import { type AuthenticatesInstance, type AuthenticatesStatics, requireEpoch } from "./user-model.ts";
 
 /** A user of a model with the mixin `Authenticates` and a column `email`. */
 export type ModelUser = Model & AuthenticatesInstance & { email: string | null };

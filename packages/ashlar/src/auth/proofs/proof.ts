@@ -1,6 +1,7 @@
 import type { Application } from "../../boot/index.ts";
 import type { MessageKey } from "../../messages/index.ts";
 import type { MaybePromise, RegisteredUser } from "../../support/index.ts";
+import { hasPassword } from "../passwords/verify-credentials.ts";
 import { type Authenticatable, isUserClassOf } from "../users/authenticatable.ts";
 import type { UserDataSource } from "../users/user-data.ts";
 import type { LoginStep } from "./login-step.ts";
@@ -74,6 +75,14 @@ declare module "../../boot/application/feature.ts" {
     readonly proofs?: Readonly<Record<string, (application: Application) => FeatureProof>>;
   }
 }
+
+/** The proof that every application has. */
+export const passwordProof: FeatureProof<Authenticatable> = Object.freeze({
+  amr: Object.freeze(["pwd"]),
+  startsLogins: true,
+  page: "confirm_password",
+  has: hasPassword,
+});
 
 /** Reports whether users of a class can have a proof. */
 export function isProofFor({ users }: Proof, user: object): boolean {

@@ -44,8 +44,8 @@ interface CookieOptions {
 }
 
 /**
- * The login that a request comes from, or that it begins, as far as the browser knows it: its token, and the cookie with it.
- * What a guard does with it in a transaction is undone by a rollback.
+ * The login that a request comes from, or that it begins: its token, and the cookie with it. A rollback undoes what a guard has
+ * changed in the transaction.
  */
 export class RequestLogin {
   readonly #context: HttpContext;

@@ -1,37 +1,28 @@
 import type { HttpContext } from "../../http/index.ts";
 import { digest, randomToken } from "../../security/index.ts";
-import {
-  AshlarError,
-  currentDate,
-  isThenable,
-  type MaybePromise,
-  now,
-  type RegisteredUser,
-} from "../../support/index.ts";
-import { accessEpochOf, proofOf, staleProof } from "../access/access-epoch.ts";
+import { AshlarError, currentDate, type MaybePromise, type RegisteredUser } from "../../support/index.ts";
+import { proofOf, staleProof } from "../access/access-epoch.ts";
 import { announce } from "../events.ts";
 import type { GuardFactory } from "../guards/guard-registry.ts";
 import { LoginGuard } from "../guards/login-guard.ts";
-import { provesOwnPassword } from "../guards/own-password.ts";
 import { deviceName, deviceOf, type RememberedAccount } from "../logins/devices.ts";
-import type { FoundLogin, KeptLogin, LoginOwner } from "../logins/login-store.ts";
+import type { KeptLogin, LoginOwner } from "../logins/login-store.ts";
 import { UserLogins } from "../logins/user-logins.ts";
-import { hasPassword } from "../passwords/verify-credentials.ts";
 import type { CompleteLogin, EntryOptions, LoginOptions, ProvedOptions } from "../pipeline/complete-login.ts";
-import { isConfirmedOtherwise } from "../proofs/confirmation.ts";
-import { type GivenProof, type LoginMethod, withMethods } from "../proofs/login-methods.ts";
+import type { LoginMethod } from "../proofs/login-methods.ts";
 import { PASSWORD } from "../proofs/proof.ts";
 import type { Authenticatable, AuthenticatableClass } from "../users/authenticatable.ts";
-import { type CurrentLogin, dueUse, isRemembered, RequestLogin } from "./request-login.ts";
-import { type RenewableLogin, renewToken, storeToken } from "./token-renewal.ts";
+import { LoginRecognition } from "./login-recognition.ts";
+import { type CurrentLogin, RequestLogin } from "./request-login.ts";
+import { WebConfirmation } from "./web-confirmation.ts";
 import type { WebGuardDependencies } from "./web-guard-settings.ts";
 
 /**
  * Identifies a request's user by a cookie with a random token, and keeps a row in the table `logins` for each device
  * that a user is logged in on. The table holds digests of tokens, never the tokens.
  *
- * It decides which login a request comes from, and starts, renews and ends logins in the store; `RequestLogin` knows the
- * request's own, and has its cookie.
+ * It starts logins in the store, and ends them. `LoginRecognition` finds the login that a request comes from, `RequestLogin`
+ * knows it, and its cookie, and `WebConfirmation` renews it.
  */
 export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<User> {
   readonly #dependencies: WebGuardDependencies;
@@ -53,80 +44,10 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   }
 
   protected override retrieve(): MaybePromise<Authenticatable | null> {
-    const { store } = this.#dependencies;
     const { token, isFormer } = this.#own.presented();
     if (token === null) return null;
-    const found = store.find(this.name, digest(token));
-    const recognise = (login: FoundLogin | null) => {
-      return login === null ? this.#retrieveReplaced(token) : this.#recognise(login, token, false);
-    };
-    const user = isThenable(found) ? found.then(recognise) : recognise(found);
-    return isFormer ? this.#move(user) : user;
-  }
-
-  /** Gives the cookie of a login that began before it was shared by the hosts of a domain its present name. */
-  async #move(found: MaybePromise<Authenticatable | null>): Promise<Authenticatable | null> {
-    const user = await found;
-    if (user !== null && !this.#own.isDecided && !this.context.isReadOnly) this.#own.send();
-    return user;
-  }
-
-  /** The user of a login whose token has just been replaced: the response with the new one may have been lost. */
-  async #retrieveReplaced(replaced: string): Promise<Authenticatable | null> {
-    const { successors, store } = this.#dependencies;
-    const token = await successors.find(store, this.name, replaced);
-    const login = token === null ? null : await store.find(this.name, digest(token));
-    return login === null ? null : this.#recognise(login, token!, true);
-  }
-
-  #recognise(login: FoundLogin, token: string, isRepeated: boolean): MaybePromise<Authenticatable | null> {
-    // Written so that an invalid date counts as expired.
-    if (!(login.expiresAt.getTime() > now()) && !this.#wasUsed(login)) return null;
-    const { user = this.model.findByAuthId(login.userId) } = login;
-    const accept = (one: Authenticatable | null): MaybePromise<Authenticatable | null> => {
-      const accepted = this.#accept(login, one);
-      if (accepted === null || this.#own.isDecided) return accepted;
-      if (isRepeated) return this.#repeat(login, accepted, token);
-      this.#own.found(login, token, true);
-      this.#noteUse(login);
-      return accepted;
-    };
-    return isThenable(user) ? user.then(accept) : accept(user);
-  }
-
-  /** Reports whether a use that is not stored yet keeps a login alive: in a test, hours may pass before it is. */
-  #wasUsed({ id }: FoundLogin): boolean {
-    const use = this.#dependencies.uses.noted({ guard: this.name, id });
-    return use !== null && use.expiresAt.getTime() > now();
-  }
-
-  #accept(login: FoundLogin, user: Authenticatable | null): Authenticatable | null {
-    // Even if a store or a class returns something else for a key, a request must never get another user's login.
-    if (user === null || String(user.authId()) !== String(login.userId)) return null;
-    // Ending access to the account ended this login too, whether or not it was deleted.
-    return login.accessEpoch === accessEpochOf(user) ? user : null;
-  }
-
-  /**
-   * Gives a login's new token to a request that has the previous one. The proof of the password no longer counts: the
-   * holder of the old token may have stolen it, and only the user who gave the proof may use it.
-   */
-  async #repeat(login: FoundLogin, user: Authenticatable, token: string): Promise<Authenticatable | null> {
-    const { id, userId, expiresAt, createdAt, authenticatedAt, methods } = login;
-    const unproved = { id, userId, expiresAt, createdAt, authenticatedAt: null, methods };
-    const isReadOnly = this.context.isReadOnly;
-    if (authenticatedAt !== null && !isReadOnly) {
-      const renewable = this.#renewable(unproved, user);
-      if (!(await storeToken(this.#dependencies, renewable, token, token, unproved))) return null;
-    }
-    // A login or a logout of this request may have come first.
-    if (this.#own.isDecided) return user;
-    this.#own.found(unproved, token, false);
-    if (!isReadOnly) {
-      this.#noteUse(login);
-      this.#own.send();
-    }
-    return user;
+    const recognition = new LoginRecognition(this.context, this.name, this.model, this.#own, this.#dependencies);
+    return recognition.userOf(token, isFormer);
   }
 
   protected override async persist({ user: own, methods }: CompleteLogin<User>, options: ProvedOptions): Promise<void> {
@@ -226,7 +147,9 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
       await this.logins().endOthers();
       return true;
     } catch (error) {
-      if (error instanceof AshlarError && error.code === "E_STALE_PROOF") return this.#proofFailed(PASSWORD);
+      if (error instanceof AshlarError && error.code === "E_STALE_PROOF") {
+        return this.#confirmation.failed(this.knownUser, PASSWORD);
+      }
       throw error;
     }
   }
@@ -239,8 +162,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
    * @throws `E_TOO_MANY_REQUESTS`; `E_OVERLOADED`
    */
   async confirmPassword(password: unknown): Promise<boolean> {
-    this.context.auth.beginConfirmation(this.name);
-    return (await this.#provePassword(password)) && this.confirm({ by: PASSWORD });
+    return this.#confirmation.byPassword(password);
   }
 
   /**
@@ -259,12 +181,8 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
    * any. `false` for a guest
    * @throws `E_INVALID_CONFIGURATION` if no proof has this name
    */
-  async confirm({ by, amr }: Required<Pick<EntryOptions, "by">> & Pick<EntryOptions, "amr">): Promise<boolean> {
-    const { auth } = this.context;
-    const proof = auth.registry.proofs.given(by, amr);
-    auth.beginConfirmation(this.name);
-    if ((await this.user()) === null) return false;
-    return this.#confirm(proof, (login, confirmed) => this.#renew(login, confirmed));
+  async confirm(proof: Required<Pick<EntryOptions, "by">> & Pick<EntryOptions, "amr">): Promise<boolean> {
+    return this.#confirmation.by(proof);
   }
 
   /**
@@ -272,12 +190,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
    * {@link keepAlone}, in the same step as its new access epoch.
    */
   async confirmForChange(password: unknown): Promise<boolean> {
-    this.context.auth.beginConfirmation(this.name);
-    if (!(await this.#provePassword(password))) return false;
-    return this.#confirm(this.context.auth.registry.proofs.given(PASSWORD), (login, { methods }) => {
-      this.#own.proveNext({ authenticatedAt: currentDate(), methods: withMethods(login.methods ?? [], methods) });
-      return true;
-    });
+    return this.#confirmation.forChange(password);
   }
 
   /**
@@ -301,36 +214,20 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
     this.#dependencies.devices.renew(this.context, this.name, user.authId(), this.#remembered(user));
   }
 
-  async #confirm(
-    proof: GivenProof | null,
-    takeEffect: (login: CurrentLogin, confirmed: CompleteLogin<User>) => MaybePromise<boolean>,
-  ): Promise<boolean> {
-    const login = this.#own.current;
-    const remember = login !== null && isRemembered(login, this.#dependencies.settings);
-    const user = this.knownUser!;
-    // If a step asks for more, the login that follows it replaces this one.
-    return this.admitConfirmed(
-      user,
-      { remember, proof },
-      (confirmed) => login === null || takeEffect(login, confirmed),
-    );
+  get #confirmation(): WebConfirmation<User> {
+    return new WebConfirmation<User>({
+      name: this.name,
+      context: this.context,
+      model: this.model,
+      own: this.#own,
+      dependencies: this.#dependencies,
+      user: async () => this.user(),
+      admit: (user, options, takeEffect) => this.admitConfirmed(user, options, takeEffect),
+    });
   }
 
   protected override get confirmationSubject(): string | null {
     return this.#own.current?.id ?? null;
-  }
-
-  async #renew(login: CurrentLogin, confirmed: CompleteLogin<User>): Promise<boolean> {
-    const renewable = this.#renewable(login, confirmed.user as unknown as Authenticatable);
-    const methods = withMethods(login.methods ?? [], confirmed.methods);
-    const renewed = await renewToken(this.#dependencies, renewable, this.#own.token!, methods);
-    if (renewed === null) return this.#proofFailed(confirmed.methods[0]?.by ?? null);
-    this.#own.replaceToken(login, renewed.token, renewed.confirmed);
-    return true;
-  }
-
-  #renewable(login: CurrentLogin, user: Authenticatable): RenewableLogin {
-    return { guard: this.name, model: this.model, login, user };
   }
 
   /** When the user last proved who they are, by any proof, at login or since; `null` if never. */
@@ -346,14 +243,6 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   }
 
   /**
-   * Reports whether a password belongs to the request's user. A wrong one is counted and announced as a failed login.
-   */
-  async #provePassword(password: unknown): Promise<boolean> {
-    const user = await this.user();
-    return provesOwnPassword(this.context, this.name, user as Authenticatable | null, password);
-  }
-
-  /**
    * @internal Reports whether the request's user proves who they are: by the password or, without one, by another proof
    * in the last ten minutes.
    *
@@ -361,23 +250,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
    * another proof first
    */
   async provesAgain(password: unknown): Promise<boolean> {
-    const user = (await this.user()) as Authenticatable | null;
-    if (user !== null && !hasPassword(user)) {
-      const login = this.#own.current;
-      if (await isConfirmedOtherwise(this.context, user, login)) {
-        const [first] = login?.methods ?? [];
-        this.context.auth.beginConfirmation(this.name);
-        // The steps judge it as they would a password.
-        return this.#confirm(first === undefined ? null : { ...first, at: first.at.getTime() }, () => true);
-      }
-    }
-    return this.#provePassword(password);
-  }
-
-  /** Announces that the request's user could not prove who they are. */
-  #proofFailed(by: string | null): false {
-    announce(this.context, "auth.failed", this.name, { user: this.knownUser, identifier: null, by });
-    return false;
+    return this.#confirmation.again(password);
   }
 
   async #endPresented(): Promise<void> {
@@ -410,13 +283,6 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
 
   #reference({ id, userId }: CurrentLogin): LoginOwner & { readonly id: string } {
     return { guard: this.name, userId, id };
-  }
-
-  #noteUse(login: FoundLogin): void {
-    if (this.context.isReadOnly) return;
-    const { settings, uses } = this.#dependencies;
-    const use = dueUse(login, settings);
-    if (use !== null) uses.note({ guard: this.name, id: login.id, ...deviceOf(this.context.request), ...use });
   }
 }
 

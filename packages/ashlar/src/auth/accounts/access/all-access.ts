@@ -4,7 +4,7 @@ import { type AccessHolder, makeAccessEpoch } from "../../access/access-epoch.ts
 import { endAccess, endsWithRow, type StoredAccount } from "../../access/end-access.ts";
 import { updateEnding } from "../../access/rotate-access.ts";
 import { writeColumns } from "../../access/write-column.ts";
-import type { AuthenticatesStatics } from "../../models/authenticates.ts";
+import type { AuthenticatesStatics } from "../../models/user-model.ts";
 import { hasPassword, NO_PASSWORD } from "../../passwords/verify-credentials.ts";
 import type { AccountStore, AccountUser } from "../../users/account-store.ts";
 import { type Authenticatable, isModel } from "../../users/authenticatable.ts";

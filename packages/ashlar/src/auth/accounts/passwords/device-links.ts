@@ -8,7 +8,7 @@ import type { Throttle, ThrottleKeys } from "../../../throttle/index.ts";
 import { announce } from "../../events.ts";
 import type { GuessWarnings } from "../../guards/guesses.ts";
 import { ACCOUNT_LIMIT, PASSWORD_LIMIT } from "../../limits.ts";
-import { accountName, identifiersOf } from "../../passwords/identifiers.ts";
+import { accountName, identifiersOf } from "../../passwords/verify-credentials.ts";
 import type { AccountUser } from "../../users/account-store.ts";
 import { type Authenticatable, awaitsVerification } from "../../users/authenticatable.ts";
 import { DEVICE_LINK_AGAIN_LIMIT, DEVICE_LINK_LIMIT, GUESSES_CHECK_LIMIT, GUESSES_LIMIT } from "../limits.ts";

@@ -12,8 +12,13 @@ import { accessEpochOf } from "../../access/access-epoch.ts";
 import type { GuardRegistry } from "../../guards/guard-registry.ts";
 import { refusedAtOnce } from "../../guards/guesses.ts";
 import { PASSWORD_LIMIT, STEP_LIMIT, STEP_TOTAL_LIMIT } from "../../limits.ts";
-import { accountName, identifierOf, identifiersOf, keyAccount } from "../../passwords/identifiers.ts";
-import { normalizeIdentifier } from "../../passwords/verify-credentials.ts";
+import {
+  accountName,
+  identifierOf,
+  identifiersOf,
+  keyAccount,
+  normalizeIdentifier,
+} from "../../passwords/verify-credentials.ts";
 import { type Authenticatable, keepsSameRows, type UserId } from "../../users/authenticatable.ts";
 import type { AccountClaim } from "../links/account-links.ts";
 

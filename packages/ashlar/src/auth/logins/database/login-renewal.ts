@@ -4,7 +4,7 @@ import { provesByRow, userAsProved } from "../../credentials/proven-insert.ts";
 import type { UserModelClass } from "../../models/joinable-users.ts";
 import type { AuthenticatableClass } from "../../users/authenticatable.ts";
 import type { RenewedLogin } from "../login-store.ts";
-import { LOGIN_TABLE, type RenewedColumns } from "./login-table.ts";
+import type { RenewedColumns } from "./database-logins.ts";
 
 /**
  * Gives logins new tokens, on the basis of a proof that was given for a user as they were read. Nothing is written once the
@@ -12,11 +12,14 @@ import { LOGIN_TABLE, type RenewedColumns } from "./login-table.ts";
  */
 export class LoginRenewals {
   readonly #connection: Connection;
+  readonly #table: string;
   /** The users whose rows one statement can check. */
   readonly #users: UserModelClass | null;
 
-  constructor(database: Database, users: AuthenticatableClass) {
+  /** @param table the name of the table of logins */
+  constructor(database: Database, table: string, users: AuthenticatableClass) {
     this.#connection = database.connection();
+    this.#table = table;
     this.#users = provesByRow(database, users) ? users : null;
   }
 
@@ -39,7 +42,7 @@ export class LoginRenewals {
     if (former === null) return false;
     if (await proof.holds()) return true;
     await this.#connection.kysely
-      .updateTable(LOGIN_TABLE)
+      .updateTable(this.#table)
       .set(former)
       // Only its own token, which no other login has: another request may have replaced it since.
       .where("token_hash", "=", changes.token_hash)
@@ -50,7 +53,7 @@ export class LoginRenewals {
   /** Writes the new token, and returns the replaced one; `null` if the login doesn't exist. */
   async #replace(login: RenewedLogin, changes: RenewedColumns, proof: LoginProof): Promise<Row | null> {
     const { kysely, dialect } = this.#connection;
-    const query = kysely.selectFrom(LOGIN_TABLE).select(Object.keys(changes)).where("id", "=", login.id);
+    const query = kysely.selectFrom(this.#table).select(Object.keys(changes)).where("id", "=", login.id);
     const former = await dialect.transactions.lockRows(query, "change").executeTakeFirst();
     const { numUpdatedRows } = await this.#renewing(login, changes, proof).executeTakeFirst();
     return former !== undefined && numUpdatedRows > 0n ? former : null;
@@ -59,7 +62,7 @@ export class LoginRenewals {
   /** The statement that replaces the token that an owner's login has, in the access epoch of the proof. */
   #renewing({ id, guard, userId, tokenHash }: RenewedLogin, changes: RenewedColumns, { accessEpoch }: LoginProof) {
     return this.#connection.kysely
-      .updateTable(LOGIN_TABLE)
+      .updateTable(this.#table)
       .set(changes)
       .where("id", "=", id)
       .where("guard", "=", guard)

@@ -1,0 +1,169 @@
+import type { HttpContext } from "../../http/index.ts";
+import { userKey } from "../../kernel/index.ts";
+import type { MaybePromise, Message, RegisteredUser } from "../../support/index.ts";
+import type { AccountUser } from "../users/account-store.ts";
+import { asAuthenticatable } from "../users/authenticatable.ts";
+import type { BlockDetails } from "./access/account-blocks.ts";
+import { removeMethod } from "./access/remove-method.ts";
+import type { AccountServices } from "./account-services.ts";
+import { asAccountUser } from "./users/account-user.ts";
+
+/** A user's ways to prove who they are. */
+export interface AccountMethod {
+  /** The name of the proof: `password`, `passkey`. */
+  readonly name: string;
+  /** The factors it satisfies, as values of RFC 8176. */
+  readonly amr: readonly string[];
+  /** Whether a login can begin with it. */
+  readonly startsLogins: boolean;
+  /** The page of the active guard on which the user can prove it again; `null` if there isn't one. */
+  readonly url: string | null;
+  /** The text of a link to that page; `null` if the feature doesn't offer one. */
+  readonly label: Message | null;
+}
+
+/**
+ * What can be done to the account of a given user, by the user or by someone else: listing what proves them, ending access,
+ * blocking, deleting. `Accounts` adds what visitors do with their own.
+ */
+export abstract class AccountAdministration {
+  /** @internal */
+  protected readonly context: HttpContext;
+  /** @internal */
+  protected readonly services: AccountServices;
+
+  constructor(context: HttpContext, services: AccountServices) {
+    this.context = context;
+    this.services = services;
+  }
+
+  /**
+   * The ways in which a user of any guard can prove who they are, in the order of their declaration, the password
+   * first.
+   *
+   * To remove one, see {@link removeMethod}.
+   */
+  async methodsOf(user: RegisteredUser): Promise<readonly AccountMethod[]> {
+    const { auth, t } = this.context;
+    const proofs = await auth.registry.proofs.ownedBy(asAuthenticatable(user));
+    return proofs.map(({ name, amr, startsLogins = false, page, label }) => {
+      return {
+        name,
+        amr,
+        startsLogins,
+        url: page !== undefined && auth.hasRoute(page) ? auth.route(page) : null,
+        label: label === undefined ? null : t.message(label),
+      };
+    });
+  }
+
+  /**
+   * Removes something that a user of any guard logs in with, such as a passkey, unless no login could begin with anything that
+   * is left:
+   *
+   * ```ts
+   * declare const passkeys: { remove(id: string): Promise<void> }; // yours
+   *
+   * async function remove({ accounts, request }: HttpContext) {
+   *   if (await accounts.removeMethod(request.user()!, () => passkeys.remove(request.param("id")!))) return;
+   *   throw new ValidationError({ passkey: ["This is your only way to log in. Set a password first."] });
+   * }
+   * ```
+   *
+   * It is decided while the user's row is locked, so of two that are removed at the same time, one stays. Users of an
+   * `AccountStore` can't be locked.
+   *
+   * @param remove deletes it, in the same transaction
+   * @returns whether it was removed; `false`, with nothing changed, if it is the last one
+   * @throws what `remove` throws
+   */
+  removeMethod(user: RegisteredUser, remove: () => MaybePromise<void>): Promise<boolean> {
+    const account = this.#ofAnyGuard(user);
+    const isAnotherLeft = async () => (await this.methodsOf(user)).some(({ startsLogins }) => startsLogins);
+    return removeMethod(this.services, account, remove, isAnotherLeft);
+  }
+
+  /**
+   * Ends all access to the account of a user of the active guard, whether the user is logged in or not: logins on all
+   * devices, links in mails, the API token if tokens are checked in the database, and what `endCredentials()` of the
+   * user removes; see `CredentialHolder`. {@link block} does it, too.
+   *
+   * Security: the user must not come from an input. For a page where users log themselves out everywhere, call
+   * `auth.logins().endAll()`.
+   *
+   * @returns whether the account existed
+   * @throws `E_INVALID_MODEL` if the user's class is not that of the guard's users, or if these can only log in
+   */
+  async endAccess(user: RegisteredUser): Promise<boolean> {
+    const { access, users } = this.services;
+    const { auth, request } = this.context;
+    const ending = {
+      what: "everything",
+      reason: "application",
+      proof: "none",
+      address: request.clientAddress,
+    } as const;
+    return (await access.end(auth.guardName, users.requireOwn(auth.guardName, user), ending)) !== null;
+  }
+
+  /**
+   * Blocks the account of a user of any guard, and ends all access to it, as {@link endAccess} does. Until it is unblocked,
+   * no login, link or token is valid or can be made, and no link to set a password is mailed. Only someone who knows
+   * the password learns that the account is blocked; to anyone else, it looks like any other.
+   *
+   * ```ts
+   * const user = await User.findBy("email", "mallory@example.com");
+   * if (user !== null) await accounts.block(user, { reason: "Reported as spam" });
+   * ```
+   *
+   * Emits `auth.blocked`. An API token that isn't checked in the database is refused wherever its user is asked for.
+   *
+   * Security: have the caller's right to do it checked by the route.
+   *
+   * @param details why, and by whom: by default, the user of the request, by primary key
+   * @returns whether the account existed
+   * @throws `E_INVALID_MODEL` if the table lacks `blocked_at` or `access_epoch`, or no guard has such users
+   */
+  async block(user: RegisteredUser, details: Partial<Pick<BlockDetails, "by" | "reason">> = {}): Promise<boolean> {
+    const { guard, own } = this.#ofAnyGuard(user);
+    return this.services.blocks.block(guard, own, this.#detailsOf(details));
+  }
+
+  /**
+   * Unblocks an account. Its user can log in again, or set a new password; everything that was valid before stays
+   * invalid. Emits `auth.unblocked`.
+   *
+   * @returns and throws as {@link block}
+   */
+  async unblock(user: RegisteredUser, details: Partial<Pick<BlockDetails, "by" | "reason">> = {}): Promise<boolean> {
+    const { guard, own } = this.#ofAnyGuard(user);
+    return this.services.blocks.unblock(guard, own, this.#detailsOf(details));
+  }
+
+  /**
+   * Deletes a user of the active guard with everything that the framework stores about the user: logins with their IP
+   * addresses, links that set a password, and previous addresses. For models, it is the same as `user.delete()`.
+   *
+   * Security: the user must not come from an input. Have users confirm their password first: `password.confirm`.
+   *
+   * @returns whether the account existed
+   * @throws `E_INVALID_MODEL` as {@link endAccess}
+   */
+  async delete(user: RegisteredUser): Promise<boolean> {
+    const { deletion, users } = this.services;
+    const guard = this.context.auth.guardName;
+    return deletion.ofGuard(guard, users.requireOwn(guard, user));
+  }
+
+  /** An administrator's guard often has other users than those that are administered. */
+  #ofAnyGuard(user: RegisteredUser): { readonly guard: string; readonly own: AccountUser } {
+    const { users } = this.services;
+    const guard = users.guardOf(asAccountUser(user), this.context);
+    return { guard, own: users.requireOwn(guard, user) };
+  }
+
+  #detailsOf({ reason = null, by = null }: Partial<Pick<BlockDetails, "by" | "reason">>): BlockDetails {
+    const { currentUser, request } = this.context;
+    return { by: by ?? userKey(currentUser), reason, address: request.clientAddress };
+  }
+}

@@ -1,0 +1,97 @@
+import type { HttpContext } from "../../http/index.ts";
+import { AshlarError, type MaybePromise, now } from "../../support/index.ts";
+import { announce } from "../events.ts";
+import { type CompleteLogin, type LoginResult, PROOF_FAILED, type ProvedOptions } from "../pipeline/complete-login.ts";
+import type { PassedStep } from "../proofs/login-methods.ts";
+
+/** For how long the steps that were passed in a confirmation are not asked again by the next one. */
+const CONFIRMATION_MS = 10 * 60_000;
+
+/** The session's note about a confirmation. */
+interface ConfirmationNote {
+  readonly subject: string;
+  /** The steps that were passed by a proof, or on their page. */
+  readonly passed: readonly PassedStep[];
+}
+
+/** A confirmation of a guard's user, and the note in the visitor's session about the steps that an earlier one has passed. */
+export class Confirmation {
+  readonly #context: HttpContext;
+  readonly #guard: string;
+  readonly #subject: () => string | null;
+
+  /** @param subject returns the login that it counts for; `null`: it counts for nothing */
+  constructor(context: HttpContext, guard: string, subject: () => string | null) {
+    this.#context = context;
+    this.#guard = guard;
+    this.#subject = subject;
+  }
+
+  /**
+   * Asks the steps whether a confirmation counts; see `LoginGuard.admitConfirmed`.
+   *
+   * @param ask asks those that need to be asked
+   * @param takeEffect called once all steps have let the user pass; returns whether the confirmation still counts
+   * @returns whether it counts
+   */
+  async admit<User extends object>(
+    user: User,
+    options: ProvedOptions,
+    ask: (passed: readonly PassedStep[]) => Promise<LoginResult<User>>,
+    takeEffect: (login: CompleteLogin<User>) => MaybePromise<boolean>,
+  ): Promise<boolean> {
+    const passed = this.#stepsPassed();
+    const login = await this.#unlessStale(user, options, () => ask(passed));
+    if (login.status !== "complete" || !(await takeEffect(login))) return false;
+    // Not if some weren't asked: then confirmations could continue without them.
+    if (passed.length === 0) this.#note(provedSteps(login, options));
+    return true;
+  }
+
+  /** Notes the steps of a confirmation that waited for one, which its page has passed. */
+  noteResumed(login: CompleteLogin<object>, options: ProvedOptions, step: string): void {
+    const passed = provedSteps(login, options);
+    const isNoted = passed.some(({ name }) => name === step);
+    this.#note(isNoted ? passed : [...passed, { name: step, at: now() }]);
+  }
+
+  async #unlessStale<User extends object>(
+    user: User,
+    { proof }: ProvedOptions,
+    ask: () => Promise<LoginResult<User>>,
+  ): Promise<LoginResult<User>> {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof AshlarError && error.code === "E_STALE_PROOF")) throw error;
+      announce(this.#context, "auth.failed", this.#guard, { user, identifier: null, by: proof?.by ?? null });
+      return PROOF_FAILED;
+    }
+  }
+
+  /** The steps that need not be asked again. The note is worth nothing without the login that it names. */
+  #stepsPassed(): readonly PassedStep[] {
+    if (this.#context.visitor === null) return [];
+    const note = this.#context.session.get(noteKey(this.#guard)) as ConfirmationNote | null;
+    if (note === null || note.subject !== this.#subject()) return [];
+    // A note of an earlier version names steps without their times.
+    return note.passed.filter(({ at }) => now() - at >= 0 && now() - at < CONFIRMATION_MS);
+  }
+
+  #note(passed: readonly PassedStep[]): void {
+    const subject = this.#subject();
+    if (subject === null || this.#context.visitor === null || passed.length === 0) return;
+    const note: ConfirmationNote = { subject, passed };
+    this.#context.session.put(noteKey(this.#guard), note);
+  }
+}
+
+/** The steps that a login has passed by their own proof. */
+function provedSteps({ methods }: CompleteLogin<object>, { proof }: ProvedOptions): readonly PassedStep[] {
+  return methods.filter(({ by }) => by !== proof?.by).map(({ by, at }) => ({ name: by, at: at.getTime() }));
+}
+
+/** Where the session notes when the user confirmed the password, and in which login. */
+function noteKey(guard: string): string {
+  return `confirmed_login ${guard}`;
+}
