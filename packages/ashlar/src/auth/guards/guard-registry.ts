@@ -251,9 +251,8 @@ export class GuardRegistry {
 
   #firstWithRowsOf(name: string, isWanted: (model: AuthenticatableClass) => boolean = () => true): string {
     const model = this.modelOf(name);
-    const first = [...this.#models].find(([, other]) => {
-      return model !== null && isWanted(other) && keepsSameRows(other, model);
-    });
+    if (model === null) return name;
+    const first = [...this.#models].find(([, other]) => isWanted(other) && keepsSameRows(other, model));
     return first?.[0] ?? name;
   }
 
@@ -302,9 +301,7 @@ export class GuardRegistry {
     return driver.make({ name, model, options: entry.options });
   }
 
-  /**
-   * A driver that is configured elsewhere, such as one for API tokens, expects the guard with this name to be its own.
-   */
+  /** A driver that is configured elsewhere, such as one for API tokens, expects the guard with this name to be its own. */
   #refuseOtherDrivers(entries: ReadonlyMap<string, GuardEntry>): void {
     for (const [name, { driver }] of entries) {
       if (driver === name || (this.#drivers.get(name)?.model ?? null) === null) continue;
