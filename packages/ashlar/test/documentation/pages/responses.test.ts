@@ -9,7 +9,7 @@ import { type PageTable, pageTables } from "../../support/page-tables.ts";
 import { markdownSamples } from "../../support/samples.ts";
 
 const PAGE = "docs/guides/responses.md";
-const HAPPENED = "What happened in the request";
+const HAPPENED = "In the request";
 const CACHEABLE = "public, max-age=60";
 const EMAIL = "ada@example.com";
 const PASSWORD = "a password of hers";
@@ -22,7 +22,7 @@ const CASES: Readonly<Record<string, readonly [act: string, by: "user" | "guest"
     ["token looked for", "token"],
   ],
   "A login was looked for, and there isn't one.": [["login looked for", "guest"]],
-  "A token was looked for, also if there isn't one.": [["token looked for", "guest"]],
+  "A token was looked for, even if there isn't one.": [["token looked for", "guest"]],
   "The cookie of a session or a login is set or removed.": [
     ["session begun", "guest"],
     ["logged out", "user"],
