@@ -89,7 +89,7 @@ test.each(Object.entries(CASES))("S63 S123 %s", async (happened, cases) => {
     const plain = await (await visitor(by)).get(`/acts/${act}`);
     expect([act, plain.headers.get("cache-control")]).toEqual([act, headerIn(byItself!, "Cache-Control")]);
     const kept = await (await visitor(by)).get(`/acts/${act}?cached=1`);
-    const isReplaced = withOwn === "the same, in place of yours";
+    const isReplaced = withOwn === "the same, instead of yours";
     const own = isReplaced ? headerIn(byItself!, "Cache-Control") : CACHEABLE;
     expect([act, kept.headers.get("cache-control")]).toEqual([act, own]);
     const fields = (kept.headers.get("vary") ?? "").toLowerCase().split(/, */);
