@@ -9,7 +9,7 @@ declare module "fastify" {
     visitor: Authentication | null;
   }
   interface FastifyContextConfig {
-    /** How users of the route prove who they are; default: by logging in. */
+    /** How the route's users prove who they are; default: by logging in. */
     guard?: "web" | "jwt";
   }
 }
@@ -21,7 +21,7 @@ const escaped = (text: string): string => text.replace(/[&<>"]/g, (sign) => `&#$
 
 const fastify = Fastify();
 
-// The error pages and problem documents of Ashlar, for every route.
+// Ashlar's error pages and problem documents, for every route.
 fastify.setErrorHandler(async (error, request, reply) => reply.send(await accounts.errorResponse(request.raw, error)));
 
 fastify.register(async (shop) => {
@@ -57,11 +57,11 @@ fastify.register(async (shop) => {
     return reply.redirect("/orders", 303);
   });
 
-  // Programs send a token of POST /api/auth.
+  // API clients send a token from POST /api/auth.
   shop.get("/shop/orders", { config: { guard: "jwt" } }, async ({ visitor }) => ordersOf(visitor!.requireUser().id));
 });
 
-// Everything else is Ashlar's, with the body as it came.
+// Ashlar handles everything else, and gets the body unread.
 fastify.register(async (rest) => {
   rest.removeAllContentTypeParsers();
   rest.addContentTypeParser("*", (_request, _body, done) => done(null));

@@ -15,7 +15,7 @@ const hono = new Hono<Shop>();
 
 const addressOf = (c: Context): string | undefined => getConnInfo(c).remote.address;
 
-// Who it is, for the pages of the shop. A form's token is in the body, which Hono keeps for the handler.
+// Finds out who the user is, for the shop's pages. A form's token is in the body, which Hono keeps for the handler.
 hono.use("/orders", async (c, next) => {
   const form = c.req.method === "POST" ? await c.req.parseBody() : {};
   const options = { address: addressOf(c), csrfToken: form.__token };
@@ -45,12 +45,12 @@ hono.get("/orders", async (c) => {
 hono.post("/orders", async (c) => {
   const { id } = c.get("visitor").requireUser();
   const { item } = await c.req.parseBody();
-  // A form of someone's own making can have a file there.
+  // A forged form can have a file there.
   if (typeof item === "string") orders.set(id, [...ordersOf(id), item]);
   return c.redirect("/orders", 303);
 });
 
-// Programs send a token of POST /api/auth.
+// API clients send a token from POST /api/auth.
 hono.get("/shop/orders", async (c) => {
   const visitor = await accounts.authenticate(c.req.raw, { address: addressOf(c), guard: "jwt" });
   return visitor.apply(c.json(ordersOf(visitor.requireUser().id)));

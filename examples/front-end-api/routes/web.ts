@@ -10,7 +10,7 @@ export const ROUTES: RouteEntry[] = [
   ...Csrf.routes(),
   ...Api.routes(),
 
-  // What the front ends edit, once the address is verified.
+  // The front ends edit this, once the address is verified.
   Route.put("/profile", async ({ request }) => {
     const user = request.user()!;
     const name = request.string("name", "").trim();

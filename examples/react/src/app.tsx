@@ -5,7 +5,7 @@ import { LoginPage, RegisterPage } from "./pages/entry.tsx";
 import { ForgotPasswordPage, ResetPasswordPage } from "./pages/password.tsx";
 import { VerifyPage } from "./pages/verify.tsx";
 
-/** What each page gets. */
+/** The props of each page. */
 export interface PageProps {
   readonly user: User | null;
   /** Goes to a path, after asking the server again who is logged in. */

@@ -2,7 +2,7 @@ import { ClientError } from "ashlar/client";
 import { type SubmitEvent, useId, useState } from "react";
 import { sentenceFor } from "./client.ts";
 
-/** What a form asks for: the name that the server knows an input by, and what `<input>` takes. */
+/** A form field: the input's name on the server, and the attributes of `<input>`. */
 export interface Field {
   readonly name: string;
   readonly label: string;
@@ -22,11 +22,11 @@ export const NEW_PASSWORD: readonly Field[] = [
 interface FormProps {
   readonly fields: readonly Field[];
   readonly action: string;
-  /** Sends the inputs. What it returns is shown as a success. */
+  /** Sends the inputs. The returned text is shown as a success. */
   readonly send: (inputs: Inputs) => Promise<string | undefined>;
 }
 
-/** A form that shows what the server says: beside the inputs it is about, or below. */
+/** A form that shows the server's messages next to the inputs, or below them. */
 export function Form({ fields, action, send }: FormProps) {
   const [error, setError] = useState<unknown>(null);
   const [success, setSuccess] = useState<string>();

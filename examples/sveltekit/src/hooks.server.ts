@@ -7,7 +7,7 @@ const { default: accounts }: typeof import("../app.ts") = await import(/* @vite-
 
 const FORM = /^(?:application\/x-www-form-urlencoded|multipart\/form-data)\b/;
 
-/** The token of a form, which the page's action reads as well. */
+/** The form's token, which the page's action reads as well. */
 async function csrfTokenIn(request: Request): Promise<unknown> {
   if (request.method !== "POST" || !FORM.test(request.headers.get("content-type") ?? "")) return null;
   return (await request.clone().formData()).get("__token");
@@ -16,10 +16,10 @@ async function csrfTokenIn(request: Request): Promise<unknown> {
 export const handle: Handle = async ({ event, resolve }) => {
   const { request, route } = event;
   const address = event.getClientAddress();
-  // What is not a route of SvelteKit is Ashlar's.
+  // Ashlar handles all paths that aren't SvelteKit routes.
   if (route.id === null) return await accounts.fetch(request, { address });
   try {
-    // Programs send a token of POST /api/auth.
+    // API clients send a token from POST /api/auth.
     const guard = route.id.startsWith("/shop/") ? "jwt" : "web";
     const visitor = await accounts.authenticate(request, { address, guard, csrfToken: await csrfTokenIn(request) });
     if (visitor.user === null) return await visitor.refuse();

@@ -19,7 +19,7 @@ export const client = new SessionClient({
   onUnauthenticated: () => whenLoggedOut(),
 });
 
-/** What to tell someone about a failure that is not about one of their inputs. */
+/** The message for a failure that is not about one of the inputs. */
 export function sentenceFor(error: unknown): string {
   if (!(error instanceof ClientError)) throw error;
   switch (error.code) {

@@ -1,4 +1,4 @@
-/** What a form asks for: the name that the server knows an input by, and what `<input>` takes. */
+/** A form field: the input's name on the server, and the attributes of `<input>`. */
 export interface Field {
   readonly name: string;
   readonly label: string;
@@ -13,7 +13,7 @@ export const NAME: Field = { name: "name", label: "Name", autocomplete: "name" }
 
 export const EMAIL: Field = { name: "email", label: "Email address", type: "email", autocomplete: "username" };
 
-/** A password that is known already. */
+/** An existing password. */
 export const PASSWORD: Field = {
   name: "password",
   label: "Password",

@@ -1,13 +1,13 @@
 import { ref } from "vue";
 import { client, onLoggedOut, sentenceFor, type User } from "./client.ts";
 
-/** Who is logged in: `undefined` until the server has said it. */
+/** Who is logged in: `undefined` until the server has responded. */
 export const user = ref<User | null>();
 
 /** Where the visitor is. */
 export const path = ref(location.pathname);
 
-/** Why that isn't known, for the visitor. */
+/** For the visitor, why that isn't known. */
 export const problem = ref<string | null>(null);
 
 onLoggedOut(() => {

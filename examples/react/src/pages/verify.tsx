@@ -2,7 +2,7 @@ import { useState } from "react";
 import { client } from "../client.ts";
 import { Form } from "../form.tsx";
 
-/** Where the link in the mail leads. It waits for a click: some mail programs open every link. */
+/** Where the link in the mail leads. It waits for a click, because some mail clients open every link. */
 export function VerifyPage({ token }: { readonly token: string }) {
   const [done, setDone] = useState<string>();
 
