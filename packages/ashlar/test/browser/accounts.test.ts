@@ -175,7 +175,7 @@ inBrowser("accounts, in a browser", () => {
     expect(await heading(page)).toBe(`Hello, ${name}`);
   });
 
-  test("a click that comes again after the page has changed ends no other login and revokes no other token", async () => {
+  test("a second click after the page has changed neither ends another login nor revokes another token", async () => {
     const page = await (await visitor()).newPage();
     await register(page, shop, "Gil", "stones and mortar");
     for (let count = 0; count < 3; count++) {
@@ -209,7 +209,7 @@ inBrowser("accounts, in a browser", () => {
     }
   });
 
-  test("longer sentences leave the buttons of the list of devices beside them, and below them on a phone", async () => {
+  test("with longer sentences, the device list's buttons stay beside them, or below them on a phone", async () => {
     const page = await (await visitor()).newPage();
     await page.setExtraHTTPHeaders({ "X-Forwarded-For": "2001:db8:85a3:8d3:1319:8a2e:370:7348" });
     await register(page, shop, "Hanna", "stones and mortar");

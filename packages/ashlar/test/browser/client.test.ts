@@ -77,7 +77,7 @@ inBrowser("ashlar/client, in a browser", () => {
       stranger?.close();
     });
 
-    test("S106 S107 a listed origin of the same site has accounts, and reads what is wrong", async () => {
+    test("S106 S107 a listed origin on the same site can use accounts, and can read errors", async () => {
       const page = await open(await newContext(), `http://localhost:${listed.port}`, url);
       const email = "ada@example.com";
       expect(await run(page, "session.user()")).toEqual({ value: null });
@@ -106,7 +106,7 @@ inBrowser("ashlar/client, in a browser", () => {
       expect(await page.evaluate("document.cookie")).toBe("");
     });
 
-    test("S107 a login in another tab makes requests fetch one other token, and be sent once more", async () => {
+    test("S107 after a login in another tab, requests fetch a new token once, and are sent again", async () => {
       const context = await newContext();
       const [page, tab] = [
         await open(context, `http://localhost:${listed.port}`, url),
@@ -123,7 +123,7 @@ inBrowser("ashlar/client, in a browser", () => {
       expect(seen.filter((one) => one === "POST /echo")).toHaveLength(10);
     });
 
-    test("S106 S107 an origin that is not listed can read nothing, and change nothing", async () => {
+    test("S106 S107 an unlisted origin can neither read nor change anything", async () => {
       const context = await newContext();
       const own = await open(context, `http://localhost:${listed.port}`, url);
       await register(own, "grace@example.com");
@@ -148,7 +148,7 @@ inBrowser("ashlar/client, in a browser", () => {
       expect(await run(own, "session.user()")).toMatchObject({ value: { email: "grace@example.com" } });
     });
 
-    test("S106 a listed origin of another site has no session, and its requests end after the second", async () => {
+    test("S106 a listed origin on another site has no session, and its requests stop after the second", async () => {
       const page = await open(await newContext(), `http://127.0.0.1:${listed.port}`, url);
       expect(await run(page, "session.user()")).toEqual({ value: null });
       const seen = watch(page);
@@ -156,7 +156,7 @@ inBrowser("ashlar/client, in a browser", () => {
       expect(seen.filter((one) => one === "POST /login")).toHaveLength(2);
     });
 
-    test("S106 tokens work from a listed origin of another site, without cookies, and one tab renews for all", async () => {
+    test("S106 tokens work without cookies from a listed origin on another site, and one tab renews for all", async () => {
       const own = await open(await newContext(), `http://localhost:${listed.port}`, url);
       const email = "lin@example.com";
       await register(own, email);
@@ -211,7 +211,7 @@ inBrowser("ashlar/client, in a browser", () => {
       files.remove();
     });
 
-    test("S106 S107 a listed origin of another site has a session if its cookies are for all sites", async () => {
+    test("S106 S107 a listed origin on another site has a session if its cookies are sent from all sites", async () => {
       const context = await startWindowWithAllCookies(await temporaryFolder());
       onTestFinished(() => context.close());
       const page = await open(context, `https://127.0.0.1:${servers[0]!.port}`, url);
@@ -241,7 +241,7 @@ inBrowser("ashlar/client, in a browser", () => {
       expect(await run(page, "session.user()")).toEqual({ value: null });
     });
 
-    test("S106 where its user does not allow such cookies, the browser keeps them from it", async () => {
+    test("S106 if the user blocks such cookies, the browser withholds them", async () => {
       const page = await open(await newContext(), `https://127.0.0.1:${servers[0]!.port}`, url);
       expect(await run(page, "session.user()")).toEqual({ value: null });
       expect(await logIn(page, "ada@example.com")).toMatchObject({ code: "E_CSRF", status: 419 });

@@ -58,7 +58,7 @@ async function startApi(port: number, origin: string): Promise<void> {
   onTestFailed(() => console.log(output()));
 }
 
-test("the routes of the example are in addition to those of a new application", async () => {
+test("the example adds routes to those of a new application", async () => {
   const root = await generatedApplication({ pages: false, json: true });
   const routes = async (file: string): Promise<string[]> =>
     (await readFile(file, "utf8")).split("\n").filter((line) => /^ {2}\.\.\./.test(line));

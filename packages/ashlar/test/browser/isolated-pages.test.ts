@@ -48,7 +48,7 @@ inBrowser("pages that are isolated from other sites, in a browser", () => {
   });
   afterAll(() => browser?.close());
 
-  test("S160 the window of a login provider reports back to the page that has opened it", async () => {
+  test("S160 a login provider's window reports back to the page that opened it", async () => {
     const provider = await startSite("<script>opener.postMessage('logged in', '*')</script>");
     const script = `addEventListener("message", ({ data }) => (document.title = data));
       addEventListener("click", () => window.open("${provider}"));`;
@@ -67,7 +67,7 @@ inBrowser("pages that are isolated from other sites, in a browser", () => {
     ["a trusted site", true, 7],
     ["any other site", false, 0],
   ])(
-    "S160 %s embeds files of public/, and pictures of the application if it is trusted",
+    "S160 %s embeds files from public/, and the application's pictures if it is trusted",
     async (_, isTrusted, width) => {
       const port = await freePort();
       const images = ["own/picture.svg", "file.svg"].map((path) => `<img src="http://localhost:${port}/${path}">`);

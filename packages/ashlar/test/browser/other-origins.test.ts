@@ -129,7 +129,7 @@ inBrowser("an application and its front end on another origin, in a browser", ()
       expect(await script.page.evaluate("document.cookie")).toBe("");
     });
 
-    test("S107 needs the token of the session for every method that changes something", async () => {
+    test("S107 needs the session's token for every method that changes something", async () => {
       const script = await open(`http://localhost:${listed}`);
       for (const method of METHODS) {
         const isSafe = method === "GET";
@@ -142,7 +142,7 @@ inBrowser("an application and its front end on another origin, in a browser", ()
     });
   });
 
-  test("S106 S107 an origin that is not listed can read nothing, and change nothing", async () => {
+  test("S106 S107 an unlisted origin can neither read nor change anything", async () => {
     const own = await open(`http://localhost:${listed}`);
     const email = "grace@example.com";
     expect(await own.change("POST", "/register", fieldsOf(email))).toMatchObject({ status: 201 });
@@ -164,7 +164,7 @@ inBrowser("an application and its front end on another origin, in a browser", ()
     expect(await own.send("GET", "/home")).toMatchObject({ status: 200, data: { user: { email } } });
   });
 
-  test("S106 a listed origin of another site can read, but has no session: the browser keeps its cookies", async () => {
+  test("S106 a listed origin on another site can read, but has no session because the browser withholds its cookies", async () => {
     const script = await open(`http://127.0.0.1:${listed}`);
     expect(await script.send("GET", "/home")).toMatchObject({ status: 401 });
     expect(await script.change("POST", "/login", { email: "ada@example.com", password: PASSWORD })).toMatchObject({

@@ -172,7 +172,7 @@ inBrowser("pages on plain http, in a browser", () => {
     ["over plain http", HOST],
     ["where browsers say what a request is for", "localhost"],
   ])(
-    "S161 a login leads back to the page that was opened, whatever other pages load in the meantime, %s",
+    "S161 a login leads back to the opened page, regardless of other pages' requests, %s",
     async (_, host) => {
       const email = `grace@${host}.example`;
       await register(await (await visitor()).newPage(), email);
@@ -201,7 +201,7 @@ inBrowser("pages on plain http, in a browser", () => {
     },
   );
 
-  test("S163 a refused form shows a long text again, and can be sent from there", async () => {
+  test("S163 a refused form keeps a long text, and can be sent again", async () => {
     const story = "Once upon a time. ".repeat(5000).trim();
     const page = await (await visitor()).newPage();
     await page.goto(`${shop.url}/stories/create?draft=1`);

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => source?.remove());
 
-describe.each(Object.entries(PLACES))("S130 an application by %s, whose own forms", (_, origin) => {
+describe.each(Object.entries(PLACES))("S130 an application over %s, whose own forms", (_, origin) => {
   let shop: PlacedShop;
   beforeAll(async () => {
     shop = await PlacedShop.open(await source.copy(), origin);
@@ -24,7 +24,7 @@ describe.each(Object.entries(PLACES))("S130 an application by %s, whose own form
       .type("/login")
       .then((visitor) => visitor.press("Log in", { "Email address": email, Password: password }));
 
-  test.for(BROWSER_NAMES)("%s sends to register, to verify, to log out and to log in", async (browser) => {
+  test.for(BROWSER_NAMES)("%s register, verify, log out and log in", async (browser) => {
     const email = shop.newAddress();
     const visitor = await shop.registered(browser, email);
     expect([visitor.page.status, visitor.path]).toEqual([200, "/email/verify/notice"]);
@@ -43,7 +43,7 @@ describe.each(Object.entries(PLACES))("S130 an application by %s, whose own form
     expect([visitor.page.status, visitor.path]).toEqual([200, "/home"]);
   });
 
-  test.for(BROWSER_NAMES)("%s sends from another device to verify an address", async (browser) => {
+  test.for(BROWSER_NAMES)("%s verify an address from another device", async (browser) => {
     const email = shop.newAddress();
     await shop.registered(browser, email);
     const phone = await shop.visitor(browser).follow(await shop.mailed(email, "/email/verify/"), MAILBOX);
@@ -53,7 +53,7 @@ describe.each(Object.entries(PLACES))("S130 an application by %s, whose own form
     expect(phone.page.text).toContain("Your email address is verified.");
   });
 
-  test.for(BROWSER_NAMES)("%s sends to change a password", async (browser) => {
+  test.for(BROWSER_NAMES)("%s change a password", async (browser) => {
     const email = shop.newAddress();
     const visitor = await shop.verified(browser, email);
     await visitor.type("/account/password");
@@ -63,7 +63,7 @@ describe.each(Object.entries(PLACES))("S130 an application by %s, whose own form
     expect((await logIn(browser, email, NEW_PASSWORD)).path).toBe("/home");
   });
 
-  test.for(BROWSER_NAMES)("%s sends to change an address", async (browser) => {
+  test.for(BROWSER_NAMES)("%s change an address", async (browser) => {
     const [email, next] = [shop.newAddress(), shop.newAddress()];
     const visitor = await shop.verified(browser, email);
     await visitor.type("/account/email");
@@ -74,7 +74,7 @@ describe.each(Object.entries(PLACES))("S130 an application by %s, whose own form
     expect((await logIn(browser, next)).path).toBe("/home");
   });
 
-  test.for(BROWSER_NAMES)("%s sends to undo the change of an address", async (browser) => {
+  test.for(BROWSER_NAMES)("%s undo a change of address", async (browser) => {
     const [email, next] = [shop.newAddress(), shop.newAddress()];
     const visitor = await shop.verified(browser, email);
     await visitor.type("/account/email");
@@ -86,7 +86,7 @@ describe.each(Object.entries(PLACES))("S130 an application by %s, whose own form
     expect(visitor.page.text).toContain(`${email} is the address of your account again.`);
   });
 
-  test.for(BROWSER_NAMES)("%s sends to set a forgotten password", async (browser) => {
+  test.for(BROWSER_NAMES)("%s reset a forgotten password", async (browser) => {
     const email = shop.newAddress();
     await shop.registered(browser, email);
     const visitor = await shop.visitor(browser).type("/login");
@@ -101,7 +101,7 @@ describe.each(Object.entries(PLACES))("S130 an application by %s, whose own form
     expect(visitor.path).toBe("/home");
   });
 
-  test.for(BROWSER_NAMES)("%s sends from the page of an error", async (browser) => {
+  test.for(BROWSER_NAMES)("%s work on an error page", async (browser) => {
     const visitor = await shop.registered(browser);
     await visitor.type("/nowhere");
     expect(visitor.page.status).toBe(404);
@@ -109,7 +109,7 @@ describe.each(Object.entries(PLACES))("S130 an application by %s, whose own form
     expect([visitor.page.status, visitor.path]).toEqual([200, "/login"]);
   });
 
-  test.for(BROWSER_NAMES)("%s sends to confirm a password, and to create and revoke a token", async (browser) => {
+  test.for(BROWSER_NAMES)("%s confirm a password, and create and revoke a token", async (browser) => {
     const visitor = await shop.verified(browser);
     await visitor.type("/account/tokens");
     expect(visitor.path).toBe("/confirm_password");
@@ -122,7 +122,7 @@ describe.each(Object.entries(PLACES))("S130 an application by %s, whose own form
     expect(visitor.page.text).toContain("The token has been revoked.");
   });
 
-  test.for(BROWSER_NAMES)("%s sends to end other logins, and one's own", async (browser) => {
+  test.for(BROWSER_NAMES)("%s end other logins, and the user's own", async (browser) => {
     const email = shop.newAddress();
     const visitor = await shop.verified(browser, email);
     const phone = await logIn(browser, email);
@@ -132,7 +132,7 @@ describe.each(Object.entries(PLACES))("S130 an application by %s, whose own form
     expect((await phone.type("/home")).path).toBe("/login");
   });
 
-  test.for(BROWSER_NAMES)("%s sends in vain keep what was typed, however long", async (browser) => {
+  test.for(BROWSER_NAMES)("%s keep the typed text if they are refused, however long", async (browser) => {
     const visitor = await shop.registered(browser);
     await visitor.type("/notes");
     const text = "Every stone has its place. ".repeat(1000);
@@ -142,7 +142,7 @@ describe.each(Object.entries(PLACES))("S130 an application by %s, whose own form
     expect(visitor.page.text.includes(text)).toBe(true);
   });
 
-  test.for(BROWSER_NAMES)("%s sends by a script, as JSON", async (browser) => {
+  test.for(BROWSER_NAMES)("%s can be sent by a script, as JSON", async (browser) => {
     const email = shop.newAddress();
     const visitor = await shop.visitor(browser).type("/");
     const json = { accept: "application/json" };

@@ -120,7 +120,7 @@ describe.each(Object.entries(PLACES))("S130 an application by %s", (_, origin) =
     }
   }
 
-  test("refuses what another site has a browser send", async () => {
+  test("refuses requests that another site makes a browser send", async () => {
     const email = shop.newAddress();
     const visitor = await shop.registered("Chromium", email);
     const guest = await shop.visitor("Chromium").type("/login");
@@ -140,7 +140,7 @@ describe.each(Object.entries(PLACES))("S130 an application by %s", (_, origin) =
     expect((await guest.press("Log in", { "Email address": email, Password: PASSWORD })).path).toBe("/home");
   });
 
-  test("refuses what a browser says is another site's, even with the visitor's own token", async () => {
+  test("refuses requests that a browser marks as another site's, even with the visitor's own token", async () => {
     const email = shop.newAddress();
     const visitor = await shop.registered("Chromium", email);
     for (const form of await formsOn(visitor, USERS)) await sendFromElsewhere(visitor, form, saysSo);

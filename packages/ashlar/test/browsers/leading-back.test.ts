@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => source?.remove());
 
-describe.each(Object.entries(PLACES))("S130 by %s, a login leads back to where the user went", (_, origin) => {
+describe.each(Object.entries(PLACES))("S130 by %s, a login leads back to where the user was going", (_, origin) => {
   let shop: PlacedShop;
   beforeAll(async () => {
     shop = await PlacedShop.open(await source.copy(), origin);
@@ -42,7 +42,7 @@ describe.each(Object.entries(PLACES))("S130 by %s, a login leads back to where t
 
   const credentials = (email: string) => ({ "Email address": email, Password: PASSWORD });
 
-  test.for(BROWSER_NAMES)("%s, whatever its page loads in the meantime", async (browser) => {
+  test.for(BROWSER_NAMES)("%s, regardless of other requests from the page", async (browser) => {
     const email = shop.newAddress();
     await shop.registered(browser, email);
     const visitor = await shop.visitor(browser).type("/account/email");
@@ -68,7 +68,7 @@ describe.each(Object.entries(PLACES))("S130 by %s, a login leads back to where t
     expect(visitor.path).toBe("/notes");
   });
 
-  test.for(BROWSER_NAMES)("%s, last, if there were several", async (browser) => {
+  test.for(BROWSER_NAMES)("%s, to the last page if there were several", async (browser) => {
     const email = shop.newAddress();
     await shop.registered(browser, email);
     const visitor = await shop.visitor(browser).type("/account/email");
@@ -77,7 +77,7 @@ describe.each(Object.entries(PLACES))("S130 by %s, a login leads back to where t
     expect(visitor.path).toBe("/logins");
   });
 
-  test.for(BROWSER_NAMES)("%s, whose prefetch of the logout ends nothing", async (browser) => {
+  test.for(BROWSER_NAMES)("%s, and prefetching the logout ends nothing", async (browser) => {
     const visitor = await shop.registered(browser);
     for (const kind of [...BACKGROUND, ...SPECULATION]) {
       expect((await visitor.load(kind, "/logout")).status).toBe(405);

@@ -108,7 +108,7 @@ inEachBrowser((name, start) => {
   }
 
   test.for([SUBDOMAIN, "https://other.shop.example", "https://elsewhere.test"])(
-    "sends what the table says to a subdomain by https, from %s",
+    "sends the recorded headers to a subdomain over https, from %s",
     async (from) => {
       await click("link", from, SUBDOMAIN);
       await load(from, SUBDOMAIN);
@@ -120,7 +120,7 @@ inEachBrowser((name, start) => {
     },
   );
 
-  test.for(PLAIN_PLACES)("sends what the table says to %s", async (place) => {
+  test.for(PLAIN_PLACES)("sends the recorded headers to %s", async (place) => {
     for (const from of [place, "http://elsewhere.test"]) {
       for (const policy of [DEFAULT, "no-referrer"] as const) await click("form", from, place, policy);
     }
@@ -129,7 +129,7 @@ inEachBrowser((name, start) => {
     await sendFromSandbox(place, place);
   });
 
-  test.for([SUBDOMAIN, ...PLAIN_PLACES])("sends what the table says to %s, by the user", async (place) => {
+  test.for([SUBDOMAIN, ...PLAIN_PLACES])("sends the recorded headers to %s when the user navigates", async (place) => {
     const url = new URL(`${recorder.at(place)}/sent/${++count}`);
     for (const kind of ["typed URL", "reload"] satisfies RequestKind[]) {
       await (kind === "reload" ? page.reload() : page.goto(url.href));
@@ -138,7 +138,7 @@ inEachBrowser((name, start) => {
   });
 
   if (BROWSERS[name].speculates) {
-    test("sends what the table says before the user opens a page", async () => {
+    test("sends the recorded headers before the user opens a page", async () => {
       for (const [end, kind] of [
         ["-prefetch", "speculative prefetch"],
         ["-prerender", "prerender"],
@@ -150,7 +150,7 @@ inEachBrowser((name, start) => {
     });
   }
 
-  test("goes back with what the first request said", async () => {
+  test("goes back with the first request's headers", async () => {
     const sent = await click("link", SUBDOMAIN, SUBDOMAIN);
     await page.goto(`${recorder.at(SUBDOMAIN)}/`);
     await page.evaluate("history.back()");
@@ -159,7 +159,7 @@ inEachBrowser((name, start) => {
     await page.waitForURL(sent.url.href);
   });
 
-  test("sends typed text as the table says", async () => {
+  test("sends typed text as recorded", async () => {
     const typed = { address: "u@bücher.example", text: "e\u0301" };
     const { url } = await visit(PLAIN_PLACES[0]!, PLAIN_PLACES[0]!, "type");
     await page.getByLabel("Address").pressSequentially(typed.address);

@@ -19,7 +19,7 @@ afterAll(async () => {
 });
 
 describe("S132 an account of an address with a domain in Unicode", () => {
-  test.for(BROWSER_NAMES)("that was registered in %s logs in in every browser, however it is typed", async (first) => {
+  test.for(BROWSER_NAMES)("that was registered in %s can log in with every browser, in each spelling", async (first) => {
     const typed = shop.newAddress().replace("example.com", "bücher.example");
     const visitor = await shop.registered(first, typed, PASSWORD);
     expect(visitor.path).toBe("/email/verify/notice");

@@ -122,7 +122,7 @@ inEachBrowser((name, start) => {
       await page.getByRole("heading", { name: "Hello, Ada" }).waitFor();
     });
 
-    test("S130 a login leads back to where the user went, whatever an open page loads in the meantime", async () => {
+    test("S130 a login leads back to where the user was going, regardless of an open page's requests", async () => {
       await open("/");
       const email = shop.newAddress();
       await register(email);
@@ -141,7 +141,7 @@ inEachBrowser((name, start) => {
       await arrives("/account/email");
     });
 
-    test("S130 a prefetch of the logout, and of pages behind the login, ends nothing", async () => {
+    test("S130 prefetching the logout or protected pages ends nothing", async () => {
       await open("/");
       await register(shop.newAddress());
       await page.goto(`${origin}/board`);
@@ -150,7 +150,7 @@ inEachBrowser((name, start) => {
       await page.getByRole("heading", { name: "Hello, Ada" }).waitFor();
     });
 
-    test("S130 a visitor sets a forgotten password", async () => {
+    test("S130 a visitor resets a forgotten password", async () => {
       await open("/");
       const email = shop.newAddress();
       await register(email);
@@ -175,7 +175,7 @@ inEachBrowser((name, start) => {
       expect((await checkout.next("/sent/payment")).method).toBe("GET");
     });
 
-    test("S130 a form that is refused keeps what was typed, however long", async () => {
+    test("S130 a refused form keeps the typed text, however long", async () => {
       await open("/");
       await register(shop.newAddress());
       await page.goto(`${origin}/notes`);
@@ -187,7 +187,7 @@ inEachBrowser((name, start) => {
       expect([kept.length, kept === text]).toEqual([text.length, true]);
     });
 
-    test("S130 after a logout, neither back nor forward nor reload shows the account", async () => {
+    test("S130 after a logout, going back, going forward and reloading never show the account", async () => {
       await open("/");
       const email = shop.newAddress();
       await register(email);
@@ -206,7 +206,7 @@ inEachBrowser((name, start) => {
       await page.getByRole("heading", { name: "Log in" }).waitFor();
     });
 
-    test("S26 a logout from a page that has expired leads back to that page, where it works", async () => {
+    test("S26 logging out on an expired page leads back to that page, and works there", async () => {
       await open("/");
       await register(shop.newAddress());
       await page.evaluate("for (const field of document.querySelectorAll('[name=__token]')) field.value = 'stale'");
@@ -217,7 +217,7 @@ inEachBrowser((name, start) => {
       await logOut();
     });
 
-    test("the button to log out is as readable under the pointer as it is otherwise", async () => {
+    test("the logout button stays readable under the pointer", async () => {
       await open("/");
       await register(shop.newAddress());
       await page.getByRole("button", { name: "Log out" }).hover();
@@ -229,7 +229,7 @@ inEachBrowser((name, start) => {
       const pressTwice = (button: string): Promise<void> =>
         page.getByRole("main").getByRole("button", { name: button }).dblclick();
 
-      test("S130 of a registration, which makes one account and mails what one click does", async () => {
+      test("S130 on a registration, creates one account and mails once", async () => {
         await open("/register");
         const email = shop.newAddress();
         await fill({ Name: "Ada", "Email address": email, Password: PASSWORD, "Confirm password": PASSWORD });

@@ -62,7 +62,7 @@ test("a failed test and a file that cannot be loaded are failures", async () => 
   expect(await lastLineOf(files)).toEqual(["1 passed, 2 failed, 0 skipped", 1]);
 });
 
-test("a failed hook of a file is a failure", async () => {
+test("a file's failed hook is a failure", async () => {
   const files = { a: `${PASSING}afterAll(() => { throw new Error("at the end"); });` };
   expect(await lastLineOf(files)).toEqual(["1 passed, 1 failed, 0 skipped", 1]);
 });

@@ -23,7 +23,7 @@ test("a site's links to missing pages, files and anchors are found", async () =>
   ]);
 });
 
-test("links of Markdown files to missing files and headings are found, and code is no link", async () => {
+test("Markdown links to missing files and headings are found, and code is not taken for links", async () => {
   const folder = folderWith({
     "README.md":
       "# It's `here`\n\n[a](#its-here) [b](#gone) [c](docs/page.md#two-words) [d](docs/page.md#one) [e](docs/gone.md)",

@@ -152,7 +152,7 @@ function importTypesIn(file: string, text: string): string[] {
   return found;
 }
 
-test("no type imports with import(…), which the check of the layers doesn't see", () => {
+test("no types are imported with import(…), which the layer check doesn't see", () => {
   const source = join(REPOSITORY, "packages/ashlar/src");
   const sources = globSync("**/*.ts", { cwd: source }).filter((file) => !file.endsWith(".test.ts"));
   expect(sources.flatMap((file) => importTypesIn(file, readFileSync(join(source, file), "utf8")))).toEqual([]);

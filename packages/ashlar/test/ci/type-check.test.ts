@@ -24,7 +24,7 @@ const WRONG: Readonly<Record<string, string>> = {
   "app/global.ts": "declare global { interface Array { wrong: string } }\nexport {};",
 };
 
-test("what tsc prints is found, in each application its own, and also in files that are new since the last check", async () => {
+test("each application's tsc errors are found, even in files added since the last check", async () => {
   const [root, other] = [await generatedApplication({ api: false }), await generatedApplication({ api: false })];
   expect([await found(root), await found(other)]).toEqual([[], []]);
   for (const [file, text] of Object.entries(WRONG)) await writeFile(join(root, file), text);

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 const WORKFLOWS = join(import.meta.dirname, "../../../../.github/workflows");
 
-test("every action of a workflow is pinned to a commit, with its version beside it: a tag can be moved", () => {
+test("every workflow action is pinned to a commit, with its version beside it, because a tag can be moved", () => {
   const uses = readdirSync(WORKFLOWS).flatMap((file) => {
     const text = readFileSync(join(WORKFLOWS, file), "utf8");
     return [...text.matchAll(/uses:\s*(.*)$/gm)].map(([, action]) => action!);

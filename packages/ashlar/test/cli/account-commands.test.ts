@@ -45,7 +45,7 @@ test("S195 each command leaves an audit line with who ran it, which --json keeps
   expect(named.output).toContain(`The account of ${EMAIL} is no longer blocked.`);
 });
 
-test("what can't be undone is not done without a terminal, unless --yes says so", async () => {
+test("an irreversible command is refused without a terminal unless --yes is given", async () => {
   for (const args of [["users:erase", EMAIL], ["access:end-all"]]) {
     expect(await command(...args)).toMatchObject({
       code: 1,
@@ -57,7 +57,7 @@ test("what can't be undone is not done without a terminal, unless --yes says so"
   expect([code, output, errors]).toEqual([1, "", expect.stringContaining(`There is no account "${EMAIL}".`)]);
 });
 
-test("--help lists the arguments and options of each", async () => {
+test("--help lists each command's arguments and options", async () => {
   const { output } = await command("users:block", "--help");
   for (const text of ["<user>", "--guard <name>", "--by <name>", "--reason <text>", "--json"])
     expect(output).toContain(text);

@@ -43,7 +43,7 @@ test("every mail has the same links as text and as HTML", async () => {
   }
 });
 
-test("a mail says that a link that is valid for one day expires in 24 hours", async () => {
+test("a mail says that a link valid for one day expires in 24 hours", async () => {
   await shop.register("bob@example.com", PASSWORD);
   const [mail] = await shop.mail.all();
   for (const body of [mail!.text, mail!.html]) expect(body).toContain("This link expires in 24 hours.");
@@ -88,7 +88,7 @@ test("a new verification link is sent only while the address is not verified", a
   await shop.mail.assertNothingSent();
 });
 
-test("a refused new password is a 422 for a program, and the link stays valid", async () => {
+test("an API client gets a 422 for a refused new password, and the link stays valid", async () => {
   const link = await shop.resetLink(EMAIL);
   const token = new URL(link, "http://localhost").searchParams.get("token")!;
   const program = shop.visitor().withCsrfToken();

@@ -60,7 +60,7 @@ describe("an application created without pages, API or both", () => {
   test.for([
     { has: { pages: false, api: true }, command: "auth" },
     { has: { pages: true, api: false }, command: "api:install" },
-  ])("becomes the same after the missing one is added: $has, $command", async ({ has, command }) => {
+  ])("is the same after adding what was missing: $has, $command", async ({ has, command }) => {
     const added = await generatedApplication(has);
     await ashlar(added, command);
     const files = await filesOf(added);
@@ -130,7 +130,7 @@ export default await createApplication({ kernel: Kernel, root: import.meta.dirna
 `);
 });
 
-test("tests that would fail until the author adds lines by hand are not written", async () => {
+test("omits tests that would fail until the author adds lines by hand", async () => {
   const root = await generatedApplication({ pages: false, api: false });
   await edit(root, "config/providers.ts", ["PROVIDERS = [", "PROVIDERS = inOrder(["], ["];", "]);"]);
   const tests = await readFile(join(root, "tests/application.test.ts"), "utf8");
@@ -186,7 +186,7 @@ describe("--migrations", () => {
     expect(again).toMatchObject({ code: 0, output: "Everything is already in place; nothing was changed." });
   });
 
-  test("api:install writes those of the API", async () => {
+  test("api:install writes the API's migrations", async () => {
     const root = await generatedApplication({ pages: false });
     await edit(root, ".env", ["JWT_SECRET=", "# none="]);
     const complete = await filesOf(root);
@@ -219,7 +219,7 @@ describe("api:install --many", () => {
   }
 
   test.each(["\n", "\r\n"])(
-    "gives users of an application with single() several tokens, once, with line ends of %j",
+    "gives an application with single() several tokens, once, with line endings of %j",
     async (lineEnd) => {
       const root = await generatedApplication({ pages: false });
       for (const path of [CONFIGURATION, "app/kernel.ts"]) {
@@ -254,7 +254,7 @@ describe("api:install --many", () => {
     },
   );
 
-  test("leaves what passes the application's own checks", async () => {
+  test("leaves an application that passes its own checks", async () => {
     const root = await generatedApplication({ pages: false });
     const { code, output } = await ashlar(root, "api:install", "--many", "--migrate");
     expect([code, output]).toEqual([0, expect.stringMatching(/^Created database.+_api_tokens\.ts$/m)]);
@@ -302,7 +302,7 @@ describe("api:install --many", () => {
     );
   });
 
-  test("leaves a configuration of the author's alone, and prints what it lacks", async () => {
+  test("leaves the author's configuration alone, and prints the missing lines", async () => {
     const root = await generatedApplication({ pages: false });
     await edit(root, CONFIGURATION, ["expires: 60", "expires: 90"]);
     const before = await filesOf(root);
@@ -320,7 +320,7 @@ describe("api:install --many", () => {
     expect(done).toMatchObject({ code: 0, output: "Everything is already in place; nothing was changed." });
   });
 
-  test("writes the migration alone with --migrations", async () => {
+  test("writes only the migration with --migrations", async () => {
     const root = await generatedApplication({ pages: false });
     const before = await filesOf(root);
     const { output } = await ashlar(root, "api:install", "--many", "--migrations");

@@ -87,7 +87,7 @@ describe("on an application that its author has changed", () => {
     await passesItsOwnChecks(root, { pages: true, api: false });
   });
 
-  test("leaves code in a form that it doesn't know, and prints the lines file by file", async () => {
+  test("leaves code in an unknown form alone, and prints the lines file by file", async () => {
     const root = await generatedApplication({ pages: false, api: false });
     await makeOwn(root);
     await edit(
@@ -170,7 +170,7 @@ routes/web.ts
   ...Csrf.routes(),`);
   });
 
-  test("the author's own guards stay, and which of them is the default is left to the author", async () => {
+  test("the author's own guards stay, and the author chooses the default", async () => {
     const root = await generatedApplication({ pages: false, api: true });
     await edit(root, "config/auth.ts", ["\n", "\n// Mine.\n"]);
     const { output } = await ashlar(root, "auth");
@@ -196,7 +196,7 @@ routes/web.ts
     expect(output).toContain("create_password_resets");
   });
 
-  test("S51 a table of users that is older than the access epoch gets its column, once", async () => {
+  test("S51 a user table older than the access epoch gets its column, once", async () => {
     const root = await generatedApplication();
     const folder = join(root, "database/migrations");
     for (const file of await readdir(folder)) {
@@ -257,13 +257,13 @@ describe("--dry-run", () => {
     expect(await filesOf(copy)).toEqual(await filesOf(root));
   });
 
-  test("reports if nothing would be changed", async () => {
+  test("reports that nothing would change", async () => {
     const { output } = await ashlar(await generatedApplication(), "auth", "--dry-run");
     expect(output).toBe("Everything is already in place; nothing would be changed.");
   });
 });
 
-test("outside of an application, the error says where to run the command", async () => {
+test("outside an application, the error says where to run the command", async () => {
   const root = await temporaryFolder();
   const refusal = `There is no application in ${root}. Run the command in the application's folder.`;
   expect(await ashlar(root, "auth")).toEqual({ code: 1, output: "", errors: refusal });

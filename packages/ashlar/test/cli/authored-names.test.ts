@@ -113,7 +113,7 @@ test.for<{ what: string; change: Change; made?: string; migration?: string }>([
   },
 );
 
-test("an API whose routes the author has written gets no tests of routes that it doesn't have", async () => {
+test("an API with routes of the author's gets no tests of routes that it doesn't have", async () => {
   const root = await generatedApplication({ pages: false, api: false });
   await location(root);
   await mkdir(join(root, "app/api"));
@@ -155,7 +155,7 @@ test.for(
   await isHealthy(root);
 });
 
-test("users without the mixin for a single token, because they have several, get neither it nor its column", async () => {
+test("a user model with several tokens gets neither the single-token mixin nor its column", async () => {
   const root = await generatedApplication({ pages: false, api: false });
   await ashlar(root, "api:install", "--many");
   await edit(root, USER, [", AuthenticatesTokens)", ")"], ['import { AuthenticatesTokens } from "ashlar/api";\n', ""]);

@@ -92,7 +92,7 @@ test("a production install adds no more packages than the README says, and only 
   expect(places.length).toBeGreaterThan(5);
 });
 
-test("a production install takes as much of a disk as the README says", async () => {
+test("a production install takes as much disk space as the README says", async () => {
   const { paths } = packedPackages().find(({ name }) => name === "ashlar")!;
   const files = paths.map((path) => join(PACKAGE, path));
   const { places } = await installed();
@@ -147,7 +147,7 @@ test("the bundled version of Kysely matches its installed types", async () => {
   expect(dependencies.kysely).toBe(version);
 });
 
-test("the license of each bundled package is in the notice", async () => {
+test("the notice contains each bundled package's license", async () => {
   const { dependencies, devDependencies } = JSON.parse(await readFile(join(PACKAGE, "package.json"), "utf8"));
   const licenses = await readFile(join(PACKAGE, "NOTICE.md"), "utf8");
   for (const name of ["commander", "edge.js", "kysely", "parse5", "pino", "rou3", "semver", "srvx"]) {
@@ -161,7 +161,7 @@ test("the license of each bundled package is in the notice", async () => {
   }
 });
 
-test("the notice names the license of each package that is installed with the framework", async () => {
+test("the notice names each installed package's license", async () => {
   const { dependencies } = JSON.parse(await readFile(join(PACKAGE, "package.json"), "utf8"));
   const text = await readFile(join(PACKAGE, "NOTICE.md"), "utf8");
   const rows = [...text.matchAll(/^\| (\S+) \| \d+\.\d+\.\d+ \| [\w.-]+ \|$/gm)].map(([, name]) => name);

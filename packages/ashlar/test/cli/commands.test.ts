@@ -95,7 +95,7 @@ describe("make", () => {
     expect(await readFile(join(root, "app/models/order.ts"), "utf8")).toBe("mine");
   });
 
-  test("a name that points outside of the folder is refused, and nothing is written", async () => {
+  test("a name that points outside the folder is refused, and nothing is written", async () => {
     const root = await temporaryFolder();
     expect((await ashlar(root, "make:model", "../../evil")).code).toBe(1);
     expect(await readdir(root)).toEqual([]);
@@ -107,7 +107,7 @@ describe("make", () => {
 });
 
 describe("key:generate", () => {
-  test("S12 a key of 64 random bytes is written so that only its owner can read it, and is never printed", async () => {
+  test("S12 a key of 64 random bytes is written for its owner only, and is never printed", async () => {
     const root = await temporaryFolder();
     const { output, errors } = await ashlar(root, "key:generate");
     const { APP_KEY: key } = parseEnv(await readFile(join(root, ".env"), "utf8"));
@@ -134,7 +134,7 @@ describe("key:generate", () => {
 describe("key:generate --rotate", () => {
   const written = async (root: string) => parseEnv(await readFile(join(root, ".env"), "utf8"));
 
-  test("S12 a new key is written, the old one is put before earlier ones, and none is printed", async () => {
+  test("S12 a new key is written, the old one goes before earlier ones, and none is printed", async () => {
     const root = await generatedApplication();
     const before = await readFile(join(root, ".env"), "utf8");
     const keys = [(await written(root)).APP_KEY!];
@@ -170,13 +170,13 @@ describe("key:generate --rotate", () => {
     expect((await ashlar(root, "key:generate", "--promote", "--stage")).code).toBe(1);
   });
 
-  test("S12 without a key, it only creates one", async () => {
+  test("S12 if there is no key, it only creates one", async () => {
     const root = await temporaryFolder();
     expect((await ashlar(root, "key:generate", "--rotate")).output).toBe("APP_KEY was written to .env.");
     expect(await written(root)).toEqual({ APP_KEY: expect.stringMatching(/^[\w-]{86}$/) });
   });
 
-  test("S12 a key that cannot be kept stays, is not printed, and the command fails", async () => {
+  test("S12 if the old key can't be saved, it stays, is not printed, and the command fails", async () => {
     const root = await temporaryFolder();
     await writeFile(join(root, ".env"), "APP_KEY=hunter2\n");
     expect(await ashlar(root, "key:generate", "--rotate")).toEqual({
@@ -194,7 +194,7 @@ describe("key:generate --jwt", () => {
   const written = async (root: string) => parseEnv(await readFile(join(root, ".env"), "utf8"));
   const bodyOf = (pem: string) => pem.split("\n")[1]!;
 
-  test("S101 a private key is written and not printed, with the lines that make the driver read it", async () => {
+  test("S101 a private key is written and not printed, with the lines by which the driver reads it", async () => {
     const root = await generatedApplication();
     const before = await written(root);
     const { code, output, errors } = await ashlar(root, "key:generate", "--jwt", "ES256");
@@ -217,7 +217,7 @@ describe("key:generate --jwt", () => {
     expect((await written(root)).JWT_PRIVATE_KEY).toBe(JWT_PRIVATE_KEY);
   });
 
-  test("S101 the public key of another driver is announced where that driver's are", async () => {
+  test("S101 another driver's public key is announced along with that driver's keys", async () => {
     const root = await temporaryFolder();
     const run = async (...more: string[]) =>
       (await ashlar(root, "key:generate", "--jwt", "EdDSA", "--driver", "admin", ...more)).output;
@@ -254,7 +254,7 @@ describe("key:generate --jwt", () => {
     expect(promoted.JWT_PREVIOUS_KEYS!.match(/BEGIN/g)).toHaveLength(2);
   });
 
-  test("a driver of another name has keys of its own, and other algorithms are refused", async () => {
+  test("a driver with another name has separate keys, and other algorithms are refused", async () => {
     const root = await temporaryFolder();
     const { output } = await ashlar(root, "key:generate", "--jwt", "EdDSA", "--driver", "admin");
     expect(output).toContain("ADMIN_PRIVATE_KEY was written");
@@ -348,7 +348,7 @@ describe("api:install", () => {
   });
 });
 
-describe("a command that boots the application", () => {
+describe("a command that starts the application", () => {
   const BOOT = join(import.meta.dirname, "../../src/boot/index.ts");
 
   /** An application that writes a file when it has shut down. */
@@ -425,7 +425,7 @@ describe("an old Node", () => {
 });
 
 test.for(["doctor", "routes", "lang:keys"])(
-  "%s ends, even if a module of the application has a timer",
+  "%s ends even if a module of the application has a timer",
   async (command) => {
     const root = await generatedApplication();
     await edit(root, "routes/web.ts", ["export const ROUTES", "setInterval(() => {}, 1000);\n\nexport const ROUTES"]);

@@ -34,7 +34,7 @@ describe.for([
     await passesItsOwnChecks(await generatedApplication(choices), choices);
   });
 
-  test("is still as generated for the commands, and stays as it is", async () => {
+  test("is still as generated in the commands' view, and stays unchanged", async () => {
     const root = await generatedApplication(choices);
     const before = await filesOf(root);
     for (const command of ["auth", ...(choices.api ? ["api:install"] : [])]) {
@@ -46,7 +46,7 @@ describe.for([
     expect(await filesOf(root)).toEqual(before);
   });
 
-  test("speaks its language, and shows and links what it has", async () => {
+  test("uses its language, and shows and links only its features", async () => {
     const { application, end } = await bootApplication(await generatedApplication(choices));
     try {
       const client = createTestClient(application);
@@ -91,7 +91,7 @@ describe.for([
     await passesItsOwnChecks(await generatedApplication(choices), choices);
   });
 
-  test("has no views, and is still as generated for the commands", async () => {
+  test("has no views, and is still as generated in the commands' view", async () => {
     const root = await generatedApplication(choices);
     const before = await filesOf(root);
     const paths = Object.keys(before);

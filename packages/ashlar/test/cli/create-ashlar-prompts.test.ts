@@ -111,7 +111,7 @@ describe.skipIf(!hasPseudoTerminals)(
       expect(existsSync(join(parent, "shop/app/controllers"))).toBe(false);
     });
 
-    test("without account pages, there can be accounts with JSON, whose features are asked for", async () => {
+    test("without account pages, it offers JSON accounts and asks for their features", async () => {
       const parent = await temporaryFolder();
       const terminal = start(parent);
       await answer(
@@ -161,7 +161,7 @@ describe.skipIf(!hasPseudoTerminals)(
       expect(shown).toContain("Start it   pnpm install && pnpm run migrate && pnpm run dev");
     });
 
-    test("of the account features, those that no flag decides are asked for", async () => {
+    test("it asks for the account features that no flag decides", async () => {
       const parent = await temporaryFolder();
       const terminal = start(parent, ["shop", "--pages", "--no-registration"]);
       await answer(terminal, [PROMPTS[2], `${space}${enter}`], ...accepting(PROMPTS.slice(3)));
@@ -197,7 +197,7 @@ describe.skipIf(!hasPseudoTerminals)(
       expect(await readdir(join(parent, "shop"))).toEqual(["mine.txt"]);
     });
 
-    test("Ctrl+C at each prompt creates nothing, and gives the cursor back", async () => {
+    test("Ctrl+C at each prompt creates nothing, and restores the cursor", async () => {
       await Promise.all(
         PROMPTS.map(async (prompt, index) => {
           const parent = await temporaryFolder();
@@ -225,7 +225,7 @@ describe.skipIf(!hasPseudoTerminals)(
       expect(await readdir(parent)).toEqual([]);
     });
 
-    test("on a Node.js that is too old, it says so first, and offers a newer one", async () => {
+    test("if Node.js is too old, it says so first, and offers a newer one", async () => {
       const parent = await temporaryFolder();
       const terminal = start(parent, [], onNode("22.12.0"));
       await answer(terminal, [/An application needs Node\.js 24\.7 or newer, and this is 22\.12\.0\./, ""]);
@@ -259,7 +259,7 @@ describe.skipIf(!hasPseudoTerminals)(
     test.for([
       [0, "Installed the packages with npm."],
       [7, "Installing the packages with npm: exit code 7"],
-    ] as const)("an installation that ends with %i stops its line, and gives the cursor back", async ([code, line]) => {
+    ] as const)("an installation that ends with %i stops its progress line, and restores the cursor", async ([code, line]) => {
       const parent = await temporaryFolder();
       const programs = await temporaryFolder();
       await writeFile(join(programs, "npm"), `#!/bin/sh\nwhile [ ! -e go ]; do sleep 0.01; done\nexit ${code}\n`);

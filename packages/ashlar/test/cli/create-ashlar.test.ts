@@ -94,7 +94,7 @@ test("on a supported Node.js, the application sets engines and .nvmrc, and does 
   expect(await readFile(join(parent, "shop/.nvmrc"), "utf8")).toBe("24\n");
 });
 
-test("on a Node.js that is too old, the application installs its own, and the generator says so first", async () => {
+test("if Node.js is too old, the application installs its own, and the generator says so first", async () => {
   const parent = await temporaryFolder();
   expect(await generated(parent, "24.6.0")).toMatch(
     /^An application needs Node\.js 24\.7 or newer, and this is 24\.6\.0\.\nNode\.js 26 will be one of the application's packages\. Its scripts run on it\.\nCreated /,
@@ -108,7 +108,7 @@ test("on a Node.js that is too old, the application installs its own, and the ge
   expect(await readFile(join(parent, "shop/.nvmrc"), "utf8")).toBe("26\n");
 });
 
-test("--no-node declines that, which ends with what to do, and nothing is created", async () => {
+test("with --no-node, it stops and says what to do, and nothing is created", async () => {
   const parent = await temporaryFolder();
   const { code, output } = await onNode(parent, "22.12.0", ["--no-node"]);
   expect([code, output]).toEqual([
@@ -119,7 +119,7 @@ test("--no-node declines that, which ends with what to do, and nothing is create
   expect(await readdir(parent)).toEqual([]);
 });
 
-test("with Yarn, whose scripts run on its own Node.js, only a newer Node.js on the machine helps", async () => {
+test("with Yarn, whose scripts run on its own Node.js, a newer Node.js must be installed on the machine", async () => {
   const parent = await temporaryFolder();
   const { code, output } = await onNode(parent, "22.12.0", ["--package-manager", "yarn"]);
   expect([code, output.split("\n").at(-2)]).toEqual([
@@ -160,7 +160,7 @@ test.for([
   expect(await readdir(parent)).toEqual([]);
 });
 
-test("a package manager that is not there is reported before anything is created", async () => {
+test("a missing package manager is reported before anything is created", async () => {
   const parent = await temporaryFolder();
   const env = { PATH: await temporaryFolder() };
   const args = [SCRIPT, "shop", "--yes", "--package-manager", "pnpm"];
@@ -369,7 +369,7 @@ describe.for([
   });
 });
 
-test("a second Ctrl+C ends a package manager that ignores the first, and what it had started", async () => {
+test("a second Ctrl+C ends a package manager that ignores the first, and its child processes", async () => {
   const parent = await temporaryFolder();
   const trap = `trap 'echo > "${parent}/ignored"' INT`;
   const ignoring = "(while :; do mkdir -p node_modules/more; sleep 0.01; done) & while :; do sleep 0.01; done";
@@ -389,7 +389,7 @@ test("a package that the manager's own process leaves running does not write to 
   await completeNames(join(parent, "shop"));
 });
 
-test("an interruption while the files are written leaves nothing, and what was there before", async () => {
+test("an interruption while files are written leaves only the files that were there before", async () => {
   const parent = await temporaryFolder();
   await mkdir(join(parent, "shop"));
   await writeFile(join(parent, "shop/LICENSE"), "mine");
@@ -416,7 +416,7 @@ test("an interruption while the files are written leaves nothing, and what was t
   }
 });
 
-test("after a kill, which leaves part of an application, the next run says to delete it, and then creates it", async () => {
+test("after a kill that leaves part of an application, the next run says to delete it, and then creates it", async () => {
   const parent = await temporaryFolder();
   // Kills itself when a certain file has been written.
   const change = `
@@ -483,7 +483,7 @@ test.for(["shop", "shop/below/it"])("%s, where shop is a file, is refused in one
 
 // The first one may be written by its permissions, and still nothing can be made in it.
 test.skipIf(process.platform !== "linux").for(["/proc/shop", "/proc/shop/below/it", "/proc"])(
-  "%s, where no folder can be made, is refused in one line",
+  "%s, where no folder can be created, is refused in one line",
   async (folder) => {
     const { code, output } = await execute(await temporaryFolder(), process.execPath, [SCRIPT, folder, ...HERE]);
     expect(code).toBe(1);
@@ -494,7 +494,7 @@ test.skipIf(process.platform !== "linux").for(["/proc/shop", "/proc/shop/below/i
 );
 
 test.for(["~", "~/shop"])(
-  "%s, which only a shell would replace, is refused with the folder it means",
+  "%s, which only a shell would expand, is refused with the intended folder",
   async (folder) => {
     const parent = await temporaryFolder();
     const env = { HOME: "/home/ada", USERPROFILE: "/home/ada" };
@@ -508,14 +508,14 @@ test.for(["~", "~/shop"])(
   },
 );
 
-test("a folder that can't be used is refused before Node.js is spoken of", async () => {
+test("an unusable folder is refused before Node.js is mentioned", async () => {
   const parent = await temporaryFolder();
   await writeFile(join(parent, "shop"), "mine");
   const { output } = await onNode(parent, "22.12.0", ["--no-node"]);
   expect(output).toContain("is a file, not a folder");
 });
 
-test("a symbolic link to a folder that is not there is reported in one sentence", async () => {
+test("a symbolic link to a missing folder is reported in one sentence", async () => {
   const parent = await temporaryFolder();
   await symlink(join(parent, "missing"), join(parent, "link"), "junction");
   for (const folder of ["link", "link/shop"]) {

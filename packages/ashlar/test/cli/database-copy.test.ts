@@ -46,7 +46,7 @@ await onPostgres("an application on SQLite moves to PostgreSQL", () => defineFor
 await onMariadb("an application on SQLite moves to MariaDB", () => defineFor(mariadb));
 
 await onPostgres("the page about it", () => {
-  test("shows what the command prints for a new application, except for the numbers of rows", async () => {
+  test("shows the command's output for a new application, except for the numbers of rows", async () => {
     const root = await generatedApplication();
     const name = `ashlar_copy_${randomBytes(6).toString("hex")}`;
     await postgres.administer(`create database ${name}`);
@@ -67,7 +67,7 @@ await onPostgres("the page about it", () => {
 
 await onPostgres("an application on PostgreSQL moves to MariaDB", async () => {
   await onMariadb("with both", () => {
-    test("what the refusal says leads there: each server's address has a variable of its own", async () => {
+    test("following the refusal's advice works: each server's address has its own variable", async () => {
       const root = await generatedApplication();
       const addresses: string[] = [];
       for (const target of [postgres, mariadb]) {
@@ -176,7 +176,7 @@ function defineFor(target: Target): void {
     await checkTypes(root);
   });
 
-  test("not half: a copy that is interrupted leaves the target empty, and can be repeated", async () => {
+  test("an interrupted copy leaves the target empty, and can be repeated", async () => {
     const { root, url } = await begun();
     await migrated(root, target.connection);
     const own = new Database(
@@ -207,7 +207,7 @@ function defineFor(target: Target): void {
   });
 }
 
-test("a copy that can't begin is refused before anything is said of one", async () => {
+test("a copy that can't begin is refused before one is announced", async () => {
   const root = await generatedApplication();
   const refused = async (...args: string[]) => {
     const { code, output, errors } = await ashlar(root, "db:copy", ...args);

@@ -152,7 +152,7 @@ const UPDATES = [
 
 describe.each(UPDATES)("behind %s", (name, done, update) => {
   withProgram(name, () => {
-    test(`the application sees the visitor's address, and no request is lost when both instances are ${done}`, async () => {
+    test(`the application sees the visitor's address, and loses no request when both instances are ${done}`, async () => {
       const instances = await startTwo();
       const proxy = await startProxy(name, await configuration(name));
       await passesOn(proxy);

@@ -81,7 +81,7 @@ test("the schema would refuse a setting that Compose doesn't know, and the parse
   expect(validate("FROM node\nRUNS npm ci\n")).toHaveLength(1);
 });
 
-test("two instances on PostgreSQL trust nginx alone, and start after the migrations", async () => {
+test("two instances on PostgreSQL trust only nginx, and start after the migrations", async () => {
   const root = await generatedApplication({ database: "postgres" });
   await ashlar(root, "make:deploy", "compose");
   const { migrate, one, two, nginx, database, redis, ...others } = await servicesOf(root);
@@ -120,7 +120,7 @@ test("two instances on PostgreSQL trust nginx alone, and start after the migrati
   expect([database!.ports, redis!.ports]).toEqual([undefined, undefined]);
 });
 
-test("the health check of Compose tells an instance that is ready from one that isn't, and starts no Node.js process", async () => {
+test("Compose's health check distinguishes ready instances from others without starting a Node.js process", async () => {
   const root = await generatedApplication();
   let status = 200;
   const server = createServer((_, response) => void response.writeHead(status).end());
@@ -136,7 +136,7 @@ test("the health check of Compose tells an instance that is ready from one that 
   expect([program, ...args].join(" ")).not.toContain("node");
 });
 
-test("what containers write to their logs is bounded", async () => {
+test("the size of containers' logs is limited", async () => {
   for (const database of DATABASES) {
     const root = await generatedApplication({ database });
     await ashlar(root, "make:deploy", "compose");
@@ -146,7 +146,7 @@ test("what containers write to their logs is bounded", async () => {
   }
 });
 
-test("a password that is missing stops Compose, and no file contains one", async () => {
+test("a missing password stops Compose, and no file contains one", async () => {
   for (const database of DATABASES) {
     const root = await generatedApplication({ database });
     await ashlar(root, "make:deploy", "compose");
@@ -184,7 +184,7 @@ async function asStranger(folder: string, command: readonly string[]): Promise<r
 }
 
 test.skipIf(!canInstall && !process.env.CI)(
-  "what the Dockerfile says makes an application that serves without writing to its own files, and tells its health",
+  "the Dockerfile's instructions make an application that serves without writing to its files, and reports its health",
   async () => {
     const registry = await packageRegistry();
     const folder = await temporaryFolder();

@@ -24,13 +24,13 @@ async function objectsFor(root: string, ...flags: string[]): Promise<Objects> {
 
 const KINDS = ["Job", "Deployment", "Service", "Ingress", "PodDisruptionBudget", "HorizontalPodAutoscaler"];
 
-test.each(["postgres", "mariadb"] as const)("the types of Kubernetes accept the objects for %s", async (database) => {
+test.each(["postgres", "mariadb"] as const)("Kubernetes' types accept the objects for %s", async (database) => {
   const { all } = await objectsFor(await generatedApplication({ database }), "--domain", "shop.example");
   expect(all.map(({ kind }) => kind)).toEqual(KINDS);
   expect(await kubernetesProblems(all)).toBe("");
 });
 
-test("without a database and checks, there is no job and no probe, and the types accept it", async () => {
+test("without a database and health checks, there is neither job nor probe, and the types accept it", async () => {
   const root = await generatedApplication({ pages: false, api: false });
   await edit(root, "config/providers.ts", ["  DatabaseProvider,\n", ""], ["  AuthProvider,\n", ""]);
   await edit(root, "config/app.ts", ["} satisfies", "  server: { health: false },\n} satisfies"]);
@@ -52,7 +52,7 @@ test("the types would refuse a field that Kubernetes doesn't know, and a value o
   expect(problems).toContain("not assignable to type 'number'");
 });
 
-test("probes, ports and times are those of the application's settings", async () => {
+test("probes, ports and times come from the application's settings", async () => {
   const root = await generatedApplication({ database: "postgres" });
   await edit(root, ".env", ["PORT=3000", "PORT=8080"]);
   await edit(root, "config/app.ts", [
@@ -86,7 +86,7 @@ test("probes, ports and times are those of the application's settings", async ()
   expect(of("Deployment").spec).not.toHaveProperty("replicas");
 });
 
-test("everything selects the pods of the deployment, and not those of the migrations", async () => {
+test("everything selects the deployment's pods, and not the migrations'", async () => {
   const { of } = await objectsFor(await generatedApplication({ database: "postgres" }));
   const { labels } = of("Deployment").spec.template.metadata;
   for (const selector of [
@@ -100,7 +100,7 @@ test("everything selects the pods of the deployment, and not those of the migrat
   expect(of("Job").spec.template.metadata.labels).not.toEqual(labels);
 });
 
-test("pods can write to /tmp only, are not root, and have no token of the cluster", async () => {
+test("pods can write only to /tmp, are not root, and have no cluster token", async () => {
   const { of } = await objectsFor(await generatedApplication({ database: "postgres" }));
   for (const kind of ["Deployment", "Job"]) {
     const { spec } = of(kind).spec.template;
@@ -127,7 +127,7 @@ test("pods can write to /tmp only, are not root, and have no token of the cluste
   }
 });
 
-test("the job runs what Compose runs, and the version before can do so too", async () => {
+test("the job runs the same command as Compose, and the previous version can too", async () => {
   const { of } = await objectsFor(await generatedApplication({ database: "postgres" }));
   const { restartPolicy, containers } = of("Job").spec.template.spec;
   expect([restartPolicy, containers[0].command]).toEqual([
@@ -157,7 +157,7 @@ test("S153 the ingress has all hosts, takes the largest body, and doesn't log re
   });
 });
 
-test("an application on SQLite is told why it can't be deployed in this way, and gets the other files", async () => {
+test("an application on SQLite gets the reason why it can't be deployed this way, and the other files", async () => {
   const root = await generatedApplication();
   const { code, errors } = await ashlar(root, "make:deploy", "kubernetes");
   expect([code, errors]).toEqual([

@@ -102,7 +102,7 @@ async function keepOpen(port: number, count: number): Promise<Socket[]> {
 const define = existsSync(join(DEBIAN, "sites-available/default")) ? describe : describe.skip;
 
 withProgram("nginx", () => {
-  test("it accepts what Compose mounts over the image's configuration", async () => {
+  test("it accepts the files that Compose mounts over the image's configuration", async () => {
     const { folder, remove } = makeFolder({});
     onTestFinished(() => remove());
     const { chain, key } = makeCertificate(folder, HOST);

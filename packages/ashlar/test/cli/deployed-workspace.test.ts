@@ -117,7 +117,7 @@ test("a folder that the workspace doesn't list, and one with the only lock file,
   }
 });
 
-test("the root's .npmrc is lent to the installation", async () => {
+test("the installation can read the root's .npmrc", async () => {
   const { shop } = await workspace({ "package-lock.json": "{}", ".npmrc": "fund=false\n" });
   await ashlar(shop, "make:deploy", "compose");
   expect(await readFile(join(shop, "Dockerfile"), "utf8")).toContain("target=/app/.npmrc,required npm ci --omit=dev");
@@ -126,7 +126,7 @@ test("the root's .npmrc is lent to the installation", async () => {
 });
 
 test.skipIf(!canInstall && !process.env.CI)(
-  "what the Dockerfile of a workspace says makes an image in which the application's commands run, and no other's files are",
+  "a workspace's Dockerfile makes an image that runs the application's commands, without other applications' files",
   { timeout: 180_000 },
   async () => {
     const registry = await packageRegistry();

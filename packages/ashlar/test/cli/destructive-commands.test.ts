@@ -50,7 +50,7 @@ test.each([
 });
 
 test.each(["0", "-1", "1.5", "all"])(
-  "migrate:rollback --steps %s is refused, and rolls nothing back",
+  "migrate:rollback --steps %s is refused without rolling anything back",
   async (steps) => {
     const root = await application("environment");
     const { code, errors } = await ashlar(root, "migrate:rollback", "--force", `--steps=${steps}`);

@@ -110,7 +110,7 @@ async function bootErrorOf(root: string): Promise<string | null> {
 const GIT = "git -c user.name=A -c user.email=a@shop.example";
 
 describe("secrets", () => {
-  test("that are missing or the same are replaced, and .env is closed", async () => {
+  test("that are missing or equal are replaced, and .env is made private", async () => {
     const root = await copyOf(original);
     await setVariables(root, "APP_KEY=");
     await mendAll(root, ["secret.missing"]);
@@ -125,7 +125,7 @@ describe("secrets", () => {
     await mendAll(root, ["secret.shared", "env.mode"]);
   });
 
-  test("that are weak, the example's or made of words are replaced", async () => {
+  test("that are weak, copied from the example or made of words are replaced", async () => {
     const root = await copyOf(original);
     await setVariables(
       root,
@@ -142,7 +142,7 @@ describe("secrets", () => {
     await mendAll(root, ["secret.known"]);
   });
 
-  test("that were kept for too long, or are the current ones, are removed from the previous keys", async () => {
+  test("that were kept for too long, or are still current, are removed from the previous keys", async () => {
     const root = await copyOf(original);
     await ashlar(root, "key:generate", "--rotate");
     expect((await doctor(root)).findings).toEqual([]);
@@ -156,7 +156,7 @@ describe("secrets", () => {
     await mendAll(root, ["secret.previous"]);
   });
 
-  test("private keys that are missing, of another family or staged for too long are made or promoted", async () => {
+  test("private keys that are missing, of the wrong family or staged for too long are created or promoted", async () => {
     const root = await copyOf(original);
     await edit(root, "config/api.ts", [
       'algorithm: "HS512",',
@@ -174,7 +174,7 @@ describe("secrets", () => {
     await mendAll(other, ["key.staged"]);
   });
 
-  test("of other drivers that are missing are made, in the variables that these read", async () => {
+  test("of other drivers that are missing are created, in the variables that those drivers read", async () => {
     const root = await copyOf(original);
     await addDrivers(root);
     const { findings } = await doctor(root);
@@ -223,7 +223,7 @@ describe("secrets", () => {
     await mendAll(root, ["secret.tracked", "public.secret"]);
   });
 
-  test("that are in config/api.ts itself, or in the variable after another, are judged where they are", async () => {
+  test("that are in config/api.ts itself, or in a fallback variable, are checked there", async () => {
     const either = await copyOf(original);
     await edit(either, "config/api.ts", ['env("JWT_SECRET")', 'env("API_JWT_SECRET") ?? env("JWT_SECRET")']);
     await setVariables(either, `JWT_SECRET=changeme-${generateSecret()}`);
@@ -251,7 +251,7 @@ describe("secrets", () => {
     await mendAll(derived, ["secret.shared"], { isCode: true });
   });
 
-  test("that the boot misses are made by the command that it names, for all drivers at once", async () => {
+  test("whose absence fails startup are created by the command that the error names, for all drivers at once", async () => {
     const root = await copyOf(original);
     await addDrivers(root);
     await setVariables(root, "JWT_SECRET=");
@@ -290,7 +290,7 @@ describe("secrets", () => {
     await mendAll(root, ["secret.tracked"]);
   });
 
-  test("in the repository are found whatever git's configuration, of which no program is run", async () => {
+  test("in the repository are found regardless of git's configuration, none of whose programs is run", async () => {
     const root = await copyOf(original);
     const [, key] = /^APP_KEY=(.*)$/m.exec(await readFile(join(root, ".env"), "utf8"))!;
     await writeFile(join(root, ".gitattributes"), ".env diff=spy\n");
@@ -339,7 +339,7 @@ describe("secrets", () => {
     expect(findings[0]!.problem).toContain("SMS_TOKEN");
   });
 
-  test("in public/ are found beside links, which are not followed", async () => {
+  test("in public/ are found, and links there are not followed", async () => {
     const root = await copyOf(original);
     await mkdir(join(root, "public/assets"), { recursive: true });
     await cp(join(root, ".env"), join(root, "public/assets/.env"));
@@ -454,7 +454,7 @@ describe("lifetimes", () => {
 });
 
 describe("the database", () => {
-  test("without the table of several tokens is given it", async () => {
+  test("without the table for several tokens gets it", async () => {
     const root = await copyOf(original);
     await edit(
       root,
@@ -465,7 +465,7 @@ describe("the database", () => {
     await mendAll(root, ["api.table"]);
   });
 
-  test("without the table of personal tokens is given it", async () => {
+  test("without the table for personal tokens gets it", async () => {
     const root = await copyOf(original);
     await edit(
       root,
@@ -510,7 +510,7 @@ describe("the database", () => {
     shown.add("database.mode");
   });
 
-  test("gets the tables and columns that it lacks", async () => {
+  test("gets missing tables and columns", async () => {
     const root = await copyOf(original);
     await ashlar(root, "migrate:rollback");
     await sh(root, "rm database/migrations/*_create_email_changes.ts database/migrations/*_create_rate_limits.ts");
@@ -536,7 +536,7 @@ describe("the database", () => {
     expect((await doctor(await copyOf(renamed))).findings).toEqual([]);
   });
 
-  test("gets the normal form of addresses, and names accounts that would be equal in it", async () => {
+  test("gets normalized addresses, and names accounts whose addresses become equal", async () => {
     const root = await copyOf(original);
     const store = (email: string) =>
       `insert into users (name, email, password, created_at, updated_at) values ('U', '${email}', '!', '2026-01-01', '2026-01-01')`;
@@ -576,7 +576,7 @@ describe("the database", () => {
     await mendAll(root, ["mail.priority"]);
   });
 
-  test("is told of mails in the outbox that were sealed with a key that is gone, until the key is back", async () => {
+  test("reports outbox mails that were sealed with a lost key, until the key is back", async () => {
     const root = await copyOf(original);
     const [former, other] = [generateSecret(), generateSecret()];
     const database = new DatabaseSync(join(root, "database/app.sqlite"));
@@ -629,7 +629,7 @@ describe("the database", () => {
     }
   });
 
-  test("without the table of a driver's users, or its column, is given what the lines say", async () => {
+  test("without a driver's user table or its column gets them with the suggested lines", async () => {
     let root = await copyOf(original);
     await writeFile(
       join(root, "app/models/admin.ts"),
@@ -669,7 +669,7 @@ export class Admin extends compose(Model, Authenticates, AuthenticatesTokens) {}
     expect((await doctor(root)).findings).toEqual([]);
   });
 
-  test("whose file is a folder has the wrong path, and works with the right one", async () => {
+  test("whose file is a folder gets the right path", async () => {
     const root = await copyOf(original);
     await setVariables(root, "DATABASE_PATH=database");
     const { findings } = await doctor(root);
@@ -681,7 +681,7 @@ export class Admin extends compose(Model, Authenticates, AuthenticatesTokens) {}
     shown.add("database.connection");
   });
 
-  test("that doesn't respond is abandoned after seconds, and the other checks continue", async () => {
+  test("that doesn't respond is skipped after a few seconds, and the other checks continue", async () => {
     const root = await copyOf(original);
     // It accepts connections and says nothing.
     const silent = createServer(() => {});
@@ -782,7 +782,7 @@ describe("code", () => {
     await mendAll(await copyOf(root), ["api.endpoints"], { isCode: true });
   });
 
-  test("with a page of personal tokens that no one can have is told what lacks", async () => {
+  test("with a page for personal tokens that no one can have reports what is missing", async () => {
     const root = await copyOf(original);
     const page = "class Tokens {\n  index() {}\n  store() {}\n  destroy() {}\n}\n\nexport const ROUTES";
     await edit(
@@ -810,7 +810,7 @@ describe("code", () => {
     expect(idsOf(await doctor(await copyOf(root)))).toEqual(["api.table"]);
   });
 
-  test("that doesn't load the API's routes does so, and they exist", async () => {
+  test("that doesn't load the API's routes is changed to load them", async () => {
     const root = await copyOf(original);
     await edit(root, "app/kernel.ts", [`    this.container.bind("routes.api.location", "routes/api");\n`, ""]);
     await rm(join(root, "routes/api.ts"));
@@ -825,7 +825,7 @@ describe("code", () => {
     await mendAll(root, ["api.config"], { isCode: true });
   });
 
-  test("that lacks what the account pages use gets it", async () => {
+  test("that lacks parts of the account pages gets them", async () => {
     const root = await copyOf(original);
     await edit(root, "config/providers.ts", ["  EventProvider,\n", ""]);
     await edit(
@@ -842,7 +842,7 @@ describe("code", () => {
     for (const id of ids) shown.add(id);
   });
 
-  test("that verifies addresses gets what it lacks for that, and that alone", async () => {
+  test("that verifies addresses gets the missing parts of that feature, and nothing else", async () => {
     const unnamed = await copyOf(original);
     await edit(unnamed, "app/kernel.ts", ["    verified: [VerifiesEmailMiddleware],\n", ""]);
     await mendAll(unnamed, ["pages.middleware"], { isCode: true });
@@ -884,7 +884,7 @@ describe("code", () => {
     expect(skipped.map(({ reason }) => reason)).toContain("the application doesn't boot");
   });
 
-  test("without the guard, the mails or the routes of the pages gets them", async () => {
+  test("without the guard, the mails or the page's routess gets them", async () => {
     const root = await copyOf(original);
     const file = join(root, "config/auth.ts");
     const text = await readFile(file, "utf8");
@@ -918,7 +918,7 @@ describe("code", () => {
     await mendAll(production, ["limits.memory"], { args: ["--production"], isCode: true });
   });
 
-  test("needs a limit that fits on each route for a handler that tries a password, whatever its name", async () => {
+  test("needs a suitable limit on each route whose handler checks a password, whatever its name", async () => {
     const root = await copyOf(original);
     await edit(root, "routes/web.ts", [
       "  ...Auth.routes(AuthControllers),\n",
@@ -949,7 +949,7 @@ describe("code", () => {
     expect((await doctor(mended)).findings).toEqual([]);
   });
 
-  test("with routes off their stacks gets them back on", async () => {
+  test("with routes outside their middleware stacks gets them back in", async () => {
     const root = await copyOf(original);
     await edit(root, "routes/web.ts", [
       "  ...Api.routes(),\n",
@@ -983,7 +983,7 @@ describe("code", () => {
     expect((await doctor(await copyOf(root))).findings).toEqual([]);
   });
 
-  test("with two routes of one path boots without the one that the message names", async () => {
+  test("with two routes for one path boots without the one that the message names", async () => {
     const broken = await copyOf(original);
     await edit(broken, "routes/web.ts", ["  ...Api.routes(),", "  ...Api.routes(),\n  Route.get('/', () => 1),"]);
     const { findings } = await doctor(broken);
@@ -994,7 +994,7 @@ describe("code", () => {
     shown.add("boot.failed");
   });
 
-  test("with a migration that is none is checked, once the file that the message names is gone", async () => {
+  test("with an invalid migration is checked once the file that the message names is gone", async () => {
     const root = await copyOf(original);
     await writeFile(join(root, "database/migrations/nonsense.ts"), "export const up = () => {};");
     const [finding, ...others] = (await doctor(root)).findings;
@@ -1013,7 +1013,7 @@ describe("code", () => {
     await mendAll(root, ["boot.entry"], { isCode: true });
   });
 
-  test("with a warning of the boot follows it", async () => {
+  test("with a startup warning follows its advice", async () => {
     const warned = await copyOf(original);
     await edit(warned, "config/auth.ts", [
       "  web: { model: User },",
@@ -1052,7 +1052,7 @@ describe("an earlier version", () => {
     await mendAll(root, ["upgrade.pending", "boot.failed"], { isCode: true });
   });
 
-  test("that the code uses in a form of its own is named with its line", async () => {
+  test("that the code uses in an unknown form is named with its line", async () => {
     const root = await copyOf(original);
     await writeFile(
       join(root, "tests/own.test.ts"),
@@ -1078,7 +1078,7 @@ describe("packages", () => {
     shown.add("package.lockfile");
   });
 
-  test("two copies of the framework are found, wherever they are, and links are not copies", async () => {
+  test("two copies of the framework are found anywhere, and links don't count as copies", async () => {
     const manifest = '{ "name": "ashlar" }';
     const root = folderWith({
       "package.json": "{}",
@@ -1114,7 +1114,7 @@ describe("packages", () => {
     shown.add("package.copies");
   });
 
-  test.skipIf(!canInstall)("a Node.js that is too old is replaced for the scripts of the application", async () => {
+  test.skipIf(!canInstall)("a Node.js that is too old is replaced in the application's scripts", async () => {
     const root = folderWith({
       "package.json": JSON.stringify({
         private: true,
@@ -1189,7 +1189,7 @@ const ELSEWHERE: readonly string[] = [
   "limits.evicted",
 ];
 
-test("every finding was planted, found, fixed as told, and gone", () => {
+test("every finding was planted, found, fixed as advised, and gone", () => {
   const left = Object.keys(ALL_FINDINGS).filter((id) => !shown.has(id));
   expect(left.filter((id) => canInstall || !INSTALLED.includes(id))).toEqual(ELSEWHERE);
 });

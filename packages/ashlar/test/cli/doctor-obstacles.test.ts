@@ -76,7 +76,7 @@ describe("a file of SQLite", () => {
     }
   });
 
-  test("that is damaged behind its first page can't be read either", async () => {
+  test("that is damaged after its first page can't be read either", async () => {
     const root = await copyOf(original);
     const file = join(root, "database/app.sqlite");
     const bytes = await readFile(file);
@@ -91,7 +91,7 @@ describe("a file of SQLite", () => {
     });
   });
 
-  test("that another program has locked for itself is waited for once, and briefly", async () => {
+  test("that another program has locked exclusively is awaited once, and briefly", async () => {
     const root = await copyOf(original);
     // In production, the limits look at the database too.
     await completeForProduction(root);
@@ -110,7 +110,7 @@ describe("a file of SQLite", () => {
     expect(idsOf(await doctor(root))).not.toContain("database.connection");
   });
 
-  test("that its user may not write can't be used", async () => {
+  test("that the user may not write can't be used", async () => {
     const root = await ownedCopy();
     await chmod(join(root, "database/app.sqlite"), 0o400);
     const finding = only(await doctorOfOwner(root));
@@ -127,7 +127,7 @@ describe("a file of SQLite", () => {
 });
 
 describe("an .env", () => {
-  test("that its owner may not read is opened as told", async () => {
+  test("that its owner may not read can be opened after following the advice", async () => {
     const root = await ownedCopy();
     await chmod(join(root, ".env"), 0o000);
     const found = (await doctorOfOwner(root)).findings.find(({ id }) => id === "env.file")!;
@@ -154,7 +154,7 @@ describe("the repository", () => {
     onTestFinished(() => void vi.unstubAllEnvs());
   }
 
-  test("isn't checked without git, which the report says", async () => {
+  test("isn't checked without git, and the report says so", async () => {
     const root = await repository();
     expect((await doctor(root)).skipped).toEqual([]);
     replaceVariable("PATH", await temporaryFolder());
@@ -168,7 +168,7 @@ describe("the repository", () => {
     expect((await doctor(below)).skipped).toContainEqual(skipped("git is not installed")[0]);
   });
 
-  test("of another user isn't checked, which the report says", async () => {
+  test("of another user isn't checked, and the report says so", async () => {
     const root = await repository();
     replaceVariable("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1");
     const { skipped: checks } = await doctor(root);
@@ -177,13 +177,13 @@ describe("the repository", () => {
     );
   });
 
-  test("that git can't read isn't checked, which the report says", async () => {
+  test("that git can't read isn't checked, and the report says so", async () => {
     const root = await repository();
     await writeFile(join(root, ".git/config"), "[core\n");
     expect((await doctor(root)).skipped).toEqual(skipped("git can't read the repository"));
   });
 
-  test("is no subject if there isn't one", async () => {
+  test("isn't mentioned if there isn't one", async () => {
     replaceVariable("PATH", await temporaryFolder());
     const root = await temporaryFolder();
     expect((await doctor(root)).skipped.map(({ check }) => check)).not.toContain("Repository");
@@ -191,7 +191,7 @@ describe("the repository", () => {
 });
 
 describe("in production", () => {
-  test("an .env for everyone and pending migrations are errors, each of which ends with 1", async () => {
+  test("a world-readable .env and pending migrations are errors, each with exit code 1", async () => {
     const severities = async (root: string, ...args: string[]) => {
       const { code, output } = await ashlar(root, "doctor", "--json", ...args);
       const { findings } = JSON.parse(output) as DoctorReport;
@@ -214,7 +214,7 @@ describe("in production", () => {
 });
 
 describe("Node.js", () => {
-  test("that is older than package.json asks for is a finding, with the command that installs a newer one", async () => {
+  test("older than package.json requires is a finding, with the command that installs a newer one", async () => {
     const root = await copyOf(original);
     await edit(root, "package.json", ['"node": ">=24.7"', '"node": ">=26"']);
     expect((await doctor(root)).findings).toEqual([]);

@@ -59,7 +59,7 @@ describe("an application as generated", () => {
     ),
   );
 
-  test.for(choices)("is judged without what its author has left out: %j", async (has) => {
+  test.for(choices)("is not checked for features that its author left out: %j", async (has) => {
     const root = await generatedApplication({ ...has, pages: !has.json });
     await setVariables(root, "APP_ENV=development");
     await ashlar(root, "migrate");
@@ -100,7 +100,7 @@ async function isFineOn(engine: TestEngine): Promise<void> {
 await onPostgres("an application on PostgreSQL", () => {
   test("has no finding once it is migrated, nor in production", () => isFineOn(postgres));
 
-  test("learns of read replicas that are down or don't follow it, and nothing of the others", async () => {
+  test("gets findings about read replicas that are down or don't follow it, and not about the others", async () => {
     const [{ root, drop }, other] = [await applicationOn(postgres), await postgres.open()];
     try {
       await ashlar(root, "migrate");
@@ -136,7 +136,7 @@ await onPostgres("an application on PostgreSQL", () => {
     }
   });
 
-  test("whose driver is missing is told how to install it", async () => {
+  test("whose driver is missing gets the command that installs it", async () => {
     const root = await generatedApplication({ database: "postgres" });
     await setVariables(root, "APP_ENV=development");
     const missing = `(setup: DialectSetup) => Object.assign(sqlite({ path: ":memory:" })(setup), {
@@ -221,7 +221,7 @@ describe("side effects", () => {
     expect(await listing(root)).toEqual(before);
   });
 
-  test("a log that a crash has left beside a database is read, and stays", async () => {
+  test("a log that a crash left beside a database is read, and stays", async () => {
     const root = await generatedApplication();
     await setVariables(root, "APP_ENV=development");
     await ashlar(root, "migrate");
@@ -259,7 +259,7 @@ describe("side effects", () => {
 });
 
 describe("the report", () => {
-  test("is one JSON document of a fixed shape, without what the application itself prints", async () => {
+  test("is one JSON document of a fixed shape, without the application's own output", async () => {
     const root = await generatedApplication({ pages: false });
     await setVariables(root, "APP_ENV=development", "APP_KEY=secretsecretsecretsecretsecretsecret");
     await writeFile(
@@ -305,7 +305,7 @@ describe("the report", () => {
     expect(output).toMatch(/1 error, 1 warning$/);
   });
 
-  test("judges the configuration as production on request, without being there", async () => {
+  test("checks the configuration as for production on request, even elsewhere", async () => {
     const root = await generatedApplication();
     await setVariables(root, "APP_ENV=development");
     const ids = async (...args: string[]) => (await doctor(root, ...args)).findings.map(({ id }) => id);
@@ -327,7 +327,7 @@ describe("the report", () => {
     for (const secret of ["4f9a8b7c6d5e", "pass-8f3e2d"]) expect(output + errors).not.toContain(secret);
   });
 
-  test("contains no secret that others repeat, however they write it", async () => {
+  test("contains no secret from another program's message, however it is written", async () => {
     const root = await generatedApplication();
     const server = createServer((socket) => {
       socket.on("error", () => {});

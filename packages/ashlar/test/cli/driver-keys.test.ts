@@ -43,7 +43,7 @@ describe("key:generate", () => {
     expect(await readFile(join(root, ".env"), "utf8")).toBe(before);
   });
 
-  test("makes a key for the algorithm that a driver has, from whatever variable", async () => {
+  test("creates a key for a driver's algorithm, whatever its variable", async () => {
     const root = await applicationWith(
       'jwt: { algorithm: env("JWT_ALGORITHM") ?? "ES256", secret: env("FILE") ? readFileSync(env("FILE")) : env("KEY", "") },',
       'import { readFileSync } from "node:fs";',
@@ -52,7 +52,7 @@ describe("key:generate", () => {
     expect((await envOf(root)).KEY).toMatch(/^-----BEGIN PRIVATE KEY-----\n/);
   });
 
-  test("says which driver reads its secret from no variable, and makes the others", async () => {
+  test("names the driver that reads its secret from no variable, and creates the others", async () => {
     const root = await applicationWith(
       'idp: { jwks: "https://id.example" }, back: { secret: "" }, signed: { algorithm: "ES256", secret: null }, ' +
         'admin: { secret: env("ADMIN_SECRET") }',
@@ -93,7 +93,7 @@ describe("key:generate", () => {
     ["a variable that is there twice", "ADMIN_SECRET=\nADMIN_SECRET=\n"],
     ["a quote that isn't closed", 'NOTE="abc\n'],
     ["old line ends", "A=1\rADMIN_SECRET=\rB=2\r"],
-  ])("fails because of %s in .env, which it says, and changes nothing", async ([, text]) => {
+  ])("fails because of %s in .env, says so, and changes nothing", async ([, text]) => {
     const root = await applicationWith('admin: { algorithm: "ES256", secret: env("ADMIN_SECRET") }');
     const before = `${await readFile(join(root, ".env"), "utf8")}${text}`;
     await writeFile(join(root, ".env"), before);
@@ -118,7 +118,7 @@ describe("key:generate --jwt", () => {
   jwt: { algorithm: "ES256", secret: key, ${KEYS} },
   admin: { algorithm: "ES256", secret: env("ADMIN_KEY") },`;
 
-  test("S101 changes the keys of the driver that it is for, in the variables that this one reads", async () => {
+  test("S101 changes the named driver's keys, in the variables that the driver reads", async () => {
     const root = await applicationWith(DRIVERS, 'const key = env("KEY");');
     await ashlar(root, "key:generate");
     const before = await envOf(root);
@@ -135,7 +135,7 @@ describe("key:generate --jwt", () => {
     expect([NEXT, FORMER]).toEqual([expect.stringContaining("PRIVATE KEY"), expect.stringContaining("PUBLIC KEY")]);
   });
 
-  test("leaves the secret of a driver that is going to sign with a key", async () => {
+  test("leaves the secret of a driver that will sign with a key", async () => {
     const root = await applicationWith('admin: { secret: env("ADMIN_SECRET"), nextSecret: env("ADMIN_NEXT_SECRET") }');
     await ashlar(root, "key:generate");
     const { output } = await ashlar(root, "key:generate", "--jwt", "ES256", "--driver", "admin");
@@ -161,7 +161,7 @@ describe("key:generate --jwt", () => {
     expect(await readFile(join(root, ".env"), "utf8")).toBe(before);
   });
 
-  test("reads the text of a file that can't be loaded, and refuses what that doesn't tell", async () => {
+  test("reads the text of a file that can't be loaded, and refuses an unclear case", async () => {
     const root = await applicationWith(DRIVERS, 'const key = env("KEY");');
     await ashlar(root, "key:generate");
     await setVariables(root, "JWT_PRIVATE_KEY=");

@@ -71,7 +71,7 @@ describe("auth and api:install on an application", () => {
     await passesItsOwnChecks(root, { pages: true, api: true });
   });
 
-  test("in another order, with the author's own parts between, keep both", async () => {
+  test("in another order, with the author's own parts in between, keep both", async () => {
     const root = await generatedApplication({ pages: false, api: false });
     const own = `// What we have ourselves.
 import { Provider } from "ashlar";
@@ -145,7 +145,7 @@ export const PROVIDERS = [
     await checkTypes(root);
   });
 
-  test("that is not a program leave the file, and say where it is wrong", async () => {
+  test("with a syntax error leave the file alone, and say where the error is", async () => {
     const root = await generatedApplication({ pages: false, api: false });
     await edit(root, "app/kernel.ts", ["override routeMiddleware = {", "override routeMiddleware = {{"]);
     const before = await readFile(join(root, "app/kernel.ts"), "utf8");
@@ -160,7 +160,7 @@ describe("an interrupted command", () => {
   test.for([
     ["api", "api:install"],
     ["pages", "auth"],
-  ] as const)("that adds %s is completed by running it again, whichever file it got to", async ([feature, command]) => {
+  ] as const)("that adds %s is completed by running it again, wherever it stopped", async ([feature, command]) => {
     const root = await generatedApplication({ pages: false, api: false });
     for (const file of WIRING) await edit(root, file, ["\n", "\n// Mine.\n"]);
     const start = join(await temporaryFolder(), "start");
@@ -183,7 +183,7 @@ describe("an interrupted command", () => {
   });
 });
 
-test("while printed lines are missing, the commands keep what the other one has added, and its secret", async () => {
+test("while printed lines are missing, each command keeps the other's additions, and its secret", async () => {
   const root = await generatedApplication({ pages: false, api: false });
   // A spread, whose providers a command can't know, at a place where it would insert its own.
   await edit(

@@ -162,7 +162,7 @@ describe("error pages", () => {
     (await guest().get("/two")).assertStatus(422).assertSee("Check both.", "One.", "Two.");
   });
 
-  test("a failure shows how to find it in the log, and nothing about its cause", async () => {
+  test("a failure page shows how to find it in the log, and nothing about its cause", async () => {
     const answer = await (await loggedIn()).get("/boom");
     expect(answer.text).not.toContain("the cause");
     const [, reference] = /Reference: <code>([\w-]+)<\/code>/.exec(answer.text)!;
@@ -176,7 +176,7 @@ describe("error pages", () => {
     expect(answer.text).toContain("the cause");
   });
 
-  test("callers that want JSON get it", async () => {
+  test("clients that accept JSON get it", async () => {
     const answer = await guest().getJson("/nowhere");
     expect([answer.status, answer.headers.get("content-type")]).toEqual([404, "application/problem+json"]);
   });
@@ -191,7 +191,7 @@ describe("their cost", () => {
     expect(queries).toEqual([]);
   });
 
-  test("with a user's cookies, it costs one query, the one that finds the login", async () => {
+  test("with a user's cookies, it costs only the query that finds the login", async () => {
     const client = await loggedIn();
     const answer = (await client.get("/nowhere")).assertStatus(404);
     expect(answer.headers.getSetCookie()).toEqual([]);
@@ -245,7 +245,7 @@ describe("a page that fails", () => {
     expect(failures).toMatchObject([{ level: "error", code: "E_VIEW", method: "GET" }]);
   });
 
-  test("because the database is down, which is why a request was refused, is not logged a second time", async () => {
+  test("because the database is down is not logged again if that is also why the request failed", async () => {
     const client = await loggedIn();
     onTestFinished(
       application.container.make("database").onQuery(() => {

@@ -34,7 +34,7 @@ await onPostgres("an application whose tables are in use", () => {
     return { file, warnings, text: await readFile(join(root, file), "utf8"), drop: () => rm(join(root, file)) };
   }
 
-  test("make:migration writes the safe form that its name tells", async () => {
+  test("make:migration writes the safe form that its name implies", async () => {
     const added = await make("add_phone_to_users");
     expect(added.warnings).toEqual([]);
     expect(added.text).toContain('alterTable("users").addColumn("phone", "varchar(255)").execute();');
@@ -57,7 +57,7 @@ await onPostgres("an application whose tables are in use", () => {
     await renamed.drop();
   });
 
-  test("make:migration says what the migration would break, and where", async () => {
+  test("make:migration says what the migration would break and where", async () => {
     const { file, warnings, drop } = await make("remove_verified_at_from_users");
     expect(warnings).toEqual([
       `  warning ${file}:5: alter table "users" drop column "verified_at": The running version writes users.verified_at and looks for it until it is replaced, and fails without it.`,
@@ -66,7 +66,7 @@ await onPostgres("an application whose tables are in use", () => {
     await drop();
   });
 
-  test("migrate --dry-run prints statements and warnings, and doctor finds the same, until it is done as they say", async () => {
+  test("migrate --dry-run prints statements and warnings, and doctor finds the same, until their advice is followed", async () => {
     const file = "database/migrations/2090_01_01_000000_change_users.ts";
     const write = (before: string, up: string) => {
       const imports = 'import { createIndexConcurrently, type Kysely, sql } from "ashlar/database";';
@@ -145,7 +145,7 @@ await onPostgres("an application whose tables are in use", () => {
   });
 });
 
-test("without a configured database, make:migration writes its file and warns of nothing", async () => {
+test("without a configured database, make:migration writes its file without warnings", async () => {
   const { root, remove } = await generateApplication({ pages: false, api: false });
   await rm(join(root, "config/database.ts"), { force: true });
   const { output } = await ashlar(root, "make:migration", "remove_name_from_users");

@@ -34,7 +34,7 @@ describe("without .env", () => {
     await passesItsOwnChecks(await clonedApplication(options), options);
   });
 
-  test("an application passes its own tests with a private key, and with drivers that read secrets of their own", async () => {
+  test("an application passes its own tests with a private key, and with drivers that have separate secrets", async () => {
     const root = await clonedApplication();
     await edit(root, "config/api.ts", ['algorithm: "HS512"', 'algorithm: "ES256"'], ["JWT_SECRET", "JWT_PRIVATE_KEY"]);
     await edit(
@@ -51,7 +51,7 @@ describe("without .env", () => {
     await passesItsOwnChecks(root, { pages: true, api: true });
   });
 
-  test("the boot fails, and names the command to run", async () => {
+  test("startup fails, and the error names the command to run", async () => {
     const root = await clonedApplication();
     await expect(serve(root)).rejects.toThrow(
       "The application ended: code 1, signal null:\nEnvironment variable APP_KEY: is not set, and the keys of signed URLs and cookies are " +
@@ -59,7 +59,7 @@ describe("without .env", () => {
     );
   });
 
-  test("the boot fails with a missing JWT_SECRET too, and names the same command", async () => {
+  test("startup fails without JWT_SECRET too, and the error names the same command", async () => {
     const root = await clonedApplication();
     await ashlar(root, "key:generate");
     const env = await readFile(join(root, ".env"), "utf8");
@@ -119,7 +119,7 @@ describe("key:generate", () => {
     expect((await ashlar(root, "key:generate")).output).toBe("APP_KEY and JWT_SECRET were written to .env.");
   });
 
-  test("makes the private key that the API reads, with which a clone boots as its README says", async () => {
+  test("creates the private key that the API reads, so that a clone starts as its README says", async () => {
     const root = await clonedApplication();
     await edit(root, "config/api.ts", ['algorithm: "HS512"', 'algorithm: "ES256"'], ["JWT_SECRET", "JWT_PRIVATE_KEY"]);
     const readme = await readFile(join(root, "README.md"), "utf8");
@@ -143,7 +143,7 @@ describe("key:generate", () => {
     expect((await fetch((await serve(root)).url)).status).toBe(200);
   });
 
-  test("refuses --driver without --jwt, and says what it goes with", async () => {
+  test("refuses --driver without --jwt, and says that they go together", async () => {
     const root = await generatedApplication();
     const before = await readFile(join(root, ".env"), "utf8");
     const { code, errors } = await ashlar(root, "key:generate", "--driver", "admin");
@@ -151,7 +151,7 @@ describe("key:generate", () => {
     expect(await readFile(join(root, ".env"), "utf8")).toBe(before);
   });
 
-  test("says why it makes no secrets of drivers, if their configuration can't be loaded", async () => {
+  test("says why it creates no driver secrets if their configuration can't be loaded", async () => {
     const root = await clonedApplication();
     await writeFile(join(root, "config/api.ts"), 'throw new Error("not today");\n');
     const { code, output, errors } = await ashlar(root, "key:generate");
@@ -160,7 +160,7 @@ describe("key:generate", () => {
     expect(errors).toContain("not today");
   });
 
-  test("api:install creates .env from .env.example as well", async () => {
+  test("api:install creates .env from .env.example too", async () => {
     const root = await clonedApplication({ api: false });
     const { output } = await ashlar(root, "api:install");
     expect(output).toContain("Created .env from .env.example. APP_KEY and JWT_SECRET were written to it.");
@@ -171,7 +171,7 @@ describe("key:generate", () => {
   });
 });
 
-test("in development, a warning about a database that is not migrated follows as soon as the application listens", async () => {
+test("in development, a warning about pending migrations follows once the application listens", async () => {
   const root = await generatedApplication();
   const child = startProcess(root, process.execPath, [COMMAND, "serve"], { PORT: String(await freePort()) });
   await child.printed(/ is listening on /);

@@ -108,7 +108,7 @@ describe("a new application", () => {
     await checkTypes(root);
   });
 
-  test("auth.guard() has the users that are registered for the guard, or its own User", async () => {
+  test("auth.guard() has the guard's registered user type, or its own User", async () => {
     const root = await generatedApplication();
     await writeFile(
       join(root, "routes/types.ts"),
@@ -183,7 +183,7 @@ describe("a new application", () => {
 describe("the migrate commands", () => {
   const MIGRATED = /Migrated \S+_create_users\nMigrated \S+_create_rate_limits\nMigrated \S+_create_orders/;
 
-  test("run, list, roll back and run again", async () => {
+  test("can be run, listed, rolled back and run again", async () => {
     const root = await generatedApplication({ pages: false });
     await ashlar(root, "make:migration", "create_orders");
     expect((await ashlar(root, "migrate:status")).output.match(/pending/g)).toHaveLength(3);
@@ -254,7 +254,7 @@ describe("routes", () => {
     expect(lines).toContainEqual(["GET", "/api/me", "api.me", "api, auth:jwt", "function"]);
   });
 
-  test("lists where the application says how it is, unless that is off, or a route of its own has the path", async () => {
+  test("lists the health routes, unless they are off or the application has a route at their path", async () => {
     const root = await generatedApplication();
     const health = async (folder: string) => {
       const { output } = await ashlar(folder, "routes");
@@ -311,7 +311,7 @@ describe("routes", () => {
     expect((await ashlar(root, "routes")).output).not.toContain("throttle:");
   });
 
-  test("outside of an application, the error says where to run the command", async () => {
+  test("outside an application, the error says where to run the command", async () => {
     const root = await temporaryFolder();
     expect(await ashlar(root, "routes")).toEqual({
       code: 1,
@@ -322,7 +322,7 @@ describe("routes", () => {
 });
 
 describe("lang:keys", () => {
-  test("prints a sentence ready for lang/en.ts, where a change to it changes the page", async () => {
+  test("prints a sentence ready for lang/en.ts, and changing it there changes the page", async () => {
     const root = await generatedApplication();
     const { code, output } = await ashlar(root, "lang:keys", "pages.welcome.lead");
     const sentence = "The application is running. This page is {view}, and its route is in {routes}.";

@@ -49,7 +49,7 @@ test("a new application's configuration equals the framework's defaults", async 
   expect(readApiSettings(section("api").DRIVERS)).toEqual(readApiSettings({ jwt }));
 });
 
-test("in production, mail goes to the SMTP server in the environment, with the login from the environment", async () => {
+test("in production, mail goes to the environment's SMTP server, with its login", async () => {
   const logins: unknown[] = [];
   const recipients: string[] = [];
   const server = new SMTPServer({

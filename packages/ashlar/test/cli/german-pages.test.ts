@@ -111,7 +111,7 @@ test("a form's problems are shown in the language of the page, and keep their ru
   english.assertSee("This is not a valid email address.", "Use at least 8 characters.", "The passwords do not match.");
 });
 
-test("the generated controllers send programs the rule along with the message", async () => {
+test("the generated controllers send API clients the rule along with the message", async () => {
   const client = createTestClient(application).withLanguage(LANGUAGE).withCsrfToken();
   const answer = await client.postJson("/login", { email: "niemand@example.com", password: PASSWORD });
   answer.assertStatus(422).assertJsonPath("errors", {

@@ -31,7 +31,7 @@ describe("files", () => {
     expect(await readdir(join(root, "database"))).toEqual(["migrations"]);
   });
 
-  test("only those that are named are written, and Compose's include the image's", async () => {
+  test("only the named ones are written, and Compose's include the image's", async () => {
     const root = await generatedApplication();
     expect((await ashlar(root, "make:deploy", "nginx", "systemd")).output).toMatch(
       /^Created deploy\/shop@\.service\nCreated deploy\/nginx\.conf\n\nNext steps:\n- deploy\/shop@\S+: .+\n- deploy\/nginx\.conf: .+$/,
@@ -40,7 +40,7 @@ describe("files", () => {
     expect(FILES.filter((file) => existsSync(join(root, file)))).toEqual(FILES.slice(0, 6));
   });
 
-  test("a file that differs is not overwritten, nor is any other one written, unless the author says so", async () => {
+  test("if one file differs, none is written, unless the author says so", async () => {
     const root = await generatedApplication();
     await writeFile(join(root, "Dockerfile"), "FROM scratch\n");
     const refused = await ashlar(root, "make:deploy");
@@ -67,7 +67,7 @@ describe("files", () => {
     );
   });
 
-  test("what can't be written, a domain that is none, and a folder without an application are refused", async () => {
+  test("unwritable files, an invalid domain, and a folder without an application are refused", async () => {
     const root = await generatedApplication();
     expect((await ashlar(root, "make:deploy", "heroku")).errors).toContain("Allowed choices are docker, compose,");
     for (const domain of ["https://shop.example", "shop", "10.0.0.1", "shop.example;", "-shop.example"]) {
@@ -100,7 +100,7 @@ describe("files", () => {
     ]);
   });
 
-  test("the command ends, even if the application has a timer", async () => {
+  test("the command ends even if the application has a timer", async () => {
     const root = await generatedApplication();
     await edit(root, "app.ts", ["export default", "setInterval(() => {}, 1000);\nexport default"]);
     const { code, output } = await execute(root, process.execPath, [COMMAND, "make:deploy", "caddy"]);
@@ -108,8 +108,8 @@ describe("files", () => {
   });
 });
 
-describe("what the application says", () => {
-  test("its name, domain, port, largest body and times are in the files", async () => {
+describe("the application's settings", () => {
+  test("its name, domain, port, body limit and times are in the files", async () => {
     const root = await generatedApplication({ database: "postgres" });
     await edit(root, "package.json", ['"name": "shop"', '"name": "@acme/corner_shop"']);
     await edit(root, ".env", ["PORT=3000", "PORT=8080"], ["APP_URL=", "APP_URL=https://corner.example"]);
@@ -149,7 +149,7 @@ describe("what the application says", () => {
     expect(await read(root, "deploy/Caddyfile")).toMatch(/^www\.corner\.example \{/m);
   });
 
-  test("the hosts of APP.hosts are in them, or that a function decides about those", async () => {
+  test("the files list the hosts of APP.hosts, or say that a function decides", async () => {
     const root = await generatedApplication();
     await writeFile(join(root, ".env"), `${await read(root, ".env")}\nAPP_HOSTS=*.shop.example,acme.example\n`);
     expect((await ashlar(root, "make:deploy", "nginx", "--domain", "shop.example")).errors).toBe("");
@@ -161,14 +161,14 @@ describe("what the application says", () => {
     expect(await read(other, "deploy/nginx.conf")).toContain("server_name shop.example;");
   });
 
-  test("without paths for checks, nothing asks for them", async () => {
+  test("without health paths, nothing requests them", async () => {
     const root = await generatedApplication();
     await edit(root, "config/app.ts", ["} satisfies", "  server: { health: false },\n} satisfies"]);
     await ashlar(root, "make:deploy");
     for (const file of FILES) expect(await read(root, file)).not.toMatch(/\/ready|\/up\b|health_|httpchk|HEALTHCHECK/);
   });
 
-  test("the times are those of production, whatever the environment is that the command runs in", async () => {
+  test("the times are production's, whatever environment the command runs in", async () => {
     const root = await generatedApplication();
     await ashlar(root, "make:deploy", "haproxy", "nginx");
     expect(await read(root, "deploy/haproxy.cfg")).toContain("inter 1s fall 2 rise 1");
@@ -197,7 +197,7 @@ describe("what the application says", () => {
   });
 });
 
-test("the unit has started once /ready responds with 200, and waits as long as nothing listens or it is not ready", async () => {
+test("the unit counts as started once /ready responds with 200, and waits until then", async () => {
   const root = await generatedApplication();
   await ashlar(root, "make:deploy", "systemd");
   const port = await freePort();
@@ -216,7 +216,7 @@ test("the unit has started once /ready responds with 200, and waits as long as n
 
 withProgram("systemd-analyze", () => {
   test.each(["sqlite", "postgres"] as const)(
-    "systemd reads the unit for %s without a complaint, and finds it confined",
+    "systemd reads the unit for %s without warnings, and rates it as confined",
     async (database) => {
       const root = await generatedApplication({ database });
       await ashlar(root, "make:deploy", "systemd");

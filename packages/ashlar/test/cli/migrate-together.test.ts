@@ -29,7 +29,7 @@ export async function up(database) {
 `;
 
 await onPostgres("ashlar migrate", () => {
-  test("S67 of four instances that are deployed at once, one migrates, and the others wait and find nothing to do", async () => {
+  test("S67 of four instances deployed at once, one migrates, and the others wait and find nothing to do", async () => {
     const own = await postgres.open();
     onTestFinished(() => own.drop());
     const root = folderWith({

@@ -13,7 +13,7 @@ export const up = (database) => database.schema.alterTable("locked").addColumn("
 export const down = (database) => database.schema.alterTable("locked").dropColumn("added").execute();`;
 
 await onPostgres("ashlar migrate, while another connection uses the table", () => {
-  test("S152 waits as long as --lock-timeout says, and says that it waits, also to roll back", async () => {
+  test("S152 waits as long as --lock-timeout says, and prints that it waits, on a rollback too", async () => {
     const own = await postgres.open();
     onTestFinished(() => own.drop());
     await own.database.kysely.schema.createTable("locked").addColumn("n", "integer").execute();

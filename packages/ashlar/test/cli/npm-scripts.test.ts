@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { freePort, generatedApplication } from "../support/generated-application.ts";
 import { startProcess } from "../support/long-process.ts";
 
-test.each(["start", "dev"])("S50 SIGTERM only to npm ends what `npm run %s` serves", async (script) => {
+test.each(["start", "dev"])("S50 SIGTERM to npm alone stops the application served by `npm run %s`", async (script) => {
   const root = await generatedApplication({ pages: false, api: false });
   const npm = startProcess(root, "npm", ["run", script], { PORT: String(await freePort()) });
   const [, url] = await npm.printed(/ is listening on (http:[^\s"]+)/);

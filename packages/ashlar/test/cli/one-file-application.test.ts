@@ -204,7 +204,7 @@ describe("existing files", () => {
     expect(files[path]).toBe(text);
   });
 
-  test("a table of users that is only mentioned is created", async () => {
+  test("a user table that is only mentioned is created", async () => {
     const text = "// For the users.\nexport const up = () => {};\n";
     const root = await oneFileApplication({ "database/migrations/2026_01_01_000000_begin.ts": text });
     await ashlar(root, "api:install");
@@ -227,7 +227,7 @@ describe("existing files", () => {
     expect((await ashlar(root, "migrate")).output).toContain("_create_users");
   });
 
-  test("without a root, its production is told that no .env is read, by the boot and by the doctor, and boots with one", async () => {
+  test("without a root, startup in production and the doctor say that no .env is read, and it starts with one", async () => {
     const root = await oneFileApplication({
       "app.ts": 'import { createApplication } from "ashlar";\nexport default await createApplication();\n',
     });
@@ -256,7 +256,7 @@ describe("existing files", () => {
     expect(Object.keys(files)).not.toContain(".env.example");
   });
 
-  test("no steps are printed for an app.ts that already has what it needs, in whatever form", async () => {
+  test("no steps are printed for an app.ts that already has the required lines, in any form", async () => {
     const root = await oneFileApplication({
       "app.ts": `import { createApplication } from "ashlar";
         import { Kernel } from "./app/kernel.ts";
@@ -281,7 +281,7 @@ import { Kernel } from "./app/kernel.ts";
 export default shop;`);
   });
 
-  test("a kernel that does not bind a routes file gets the binding, and one of the author's own stays", async () => {
+  test("a kernel without a binding for the routes file gets one, and the author's own stays", async () => {
     const kernel = 'import { HttpKernel } from "ashlar";\nexport class Kernel extends HttpKernel {}\n';
     const root = await oneFileApplication({ "app/kernel.ts": kernel });
     expect(remaining((await ashlar(root, "api:install")).output)).toBe("");
@@ -307,7 +307,7 @@ describe(".gitignore keeps secrets out of the repository", () => {
     ["", ".env\n.env.*\n!.env.example\ndatabase/*.sqlite\ndatabase/*.sqlite-*\n"],
     [".env.example\n# .env\n", ".env.example\n# .env\n.env\n.env.*\ndatabase/*.sqlite\ndatabase/*.sqlite-*\n"],
     [".env*\n/database/*.sqlite\n", ".env*\n/database/*.sqlite\ndatabase/*.sqlite-*\n"],
-  ])("%j gets the lines that it lacks", async (before, after) => {
+  ])("%j gets its missing lines", async (before, after) => {
     const root = await oneFileApplication({ ".gitignore": before });
     expect((await ashlar(root, "api:install")).output).toContain("Changed .gitignore\n");
     expect((await snapshot(root))[".gitignore"]).toBe(after);

@@ -124,7 +124,7 @@ await onEachDatabase("the generated pages", (engine) => {
     });
   });
 
-  test("without them, the front page is shown and there are no accounts, with and without an API", async () => {
+  test("without them, the front page is shown without account links, with and without an API", async () => {
     for (const api of [true, false]) {
       const { application } = await started({ engine, api, pages: false });
       const client = createTestClient(application);

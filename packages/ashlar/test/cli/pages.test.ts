@@ -106,7 +106,7 @@ describe("the pages", () => {
     expect((await somebody.open("/register")).html).not.toContain("Problem");
   });
 
-  test("tell password managers which field is the user's name, the current password and the new one", async () => {
+  test("tell password managers which field is the username, the current password and the new one", async () => {
     const somebody = await (await visitor()).register();
     const { html } = await somebody.open("/account/password");
     const autocompletes = tags(html, "input").flatMap(({ name, autocomplete }) =>

@@ -82,7 +82,7 @@ describe("tokens:install", () => {
     },
   );
 
-  test("prints the lines for files of another shape, without the imports that they have", async () => {
+  test("prints the lines for files of another shape, without imports that are already there", async () => {
     const root = await generatedApplication();
     await edit(root, "config/api.ts", ["  jwt: {", "  jwt: {\n    ...{},"]);
     await edit(root, "routes/web.ts", [
@@ -125,7 +125,7 @@ describe("the commands for personal tokens", () => {
   const command = (...args: string[]) => execute(root, process.execPath, [COMMAND, ...args]);
   const valid = ["--user", "1", "--name", "deploy", "--abilities", "orders.read,orders.write", "--days", "90"];
 
-  test("S111 tokens:issue prints the token once, on a line of its own, and nothing has it afterwards", async () => {
+  test("S111 tokens:issue prints the token once, on a separate line, and stores it nowhere", async () => {
     const { code, output } = await command("tokens:issue", ...valid);
     const [token = "", ...others] = output.split("\n").filter((line) => TOKEN.test(line));
     expect([code, token, others]).toEqual([0, expect.stringMatching(new RegExp(`^${TOKEN.source}$`)), []]);

@@ -107,7 +107,7 @@ async function takeOver(shop: string, node: Runtime): Promise<void> {
 const isMissing = !canInstall && process.env.CI === undefined;
 
 describe.skipIf(isMissing)(
-  `the READMEs, followed to the letter${isMissing ? " (no registry of packages)" : ""}`,
+  `the READMEs, followed to the letter${isMissing ? " (no package registry)" : ""}`,
   () => {
     const [newest, older] = RUNTIMES as readonly [Runtime, Runtime];
 

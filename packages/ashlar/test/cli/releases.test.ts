@@ -167,7 +167,7 @@ async function follow(shop: Shop, name: string): Promise<string> {
   return folder;
 }
 
-test("an update in a folder of its own takes nothing away from workers that have served nothing, and a reload goes there", async () => {
+test("an update in a separate folder breaks no worker that has not served yet, and a reload moves to it", async () => {
   const shop = await serveFirst();
   const old = join(shop.folder, "releases/v1.4.2");
   const next = await follow(shop, "v1.4.3");
@@ -202,7 +202,7 @@ test("an update in a folder of its own takes nothing away from workers that have
   expect(await shop.instance.ended).toEqual({ code: 0, signal: null });
 });
 
-test("a release that can't boot, or isn't there, leaves the workers and what replaces them with the one before", async () => {
+test("if a release can't boot or is missing, workers and their replacements stay on the previous one", async () => {
   const shop = await serveFirst();
   const broken = await follow(shop, "v1.4.3");
   await writeFile(
@@ -226,7 +226,7 @@ test("a release that can't boot, or isn't there, leaves the workers and what rep
   expect((await releases(shop.url)).names).toEqual(["v1.4.2"]);
 });
 
-test("a folder that isn't there is refused at the start, by its name", async () => {
+test("a missing folder is refused at the start, by name", async () => {
   const folder = await temporaryFolder();
   const command = join(import.meta.dirname, "../../bin/ashlar.js");
   expect(await execute(folder, process.execPath, [command, "serve", "--root", "missing"])).toMatchObject({

@@ -64,7 +64,7 @@ test.each([
   ["tokenReused", { ...reused, newPasswordUrl: null }],
   ["tokenCreated", created],
   ["tokenCreated", { ...created, expiresAt: null, newPasswordUrl: null }],
-] as const)("the generated mail %s says what the framework's own says, with the layout: %j", async (name, data) => {
+] as const)("the generated mail %s has the same text as the framework's own, in the layout: %j", async (name, data) => {
   const own = (await ownMails())[name];
   const BuiltIn = (BUILT_IN_MAILS as Mails)[name];
   for (const language of ["en", "de"]) {
@@ -81,7 +81,7 @@ test.each([
   }
 });
 
-test("the mailbox of development has a preview of each", async () => {
+test("the development mailbox has a preview of each", async () => {
   const folder = join(shop.application.root, "app/mailables");
   const names = await readdir(folder);
   for (const name of ["guesses-used-up-mail.ts", "token-created-mail.ts", "token-reused-mail.ts"]) {

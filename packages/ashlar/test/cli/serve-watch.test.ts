@@ -87,7 +87,7 @@ describe.each([...RUNTIMES, OLDEST_RUNTIME])("serve --watch on Node $version", (
   // choice, and does not change from one round to the next.
   const rounds = path === process.execPath ? [1, 2] : [1];
 
-  test("serves a saved file, in whatever way it is saved", async () => {
+  test("serves a saved file, however it is saved", async () => {
     const { root, again, atOnce } = await dev(path);
     for (const round of rounds) {
       for (const [way, save] of Object.entries(SAVES)) {

@@ -63,7 +63,7 @@ function stopClock(): void {
   onTestFinished(() => void vi.useRealTimers());
 }
 
-test("an application that hangs is killed five seconds after it was told to end", async () => {
+test("an application that hangs is killed five seconds after the signal", async () => {
   const { ended, signal, told } = await supervised(HANGING);
   stopClock();
   signal("SIGTERM");
@@ -91,7 +91,7 @@ test("a Ctrl+C that npm repeats counts once, and the application ends gracefully
   expect(told()).toEqual(["begins", "ends"]);
 });
 
-test("changes of which each follows another within 100 milliseconds are one restart", async () => {
+test("changes less than 100 milliseconds apart cause one restart", async () => {
   const { root, printed, ended, signal, told } = await supervised(`${TELLING}${WAITING}`);
   // One that is created later is not notified earlier: what this one has seen, the supervisor's has seen as well.
   const seen = new Set<string>();

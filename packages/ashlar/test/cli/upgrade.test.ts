@@ -91,13 +91,13 @@ describe.each(["2026-11-21", "2026-11-23"])("an application of %s", (name) => {
     expect(tests.code, tests.output).toBe(0);
   });
 
-  test("is upgraded once: the second time, no file has to be changed", async () => {
+  test("is upgraded once, and the second time no file has to change", async () => {
     const { root } = await formerApplication(name);
     await ashlar(root, "upgrade", "--write", "--force");
     expect((await ashlar(root, "upgrade")).output).toContain("No file has to be changed.");
   });
 
-  test("S201 keeps what its author has changed, and is told of files that are left over", async () => {
+  test("S201 keeps its author's changes, and leftover files are reported", async () => {
     const { root } = await formerApplication(name);
     const own = "<h1>My own page</h1>\n";
     await writeFile(join(root, "views/auth/login.edge"), own);
@@ -122,7 +122,7 @@ test("an application without a repository, or with uncommitted changes, is not w
   expect(await readFile(join(root, "config/session.ts"), "utf8")).toBe(former.files["config/session.ts"]);
 });
 
-test("what the update of the framework has changed may be uncommitted, and nothing else", async () => {
+test("only the framework update's changes may be uncommitted", async () => {
   const { root } = await formerApplication("2026-11-21");
   const git = (...args: string[]) =>
     execute(root, "git", ["-c", "user.name=Ada", "-c", "user.email=a@b.example", ...args]);
@@ -177,7 +177,7 @@ test("package.json requires this version, unless its range includes it", async (
   expect(await requiredAfter("file:../ashlar")).toBe("file:../ashlar");
 });
 
-test("every file that is generated as its stub is in the record", async () => {
+test("every file generated verbatim from a stub is in the record", async () => {
   const script = join(PACKAGE, "../../scripts/generated-files.ts");
   expect(await execute(PACKAGE, process.execPath, [script])).toEqual({ code: 0, output: "" });
 });

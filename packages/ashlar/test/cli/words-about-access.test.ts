@@ -212,7 +212,7 @@ describe("S56 pages and mails say correctly what happens to API tokens when acce
     checkWords(seen, "");
   });
 
-  test("in the built-in mails, if the application has none of its own", async () => {
+  test("in the built-in mails, if the application has none itself", async () => {
     const configurations = [
       ["60", true],
       ["60", false],
@@ -235,7 +235,7 @@ describe("S56 pages and mails say correctly what happens to API tokens when acce
   });
 });
 
-describe("S56 who ends access is told that personal tokens end with it", () => {
+describe("S56 the caller that ends access learns that personal tokens end with it", () => {
   const EMAIL = "ada@example.com";
   const PASSWORD = "a password of hers";
   const NEW = { password: "a new one of hers", password_confirmation: "a new one of hers" };
@@ -284,7 +284,7 @@ describe("S56 who ends access is told that personal tokens end with it", () => {
     expect(await status()).toBe(401);
   });
 
-  test("by the pages of a new password, and after them", async () => {
+  test("from the pages for a new password, and after them", async () => {
     const { application, client, mail } = await open({});
     const page = (await client.get("/account/password")).assertSee(`This logs you out on all other devices. ${BEFORE}`);
     const form = { current_password: PASSWORD, ...NEW };
@@ -296,7 +296,7 @@ describe("S56 who ends access is told that personal tokens end with it", () => {
     (await guest.get(link!)).assertSee(`Then log in with the new password. ${BEFORE}`);
   });
 
-  test("by the pages of another address, and after them", async () => {
+  test("from the pages for a new address, and after them", async () => {
     const { application, client, mail } = await open({});
     await client.submit(await client.get("/account/email"), { email: "new@example.com", password: PASSWORD });
     const [confirmation] = linksIn((await mail.all()).find(({ to }) => to === "new@example.com")!);
@@ -308,7 +308,7 @@ describe("S56 who ends access is told that personal tokens end with it", () => {
     (await elsewhere.get(undoing!)).assertSee(`This logs everyone out everywhere. ${BEFORE}`);
   });
 
-  test("by the answers to a front end about a new password and another address", async () => {
+  test("from the JSON responses about a new password and a new address", async () => {
     const { client, mail } = await open({ pages: false, json: true });
     const changed = await client.postJson("/account/password", { current_password: PASSWORD, ...NEW });
     const message = `Your password has been changed, and you have been logged out on all other devices. ${AFTER}`;
@@ -325,7 +325,7 @@ describe("S56 who ends access is told that personal tokens end with it", () => {
     });
   });
 
-  test("by the answer to a front end", async () => {
+  test("from the JSON response", async () => {
     const shop = await open({ pages: false, json: true });
     const status = await tokenOf(shop);
     expect(await status()).toBe(200);

@@ -106,7 +106,7 @@ class TestWorker {
   }
 }
 
-test("a worker answers each ping, closes connections that come before it serves, and outlives one that was closed on its way", async () => {
+test("a worker answers each ping, closes connections that come before it serves, and survives one that was closed in transit", async () => {
   const worker = new TestWorker();
   await worker.says("booted");
   worker.tell("ping");
@@ -120,7 +120,7 @@ test("a worker answers each ping, closes connections that come before it serves,
   expect(worker.told.map(({ type }) => type)).toEqual(["booted", "pong", "serving", "pong"]);
 });
 
-test("a worker obeys no signals, but its primary process", async () => {
+test("a worker ignores signals, and obeys its primary process", async () => {
   const worker = new TestWorker();
   await worker.serves();
   for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) worker.signal(name);
@@ -129,7 +129,7 @@ test("a worker obeys no signals, but its primary process", async () => {
   expect(await worker.ended()).toEqual([0, null, true]);
 });
 
-test("a worker ends in the time that it is told, of its own hour, and with 1 if it has cut something off", async () => {
+test("a worker ends in the given time out of its own hour, with exit code 1 if it cut something off", async () => {
   const worker = new TestWorker();
   await worker.serves();
   await worker.connection(GET.replace("/", "/endless"));
@@ -138,7 +138,7 @@ test("a worker ends in the time that it is told, of its own hour, and with 1 if 
   expect(await worker.ended()).toEqual([1, null, true]);
 });
 
-test("a worker that is told to end doesn't drain any longer, whenever it was told to", async () => {
+test("a worker that must end stops draining, whenever it started to drain", async () => {
   const worker = new TestWorker({}, { DRAIN: "3000" });
   await worker.serves();
   worker.tell("drain");
@@ -146,7 +146,7 @@ test("a worker that is told to end doesn't drain any longer, whenever it was tol
   expect(await worker.ended()).toEqual([0, null, true]);
 });
 
-test("a worker says that it ends after an unhandled error, and answers what comes before the last connection", async () => {
+test("a worker announces its end after an unhandled error, and answers until the last connection", async () => {
   const worker = new TestWorker();
   await worker.serves();
   expect(await (await worker.connection(GET.replace("/", "/mistake"))).closed).toContain("answered");
@@ -161,7 +161,7 @@ test("a worker says that it ends after an unhandled error, and answers what come
   expect(await worker.ended()).toEqual([1, null, true]);
 });
 
-test("a worker that ends after an unhandled error does so with 1 also if it is told to end", async () => {
+test("a worker that ends after an unhandled error exits with 1 even if it is asked to end", async () => {
   const worker = new TestWorker();
   await worker.serves();
   await worker.connection(GET.replace("/", "/mistake"));
@@ -170,13 +170,13 @@ test("a worker that ends after an unhandled error does so with 1 also if it is t
   expect(await worker.ended()).toEqual([1, null, true]);
 });
 
-test.each(["retire", "end"])("a worker that is told to %s while it boots ends with 0", async (type) => {
+test.each(["retire", "end"])("a worker that receives %s while it boots ends with 0", async (type) => {
   const worker = new TestWorker({ held: "" });
   worker.tell(type);
   expect(await worker.ended()).toEqual([0, null, false]);
 });
 
-test("a worker without its primary process shuts down, also while it drains, and ends with 1", async () => {
+test("a worker without its primary process shuts down, even while it drains, and ends with 1", async () => {
   // Without its port, there is nothing to drain for.
   const patient = APP.replace("drainSeconds: 0", "drainSeconds: 3600");
   const [idle, draining] = [new TestWorker({ "app.ts": patient }), new TestWorker()];
@@ -191,7 +191,7 @@ test("a worker without its primary process shuts down, also while it drains, and
   ]);
 });
 
-test("a worker that awaits in its boot what can't come says so, and ends", async () => {
+test("a worker whose boot waits for something that can't come says so, and ends", async () => {
   const app = 'await import("./routes.ts"); export default null;';
   const worker = new TestWorker({ "app.ts": app, "routes.ts": 'import application from "./app.ts"; application;' });
   await worker.says("failed");

@@ -27,7 +27,7 @@ async function serve(args: readonly string[], variables: Record<string, string> 
   return startProcess(root, process.execPath, all, variables);
 }
 
-test("S33 workers whose limits would count in the memory of each don't serve, and the command says what to set", async () => {
+test("S33 workers don't serve if each would count its limits in its own memory, and the command says what to set", async () => {
   const workers = await serve(["--workers", "2"]);
   const { code } = await workers.ended;
   expect(code).toBe(1);
@@ -36,12 +36,12 @@ test("S33 workers whose limits would count in the memory of each don't serve, an
   expect(workers.output()).not.toContain("is listening");
 });
 
-test("a process that serves alone counts in its memory", async () => {
+test("a single process counts in its memory", async () => {
   const alone = await serve([]);
   await alone.printed(/is listening/);
 });
 
-test("S33 several workers don't serve if the application is told that it is the only process", async () => {
+test("S33 several workers don't serve if the configuration says that there is only one process", async () => {
   const workers = await serve(["--workers", "2"], { APP_PROCESSES: "1" });
   expect((await workers.ended).code).toBe(1);
   expect(workers.output()).toContain("says that there are fewer processes than the 2 workers: 1.");

@@ -117,7 +117,7 @@ const logged = (instance: LongProcess, sentence: string): Record<string, unknown
     .filter((line) => line.startsWith("{") && line.includes(sentence))
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-test("connections go to the workers in turn, and a request is handled as by a single process", async () => {
+test("connections go to the workers in turn, and requests are handled as in a single process", async () => {
   const { url, port } = await start();
   const answers = [];
   for (let count = 0; count < 10; count++) answers.push((await ask(url)).pid);
@@ -202,7 +202,7 @@ test("connections that wait for a worker that dies go to another one", async () 
   expect(answers.filter((answer) => answer.includes("200 OK")).length).toBeGreaterThanOrEqual(9);
 });
 
-test("a worker that is frozen is killed once connections have waited for it, which others get, and is replaced", async () => {
+test("a frozen worker is killed once connections have waited for it, and is replaced, and others get the connections", async () => {
   const instance = await start({}, "2", 5000);
   const { pid } = await ask(instance.url);
   freeze(pid);
@@ -217,7 +217,7 @@ test("a worker that is frozen is killed once connections have waited for it, whi
   await expect.poll(() => pids(instance.url)).toHaveLength(2);
 });
 
-test("a worker that takes no connections gets no further ones while another one does", async () => {
+test("a worker that accepts no connections gets no more while another one accepts them", async () => {
   const instance = await start({}, "2", 600_000);
   const { pid } = await ask(instance.url);
   freeze(pid);
@@ -231,7 +231,7 @@ test("a worker that takes no connections gets no further ones while another one 
   for (let count = 0; count < 10; count++) expect((await ask(instance.url)).pid).not.toBe(pid);
 });
 
-test("while no worker is left, connections whose clients have left don't take the place of others", async () => {
+test("while no worker is left, connections whose clients have gone don't displace others", async () => {
   const instance = await start();
   await writeFile(join(instance.root, "held"), "");
   for (const pid of await pids(instance.url)) process.kill(pid, "SIGKILL");
@@ -257,7 +257,7 @@ test("a replacement that never finishes its boot is killed, and the old workers 
   await expect.poll(() => logged(instance, "The workers have been replaced.").length).toBe(1);
 });
 
-test("the death of a worker is logged also while a roll is replacing it", async () => {
+test("a worker's death is logged even while a roll is replacing it", async () => {
   const instance = await start();
   const [pid] = await pids(instance.url);
   await writeFile(join(instance.root, "held"), "");
@@ -270,7 +270,7 @@ test("the death of a worker is logged also while a roll is replacing it", async 
   await expect.poll(() => pids(instance.url)).toHaveLength(2);
 });
 
-test("workers end within the times of their own version, and one that doesn't is logged", async () => {
+test("workers end within their own version's times, and one that doesn't is logged", async () => {
   const instance = await start({ drainSeconds: 0, shutdownTimeoutSeconds: 1 });
   const { pid } = await ask(instance.url);
   freeze(pid);
@@ -286,7 +286,7 @@ test("an application that can't boot ends the command with its error, once", asy
   expect(instance.output().match(/^Error: this version is broken$/gm)).toHaveLength(1);
 });
 
-test("a port that is in use ends the command with what to do, once", async () => {
+test("a port that is in use ends the command with advice, once", async () => {
   const { port } = await start();
   const root = folderWith({ "app.ts": APP, version: "1" });
   const second = startProcess(root, process.execPath, [COMMAND, "serve", "--workers", "2", "--port", String(port)]);
@@ -302,7 +302,7 @@ test("an application whose modules await each other ends the command with an err
   expect(instance.output().match(/The application never finishes its boot/g)).toHaveLength(1);
 });
 
-test("an application may listen on a port of its own while it boots, although that is asked of another process", async () => {
+test("an application may listen on a separate port while it boots, although another process does the listening", async () => {
   const listen = `
     import { createServer } from "node:http";
     const other = createServer();
@@ -316,7 +316,7 @@ test("an application may listen on a port of its own while it boots, although th
   expect(await instance.ended).toEqual({ code: 0, signal: null });
 });
 
-test("a worker whose replacements can't boot ends the whole, with the error of the boot", async () => {
+test("if a worker's replacements can't boot, the command ends with the startup error", async () => {
   const instance = await start();
   await writeFile(join(instance.root, "broken"), "");
   process.kill((await ask(instance.url)).pid, "SIGKILL");
@@ -364,7 +364,7 @@ function load(url: string): { readonly end: () => Promise<{ sent: number; failed
   };
 }
 
-test("SIGHUP replaces the workers by new ones, and no request fails", async () => {
+test("SIGHUP replaces the workers with new ones, and no request fails", async () => {
   const instance = await start({ drainSeconds: 0.3 });
   const before = await pids(instance.url);
   const clients = load(instance.url);
@@ -465,7 +465,7 @@ test("SIGTERM during a roll starts no further worker", async () => {
   expect(loads(instance)).toBe(3);
 });
 
-test("S50 SIGTERM to all processes, as of a service, finishes the requests that run, and exits with 0", async () => {
+test("S50 SIGTERM to all processes, as a service manager sends it, finishes running requests, and the exit code is 0", async () => {
   const instance = await start({ drainSeconds: 0.2 });
   const slow = fetch(`${instance.url}slow`);
   await instance.printed(/slow begun/);
@@ -476,7 +476,7 @@ test("S50 SIGTERM to all processes, as of a service, finishes the requests that 
   expect(await instance.ended).toEqual({ code: 0, signal: null });
 });
 
-test("S50 while it drains, /ready says so on every worker, and requests are served", async () => {
+test("S50 while the application drains, /ready says so on every worker, and requests are served", async () => {
   const instance = await start({ drainSeconds: 3000, shutdownTimeoutSeconds: 3000 });
   const slow = fetch(`${instance.url}slow`).then(
     () => "answered",
@@ -518,7 +518,7 @@ test("S50 a worker that connections wait for drains at once, and answers them", 
   expect(kept.length).toBeLessThanOrEqual(3);
 });
 
-test("S50 connections that wait for a worker are closed in time at the end, and it ends by itself", async () => {
+test("S50 connections that wait for a worker are closed in time on shutdown, and the command ends by itself", async () => {
   const instance = await start({ drainSeconds: 0, shutdownTimeoutSeconds: 12 }, "1");
   const { pid } = await ask(instance.url);
   freeze(pid);
@@ -551,7 +551,7 @@ test("S50 a worker that has to cut something off makes the exit code 1", async (
   expect(line).toMatchObject({ cutOff: { requests: 1 }, worker: expect.any(Number) });
 });
 
-test("workers end once the process that started them is gone, and finish the requests that run first", async () => {
+test("workers end once the process that started them is gone, after finishing running requests", async () => {
   const instance = await start({ shutdownTimeoutSeconds: 60 });
   const before = await pids(instance.url);
   onTestFinished(() => {
@@ -567,7 +567,7 @@ test("workers end once the process that started them is gone, and finish the req
   expect(logged(instance, "The process that started the workers is gone.")).toHaveLength(2);
 });
 
-test("a worker that retires finishes what it has, although the process that started it is gone", async () => {
+test("a retiring worker finishes its requests, although the process that started it is gone", async () => {
   const instance = await start({ drainSeconds: 0, shutdownTimeoutSeconds: 600 }, "1");
   const [pid] = await pids(instance.url);
   const slow = fetch(`${instance.url}slow`).then((response) => response.text());
@@ -586,7 +586,7 @@ test("a worker that retires finishes what it has, although the process that star
   await expect.poll(() => isAlive(pid!)).toBe(false);
 });
 
-test("a worker that drains says what it cuts off, if the process that started it is gone", async () => {
+test("a draining worker logs the requests that it cuts off if the process that started it is gone", async () => {
   const instance = await start({ drainSeconds: 3000, shutdownTimeoutSeconds: 0.3 }, "1");
   const [pid] = await pids(instance.url);
   const slow = fetch(`${instance.url}slow`).then(
@@ -612,7 +612,7 @@ test.each([
   expect([code, errors]).toEqual([1, expect.stringContaining(message)]);
 });
 
-test("a worker whose provider can't listen ends the start with one sentence", async () => {
+test("a worker whose provider can't listen makes startup fail with one sentence", async () => {
   const app = `
     import { ConfigurationError, createApplication, Provider } from ${JSON.stringify(builtModule("index"))};
     class Scraped extends Provider {

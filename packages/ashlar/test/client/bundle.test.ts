@@ -145,7 +145,7 @@ export async function flows(form: FormData, signal: AbortSignal): Promise<string
 `;
 
 test.each(Object.keys(COMPILERS) as (keyof typeof COMPILERS)[])(
-  "its types need the browser's, and none of Node: %s",
+  "its types need the browser's, and none from Node: %s",
   async (compiler) => {
     const root = await temporaryFolder();
     await mkdir(join(root, "node_modules"));

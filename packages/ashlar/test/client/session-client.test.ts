@@ -53,7 +53,7 @@ describe("accounts", () => {
     expect(await code(client.verifyEmail("no/token?"))).toBe("E_NOT_FOUND");
   });
 
-  test("a guest is no user, and no failure", async () => {
+  test("being a guest is not a failure", async () => {
     const refused: string[] = [];
     const { client } = visitor({ onUnauthenticated: ({ code }: ClientError) => refused.push(code) });
     expect(await client.user()).toBeNull();
@@ -61,7 +61,7 @@ describe("accounts", () => {
     expect(refused).toEqual(["E_UNAUTHENTICATED"]);
   });
 
-  test("says which input is wrong, by its name", async () => {
+  test("names the wrong input", async () => {
     const { email } = await registered();
     const fields = { name: "Ada", email, password: PASSWORD, password_confirmation: OTHER };
     const error = (await visitor()
@@ -75,7 +75,7 @@ describe("accounts", () => {
     expect(login).toMatchObject({ fields: { email: [expect.stringMatching(/incorrect/i)] } });
   });
 
-  test("logs in and out, and waits as long as the server asks for", async () => {
+  test("logs in and out, and waits as long as the server asks", async () => {
     const { email } = await registered();
     const { client } = visitor();
     expect(await client.login({ email, password: PASSWORD, remember: true })).toEqual({ status: "complete" });
@@ -150,7 +150,7 @@ describe("accounts", () => {
     expect(await owner.login({ email, password: OTHER })).toEqual({ status: "complete" });
   });
 
-  test("lists the logins by pages, and ends one, the others, and its own", async () => {
+  test("lists the logins page by page, and ends one, the others, and its own", async () => {
     const { client, email } = await registered();
     const others = Array.from({ length: 26 }, () => visitor().client);
     // One after the other: each gives its attempt back.
@@ -182,7 +182,7 @@ describe("accounts", () => {
   });
 });
 
-test("the routes of a second guard are used by their prefix", async () => {
+test("a second guard's routes are reached by their prefix", async () => {
   const sent: string[] = [];
   const fetch = (async (url: string, { method }: RequestInit) => {
     sent.push(`${method} ${url}`);
@@ -203,7 +203,7 @@ test("the routes of a second guard are used by their prefix", async () => {
 describe("CSRF tokens", () => {
   const csrf = (sent: readonly string[]): number => sent.filter((one) => one === "GET /csrf").length;
 
-  test("one is fetched for the first request that changes something, and kept, also for many at once", async () => {
+  test("one is fetched for the first request that changes something, and kept, even for many at once", async () => {
     const { client, sent } = visitor();
     await client.get("/echo");
     expect(sent).toEqual(["GET /echo"]);
@@ -214,7 +214,7 @@ describe("CSRF tokens", () => {
     expect(csrf(sent)).toBe(1);
   });
 
-  test("a login and a logout are followed by another token, without a refusal", async () => {
+  test("after a login and a logout, a new token is fetched without a refusal", async () => {
     const { client, sent, email } = await registered();
     await client.post("/notes");
     await client.logout();
@@ -223,7 +223,7 @@ describe("CSRF tokens", () => {
     expect([sent.filter((one) => one === "POST /notes").length, csrf(sent)]).toEqual([2, 4]);
   });
 
-  test("many requests with a token that is not valid anymore fetch one other token, and are sent once more", async () => {
+  test("many requests with an invalid token fetch a new one once, and are sent again", async () => {
     const { fetch, sent } = cookieFetch();
     const client = new SessionClient({ url: api.url, fetch });
     const tab = new SessionClient({ url: api.url, fetch });

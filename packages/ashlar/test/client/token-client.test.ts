@@ -134,7 +134,7 @@ describe("a login", () => {
     expect(await client.get("/api/me")).toMatchObject({ email: username });
   });
 
-  test("is missing: a request says so, and nothing is renewed", async () => {
+  test("is missing, a request says so, and nothing is renewed", async () => {
     const refused: string[] = [];
     const { client, events } = open({ onUnauthenticated: ({ code }) => void refused.push(code) });
     expect((await failure(client.get("/api/me"))).code).toBe("E_UNAUTHENTICATED");
@@ -166,7 +166,7 @@ describe("a renewal", () => {
     expect(events.slice(stored).filter((one) => one === "GET /api/me")).toHaveLength(20);
   });
 
-  test("serves requests of two tabs that share a store, one after the other", async () => {
+  test("serves requests from two tabs that share a store, one after the other", async () => {
     const one = await loggedIn();
     const other = open({ store: one.store });
     travel(LATER);
@@ -176,7 +176,7 @@ describe("a renewal", () => {
     expect(renewals(one.events)).toBe(1);
   });
 
-  test("of two tabs without Web Locks may be sent twice, and both get the same tokens", async () => {
+  test("from two tabs without Web Locks may be sent twice, and both get the same tokens", async () => {
     vi.stubGlobal("navigator", {});
     onTestFinished(() => void vi.unstubAllGlobals());
     const one = await loggedIn();
@@ -188,7 +188,7 @@ describe("a renewal", () => {
     expect(await Promise.all([one.client.get("/api/me"), other.client.get("/api/me")])).toHaveLength(2);
   });
 
-  test("that is refused because another tab without Web Locks was first takes the other's tokens", async () => {
+  test("that is refused because another tab without Web Locks was first uses the other's tokens", async () => {
     vi.stubGlobal("navigator", {});
     onTestFinished(() => void vi.unstubAllGlobals());
     const refused: string[] = [];
@@ -206,7 +206,7 @@ describe("a renewal", () => {
     expect([refused, own.events.includes("remove")]).toEqual([[], false]);
   });
 
-  test("continues where Web Locks are refused, as in a page without an origin", async () => {
+  test("continues if Web Locks are refused, as in a page without an origin", async () => {
     vi.stubGlobal("navigator", { locks: { request: () => Promise.reject(new DOMException("", "SecurityError")) } });
     onTestFinished(() => void vi.unstubAllGlobals());
     const { client, events } = await loggedIn();
@@ -215,7 +215,7 @@ describe("a renewal", () => {
     expect(renewals(events)).toBe(1);
   });
 
-  test("whose response is lost is repeated, and succeeds", async () => {
+  test("is repeated if its response is lost, and succeeds", async () => {
     let lost = 0;
     const { client, events, username } = await loggedIn({
       through: async (path, send) => {
@@ -232,7 +232,7 @@ describe("a renewal", () => {
     expect(await client.get("/api/me")).toMatchObject({ email: username });
   });
 
-  test("that a proxy answers, or that breaks off, is repeated too", async () => {
+  test("that a proxy answers, or that is cut off, is repeated too", async () => {
     let lost = 0;
     const { client, events } = await loggedIn({
       through: async (path, send) => {
@@ -273,7 +273,7 @@ describe("a renewal", () => {
     await client.get("/api/me");
   });
 
-  test("that is refused removes the tokens, and tells the application", async () => {
+  test("that is refused removes the tokens, and notifies the application", async () => {
     const refused: string[] = [];
     const { client, store, events } = await loggedIn({ onUnauthenticated: ({ code }) => void refused.push(code) });
     const { refresh } = store.tokens;
@@ -298,7 +298,7 @@ describe("a renewal", () => {
     expect(await client.get("/api/me")).toMatchObject({ email: username });
   });
 
-  test("under way doesn't replace the tokens of another login", async () => {
+  test("in progress doesn't replace another login's tokens", async () => {
     const other = await person();
     const held = Promise.withResolvers<void>();
     let isRenewing = false;
@@ -326,7 +326,7 @@ describe("a renewal", () => {
     expect(await client.get("/api/me")).toMatchObject({ email: other });
   });
 
-  test("of a call that is aborted continues for the others", async () => {
+  test("continues for others if the call that began it is aborted", async () => {
     const held = Promise.withResolvers<void>();
     const { client, events } = await loggedIn({
       through: async (path, send) => {
@@ -346,7 +346,7 @@ describe("a renewal", () => {
     expect(renewals(events)).toBe(1);
   });
 
-  test("is not begun for a request that another login has overtaken, which is not sent again", async () => {
+  test("is not begun for a request that another login has overtaken, and the request is not sent again", async () => {
     const other = await person();
     const held = Promise.withResolvers<void>();
     let isHeld = true;
@@ -385,7 +385,7 @@ describe("a logout", () => {
     expect(events).toEqual([]);
   });
 
-  test("removes the tokens also if the server is down, and says that", async () => {
+  test("removes the tokens even if the server is down, and says so", async () => {
     let isAway = false;
     const { client, store } = await loggedIn({
       through: (_, send) => (isAway ? Promise.reject(new TypeError("away")) : send()),
@@ -396,7 +396,7 @@ describe("a logout", () => {
   });
 
   test.each(["with", "without"])(
-    "during a renewal comes after it, and nothing is left: %s Web Locks",
+    "during a renewal runs after it, and leaves nothing: %s Web Locks",
     async (locks) => {
       if (locks === "without") vi.stubGlobal("navigator", {});
       onTestFinished(() => void vi.unstubAllGlobals());
@@ -423,7 +423,7 @@ describe("a logout", () => {
 });
 
 describe("a store that fails", () => {
-  test("to write doesn't lose new tokens: they are in memory, and each request tries to store them", async () => {
+  test("to write doesn't lose new tokens, because they stay in memory, and each request tries to store them", async () => {
     const errors: unknown[] = [];
     const { client, store, username } = await loggedIn({ onStoreError: (error) => void errors.push(error) });
     const old = store.text;
@@ -450,7 +450,7 @@ describe("a store that fails", () => {
     expect((await failure(client.get("/api/me"))).code).toBe("E_UNAUTHENTICATED");
   });
 
-  test("to be read is an error of its own, and nothing is sent", async () => {
+  test("to be read is a separate error, and nothing is sent", async () => {
     const { client, store, events } = await loggedIn();
     store.failure = new Error("locked");
     expect(await failure(client.get("/api/me"))).toMatchObject({ code: "E_STORAGE", cause: store.failure });
@@ -458,7 +458,7 @@ describe("a store that fails", () => {
   });
 });
 
-test("a token that renews itself is renewed likewise", async () => {
+test("a self-renewing token is renewed in the same way", async () => {
   const many = api;
   api = await startClientApi({ tokens: "single" });
   onTestFinished(async () => {

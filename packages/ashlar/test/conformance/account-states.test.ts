@@ -56,7 +56,7 @@ describe("accounts in every state", { shuffle: false }, () => {
         );
       }
 
-      test("S135 the pages of a second guard, with another model, respond the same", () => {
+      test("S135 a second guard's pages, with another model, respond the same", () => {
         const admin = walked.get(`${flavor} admin`)!;
         const shared = new Set(admin.map(({ request }) => request));
         const web = walked.get(`${flavor} web`)!.filter(({ request }) => shared.has(request));
@@ -65,7 +65,7 @@ describe("accounts in every state", { shuffle: false }, () => {
     });
   }
 
-  test("S135 the manual has what every page and JSON route responds in every state", async () => {
+  test("S135 the manual lists every page's and JSON route's response in every state", async () => {
     const sections = [
       ["## Pages", "pages web"],
       ["## JSON", "json web"],

@@ -204,7 +204,7 @@ for (const form of ["pages", "json"] as const) {
       });
     });
 
-    test("is told what is wrong with a registration, and who has to pass a step", async () => {
+    test("reads what is wrong with a registration, and who must pass a step", async () => {
       const { email } = await registered();
       const fields = { name: "Ada", email, password: PASSWORD, password_confirmation: PASSWORD };
       same("taken", await frontEnd().post("/register", fields));
@@ -214,7 +214,7 @@ for (const form of ["pages", "json"] as const) {
       expect((await front.get("/home")).status).toBe(401);
     });
 
-    test("S32 S58 is told the same about an address with an account and one without", async () => {
+    test("S32 S58 gets the same response for an address with and without an account", async () => {
       const { email } = await registered();
       for (const [path, fields] of [
         ["/login", { password: "is it this one" }],
@@ -251,7 +251,7 @@ for (const form of ["pages", "json"] as const) {
       expect([locked.status, Number(locked.headers.get("retry-after")) > 0]).toEqual([429, true]);
     });
 
-    test("sets a new password by a link", async () => {
+    test("sets a new password with a link", async () => {
       const { front: user, email } = await registered();
       const front = frontEnd();
       same("not an address", await front.post("/change_password", { email: "ada" }));
@@ -269,7 +269,7 @@ for (const form of ["pages", "json"] as const) {
       expect((await front.post("/login", { email, password: OTHER })).data).toEqual({ status: "complete" });
     });
 
-    test("lets a new device in by a link, once strangers have used up the guesses at the account", async () => {
+    test("lets a new device in with a link once strangers have used up the account's guesses", async () => {
       const { front: user, email } = await registered();
       await user.post(await link(email));
       await useUpGuesses(email);
@@ -300,7 +300,7 @@ for (const form of ["pages", "json"] as const) {
       same("address pending", await connie.post("/account/email", { email: `new-${email}`, password: PASSWORD }));
     });
 
-    test("changes the address, and gets it back", async () => {
+    test("changes the address, and changes it back", async () => {
       const { front, email } = await registered();
       await front.get(await link(email));
       same("address refused", await front.post("/account/email", { email: "x", password: PASSWORD }));
@@ -322,7 +322,7 @@ for (const form of ["pages", "json"] as const) {
       expect((await guest.post("/password_reset", chosen)).status).toBe(200);
     });
 
-    test("is told if another account has the old address by now", async () => {
+    test("learns that another account now has the old address", async () => {
       // An address that was never verified isn't kept for its former owner.
       const { front, email } = await registered();
       await front.post("/account/email", { email: `new-${email}`, password: PASSWORD });
@@ -350,7 +350,7 @@ for (const form of ["pages", "json"] as const) {
       expect((await front.get("/home")).status).toBe(401);
     });
 
-    test("S26 is refused without the token of its session", async () => {
+    test("S26 is refused without its session's token", async () => {
       const client = createTestClient(shop.application);
       (await client.postJson("/login", { email: "ada@example.com", password: PASSWORD })).assertStatus(419);
       expect((await client.getJson("/csrf")).status).toBe(200);
@@ -366,7 +366,7 @@ for (const form of ["pages", "json"] as const) {
   });
 }
 
-test("S108 without pages, every route responds with JSON whatever the caller accepts, errors included", async () => {
+test("S108 without pages, every route responds with JSON regardless of the Accept header, even for errors", async () => {
   const { application, end } = await start("json", false);
   const client = createTestClient(application);
   for (const [path, status] of [

@@ -39,7 +39,7 @@ describe("a generated application with its own session store and dialect", () =>
     expect(application.container.make("database").dialect.name).toBe("one-connection");
   });
 
-  test("a visitor registers, makes mistakes, finds the form still filled in, and logs out and in", async () => {
+  test("a visitor registers, makes mistakes, finds the form filled in again, and logs out and in", async () => {
     const client = createTestClient(application);
     const person = { name: "Ada", email: "ada@example.com", password: PASSWORD };
     const refused = await client.submit(await client.get("/register"), { ...person, password_confirmation: "other" });

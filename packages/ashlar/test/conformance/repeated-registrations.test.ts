@@ -48,7 +48,7 @@ describe.for([
   const subjects = async () => (await mail.all()).map(({ subject }) => subject);
 
   if (flavor === "pages") {
-    test("S182 a double click on the form leaves the visitor logged in, with one mail", async () => {
+    test("S182 double-clicking the form leaves the visitor logged in, with one mail", async () => {
       await mail.clear();
       const client = createTestClient(application);
       const page = await client.get("/register");
@@ -74,7 +74,7 @@ describe.for([
     return;
   }
 
-  test("S182 two requests at once, or one after the other, leave the visitor logged in, with one mail", async () => {
+  test("S182 two requests, at once or one after the other, leave the visitor logged in, with one mail", async () => {
     for (const isAtOnce of [true, false]) {
       await mail.clear();
       const client = createTestClient(application);

@@ -73,7 +73,7 @@ await onEachDatabase("round trips to the database", (engine) => {
       ]);
     });
 
-    test("that asks for another address: 3", async () => {
+    test("that requests a change of address: 3", async () => {
       const accounts = await shop(engine);
       const visitor = await accounts.loggedIn();
       const fields = { email: "new@example.com", password: PASSWORD };
@@ -86,7 +86,7 @@ await onEachDatabase("round trips to the database", (engine) => {
       ]);
     });
 
-    test("that sets a forgotten password: 6, after one for its page", async () => {
+    test("that resets a forgotten password: 6, after one for its page", async () => {
       const accounts = await shop(engine);
       const token = await accounts.resetToken();
       const visitor = accounts.visitor();
@@ -101,7 +101,7 @@ await onEachDatabase("round trips to the database", (engine) => {
       ]);
     });
 
-    test("that registers: 7, of which all that write are in one transaction", async () => {
+    test("that registers: 7, with all writes in one transaction", async () => {
       const accounts = await shop(engine);
       const password = PASSWORD;
       const person = { name: "Carol", email: "carol@example.com", password, password_confirmation: password };

@@ -98,7 +98,7 @@ const OBJECTS: readonly (readonly [
   ["config/auth.ts: GUARDS.jwt", (jwt) => guards({ jwt: { model: User, ...jwt } }), "drivers", "driver"],
 ];
 
-describe("a misspelt name of a setting makes the boot fail, with a suggestion", () => {
+describe("a misspelled setting makes startup fail, with a suggestion", () => {
   test.each(OBJECTS.map(([where, read, written, meant]) => ({ where, read, written, meant })))(
     "$where.$written",
     async ({ where, read, written, meant }) => {
@@ -116,7 +116,7 @@ describe("a misspelt name of a setting makes the boot fail, with a suggestion", 
     ["app", "APPS", "APP"],
     ["database", "DATABASE", "DATABASES"],
     ["api", "DRIVER", "DRIVERS"],
-  ])("a misspelt export makes it fail too: config/%s.ts: %s", async (section, written, meant) => {
+  ])("a misspelled export makes it fail too: config/%s.ts: %s", async (section, written, meant) => {
     const others = section === "auth" ? {} : { [section]: { [written]: {} } };
     const auth = { GUARDS: { web: { model: User } }, ...(section === "auth" ? { [written]: {} } : {}) };
     await expect(boot(auth, others)).rejects.toThrow(

@@ -43,7 +43,7 @@ await onEachDatabase("after the commit", (engine) => {
   const later = (what: string) => void database.afterCommit(() => void done.push(what));
   const refused = (task: () => Promise<unknown>) => expect(database.transaction(task)).rejects.toBe(NO);
 
-  test("work runs at once outside of a transaction, and what it returns is awaited", async () => {
+  test("work runs at once outside a transaction, and its promise is awaited", async () => {
     const finished = database.afterCommit(async () => {
       done.push("began");
       await nextTurn();
@@ -123,7 +123,7 @@ await onEachDatabase("after the commit", (engine) => {
     expect(done).toEqual([]);
   });
 
-  test("work may write and open a transaction, although the pool has one connection that writes", async () => {
+  test("work may write and open a transaction, although the pool has only one writing connection", async () => {
     await database.transaction(async () => {
       void database.afterCommit(() => database.transaction(async () => void (await place("b"))));
       await place("a");
@@ -132,7 +132,7 @@ await onEachDatabase("after the commit", (engine) => {
     expect(rows).toEqual([{ name: "a" }, { name: "b" }]);
   });
 
-  test("work that fails is reported, and fails neither the transaction nor other work", async () => {
+  test("failing work is reported, and fails neither the transaction nor other work", async () => {
     const result = await database.transaction(async () => {
       void database.afterCommit(() => {
         throw new Error("at once");
@@ -160,7 +160,7 @@ await onEachDatabase("after the commit", (engine) => {
     expect(done.sort()).toEqual([1, 3, 5, 7, 9].map((id) => `order ${id}`));
   });
 
-  test("code that a committed transaction left running is outside of it", async () => {
+  test("code that a committed transaction left running is outside it", async () => {
     const gate = Promise.withResolvers<void>();
     let left: Promise<void> = Promise.resolve();
     await database.transaction(() => {
@@ -171,7 +171,7 @@ await onEachDatabase("after the commit", (engine) => {
     expect(done).toEqual(["left running"]);
   });
 
-  test("code that is still running while its transaction is rolled back is outside of it", async () => {
+  test("code that is still running while its transaction is rolled back is outside it", async () => {
     let left: Promise<void> = Promise.resolve();
     await refused(async () => {
       const unit = UnitOfWork.current!;
@@ -187,7 +187,7 @@ await onEachDatabase("after the commit", (engine) => {
     expect(done).toEqual(["given up", "left running"]);
   });
 
-  test("what a transaction has to wait for is part of it, also what that adds, and fails it", async () => {
+  test("work that a transaction must await is part of it, as is the work that it adds, and its failure fails it", async () => {
     const inside: boolean[] = [];
     const slow = async (name: string, next?: () => Promise<unknown>): Promise<void> => {
       await nextTurn();
@@ -257,7 +257,7 @@ await onEachDatabase("after the commit", (engine) => {
     });
   });
 
-  test("a background job waits for the commit, and is forgotten with a rollback", async () => {
+  test("a background job waits for the commit, and is dropped on a rollback", async () => {
     const background = new Background({ error: (details: object) => failures.push(details) } as never);
     const job = (name: string) => background.run(name, async () => void done.push(name));
     await refused(async () => {

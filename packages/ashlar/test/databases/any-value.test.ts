@@ -113,7 +113,7 @@ await onEachDatabase("any value of any column", (engine) => {
     for (const end of ends) await end();
   });
 
-  test.each(COLUMNS[engine.name]!)("of the type %s makes a page, a sentence and JSON", async (type, ...values) => {
+  test.each(COLUMNS[engine.name]!)("of type %s produces a page, a sentence and JSON", async (type, ...values) => {
     const { kysely } = application.container.make("database");
     for (const value of values) {
       await sql.raw("drop table if exists everything").execute(kysely);

@@ -118,7 +118,7 @@ describe.skipIf(LIBRARY === undefined && !process.env.CI)("with libfaketime", as
     test.each([
       [0, 1],
       [1, 0],
-    ])("share links that set a password: %i and %i", async (one, other) => {
+    ])("share password links: %i and %i", async (one, other) => {
       const email = `resets-${one}@example.com`;
       await registered(one, email);
       expect((await visitor(one).submit("/change_password", { email })).status).toBe(202);
@@ -131,7 +131,7 @@ describe.skipIf(LIBRARY === undefined && !process.env.CI)("with libfaketime", as
       expect((await login.submit("/login", { email, password })).status).toBe(200);
     });
 
-    test("share limits, which end after their time and not ten minutes later", async () => {
+    test("share limits, which end on time and not ten minutes later", async () => {
       const email = "limits@example.com";
       await registered(0, email);
       const statuses: number[] = [];
@@ -146,7 +146,7 @@ describe.skipIf(LIBRARY === undefined && !process.env.CI)("with libfaketime", as
       expect(statuses).toEqual([422, 422, 422, 422, 422, 429]);
     });
 
-    test("each log once by how much their clock is wrong", async () => {
+    test("each log once how far their clock is off", async () => {
       for (const [index, side] of ["ahead of", "behind"].entries()) {
         const output = processes[index]!.output();
         const lines = output.split("\n").filter((line) => line.includes("The machine's clock is "));

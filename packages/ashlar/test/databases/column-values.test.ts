@@ -170,7 +170,7 @@ await onEachDatabase("a value from a request that no column can hold", (engine) 
     expect(await titles()).toEqual(["a"]);
   });
 
-  test("S36 columns that no input can have set keep their error: guarded ones, unknown ones, and ones without a value", async () => {
+  test("S36 columns that no input can set keep their error: guarded ones, unknown ones, and ones without a value", async () => {
     class Guarded extends Parcel {
       static override table = "parcels";
       static override guarded = ["size", "nowhere"];

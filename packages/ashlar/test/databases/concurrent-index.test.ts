@@ -37,7 +37,7 @@ await onEachDatabase("createIndexConcurrently", (engine) => {
     expect(await migrations.up()).toEqual([NAME]);
   });
 
-  test("a unique one, with a name, refuses what is there twice", async () => {
+  test("a unique one, with a name, refuses duplicates", async () => {
     const migrations = migrating('"orders", ["code"], { unique: true, name: "one_code" }');
     await expect(migrations.up()).rejects.toMatchObject({ code: "E_MIGRATION" });
     if (engine === postgres) {
@@ -52,7 +52,7 @@ await onEachDatabase("createIndexConcurrently", (engine) => {
     });
   });
 
-  test("is one statement that lets others write", async () => {
+  test("is one statement, during which others can write", async () => {
     const statements: string[] = [];
     database.connection().onQuery(({ sql: text }) => void statements.push(text));
     await migrating('"orders", ["user_id", "code"], { unique: false }').up();

@@ -68,7 +68,7 @@ await onPostgres("what PostgreSQL refuses because of another transaction", () =>
       );
     };
 
-    test("is repeated as a whole, in a new transaction, as often as it says", async () => {
+    test("is repeated completely, in a new transaction, as often as it allows", async () => {
       const seen: unknown[] = [];
       expect(await contested(2, 2, seen)).toBe(3);
       expect(seen).toEqual([0, 100, 200, "after the commit"]);
@@ -82,7 +82,7 @@ await onPostgres("what PostgreSQL refuses because of another transaction", () =>
       await expect(contested(1, undefined)).rejects.toMatchObject({ code: "E_DATABASE_CONFLICT" });
     });
 
-    test("is repeated if the function made another error of it, or continued", async () => {
+    test("is repeated if the function wrapped the error, or continued", async () => {
       for (const make of [() => Promise.reject(new Error("Sorry.")), () => "went on"]) {
         let attempts = 0;
         const result = database.transaction(
@@ -98,7 +98,7 @@ await onPostgres("what PostgreSQL refuses because of another transaction", () =>
       }
     });
 
-    test("is repeated if the function of a nested one made another error of it", async () => {
+    test("is repeated if a nested one's function wrapped the error", async () => {
       let attempts = 0;
       const update = () => sql`update counters set n = 7 where id = 1`.execute(database.kysely);
       const result = database.transaction(
@@ -140,7 +140,7 @@ await onPostgres("what PostgreSQL refuses because of another transaction", () =>
       expect(attempts).toBe(2);
     });
 
-    test("leaves nothing of the failed attempt in models: what it stored is stored again", async () => {
+    test("leaves nothing from the failed attempt in models, whose changes are stored again", async () => {
       const made = new Counter();
       made.id = 3;
       made.n = 1;
@@ -183,7 +183,7 @@ await onPostgres("what PostgreSQL refuses because of another transaction", () =>
       expect([outer, inner, await stored()]).toEqual([2, 2, 101]);
     });
 
-    test("of two that lock the same rows in opposite order, both end", async () => {
+    test("completes both of two that lock the same rows in opposite order", async () => {
       const both = Promise.withResolvers<void>();
       let holders = 0;
       const raise = (id: number) => sql`update counters set n = n + 1 where id = ${id}::int`.execute(database.kysely);
@@ -202,7 +202,7 @@ await onPostgres("what PostgreSQL refuses because of another transaction", () =>
     });
   });
 
-  test("in a statement of its own is run again, until it has its turn", async () => {
+  test("in a separate statement is run again until it succeeds", async () => {
     serializeAll();
     await open();
     const raise = sql`update counters set n = n + 1 where id = 1`;
@@ -220,7 +220,7 @@ await onPostgres("what PostgreSQL refuses because of another transaction", () =>
 });
 
 await onPostgres("with a server on which everything is serializable", () => {
-  test("of 120 parallel renewals of a token, one makes a new one, which all get, and none is an error", async () => {
+  test("of 120 parallel renewals of a token, one creates a new one, all get it, and none fails", async () => {
     serializeAll();
     const api = await testApi({ engine: postgres, settings: { acquireTimeoutMs: 600_000, statementTimeoutMs: 0 } });
     const token = await api.token();

@@ -148,7 +148,7 @@ await onEachDatabase("db:copy from SQLite", (engine) => {
     ]);
   });
 
-  test("a trigger on inserts into a table ends it before anything is written: it would add to what it did before", async () => {
+  test("a trigger on inserts into a table ends it before anything is written, because it would run a second time", async () => {
     for (const { database } of [from, to]) await summing(database, "insert", "posts");
     await summing(to.database, "insert", "notes");
     const begun: string[] = [];
@@ -164,7 +164,7 @@ await onEachDatabase("db:copy from SQLite", (engine) => {
     expect((await rows("authors", "id")).map(({ id }) => id)).toEqual([1]);
   });
 
-  test("triggers that no copied row fires are no matter: of the source, on updates, of a table that is left out", async () => {
+  test("triggers that no copied row fires are allowed: the source's, on updates, on a table that is left out", async () => {
     await summing(from.database, "insert", "posts");
     await summing(to.database, "update", "posts");
     await summing(to.database, "delete", "authors");
@@ -176,7 +176,7 @@ await onEachDatabase("db:copy from SQLite", (engine) => {
   });
 
   test.each(engine.name === "sqlite" ? TRIGGERS : [])(
-    "a trigger that %s refuses the copy, also if the dialect doesn't tell of triggers",
+    "a trigger that %s makes the copy fail, even if the dialect doesn't list triggers",
     async (_, trigger, table) => {
       await sql.raw(trigger).execute(to.database.kysely);
       const silent = new Database({ default: "from", from: from.configuration, to: withoutTriggers(to) }, root);
@@ -207,13 +207,13 @@ await onEachDatabase("db:copy from SQLite", (engine) => {
     await expect(orphan.execute()).rejects.toMatchObject({ code: "E_FOREIGN_KEY_VIOLATION" });
   });
 
-  test("rows that migrations insert may be there, and are replaced by the source's", async () => {
+  test("rows that migrations insert may exist, and are replaced with the source's", async () => {
     await from.database.kysely.updateTable("countries").set({ name: "Suomi" }).where("code", "=", "FI").execute();
     await copy();
     expect((await rows("countries", "code")).map(({ name }) => name)).toEqual(["Suomi", "Norway"]);
   });
 
-  test("rows that migrations insert are replaced also if they refer to each other", async () => {
+  test("rows that migrations insert are replaced even if they refer to each other", async () => {
     await writeFile(join(root, "database/migrations/2026_01_03_000000_cities.ts"), CITIES);
     for (const { database } of [from, to]) await new Migrations(database, join(root, "database/migrations")).up();
     await from.database.kysely.updateTable("cities").set({ name: "Turku" }).execute();
@@ -263,7 +263,7 @@ await onEachDatabase("db:copy from SQLite", (engine) => {
     }
   });
 
-  test("a row that the database itself refuses is named as well, without its key if that isn't a number", async () => {
+  test("a row that the database itself refuses is named too, without its key unless that is a number", async () => {
     await refusing(to.database, engine.name);
     await expect(copy()).rejects.toMatchObject({
       code: "E_COMMAND",
@@ -299,7 +299,7 @@ await onEachDatabase("db:copy from SQLite", (engine) => {
     expect(await counts()).toEqual([0, 0, 0, 0, 2]);
   });
 
-  test("something that writes to the source in the meantime ends it", async () => {
+  test("a write to the source in the meantime ends it", async () => {
     const other = new Database({ default: "a", a: from.configuration }, root);
     const written: Promise<unknown>[] = [];
     const progress = (): void => {
@@ -330,7 +330,7 @@ await onEachDatabase("db:copy from SQLite", (engine) => {
     );
   });
 
-  test("views are not copied, and told", async () => {
+  test("views are not copied, but listed", async () => {
     await sql`create view busy as select * from authors`.execute(from.database.kysely);
     expect(await copy()).toMatchObject({ others: [{ name: "busy", kind: "view" }] });
   });
@@ -349,7 +349,7 @@ const SEEDS = `
   }`;
 
 await onEachDatabase("db:copy over what migrations insert", (engine) => {
-  test("sees every difference but those of times", async () => {
+  test("sees every difference except in times", async () => {
     const root = await temporaryFolder();
     await mkdir(join(root, "database/migrations"), { recursive: true });
     await writeFile(join(root, "database/migrations/2026_01_01_000000_seeds.ts"), SEEDS);
@@ -465,7 +465,7 @@ function defineFromServer(engine: TestEngine): void {
   test.each([
     ["that is there", []],
     ["that is deleted again", ["delete from authors where biography = 'new'"]],
-  ])("a row with a new key %s is noticed, although no version tells of it", async (_, further) => {
+  ])("a row with a new key %s is noticed, although no version shows it", async (_, further) => {
     const root = await temporaryFolder();
     await mkdir(join(root, "database/migrations"), { recursive: true });
     await writeFile(join(root, "database/migrations/2026_01_01_000000_before.ts"), BEFORE);

@@ -6,7 +6,7 @@ import { abandoned, opened, shop } from "../support/outbox-shop.ts";
 import { onEachDatabase } from "../support/services.ts";
 
 await onEachDatabase("mail:discard", (engine) => {
-  test("logs which mails and which work it has deleted, with masked recipients, and leaves those that were abandoned", async () => {
+  test("logs which mails and work it has deleted, with masked recipients, and leaves abandoned ones", async () => {
     const own = await opened(engine);
     await abandoned(own, 2);
     const { application, store, transport, queue, mail, rows } = await shop(own);

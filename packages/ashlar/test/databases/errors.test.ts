@@ -135,7 +135,7 @@ await onEachDatabase("errors", (engine) => {
     expect(whole(checked)).not.toContain(SECRET);
   });
 
-  test("a value that does not fit is not repeated", async () => {
+  test("a value that does not fit is not quoted", async () => {
     const { kysely } = own.database;
     const error = await kysely
       .insertInto("players")

@@ -107,7 +107,7 @@ await onPostgres("a form that the server could not process", () => {
     ["/register", { name: "Grace", email: "grace@example.com", password: PASSWORD, password_confirmation: PASSWORD }],
     ["/login", { email: "ada@example.com", password: PASSWORD }],
     ["/change_password", { email: "ada@example.com" }],
-  ])("leads back to it, with what was typed but no passwords: %s", async (path, typed) => {
+  ])("leads back to it, with the typed text except for passwords: %s", async (path, typed) => {
     const client = createTestClient(shop.application);
     const form = await client.get(path);
     await stopped(shop.proxy);
@@ -120,7 +120,7 @@ await onPostgres("a form that the server could not process", () => {
     expect(again.text).not.toContain(PASSWORD);
   });
 
-  test("does so while no one knows who is logged in, without links for guests or users", async () => {
+  test("does so while it is unknown who is logged in, without links for guests or users", async () => {
     const client = await loggedIn(shop.application);
     const form = await client.get("/photos");
     await stopped(shop.proxy);
@@ -170,7 +170,7 @@ await onPostgres("a form that the server could not process", () => {
     expect(backFrom(answer)).toBe("/login");
   });
 
-  test("leads back from a form that is too large, whose size it says in megabytes", async () => {
+  test("leads back from a form that is too large, and states the limit in megabytes", async () => {
     const client = await loggedIn(shop.application);
     const form = await client.get("/photos");
     const answer = (await client.submit(form, "#photo", { title: "Dunes", text: "x".repeat(1_100_000) })).assertStatus(
@@ -188,7 +188,7 @@ await onPostgres("a form that the server could not process", () => {
     expect(program.json).toMatchObject({ status: 413, detail: "The body is larger than 1,048,576 bytes." });
   });
 
-  test("says nothing of what has changed if its handler had begun", async () => {
+  test("says nothing about changes if its handler had begun", async () => {
     const client = await loggedIn(shop.application);
     const form = await client.get("/photos");
     const answer = (await client.submit(form, "#late", { title: "Dunes" })).assertStatus(500);
@@ -197,7 +197,7 @@ await onPostgres("a form that the server could not process", () => {
     expect(answer.text).not.toContain("after something");
   });
 
-  test("offers to send everything again where its session is down, too", async () => {
+  test("offers to send everything again if its session is down, too", async () => {
     const own = await open("databaseSessions");
     onTestFinished(() => own.end());
     await createSessionDataTable(own.application.container.make("database").kysely);

@@ -50,7 +50,7 @@ withOwnPostgres("a PostgreSQL server that is frozen", () => {
   const backend = async (database: Database): Promise<number> =>
     (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(database.kysely)).rows[0]!.pid;
 
-  test("a statement ends a second after its 15, and its connection is not used again", async () => {
+  test("a statement ends one second after its 15-second limit, and its connection is not used again", async () => {
     const database = connect({ poolSize: 1 });
     const before = await backend(database);
     stopTimers();

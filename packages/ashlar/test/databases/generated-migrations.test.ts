@@ -154,7 +154,7 @@ await onEachDatabase("the migrations of an application", (engine) => {
     });
   });
 
-  test("have indexes for the lookups of registration, the list of devices and pruning", async () => {
+  test("have indexes for the lookups by registration, the device list and pruning", async () => {
     await new Migrations(own.database, await APPLICATIONS["created with everything"]!()).up();
     expect(await metadataOf("email_changes", "email = 'ada@example.com'")).toContain("email_changes_email_index");
     expect(await metadataOf("logins", "user_id = 1")).toContain("logins_user_id_index");

@@ -176,7 +176,7 @@ async function tokenStatementsOf(tokens: ManyTokensApi): Promise<readonly string
 }
 
 await onEachDatabase("indexes", (engine) => {
-  test("no statement reads a table that grows from its beginning to its end", async () => {
+  test("no statement scans a growing table completely", async () => {
     class User extends FullUser {}
     const driver = { secret: generateSecret(), model: User, personal: personal() };
     const accounts = await testAccounts({
@@ -205,7 +205,7 @@ await onEachDatabase("indexes", (engine) => {
     }
   });
 
-  test("no statement about tokens of many() does, either", async () => {
+  test("no statement about many()'s tokens does, either", async () => {
     const tokens = await manyTokensApi({
       engine,
       driver: { authenticates: true, tokens: many({ maxPerUser: 2 }) },

@@ -6,7 +6,7 @@ import { MARIADB } from "../support/mariadb-databases.ts";
 import { mariadb, onMariadb } from "../support/services.ts";
 
 await onMariadb("what MariaDB refuses because of another transaction", () => {
-  test("of two that lock the same rows in opposite order, one is repeated, and both end", async () => {
+  test("if two lock the same rows in opposite order, one is repeated, and both complete", async () => {
     const own = await mariadb.open();
     onTestFinished(() => own.drop());
     const { database } = own;
@@ -30,7 +30,7 @@ await onMariadb("what MariaDB refuses because of another transaction", () => {
     expect([holders, rows]).toEqual([3, [{ n: 2 }, { n: 2 }]]);
   });
 
-  test("of 120 parallel renewals of a token, one makes a new one, which all get, and none is an error", async () => {
+  test("of 120 parallel renewals of a token, one creates a new one, all get it, and none fails", async () => {
     const api = await testApi({ engine: mariadb, settings: { acquireTimeoutMs: 600_000, statementTimeoutMs: 0 } });
     const token = await api.token();
     const { rows: named } = await sql<{ name: string }>`select database() as name`.execute(api.database.kysely);

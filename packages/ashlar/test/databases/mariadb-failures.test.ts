@@ -56,7 +56,7 @@ withOwnMariadb("a MariaDB server", () => {
   const connectionOf = async (database: Database): Promise<number> =>
     (await sql<{ id: number }>`select connection_id() as id`.execute(database.kysely)).rows[0]!.id;
 
-  test("that is frozen gets a deadline: its connection is dropped, not used again, and nothing waits for the rollback", async () => {
+  test("that is frozen gets a deadline, after which its connection is dropped and nothing waits for the rollback", async () => {
     // Long enough for what happens before the server is frozen, on a busy machine too.
     const database = open({ statementTimeoutMs: 5000, acquireTimeoutMs: 5000, poolSize: 1 });
     onTestFinished(() => server.thaw());
@@ -80,7 +80,7 @@ withOwnMariadb("a MariaDB server", () => {
     await database.close();
   });
 
-  test("that tells no warnings doesn't make text equal to the number 0", async () => {
+  test("that reports no warnings doesn't make text equal to the number 0", async () => {
     const administrator = open();
     await sql`set global max_error_count = 0`.execute(administrator.kysely);
     const database = open();
@@ -100,7 +100,7 @@ withOwnMariadb("a MariaDB server", () => {
     }
   });
 
-  test("that is closed while it is frozen keeps no one waiting", async () => {
+  test("that is closed while it is frozen blocks nothing", async () => {
     const database = open();
     await one(database);
     server.freeze();
@@ -108,7 +108,7 @@ withOwnMariadb("a MariaDB server", () => {
     server.thaw();
   });
 
-  test("that is killed and started again is used again, without a statement that fails", async () => {
+  test("that is killed and restarted is used again, without a failing statement", async () => {
     const database = open();
     await Promise.all([one(database), one(database)]);
     const broken = sql`select sleep(60)`.execute(database.kysely).catch((error: unknown) => error);
@@ -151,7 +151,7 @@ withOwnMariadb("a MariaDB server", () => {
     return error;
   };
 
-  test("whose certificate another authority has signed is refused", async () => {
+  test("whose certificate is signed by another authority is refused", async () => {
     for (const options of [{ ca: "other-ca.pem" }, { ssl: true }]) {
       const message = expect.stringMatching(/certificate/);
       expect(await refusal(options)).toMatchObject({ code: "E_DATABASE_UNAVAILABLE", message });
@@ -169,7 +169,7 @@ withOwnMariadb("a MariaDB server", () => {
     await admin.close();
   });
 
-  test("S189 whose authority is named in the URL is used, encrypted, and by no other authority or name", async () => {
+  test("S189 whose authority is named in the URL is used, encrypted, and only with that authority and name", async () => {
     const outcome = async (parameters: string, { host = "localhost", ...options } = {}): Promise<unknown> => {
       const url = `mysql://root:hunter2@${host}:${server.port}/shop?${parameters}`;
       const database = openOn(mariadb({ url, ...options }));

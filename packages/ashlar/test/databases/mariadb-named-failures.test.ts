@@ -40,7 +40,7 @@ withOwnMariadb("MariaDB", () => {
   });
   afterAll(() => server?.remove());
 
-  test("that has become read-only is E_DATABASE_READ_ONLY, while reads continue, and accepts changes once it may", async () => {
+  test("that has become read-only is E_DATABASE_READ_ONLY, while reads continue, and accepts changes once it is writable", async () => {
     const refused = await onServer(server, { poolSize: 1 });
     await asRoot(server, (client) => client.query("set global read_only = 1"));
     expect(await refusal(refused, "/write")).toEqual(named("E_DATABASE_READ_ONLY"));
@@ -49,7 +49,7 @@ withOwnMariadb("MariaDB", () => {
     expect(await get(refused, "/write")).toBe(200);
   });
 
-  test("that refuses a session before it has begun keeps no connection of it", async () => {
+  test("that refuses a session before it has begun keeps no connection for it", async () => {
     await asRoot(server, async (root) => {
       await root.query("create user counted with max_queries_per_hour 2");
       onTestFinished(() => asRoot(server, async (client) => void (await client.query("drop user counted"))));

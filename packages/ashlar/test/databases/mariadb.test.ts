@@ -62,7 +62,7 @@ await onMariadb("MariaDB alone", () => {
     await kysely.deleteFrom("people").execute();
   });
 
-  test("what does not fit is refused instead of being cut", async () => {
+  test("a value that does not fit is refused instead of being cut off", async () => {
     const { kysely } = own.database;
     const long = kysely.insertInto("people").values({ email: "x".repeat(255) });
     await expect(long.execute()).rejects.toMatchObject({ code: "E_INVALID_INPUT" });
@@ -168,7 +168,7 @@ await onMariadb("MariaDB alone", () => {
     });
   });
 
-  test("spaces at the end of a text that is too long are cut without an error, and no other character is", async () => {
+  test("only trailing spaces of a text that is too long are cut off without an error", async () => {
     const { kysely } = own.database;
     const full = "x".repeat(254);
     await kysely
@@ -181,7 +181,7 @@ await onMariadb("MariaDB alone", () => {
     await expect(long.execute()).rejects.toMatchObject({ code: "E_INVALID_INPUT" });
   });
 
-  test("a lookup by text asks for no warnings, because the answer has their number", async () => {
+  test("a lookup by text requests no warnings, because the response contains their number", async () => {
     const { kysely } = own.database;
     await kysely.insertInto("people").values({ email: "ada@example.com" }).execute();
     const asked = await own.database.connection().reserved(async () => {
@@ -243,7 +243,7 @@ await onMariadb("MariaDB alone", () => {
     await hurried.close();
   });
 
-  test("statements of a migration have no limit, and later ones have it again", async () => {
+  test("a migration's statements have no limit, and later ones have it again", async () => {
     const main = { ...own.configuration, statementTimeoutMs: 60_000, poolSize: 1 };
     const hurried = new Database({ default: "main", main }, "/");
     const limit = async () =>
@@ -288,7 +288,7 @@ await onMariadb("MariaDB alone", () => {
     await impatient.close();
   });
 
-  test("callers beyond maxWaiting are refused at once, and those in the line get their turn", async () => {
+  test("callers beyond maxWaiting are refused at once, and those in the queue get their turn", async () => {
     const main = { ...own.configuration, poolSize: 1, maxWaiting: 2 };
     const busy = new Database({ default: "main", main }, "/");
     const free = Promise.withResolvers<void>();
@@ -340,7 +340,7 @@ await onMariadb("MariaDB alone", () => {
     await kysely.schema.dropTable("counts").execute();
   });
 
-  test("a transaction that may be repeated gets over a deadlock", async () => {
+  test("a transaction that may be repeated survives a deadlock", async () => {
     const { database } = own;
     const { kysely } = database;
     await kysely.schema
@@ -396,7 +396,7 @@ await onMariadb("MariaDB alone", () => {
     await kysely.schema.dropTable("links").execute();
   });
 
-  test("a migration that fails halfway tells which statements were run, and is not recorded", async () => {
+  test("a migration that fails halfway lists the statements that were run, and is not recorded", async () => {
     const folder = new MigrationFolder(own.database, {
       "2026_01_01_000000_fail": `export async function up(database) {
         await database.schema.createTable("half").addColumn("n", "integer").execute();

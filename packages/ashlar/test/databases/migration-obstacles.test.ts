@@ -52,7 +52,7 @@ export const down = (database) => database.schema.dropTable("${table}").execute(
     expect(await tables()).toEqual(["a", "b"]);
   });
 
-  test("that works: the others are run and rolled back, and the missing one keeps its table", async () => {
+  test("that works, the others are run and rolled back, and the missing one keeps its table", async () => {
     expect(await migrations.up({ allowMissing: true })).toEqual([NAMES[2]]);
     expect(await tables()).toEqual(["a", "b", "c"]);
     expect(await migrations.rollback({ allowMissing: true, steps: 2 })).toEqual([NAMES[2], NAMES[0]]);

@@ -131,7 +131,7 @@ await onEachDatabase("migrations lose nothing", (engine) => {
       expect((await rows("books")).length).toBe(2);
     });
 
-    test("S67 a rollback loses nothing either", async () => {
+    test("S67 a rollback loses nothing, either", async () => {
       await write(SECOND, rebuild());
       await migrations.up();
       expect(await migrations.rollback()).toEqual([SECOND]);
@@ -395,7 +395,7 @@ await onEachDatabase("migrations lose nothing", (engine) => {
       });
     });
 
-    test("S67 of four processes that migrate concurrently, one runs it", async () => {
+    test("S67 only one of four processes that migrate concurrently runs it", async () => {
       // It continues when all four have come as far as they can, or when another one has begun as well.
       const body = `
         const marks = (kind: string) => readdirSync("${folder.path}").filter((name) => name.endsWith(kind)).length;

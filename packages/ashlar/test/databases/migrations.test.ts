@@ -171,7 +171,7 @@ await onEachDatabase("migrations", (engine) => {
     await expect(dangling).rejects.toMatchObject({ code: "E_FOREIGN_KEY_VIOLATION" });
   });
 
-  test("a migration that fails leaves nothing half-done, or says what, and the message names its file", async () => {
+  test("a migration that fails leaves nothing half done or says what is, and the message names its file", async () => {
     await write(FIRST, USERS);
     await write(
       SECOND,

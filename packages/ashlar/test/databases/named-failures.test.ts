@@ -54,7 +54,7 @@ withSmallDisk("SQLite on a disk", () => {
     onTestFinished(() => disk.remove());
   });
 
-  test("that is full is E_DATABASE_FULL, while reads continue, what was stored stays, and space is used once there is some", async () => {
+  test("that is full is E_DATABASE_FULL, while reads continue and stored data stays, and new space is used", async () => {
     const other = join(disk.folder, "other");
     writeFileSync(other, Buffer.alloc(150_000));
     const full = await shop({ driver: "sqlite", path });
@@ -91,7 +91,7 @@ withOwnPostgres("PostgreSQL", () => {
     expect(await get(refused, "/write")).toBe(200);
   });
 
-  test("that has become read-only is E_DATABASE_READ_ONLY, and each of these costs the connection, not more", async () => {
+  test("that has become read-only is E_DATABASE_READ_ONLY, and each failure costs only its connection", async () => {
     const refused = await onServer({ poolSize: 1 });
     await server.run("alter system set default_transaction_read_only = on");
     await server.run("select pg_reload_conf()");
@@ -103,7 +103,7 @@ withOwnPostgres("PostgreSQL", () => {
     await expect.poll(() => get(refused, "/write")).toBe(200);
   });
 
-  test("a transaction that only reads refuses what writes, as a mistake of the application", async () => {
+  test("a read-only transaction refuses writes as an application error", async () => {
     const { application } = await onServer();
     const database = application.container.make("database");
     const writing = database.transaction(() => sql`insert into notes values ('x')`.execute(database.kysely), {
@@ -151,7 +151,7 @@ withOwnPostgres("PostgreSQL", () => {
 
 withSmallDisk("a disk", () => {
   withOwnPostgres("PostgreSQL on a disk", () => {
-    test("that is full is E_DATABASE_FULL, while reads continue, and space is used once there is some", async () => {
+    test("that is full is E_DATABASE_FULL, while reads continue, and new space is used", async () => {
       const server = await startPostgres(await freePort());
       const disk = makeDisk(2000);
       const user = await serverUser();

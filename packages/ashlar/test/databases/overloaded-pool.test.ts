@@ -10,7 +10,7 @@ const JSON_ONLY = { accept: "application/json" };
 
 await onEachDatabase("a pool that more requests need than it can serve", (engine) => {
   test.skipIf(engine.name === "sqlite")(
-    "S150 refuses requests before their first statement, in two lines of the log, and finishes what has begun",
+    "S150 refuses requests before their first statement, with two log lines, and finishes running ones",
     async () => {
       const own = await engine.open();
       onTestFinished(() => own.drop());

@@ -63,7 +63,7 @@ withOwnPostgres("S189 a PostgreSQL server with a certificate of another authorit
     `postgres://postgres:hunter2@${host}:${server.port}/postgres?${parameters}`;
   const ENCRYPTED = { ssl: true, client_dn: null };
 
-  test("is used, encrypted, with its authority in the URL or in the settings, as a file or as PEM", async () => {
+  test("is used, encrypted, with its authority in the URL or the settings, as a file or as PEM", async () => {
     for (const mode of ["require", "prefer", "verify-ca", "verify-full"]) {
       expect(await connect(postgres({ url: url(`sslmode=${mode}&sslrootcert=${own.chain}`) }))).toEqual(ENCRYPTED);
     }
@@ -94,7 +94,7 @@ withOwnPostgres("S189 a PostgreSQL server with a certificate of another authorit
     },
   );
 
-  test("is refused by PGSSLMODE too, whatever other variables say", async () => {
+  test("is refused by PGSSLMODE too, regardless of other variables", async () => {
     const variables = { NODE_TLS_REJECT_UNAUTHORIZED: "0", PGSSLMODE: "require", PGSSLROOTCERT: own.chain };
     Object.assign(process.env, variables);
     onTestFinished(() => {
@@ -128,7 +128,7 @@ withOwnPostgres("S189 a PostgreSQL server with a certificate of another authorit
     expect(await connect(postgres({ url: url("sslmode=require"), ...files }))).toEqual(seen);
   });
 
-  test("is verified as a read replica by what is set next to the address, or in its own", async () => {
+  test("is verified as a read replica by the settings next to its address, or in it", async () => {
     const main = `postgres://postgres@127.0.0.1:${plain.port}/postgres`;
     const replicas = async (options: object, read: string): Promise<unknown> => {
       const dialect = postgres({ url: `${main}?sslmode=disable`, ...options, read: [read] });
@@ -151,12 +151,12 @@ withOwnPostgres("S189 a PostgreSQL server with a certificate of another authorit
     expect(await replicas({ url: main, ca: other.chain }, url(""))).toContain("DATABASES.main.ca");
   });
 
-  test("that doesn't encrypt is refused with what to do", async () => {
+  test("that doesn't encrypt is refused with a remedy", async () => {
     const message = await connect(postgres({ url: `${plain.url}?sslmode=prefer` }));
     expect(message).toContain("Turn TLS on in the server, or write sslmode=disable on a network that you trust.");
   });
 
-  test("is not even tried with a file that is missing, or has no certificate", async () => {
+  test("is not even contacted if the file is missing or has no certificate", async () => {
     const root = folderWith({ "empty.pem": "\n" });
     const open = (options: object) => () =>
       new Database({ default: "main", main: postgres({ url: url(""), ...options }) }, root);

@@ -352,7 +352,7 @@ await onPostgres("on a database that runs transactions side by side", () => {
   });
 });
 
-test("a dialect is told of a connection whose transaction could not be rolled back, and of no other", async () => {
+test("a dialect learns of a connection whose transaction could not be rolled back, and of no other", async () => {
   const [no, released] = [new Error("no"), [] as boolean[]];
   let failing: "nothing" | "transaction" | "savepoint" = "nothing";
   const source = changed(sqlite({ path: ":memory:" }), ({ transactions }) => ({
@@ -394,7 +394,7 @@ test("a dialect is told of a connection whose transaction could not be rolled ba
   expect(released).toEqual([false]);
 });
 
-test("the suite finds a dialect whose database cannot be reached, and that looks like an empty one", async () => {
+test("the suite notices a dialect whose unreachable database looks empty", async () => {
   const run = (change: (dialect: Dialect) => Changes) => {
     const make = () => ({ dialect: sqlite({ path: ":memory:" }), remove });
     const unreachable = () => changed(sqlite({ path: tmpdir() }), change);

@@ -32,7 +32,7 @@ await onPostgres("through a pooler", () => {
       for (const { title, run } of suite) test(title, run);
     });
 
-    test("a connection without the setting is refused, with what to write", async () => {
+    test("a connection without the setting is refused, with the line to write", async () => {
       const { configuration } = await open();
       const main = { ...configuration, transactionPooling: false };
       const database = new Database({ default: "main", main }, "/");
@@ -43,7 +43,7 @@ await onPostgres("through a pooler", () => {
       });
     });
 
-    test("many connections share a few sessions of the server, and leave nothing in them", async () => {
+    test("many connections share a few server sessions, and leave nothing in them", async () => {
       const { database, configuration } = await open({
         poolSize: 40,
         statementTimeoutMs: 61_234,
@@ -74,7 +74,7 @@ await onPostgres("through a pooler", () => {
       expect(rows[0]!.n).toBeLessThanOrEqual(20);
     });
 
-    test("a backslash in a literal is a character, in and outside of transactions, whatever the database's default is", async () => {
+    test("a backslash in a literal is a character, inside and outside transactions, whatever the database's default", async () => {
       const { database, configuration } = await open();
       const name = sql.id(String(configuration.database));
       const main = { ...configuration, ...DIRECT };
@@ -100,7 +100,7 @@ await onPostgres("through a pooler", () => {
       await database.connection().maintenance.withMigrationLock(() => database.transaction(slow));
     });
 
-    test("migrations exclude those of other processes, with or without the pooler", async () => {
+    test("migrations exclude other processes' migrations, with or without the pooler", async () => {
       const { configuration } = await open();
       const database = (settings: object) => {
         const other = new Database({ default: "main", main: { ...configuration, ...settings } }, "/");

@@ -150,7 +150,7 @@ await onPostgres("PostgreSQL alone", () => {
     expect(stored).toEqual(Array(2).fill({ zoned: time, zoneless: time }));
   });
 
-  test("the parsers of other users of the driver stay unchanged", async () => {
+  test("parsers of the driver's other users stay unchanged", async () => {
     await database.connect();
     const { default: pg } = await import("pg");
     expect(pg.types.getTypeParser(20)("42")).toBe("42");
@@ -171,7 +171,7 @@ await onPostgres("PostgreSQL alone", () => {
     await expect(attempt).rejects.not.toThrow("secret-text");
   });
 
-  test("a URL works as well", async () => {
+  test("a URL works too", async () => {
     const { host, port, user, database: name } = own.configuration as Record<string, string>;
     const url = `postgres://${user}@${host}:${port}/${name}`;
     const byUrl = new Database({ default: "main", main: { driver: "postgres", url } }, "/");
@@ -180,7 +180,7 @@ await onPostgres("PostgreSQL alone", () => {
   });
 
   test.each(["separate settings", "a URL"])(
-    "a database for tests is beside the original, with its settings, and gone once it is removed: %s",
+    "a test database is beside the original, with its settings, and gone once it is removed: %s",
     async (address) => {
       const { host, port, user, database: name } = own.configuration as Record<string, string>;
       const where = address === "a URL" ? { url: `postgres://${user}@${host}:${port}/${name}` } : own.configuration;
@@ -211,7 +211,7 @@ await onPostgres("PostgreSQL alone", () => {
     },
   );
 
-  test("a database for tests can be created and removed, however short the application's statements must be", async () => {
+  test("a test database can be created and removed, however short the application's statement limit is", async () => {
     const main = { ...own.configuration, driver: "postgres", statementTimeoutMs: 1 };
     const original = new Database({ default: "main", main }, "/");
     onTestFinished(() => original.close());

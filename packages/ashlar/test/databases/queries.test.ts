@@ -127,14 +127,14 @@ await onEachDatabase("queries", (engine) => {
     await expect(Shelved.findBy(name, "x")).rejects.toMatchObject({ code: "E_DATABASE", status: 500 });
   });
 
-  test("S168 what is remembered of lookups doesn't grow with names that no column has", async () => {
+  test("S168 remembered lookups don't grow with names of nonexistent columns", async () => {
     await Book.findBy("title", "Emma");
     const before = metadataOf(Book).lookups.size;
     for (let index = 0; index < 20; index++) await Book.findBy(`none_${index}` as "title", "x").catch(() => {});
     expect(metadataOf(Book).lookups.size).toBe(before);
   });
 
-  test("S169 rows are ordered by a hidden column only if that is allowed, in any case of its name", async () => {
+  test("S169 rows are ordered by a hidden column only if that is allowed, however its name is capitalized", async () => {
     class Secretive extends Book {
       static override table = "books";
       static override hidden = ["pages"];
@@ -153,7 +153,7 @@ await onEachDatabase("queries", (engine) => {
     expect(allowed.map(({ title }) => title)).toEqual(["Emil", "Dune", "Emma", "Ulysses"]);
   });
 
-  test("S169 a request orders by the columns that it may, and by nothing else", async () => {
+  test("S169 a request orders only by permitted columns", async () => {
     const sorted = async (column: unknown, direction?: unknown) =>
       (
         await Book.rows()

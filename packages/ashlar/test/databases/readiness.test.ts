@@ -60,7 +60,7 @@ async function ready(application: Application): Promise<readonly [number, unknow
 }
 
 await onPostgres("an application and its database", () => {
-  test("the boot waits for a database that starts later, and says so", async () => {
+  test("startup waits for a database that starts later, and says so", async () => {
     const { proxy, lines, boot } = await behindProxy({ waitSeconds: 600 });
     const booting = boot();
     await expect
@@ -74,7 +74,7 @@ await onPostgres("an application and its database", () => {
     await application.shutdown();
   });
 
-  test("without time to wait, the boot ends with the usual error", async () => {
+  test("without time to wait, startup fails with the usual error", async () => {
     const { lines, boot } = await behindProxy({ waitSeconds: 0 });
     await expect(boot()).rejects.toMatchObject({ code: "E_DATABASE_UNAVAILABLE" });
     expect(lines.map(({ msg }) => msg)).toEqual([]);
@@ -95,7 +95,7 @@ await onPostgres("an application and its database", () => {
     await application.shutdown();
   });
 
-  test("/ready waits for the migrations that the running code came with, and not for later ones", async () => {
+  test("/ready waits for the running code's migrations, and not for later ones", async () => {
     const { proxy, boot, lines } = await behindProxy({}, { [`database/migrations/${A}.ts`]: making(A) });
     await proxy.start();
     const application = await boot();
@@ -120,7 +120,7 @@ await onPostgres("an application and its database", () => {
     await application.shutdown();
   });
 
-  test("S50 a database that hangs delays the shutdown no longer than it may take in all", async () => {
+  test("S50 a database that hangs delays the shutdown no longer than its total limit", async () => {
     const { proxy, boot, lines } = await behindProxy({ shutdownTimeoutSeconds: 1 });
     await proxy.start();
     const application = await boot();

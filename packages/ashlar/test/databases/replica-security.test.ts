@@ -67,7 +67,7 @@ function replicasOf(engine: TestEngine): void {
     expect(JSON.stringify(await browser.get("/me"))).toContain(ADA.email);
   });
 
-  test("S85 are never asked about limits, and what is counted sends no one to the primary", async () => {
+  test("S85 are never asked about limits, and counting sends no one to the primary", async () => {
     const login = { buckets: [{ by: ["address"], attempts: 3, windowSeconds: 3600 }] };
     const accounts = await accountsWith({ throttle: { login } });
     const visitor = accounts.visitor();
@@ -99,7 +99,7 @@ function replicasOf(engine: TestEngine): void {
   });
 
   // Each link is opened by a browser that has not written, so nothing else leads to the primary.
-  test("S85 are never asked about links that set a password", async () => {
+  test("S85 are never asked about password links", async () => {
     const accounts = await accountsWith();
     const token = await accounts.resetToken();
     const path = `/password_reset?token=${encodeURIComponent(token)}`;
@@ -110,7 +110,7 @@ function replicasOf(engine: TestEngine): void {
     expect((await accounts.visitor().get(path)).status).toBe(410);
   });
 
-  test("S85 are never asked about links that change an address, and undo it", async () => {
+  test("S85 are never asked about links that change an address, or undo the change", async () => {
     const accounts = await accountsWith();
     const visitor = await accounts.loggedIn();
     await accounts.mails();

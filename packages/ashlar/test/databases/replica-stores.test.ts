@@ -20,7 +20,7 @@ await onPostgres("read replicas beside stores of the application's own", () => {
     },
   };
 
-  test("S85 are never asked about users in a store of the application's own", async () => {
+  test("S85 are never asked about users in the application's own store", async () => {
     const store = new Members();
     const web = await testWeb({ engine: stopped, stack: [ReadReplicas], guard: { model: store } });
     store.database = web.database;
@@ -76,7 +76,7 @@ await onPostgres("read replicas beside stores of the application's own", () => {
     });
   });
 
-  test("S85 a store of users that names no tables fails startup", async () => {
+  test("S85 a user store that names no tables fails startup", async () => {
     const model = Object.assign(new Members(), { tables: undefined });
     await expect(testWeb({ engine: stopped, stack: [ReadReplicas], guard: { model } })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",

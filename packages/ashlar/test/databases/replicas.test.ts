@@ -134,7 +134,7 @@ function replicasOf(engine: TestEngine): void {
     expect((await sql`select text from notes`.execute(database.kysely)).rows).toEqual([{ text: "primary" }]);
   });
 
-  test("a column that a replica doesn't have yet is read from the primary, which says what is wrong with a statement", async () => {
+  test("a column that a replica doesn't have yet is read from the primary, which reports invalid statements", async () => {
     const { get, database, logged } = await shop([await replica("old")]);
     await sql`alter table notes add column newer integer`.execute(database.kysely);
     expect((await get("/newer")).text).toBe("primary");
@@ -215,7 +215,7 @@ function replicasOf(engine: TestEngine): void {
     await nextTurn();
   });
 
-  test("a boot warns of replicas that no request reads from", async () => {
+  test("startup warns of replicas that no request reads from", async () => {
     class OwnReplicas extends ReadReplicas {}
     const warned = async (read: readonly string[], kernel: KernelClass) =>
       (await shopOn(engine, read, {}, kernel)).logged.map(({ level, msg }) => [level, msg]);
@@ -231,7 +231,7 @@ function replicasOf(engine: TestEngine): void {
     expect(await warned(replicas, kernelWith({ web: [], reports: [ReadReplicas] }))).toEqual([]);
   });
 
-  test("an address that is none fails startup", async () => {
+  test("an invalid address fails startup", async () => {
     await expect(shop(["http://replica"])).rejects.toMatchObject({ code: "E_INVALID_CONFIGURATION" });
   });
 }

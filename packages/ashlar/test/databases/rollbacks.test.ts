@@ -138,7 +138,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
     expect(new Set(keys).size).toBe(4);
   });
 
-  test("S68 the very first key of a table is used only once as well", async () => {
+  test("S68 a table's very first key is used only once too", async () => {
     const { kysely } = own.database;
     await kysely.schema.createTable("firsts").$call(primaryKey(kysely)).addColumn("name", "text").execute();
     const add = async (): Promise<number> =>

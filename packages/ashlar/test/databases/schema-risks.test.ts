@@ -110,7 +110,7 @@ await onPostgres("what changes lock on PostgreSQL", () => {
     ["alter table orders add constraint one foreign key (user_id) references users (id)"],
     ["alter table orders add constraint one check (total is null)"],
     ["alter table orders validate constraint one", [CHECK]],
-  ])("S200 is warned of, and does: %s", async (statement, before = []) => {
+  ])("S200 gets a warning, and locks: %s", async (statement, before = []) => {
     expect(await isSaidToLock([...before, statement])).toBe(true);
     expect(await blocks(statement, before)).toBe(true);
   });
@@ -127,12 +127,12 @@ await onPostgres("what changes lock on PostgreSQL", () => {
     ["alter table orders alter column note type text"],
     ["alter table orders alter column note drop not null"],
     ["alter table orders alter column total set default 0"],
-  ])("S200 isn't warned of, and doesn't: %s", async (statement) => {
+  ])("S200 gets no warning, and doesn't lock: %s", async (statement) => {
     expect(await isSaidToLock([statement])).toBe(false);
     expect(await blocks(statement)).toBe(false);
   });
 
-  test("S200 the safe way of each change doesn't lock, and ends where the unsafe one does", async () => {
+  test("S200 each change's safe way doesn't lock, and has the same result as the unsafe one", async () => {
     const required = (await risksOf(["alter table orders alter column note set not null"]))[0]!;
     const statements = required.lines.flatMap((line) => /`(.*)`/.exec(line)?.[1] ?? []);
     const [add, ...later] = statements;
@@ -156,7 +156,7 @@ await onPostgres("what changes lock on PostgreSQL", () => {
     "alter table orders add check (total is null)",
     "alter table orders add constraint \"One\" check (note <> 'it''s')",
     "alter table orders add column buyer_id integer default 1 references users (id)",
-  ])("S200 the rows can be checked later, as the lines say: %s", async (unsafe) => {
+  ])("S200 the rows can be checked later, as the advice says: %s", async (unsafe) => {
     const [risk] = await risksOf([unsafe]);
     if (unsafe.includes("buyer_id")) await execute("alter table orders add column buyer_id integer default 1");
     const statements = risk!.lines.flatMap((line) => /`(.*)`/.exec(line)?.[1] ?? []);
@@ -171,7 +171,7 @@ await onPostgres("what changes lock on PostgreSQL", () => {
     expect(rows).toEqual([{ convalidated: true }]);
   });
 
-  test("S200 a unique constraint takes over an index that was built concurrently, as the lines say", async () => {
+  test("S200 a unique constraint takes over an index that was built concurrently, as the advice says", async () => {
     const [risk] = await risksOf(["alter table orders add constraint one unique (note)"]);
     const [, , build, , take] = risk!.lines;
     expect(build).toBe('await createIndexConcurrently(database, "orders", ["note"], { unique: true, name: "one" });');
@@ -208,7 +208,7 @@ await onPostgres("what changes lock on PostgreSQL", () => {
       )
       .toBe(1);
 
-  test("S200 behind another transaction, an index lets nothing else write, and one that is built concurrently lets all", async () => {
+  test("S200 behind another transaction, creating an index blocks all writes, and creating it concurrently blocks none", async () => {
     let index: Promise<unknown> = Promise.resolve();
     await whileWriting(async () => {
       index = execute("create index one on orders (note)");
@@ -232,7 +232,7 @@ await onPostgres("what changes lock on PostgreSQL", () => {
     expect(rows).toEqual([{ indisvalid: true }]);
   });
 
-  test("in a migration without a transaction, whatever changes a table waits for it without a limit", async () => {
+  test("in a migration without a transaction, statements that change a table wait for it without a limit", async () => {
     const statement = "alter table orders add column phone text";
     expect(await risksOf([statement], false)).toMatchObject([
       { problem: expect.stringContaining("as long as it has to") },
@@ -255,7 +255,7 @@ await onPostgres("what changes lock on PostgreSQL", () => {
     expect(seen).toEqual(["2s", "0"]);
   });
 
-  test("an index concurrently in a transaction is warned of, and fails", async () => {
+  test("a concurrent index in a transaction gets a warning, and fails", async () => {
     const statement = "create index concurrently one on orders (note)";
     expect(await risksOf([statement])).toMatchObject([{ problem: expect.stringMatching(/^It fails:/) }]);
     expect(await risksOf([statement], false)).toEqual([]);
@@ -291,7 +291,7 @@ await onMariadb("what changes lock on MariaDB", () => {
     "alter table orders drop primary key",
     "alter table orders convert to character set latin1",
     "create fulltext index one on orders (note)",
-  ])("S200 is warned of, and does: %s", async (statement) => {
+  ])("S200 gets a warning, and locks: %s", async (statement) => {
     expect(await isSaidToLock([statement])).toBe(true);
     expect(await isRefusedOnline(statement)).toBe(true);
   });
@@ -305,7 +305,7 @@ await onMariadb("what changes lock on MariaDB", () => {
     "create index one on orders (note)",
     "create unique index one on orders (note)",
     "alter table orders add index one (note)",
-  ])("S200 isn't warned of, and doesn't: %s", async (statement) => {
+  ])("S200 gets no warning, and doesn't lock: %s", async (statement) => {
     expect(await isSaidToLock([statement])).toBe(false);
     expect(await isRefusedOnline(statement)).toBe(false);
   });
@@ -323,7 +323,7 @@ await onMariadb("what changes lock on MariaDB", () => {
   });
 });
 
-describe("what changes do on SQLite", () => {
+describe("changes on SQLite", () => {
   beforeEach(async () => {
     own = await sqlite.open();
     database = own.database;
@@ -337,7 +337,7 @@ describe("what changes do on SQLite", () => {
     "alter table orders alter column total type text",
     "alter table orders alter column total set not null",
     "alter table orders add constraint one foreign key (user_id) references users (id)",
-  ])("is warned of, and fails: %s", async (statement) => {
+  ])("get a warning, and fail: %s", async (statement) => {
     expect(await risksOf([statement])).toMatchObject([{ problem: expect.stringMatching(/^It fails/) }]);
     await expect(execute(statement)).rejects.toMatchObject({ code: "E_DATABASE" });
   });
@@ -346,13 +346,13 @@ describe("what changes do on SQLite", () => {
     "alter table orders add column phone text",
     "alter table orders add column state text not null default 'new'",
     "alter table orders add column buyer_id integer references users (id)",
-  ])("isn't warned of: %s", async (statement) => {
+  ])("get no warning: %s", async (statement) => {
     expect(await risksOf([statement])).toEqual([]);
     await execute(statement);
   });
 
   test.each(["create index one on orders (note)", "alter table orders drop column total"])(
-    "S200 is warned of, and lets nothing else write: %s",
+    "S200 gets a warning, and blocks all other writes: %s",
     async (statement) => {
       expect(await isSaidToLock([statement])).toBe(true);
       const other = new Database({ default: "main", main: { ...own.configuration, acquireTimeoutMs: 1 } }, "/");

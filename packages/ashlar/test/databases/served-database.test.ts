@@ -41,7 +41,7 @@ test.each([
   "database/../public/shop.sqlite",
   "public/..shop.sqlite",
 ])(
-  "S63 a SQLite file among the public files fails the boot, on any connection, before it is created: %s",
+  "S63 a SQLite file among the public files fails startup, on any connection, before it is created: %s",
   async (path) => {
     const root = folderWith({ "public/app.css": "body{}" });
     for (const environment of ["production", "development"]) {
@@ -52,12 +52,12 @@ test.each([
   },
 );
 
-test("S63 it fails the boot even if there is no public folder yet", async () => {
+test("S63 it fails startup even if there is no public folder yet", async () => {
   await expect(boot(folderWith({}), "public/shop.sqlite")).rejects.toMatchObject(refusal("public/shop.sqlite"));
 });
 
 test.skipIf(process.platform === "win32")(
-  "S63 a SQLite file linked into the public files fails the boot too",
+  "S63 a SQLite file linked into the public files fails startup too",
   async () => {
     const root = folderWith({ "public/data/app.css": "body{}" });
     symlinkSync(join(root, "public/data"), join(root, "database"));

@@ -66,12 +66,12 @@ test("S68 the used keys are kept in one row per table, with and without earlier 
   expect([await add(), await add("others")]).toEqual([7, 5]);
 });
 
-test("S68 a key of 64 bits is kept to the last digit", async () => {
+test("S68 a 64-bit key is kept to the last digit", async () => {
   await rolledBack(() => run("insert into notes (id) values (9007199254740993)"));
   expect(await run("insert into notes (text) values ('a') returning id")).toEqual([{ id: 9007199254740994n }]);
 });
 
-test("S68 keys that another process has used since the rollback count as well", async () => {
+test("S68 keys that another process has used since the rollback count too", async () => {
   await rolledBack(async () => {
     await add();
     afterRollback(() => other.exec("insert into notes (text) values ('b'), ('c'), ('d'); delete from notes"));

@@ -226,7 +226,7 @@ test("a file that stays locked while it is opened is E_DATABASE_BUSY", async () 
   }
 });
 
-test("a caller does not wait for the file for as long again as for its turn", async () => {
+test("the wait for its turn counts toward a caller's wait for the file", async () => {
   await serve({ busyTimeoutMs: 10_000 });
   other.exec("begin immediate");
   const clock = vi.spyOn(performance, "now");

@@ -166,7 +166,7 @@ test("200 concurrent transactions that each wait all succeed", async () => {
   expect(await Note.rows().count()).toBe(201);
 });
 
-test("a write whose turn does not come in time is E_OVERLOADED with a remedy, while reads continue", async () => {
+test("a write that doesn't get its turn in time is E_OVERLOADED with a remedy, while reads continue", async () => {
   const impatient = new Database({ default: "main", main: { ...own.configuration, acquireTimeoutMs: 30 } }, "/");
   const gate = Promise.withResolvers<void>();
   const started = Promise.withResolvers<void>();
@@ -232,7 +232,7 @@ test("closing leaves a single intact file, without a write-ahead log next to it"
   await expect(Note.find(1)).rejects.toMatchObject({ code: "E_DATABASE" });
 });
 
-test("a statement that writes and returns a row is run by the connection that writes, although it was issued as a read", async () => {
+test("a statement that writes and returns a row runs on the writing connection, although it was issued as a read", async () => {
   const impatient = new Database({ default: "main", main: { ...own.configuration, busyTimeoutMs: 0 } }, "/");
   onTestFinished(() => impatient.close());
   const write = async () =>

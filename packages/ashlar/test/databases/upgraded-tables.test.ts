@@ -82,7 +82,7 @@ await onEachDatabase("the tables of an earlier version", (engine) => {
     );
   }
 
-  test("S201 are brought to this version's form, and each row keeps its meaning", async () => {
+  test("S201 are brought into this version's form, and each row keeps its meaning", async () => {
     const root = await formerApplication();
     const migrations = new Migrations(own.database, join(root, "database/migrations"));
     await migrations.up();

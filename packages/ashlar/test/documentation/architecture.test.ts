@@ -37,7 +37,7 @@ test("ARCHITECTURE.md draws the layers that npm run layers checks, the lowest at
   expect(drawn.map(({ number, folders }) => ({ number, folders: folders.toSorted() }))).toEqual(checked.toReversed());
 });
 
-test("ARCHITECTURE.md lists every decision, in their order, under the title that it has", async () => {
+test("ARCHITECTURE.md lists every decision, in order, with its title", async () => {
   const document = await readFile(join(repository, "ARCHITECTURE.md"), "utf8");
   const listed = [...document.matchAll(/^(\d+)\. \[(.*)\]\(docs\/decisions\/(.*)\)$/gm)];
   const files = (await readdir(join(repository, "docs/decisions"))).filter((file) => /^\d/.test(file)).toSorted();

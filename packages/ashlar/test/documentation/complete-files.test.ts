@@ -24,7 +24,7 @@ async function pages(): Promise<string[]> {
   return [...new Set((await markdownSamples(...PAGES)).filter(isPageFile).map(({ file }) => file))];
 }
 
-test("a complete file keeps what a new application has in it", async () => {
+test("a complete file keeps a new application's code", async () => {
   const root = await generatedApplication();
   const lost: string[] = [];
   for (const page of await pages()) {
@@ -59,7 +59,7 @@ const VARIABLES: Readonly<Record<string, Record<string, string>>> = {
 
 const GUIDES = (await pages()).filter((page) => page.startsWith("docs/guides/") && NEEDS_MORE[page] === undefined);
 
-test.for(GUIDES)("whoever follows %s has an application that passes its tests", async (page) => {
+test.for(GUIDES)("following %s results in an application that passes its tests", async (page) => {
   const files = await pageFiles(page);
   const root = await generatedApplication();
   for (const file of files) await writePageFile(root, file);
@@ -77,7 +77,7 @@ test.for(GUIDES)("whoever follows %s has an application that passes its tests", 
   }
 });
 
-test("what `npm run lint` checks is right in what the guides show", async () => {
+test("the guides' samples pass `npm run lint`", async () => {
   const root = await generatedApplication();
   const all = join(root, "../all");
   // The linter reads what is the same for all of them once. It takes types into account only with settings of its own folder.

@@ -116,7 +116,7 @@ async function everyResult(root: string): Promise<string> {
 let results: Promise<string> | null = null;
 
 test.for(["TypeScript 5.9", "TypeScript 7"] as const)(
-  "a library emits declarations of what it exports without annotations: %s",
+  "a library emits declarations for exports without annotations: %s",
   { timeout: 240_000 },
   async (compiler) => {
     const root = await installedApplication();

@@ -6,7 +6,7 @@ const SAMPLED = ["README.md", "docs"];
 /** A column whose type is a text, such as "integer", and which refers to the id of another table. */
 const FIXED = /addColumn\("\w+", "[^"]+"(?:(?!addColumn)[\s\S])*?\.references\("\w+\.id"\)/g;
 
-test("migrations of the manual refer to the id of another table with reference(database)", async () => {
+test("the manual's migrations refer to another table's id with reference(database)", async () => {
   const samples = await markdownSamples(...SAMPLED);
   const references = samples.filter(({ code }) => /\.references\("\w+\.id"\)/.test(code));
   expect(references.length).toBeGreaterThan(5);

@@ -17,7 +17,7 @@ async function unpacked(): Promise<string> {
   return join(folder, "package");
 }
 
-test("the package has the manual as Markdown, listed in llms.txt, and its links lead to files that are there", async () => {
+test("the package has the manual as Markdown, listed in llms.txt, and its links lead to existing files", async () => {
   const root = await unpacked();
   const list = await readFile(join(root, "llms.txt"), "utf8");
   expect(list).toMatch(/^# Ashlar\n\n> [^\n]+\n\n/);

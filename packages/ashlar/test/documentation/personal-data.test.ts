@@ -43,7 +43,7 @@ async function columns(): Promise<Map<string, string[]>> {
   return new Map(tables.map(({ name, columns }) => [name, columns.map((column) => column.name)]));
 }
 
-test("every table is named among personal data, and every column named there exists", async () => {
+test("every table is listed under personal data, and every column named there exists", async () => {
   const tables = await columns();
   const named = rows.flatMap(([where, what]) => {
     const [table = ""] = namesIn(where)[0]?.split(".") ?? [];
@@ -57,7 +57,7 @@ test("every table is named among personal data, and every column named there exi
   expect([...tables.keys()].filter((table) => !mentioned.has(table))).toEqual(["migrations"]);
 });
 
-test("the settings and the times among personal data are the defaults", () => {
+test("the settings and times listed under personal data are the defaults", () => {
   const { accounts, passwordResetExpirationInMinutes } = readAuthSettings({ GUARDS: {} });
   const { prune, ...days } = accounts.retention;
   const { retryHours, keepFailedDays } = readMailSettings(undefined, shop.application.settings).outbox;
@@ -78,7 +78,7 @@ test("the settings and the times among personal data are the defaults", () => {
   }
 });
 
-test("the cookies among personal data are those that a login sets", async () => {
+test("the cookies listed under personal data are those that a login sets", async () => {
   using _ = freeze();
   const client = await shop.loggedIn();
   const [, names = ""] = /\| cookies (.+?) \|/.exec(section) ?? [];
@@ -86,7 +86,7 @@ test("the cookies among personal data are those that a login sets", async () => 
   expect(client.cookies.find("device")?.expiresAt).toBe(now() + 400 * DAY_MS);
 });
 
-test("an imported hash of bcrypt is replaced at the next login; no password matches an exclamation mark", async () => {
+test("an imported bcrypt hash is replaced at the next login, and no password matches an exclamation mark", async () => {
   const { kysely } = shop.application.container.make("database");
   const store = (password: string) => kysely.updateTable("users").set({ password }).execute();
   await store(hashSync(PASSWORD, 4));

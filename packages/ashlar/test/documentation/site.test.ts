@@ -28,7 +28,7 @@ test("the sidebar lists every page of the manual", async () => {
   expect(listed.toSorted()).toEqual(written.toSorted());
 });
 
-test("every page has a title, and every page for authors of applications a description", () => {
+test("every page has a title, and every page for application authors has a description", () => {
   const own = parts().flatMap(({ groups }) =>
     groups.filter((group) => !group.isInternal).flatMap((group) => group.pages),
   );
@@ -40,7 +40,7 @@ test("every page has a title, and every page for authors of applications a descr
   for (const page of pages) expect(readPage(page).title).not.toBe("");
 });
 
-test("every link in the Markdown of the repository leads to a file, and to a heading of it", async () => {
+test("every link in the repository's Markdown leads to a file, and to one of its headings", async () => {
   expect(await brokenMarkdownLinks(REPOSITORY, [...READMES, ...PACKAGES])).toEqual([]);
 });
 
@@ -59,7 +59,7 @@ describe("the built site", () => {
     remove();
   });
 
-  test("has every page, and one for each import path", async () => {
+  test("has every page, including one for each import path", async () => {
     const files = [
       ...pages.map((page) => `${page}.html`),
       ...importPaths().map((path) => `reference/api/${path}/index.html`),
@@ -67,14 +67,14 @@ describe("the built site", () => {
     expect(files.filter((file) => !existsSync(join(folder, file)))).toEqual([]);
   });
 
-  test("describes every public class on a page of its own, with the types that only its options have", async () => {
+  test("describes every public class on a separate page, with the types used only in its options", async () => {
     const page = await readFile(join(folder, "reference/api/ashlar/classes/HttpRequest.html"), "utf8");
     expect(page).toContain(">HttpRequest <");
     const auth = await readFile(join(folder, "reference/api/ashlar/auth/index.html"), "utf8");
     expect(auth).toContain('id="authrouteoptions"');
   });
 
-  test("has the list of its pages as Markdown, and these pages", async () => {
+  test("has its pages as Markdown, and a list of them", async () => {
     const list = await readFile(join(folder, "llms.txt"), "utf8");
     const links = [...list.matchAll(/\]\(([^)]+)\)/g)].map(([, path]) => path!);
     expect(links).toContain("account-stores.md");
@@ -103,7 +103,7 @@ describe("the built site", () => {
       return page;
     }
 
-    test("search finds the pages about a task, and asks no other host", async () => {
+    test("search finds the pages about a task without contacting other hosts", async () => {
       const asked: string[] = [];
       const page = await openPage(1280, "light", asked);
       await page.goto(`${site.url}/`);

@@ -45,7 +45,7 @@ async function textFiles(): Promise<string[]> {
   return found;
 }
 
-test("every sample of a route for callers with a token refuses guests, wherever the route stands", async () => {
+test("every sample route for callers with a token refuses guests, wherever it is", async () => {
   const lists = [...(await samples())];
   expect(lists.map(([names]) => names)).toContain("auth:jwt");
   // On no stack, so that only the sample's own middleware can refuse.

@@ -60,7 +60,7 @@ function linkOf(mail: TestResponse | undefined): string {
   return link ?? expect.unreachable("The mail has no link.");
 }
 
-test("before it begins, it says what is needed", async () => {
+test("the first page lists the requirements", async () => {
   await reader.follow("docs/tutorial/index.md");
 });
 
@@ -141,7 +141,7 @@ test("step 4: issues are created, edited and closed with forms", async () => {
     .assertSee(reader.told("The page had expired, and nothing was changed."));
 });
 
-test("step 5: only authors change their issues, and only verified users write any", async () => {
+test("step 5: only authors can change their issues, and only verified users can write", async () => {
   await reader.follow("docs/tutorial/5-who-may-do-what.md");
   await reader.check();
 
@@ -155,7 +155,7 @@ test("step 5: only authors change their issues, and only verified users write an
   expect((await open(eve, "/issues/create")).url).toMatch(/\/email\/verify\/notice$/);
 });
 
-test("step 6: a comment is mailed to the author of the issue", async () => {
+test("step 6: a comment is mailed to the issue's author", async () => {
   await reader.follow("docs/tutorial/6-comments-and-mail.md");
   await reader.check();
 
@@ -176,7 +176,7 @@ test("step 6: a comment is mailed to the author of the issue", async () => {
     .assertSee("Which browser do you use?");
 });
 
-test("step 7: programs do the same with a token", async () => {
+test("step 7: API clients do the same with a token", async () => {
   // The next page changes none of its files, and they are checked then.
   await reader.follow("docs/tutorial/7-an-api.md");
 
@@ -188,7 +188,7 @@ test("step 8: the application's own tests pass", async () => {
   await reader.check();
 });
 
-test("step 9: limits hold, and the list is in German, too", async () => {
+test("step 9: limits apply, and the list is in German too", async () => {
   // The next page begins by checking it.
   await reader.follow("docs/tutorial/9-limits-and-languages.md");
 

@@ -308,7 +308,7 @@ describe("the suite notices a store that", () => {
     expect(await problemsOf(broken)).toContain(title);
   });
 
-  test("throws an error of its own if an address is taken, and shows that error", async () => {
+  test("throws its own error if an address is taken, and shows that error", async () => {
     const own = new TypeError("my own mistake");
     const suite = accountStoreSuite(() => {
       const { store } = makeDrizzleUsers();
@@ -328,7 +328,7 @@ describe("the suite notices a store that", () => {
     });
   });
 
-  test("reports another column for an address that is taken, and says which", async () => {
+  test("reports the wrong column for an address that is taken, and says which", async () => {
     const suite = accountStoreSuite(() => {
       const { store } = makeDrizzleUsers();
       const update: AccountStore["update"] = (user, changes, conditions) =>
@@ -341,7 +341,7 @@ describe("the suite notices a store that", () => {
     await expect(run()).rejects.toThrow(/^update\(\) must throw .* of the columns \["mail"\]$/);
   });
 
-  test("accepts two accounts with one address, and says that nothing was thrown", async () => {
+  test("accepts two accounts with the same address, and says that nothing was thrown", async () => {
     const suite = accountStoreSuite(() => {
       const { store } = makeDrizzleUsers();
       const update: AccountStore["update"] = async (user) => user;

@@ -22,7 +22,7 @@ const SECRET = generateSecret();
 
 afterEach(() => travelBack());
 
-describe("a store of users that Drizzle keeps is an account store", () => {
+describe("a store of Drizzle users is an account store", () => {
   const attributes = [{ name: "Ada" }, { name: "Grace" }] as const;
   for (const { title, run } of accountStoreSuite(() => ({ store: makeDrizzleUsers().store, attributes })))
     test(title, run);
@@ -101,7 +101,7 @@ async function changeAddress(shop: Shop, client: TestClient): Promise<void> {
 
 const isIn = async (client: TestClient): Promise<boolean> => (await client.get("/home")).status === 200;
 
-describe("every account page works for users that Drizzle keeps", () => {
+describe("every account page works for Drizzle users", () => {
   test("a visitor registers, verifies the address, logs out and in", async () => {
     const shop = await Shop.open();
     const client = await shop.register();
@@ -119,7 +119,7 @@ describe("every account page works for users that Drizzle keeps", () => {
     ]);
   });
 
-  test("a verification link asks first on another device, and can be sent again", async () => {
+  test("a verification link asks for confirmation on another device, and can be sent again", async () => {
     const shop = await Shop.open();
     const client = await shop.register();
     await client.submit(await client.get("/email/verify/notice"), '[action="/email/resend"]');
@@ -148,7 +148,7 @@ describe("every account page works for users that Drizzle keeps", () => {
     expect(shop.rows()).toHaveLength(2);
   });
 
-  test("S51 a forgotten password is set by a link, once, and ends all access", async () => {
+  test("S51 a forgotten password is reset with a link, once, which ends all access", async () => {
     const shop = await Shop.open();
     const client = await shop.register();
     const { token } = await shop.token(EMAIL, PASSWORD);
@@ -184,7 +184,7 @@ describe("every account page works for users that Drizzle keeps", () => {
     (await here.submit(await here.get("/account/password"), same)).assertRedirect("/account/password");
   });
 
-  test("S51 an address is changed by the link mailed to it, and the change is undone from the old address", async () => {
+  test("S51 an address is changed with the link mailed to it, and the change is undone from the old address", async () => {
     const shop = await Shop.open();
     const [client, other] = [await shop.register(), await shop.logIn(EMAIL, PASSWORD)];
     await changeAddress(shop, client);

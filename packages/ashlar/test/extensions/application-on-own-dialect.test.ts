@@ -43,7 +43,7 @@ describe("an application on a dialect that the framework doesn't know", () => {
       expect(await rows("logins")).toHaveLength(1);
     });
 
-    test("of parallel registrations of one address, one gets the account", async () => {
+    test("of parallel registrations with the same address, one gets the account", async () => {
       const email = "grace@example.com";
       const answers = await Promise.all(
         Array.from({ length: MANY }, () => shop.register(email, "a password of grace")),
@@ -74,7 +74,7 @@ describe("an application on a dialect that the framework doesn't know", () => {
       expect(await shop.isIn(browser)).toBe(false);
     });
 
-    test("of parallel renewals of an API token, one makes the new token, which all get", async () => {
+    test("of parallel renewals of an API token, one creates the new token, and all get it", async () => {
       const { json } = await shop.visitor().postJson("/api/auth", { username: EMAIL, password: PASSWORD });
       const { data: token } = json as { data: string };
       const renewals = Array.from({ length: MANY }, () => shop.visitor().postJson("/api/reauth", { token }));
@@ -91,7 +91,7 @@ describe("an application on a dialect that the framework doesn't know", () => {
     });
   });
 
-  test("limits count in the database: of parallel guesses, only the allowed number is tried", async () => {
+  test("limits count in the database, so only the allowed number of parallel guesses is tried", async () => {
     const attempts = 5;
     const login = { buckets: [{ by: ["account"], attempts, windowSeconds: 600 }] };
     const shop = await AccountShop.open(dialect, { limits: { login } });

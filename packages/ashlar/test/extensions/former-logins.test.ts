@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { AdminUser, FullUser, PASSWORD, testAccounts } from "../support/account-application.ts";
 import { MemoryLogins } from "../support/memory-logins.ts";
 
-test("logins that a store of your own kept before `methods` existed can be confirmed and listed", async () => {
+test("logins stored by your own store before `methods` existed can be confirmed and listed", async () => {
   class User extends FullUser {}
   const logins = new MemoryLogins();
   const accounts = await testAccounts({

@@ -165,7 +165,7 @@ describe("an application's own guard", () => {
     expect(await ask(path)).toEqual(expected);
   });
 
-  test.each(["query", "badge"])("may return what is no promise, but can be awaited: %s", async (name) => {
+  test.each(["query", "badge"])("may return a thenable that is not a promise: %s", async (name) => {
     expect(await ask(`/auth-${name}`)).toEqual([401, "E_UNAUTHENTICATED", expect.toBeOneOf(["Sensor", null])]);
     expect((await ask(`/auth-${name}`, { "x-sensor": "1" }))[0]).toBe(200);
   });

@@ -21,7 +21,7 @@ const blocked: LoginStep = {
   check: ({ context }) => ({ failed: context.t.message("app.blocked", { days: 3 }) }),
 };
 
-test("a login step refuses with the key of a message, which pages and the API show in the user's language", async () => {
+test("a login step refuses with a message key, and pages and the API show the message in the user's language", async () => {
   class User extends FullUser {}
   const accounts = await testAccounts({
     User,

@@ -53,7 +53,7 @@ describe.each([
     ["/as-ada", {}],
     ["/by-id", {}],
     ["/attempt", {}],
-  ])("lets no one in by %s", async (path, form) => {
+  ])("lets no one in through %s", async (path, form) => {
     const accounts = await shopWith([step]);
     const visitor = accounts.visitor();
     await visitor.post(path, form);
@@ -188,7 +188,7 @@ describe.each<[string, LoginStep, readonly unknown[]]>([
     },
   );
 
-  test("lets no one in by a password reset, or by a verified address", async () => {
+  test("lets no one in through a password reset or a verified address", async () => {
     const asked = later(step);
     const accounts = await shopWith([asked.step]);
     const visitor = accounts.visitor();
@@ -230,7 +230,7 @@ describe("the renewal of a token", () => {
     expect((await accounts.user()).tokenDigest()).toBe(digest(token));
   });
 
-  test("is refused to a blocked account also if it was renewed a moment ago, and the answer could be given again", async () => {
+  test("is refused to a blocked account even if a recent renewal's response could be repeated", async () => {
     const asked = later(blocked);
     const accounts = await shopWith([asked.step]);
     const token = await tokenOf(accounts);
@@ -313,7 +313,7 @@ describe("a step that verifies a proof", () => {
     expect((await loginsOf(accounts)).length).toBe(1);
   });
 
-  test("but fails in the end is required again", async () => {
+  test("but fails at the end is required again", async () => {
     const twice: LoginStep = {
       ...code,
       async check({ context, prove }) {
@@ -330,7 +330,7 @@ describe("a step that verifies a proof", () => {
 });
 
 describe("steps in the configuration", () => {
-  test("of one guard apply only to that guard, after those of all", async () => {
+  test("of one guard apply only to that guard, after the general ones", async () => {
     const accounts = await shopWith([], { guards: { admin: { driver: "web", model: AdminUser, steps: [terms] } } });
     const visitor = accounts.visitor();
     expect(target(await visitor.post("/login", CREDENTIALS))).toEqual([302, "/home"]);

@@ -7,7 +7,7 @@ describe("an application's own login store", () => {
   for (const { title, run } of loginStoreSuite(() => ({ store: new MemoryLogins() }))) test(title, run);
 });
 
-test("the suite closes a store that can be closed, after each test", async () => {
+test("the suite closes a closable store after each test", async () => {
   let closed = 0;
   const store = (): LoginStore => Object.assign(new MemoryLogins(), { close: () => void closed++ });
   const suite = loginStoreSuite(() => ({ store: store() }));

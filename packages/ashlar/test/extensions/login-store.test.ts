@@ -87,7 +87,7 @@ describe("an application with its own login store", () => {
   });
 
   test.each(["/end-others", "/end-all"])(
-    "S22 %s ends nothing if the store of another guard with the same users fails",
+    "S22 %s ends nothing if another guard's store with the same users fails",
     async (path) => {
       class User extends FullUser {}
       const failing = new MemoryLogins();

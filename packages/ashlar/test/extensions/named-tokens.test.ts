@@ -322,7 +322,7 @@ describe("an application's own user class, whose tokens only endCredentials() en
     expect([await laptop(), await phone()]).toEqual([false, false]);
   });
 
-  test("S51 loses them to the undoing of a change of address", async () => {
+  test("S51 loses them when a change of address is undone", async () => {
     const shop = await open();
     const undo = await changeAddress(shop);
     const thief = await shop.token("countess@example.com");
@@ -331,7 +331,7 @@ describe("an application's own user class, whose tokens only endCredentials() en
     expect([await thief(), (await shop.accounts.user()).email]).toEqual([false, PRESENT.email]);
   });
 
-  test("keeps them when something else is saved, and those of another user", async () => {
+  test("keeps them when something else is saved, along with another user's", async () => {
     const shop = await open();
     const [ada, bob] = [await shop.token(), await shop.token("bob@example.com")];
     const one = (await shop.accounts.user()) as unknown as OwnUser;

@@ -29,7 +29,7 @@ afterEach(() => accepted.clear());
 const NEW = { name: "Eve", email: "eve@example.com", password: PASSWORD, password_confirmation: PASSWORD };
 
 describe("a pending login", () => {
-  test("continues from the step's page to the page that the visitor wanted", async () => {
+  test("continues from the step's page to the page that the visitor was going to", async () => {
     const accounts = await shopWith([terms]);
     const visitor = accounts.visitor();
     await visitor.get("/logins");
@@ -89,7 +89,7 @@ describe("a pending login", () => {
     expect([rows.length, rows[0]!.id === before!.id, await isIn(visitor)]).toEqual([1, false, true]);
   });
 
-  test("waits for each step in turn, and a step that is passed by a proof is not required again", async () => {
+  test("waits for each step in turn, and does not require a step again that a proof has passed", async () => {
     const accounts = await shopWith([terms, code]);
     const visitor = accounts.visitor();
     await visitor.post("/login", CREDENTIALS);
@@ -110,7 +110,7 @@ describe("a pending login", () => {
     expect(await isIn(visitor)).toBe(false);
   });
 
-  test("is not continued on the page of another step, whose proof isn't verified", async () => {
+  test("is not continued on another step's page, and its proof isn't verified", async () => {
     const accounts = await shopWith([terms, code]);
     const visitor = accounts.visitor();
     await visitor.post("/login", CREDENTIALS);
@@ -222,14 +222,14 @@ describe("a pending login", () => {
     expect(body).toMatchObject({ status: 401, code: "E_LOGIN_PENDING", step: "approval" });
   });
 
-  test("whose step names a page for users leads on from there to the login, not to the same page", async () => {
+  test("whose step names a page for users leads from there to the login, not to the same page", async () => {
     const accounts = await shopWith([{ ...terms, page: "logins" }]);
     const visitor = accounts.visitor();
     expect(target(await visitor.post("/login", CREDENTIALS))).toEqual([302, "/logins"]);
     expect(target(await visitor.get("/logins"))).toEqual([302, "/login"]);
   });
 
-  test("ends if a step refuses another attempt of the same visitor, which is announced with its user", async () => {
+  test("ends if a step refuses another attempt by the same visitor, which is announced with its user", async () => {
     let isBlocked = false;
     const check: LoginStep["check"] = (login) => (isBlocked ? blocked.check(login) : "passed");
     const accounts = await shopWith([{ ...blocked, check }, terms]);
@@ -260,7 +260,7 @@ describe("a pending login", () => {
     expect(await accounts.rows("logins")).toHaveLength(1);
   });
 
-  test("tells a step its purpose, and which steps were passed by a proof, in this request or an earlier one", async () => {
+  test("gives a step its purpose, and the steps passed by a proof in this request or an earlier one", async () => {
     const seen: string[][] = [];
     const witness: LoginStep = {
       name: "witness",
@@ -280,7 +280,7 @@ describe("a pending login", () => {
     ]);
   });
 
-  test("is named by auth.pending even if the same request has failed before", async () => {
+  test("is available as auth.pending even if the same request has failed before", async () => {
     const accounts = await shopWith([terms]);
     const { body } = await accounts.visitor().post("/second-attempt");
     expect(body).toEqual({ attempts: [null, null], pending: "terms" });
@@ -298,7 +298,7 @@ describe("a pending login", () => {
     expect(target(await visitor.post("/terms"))).toEqual([302, "/login"]);
   });
 
-  test("belongs to the user of its row", async () => {
+  test("belongs to its row's user", async () => {
     const accounts = await shopWith([terms]);
     const visitor = accounts.visitor();
     await visitor.post("/login", CREDENTIALS);
@@ -396,7 +396,7 @@ describe.each<[string, object]>([
     expect(await loginsOf(restarted)).toEqual([]);
   });
 
-  test("is completed only once by any number of concurrent requests to two processes", async () => {
+  test("is completed only once, by any number of concurrent requests to two processes", async () => {
     const other = await shopWith([terms], { ...options, restarted: accounts });
     const copies = Array.from({ length: 8 }, (___, index) => {
       const copy = (index % 2 === 0 ? accounts : other).visitor();
@@ -412,7 +412,7 @@ describe.each<[string, object]>([
     expect((await accounts.rows("logins")).length).toBe(1);
   });
 
-  test("keeps the page that the visitor wanted, even after a wrong attempt", async () => {
+  test("keeps the visitor's destination, even after a wrong attempt", async () => {
     const guest = accounts.visitor();
     await guest.get("/logins");
     await guest.post("/login", { ...CREDENTIALS, password: "wrong" });
@@ -533,7 +533,7 @@ describe("the limit on passwords", () => {
     expect(statuses).toEqual([303, 303, 303, 429]);
   });
 
-  test("S53 clears the failures at the account when it is completed, unless it began without the password", async () => {
+  test("S53 clears the account's failures when it is completed, unless it began without the password", async () => {
     const accounts = await shopWith([code], { throttle: { login: { account: "email", buckets: [PAIR] } } });
     const visitor = accounts.visitor();
     const fail = async (times: number) => {
@@ -551,7 +551,7 @@ describe("the limit on passwords", () => {
     expect((await accounts.visitor().post("/login", wrong)).status).toBe(303);
   });
 
-  test("S53 clears the failures at the account of its own guard, whichever guard is active", async () => {
+  test("S53 clears the account's failures for its own guard, whichever guard is active", async () => {
     const accounts = await shopWith([code], { throttle: { login: { account: "email", buckets: [PAIR] } } });
     const admin = accounts.visitor();
     const fail = async () => (await accounts.visitor().post("/admin/login", wrong)).status;
@@ -642,7 +642,7 @@ describe("codes", () => {
     expect((await accounts.toldOf("auth.failed")).length).toBe(0);
   });
 
-  test("S33 that are correct give back no other attempt, so the owner's logins don't help a client who guesses", async () => {
+  test("S33 that are correct give back no other attempt, so the owner's logins don't help a guessing client", async () => {
     const accounts = await shopWith([code]);
     const guesser = await pendingAt(accounts);
     const statuses: number[] = [];
@@ -659,7 +659,7 @@ describe("codes", () => {
   describe.each(["login.step", "login.step.total"])("under the limit %s", (limit) => {
     const throttle = { [limit]: { buckets: [{ by: ["account"], attempts: 2, windowSeconds: 900 }] } };
 
-    test("S33 that are correct do not give back a wrong one of the same request", async () => {
+    test("S33 that are correct do not give back a wrong one from the same request", async () => {
       const accounts = await shopWith([code], { throttle });
       const codes = ["000000", CODE];
       const first = await (await pendingAt(accounts)).post("/pass-each", { codes });
@@ -688,7 +688,7 @@ describe("codes", () => {
     });
   });
 
-  test("S54 on a known device have attempts of their own if the limit also counts by address", async () => {
+  test("S54 on a known device have separate attempts if the limit also counts by address", async () => {
     const buckets = [{ by: ["account", "address"], attempts: 1, windowSeconds: 60 }];
     const accounts = await shopWith([code], { throttle: { "login.step": { buckets } } });
     const ip = "203.0.113.7";
@@ -701,7 +701,7 @@ describe("codes", () => {
     expect((await guess(owner, CODE)).body).toMatchObject({ result: { status: "complete" } });
   });
 
-  test("S33 are counted by step, and the proof of another step gives none back", async () => {
+  test("S33 are counted by step, and another step's proof gives none back", async () => {
     const accounts = await shopWith([terms, code]);
     const statuses: number[] = [];
     for (let round = 0; round < 3; round++) {
@@ -824,7 +824,7 @@ describe("an application's own guard", () => {
     expect([logins.logins.size, await web.rows()]).toEqual([1, []]);
   });
 
-  test("keeps none if the application has no store of logins, so that none can be replayed", async () => {
+  test("keeps none if the application has no login store, so that none can be replayed", async () => {
     class User extends TestUser {}
     const web = await testWeb(stepped(User, { web: { driver: "cookie", model: User } }));
     const browser = web.browser();
@@ -832,7 +832,7 @@ describe("an application's own guard", () => {
     expect((await browser.post("/go-on")).body).toEqual({ result: null });
   });
 
-  test("S8 keeps its pending login in the session, sealed for the guard under a key of its own", async () => {
+  test("S8 keeps its pending login in the session, sealed for the guard under a separate key", async () => {
     class User extends TestUser {}
     const environment = { APP_KEY: generateSecret() };
     const kept = Route.get("/kept", ({ session }) => ({ sealed: session.get("pending_login cookie") }));

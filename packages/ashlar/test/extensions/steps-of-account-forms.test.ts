@@ -81,7 +81,7 @@ describe.each(FORMS)("the form at %s", (path, form, field, isMade) => {
     },
   );
 
-  test("still asks for the password, and reports a wrong one, even while a step is waiting", async () => {
+  test("still asks for the password, and reports a wrong one, even while a step is pending", async () => {
     const accounts = await shopWith([code]);
     const visitor = await loggedIn(accounts);
     const wrong = { ...form, [field]: "wrong" };
@@ -144,7 +144,7 @@ describe("steps passed in a confirmation", () => {
     expect(target(await visitor.post("/account/email", EMAIL_FORM))).toEqual([303, "/code"]);
   });
 
-  test("count from the moment of the confirmation, and not before it if the clock is set back", async () => {
+  test("count from the time of the confirmation, and not before it if the clock is set back", async () => {
     freeze();
     const accounts = await shopWith([code]);
     const visitor = await confirmed(accounts);
@@ -156,7 +156,7 @@ describe("steps passed in a confirmation", () => {
     expect(target(await visitor.post("/account/email", EMAIL_FORM))).toEqual([303, "/code"]);
   });
 
-  test("lead back to no address that only takes what is sent", async () => {
+  test("lead back to no URL that only accepts submitted forms", async () => {
     const visitor = await loggedIn(await shopWith([code]));
     expect(target(await visitor.post("/only-sent"))).toEqual([303, "/code"]);
     expect(target(await visitor.post("/code", { code: CODE }))).toEqual([302, "/home"]);
@@ -171,7 +171,7 @@ describe("steps passed in a confirmation", () => {
     expect((await accounts.toldOf("auth.email_change_requested")).length).toBe(0);
   });
 
-  test("are required even right after the login, which required them for another purpose", async () => {
+  test("are required even right after the login, where they served another purpose", async () => {
     const atConfirmation: LoginStep = {
       ...code,
       check: (login) => (login.purpose === "confirmation" ? code.check(login) : "passed"),
@@ -183,7 +183,7 @@ describe("steps passed in a confirmation", () => {
     expect(target(await visitor.post("/account/password", PASSWORD_FORM))).toEqual([302, "/home"]);
   });
 
-  test("do not keep another step from being asked: a user who was blocked since is refused", async () => {
+  test("do not skip another step, so a user who has been blocked since is refused", async () => {
     let isBlocked = false;
     const check: LoginStep["check"] = (login) => (isBlocked ? blocked.check(login) : "passed");
     const accounts = await shopWith([{ ...blocked, check }, code]);
@@ -196,7 +196,7 @@ describe("steps passed in a confirmation", () => {
     expect(target(await visitor.post("/account/email", EMAIL_FORM))).toEqual([302, "/home"]);
   });
 
-  test("also count on a page whose step proves nothing", async () => {
+  test("count even on a page whose step proves nothing", async () => {
     const accounts = await shopWith([terms]);
     accepted.add(ADA.email);
     const visitor = await accounts.loggedIn();
@@ -211,7 +211,7 @@ describe("steps passed in a confirmation", () => {
     ["a login until the browser is closed", {}, false],
     ["a remembered login", { remember: true }, true],
   ])(
-    "lead to a new login like the one before, which was %s, and has confirmed the password",
+    "lead to a new login like the previous one, which was %s, with the password confirmed",
     async (_, sent, isKept) => {
       const accounts = await shopWith([code]);
       const visitor = accounts.visitor();
@@ -227,7 +227,7 @@ describe("steps passed in a confirmation", () => {
     },
   );
 
-  test("also count if they were passed with an input next to the password", async () => {
+  test("count even if they were passed with an input next to the password", async () => {
     const accounts = await shopWith([code]);
     const visitor = await loggedIn(accounts);
     const form = { password: PASSWORD, code: CODE };

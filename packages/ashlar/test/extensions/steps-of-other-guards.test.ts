@@ -58,8 +58,8 @@ async function headersFor(guard: string, accounts: TestAccounts): Promise<Record
   return { accept, authorization: `Bearer ${(body as { data: string }).data}` };
 }
 
-describe.each(["jwt", "cookie", "header"])("a password that is confirmed with the guard %s", (guard) => {
-  test("S52 counts only once the steps of a login have let it pass", async () => {
+describe.each(["jwt", "cookie", "header"])("a password confirmed with the guard %s", (guard) => {
+  test("S52 counts only once the login's steps have let it pass", async () => {
     const accounts = await shop([code]);
     const headers = await headersFor(guard, accounts);
     const send = (body: object) => accounts.visitor().post(`/${guard}/password`, body, headers);
@@ -73,7 +73,7 @@ describe.each(["jwt", "cookie", "header"])("a password that is confirmed with th
     expect((await send({ ...PASSWORDS, code: CODE })).body).toEqual({ changed: true });
   });
 
-  test("tells the steps for which guard, which user and what purpose they are asked", async () => {
+  test("gives the steps their guard, user and purpose", async () => {
     const asked: object[] = [];
     const watching: LoginStep = {
       name: "watching",
@@ -89,7 +89,7 @@ describe.each(["jwt", "cookie", "header"])("a password that is confirmed with th
     expect(asked).toEqual([{ guard, email: ADA.email, purpose: "confirmation", passed: [] }]);
   });
 
-  test("S52 does not count if a step refuses, whose sentence the caller gets", async () => {
+  test("S52 does not count if a step refuses, and the caller gets the step's message", async () => {
     let isOn = false;
     const accounts = await shop([{ ...blocked, check: (login) => (isOn ? blocked.check(login) : "passed") }]);
     const headers = await headersFor(guard, accounts);
@@ -101,7 +101,7 @@ describe.each(["jwt", "cookie", "header"])("a password that is confirmed with th
   });
 });
 
-test("the steps that were passed before the one with a page aren't asked again either", async () => {
+test("steps that were passed before the one with a page aren't required again, either", async () => {
   const accounts = await shop([code, terms]);
   const visitor = accounts.visitor();
   visitor.cookies.set("person", String(ADA.id));

@@ -86,7 +86,7 @@ async function byOf(client: TestClient): Promise<unknown> {
 const MISSING = "Enter the code from your authenticator app.";
 
 describe("the step of one proof after another proof", () => {
-  test("a passkey without a fingerprint, or the other site, leads to the code, which says why", async () => {
+  test("a passkey without a fingerprint, or the other site, leads to the code's page, which says why", async () => {
     const { device, nextCode } = await userWithAll();
     const [byPasskey, bySite] = [shop.visitor(), shop.visitor()];
     await byPasskey.get("/logins");
@@ -102,7 +102,7 @@ describe("the step of one proof after another proof", () => {
     ]);
   });
 
-  test("JSON is told which step, and why", async () => {
+  test("JSON clients get the step and the reason", async () => {
     const { device, nextCode } = await userWithAll();
     const client = shop.visitor().withCsrfToken();
     const { data } = (await client.getJson("/login/passkey")).json as { data: { challenge: string } };
@@ -113,7 +113,7 @@ describe("the step of one proof after another proof", () => {
     expect(await byOf(client)).toEqual(["passkey", "totp"]);
   });
 
-  test("a passkey with a fingerprint is two factors, so no code is asked for", async () => {
+  test("a passkey with a fingerprint counts as two factors, so no code is required", async () => {
     const { device } = await userWithAll();
     const client = shop.visitor();
     (await sendAnswer(client, "/login/passkey", device, { userVerified: true })).assertRedirect("/home");
@@ -125,7 +125,7 @@ describe("the step of one proof after another proof", () => {
     ]);
   });
 
-  test("a token needs the code, and says both", async () => {
+  test("a token needs the code, and records both proofs", async () => {
     const { device, nextCode } = await userWithAll();
     const refused = { code: "E_LOGIN_PENDING", step: "totp", detail: MISSING };
     (await tokenFor(device, {})).assertStatus(401).assertJsonContains(refused);
@@ -143,7 +143,7 @@ describe("the step of one proof after another proof", () => {
   });
 });
 
-test("a confirmation by any of them asks for the code, unless it is two factors", async () => {
+test("a confirmation with any of them requires the code, unless it counts as two factors", async () => {
   const { client, device, nextCode } = await userWithAll();
   const later = () => vi.setSystemTime(Date.now() + 11 * 60_000);
   later();
@@ -158,7 +158,7 @@ test("a confirmation by any of them asks for the code, unless it is two factors"
   expect(await byOf(client)).toEqual(["example-site", "totp", "passkey"]);
 });
 
-test("wrong proofs are announced by their own names, and counted by their own limits", async () => {
+test("wrong proofs are announced under their own names, and counted by their own limits", async () => {
   const { nextCode } = await userWithAll();
   using events = captureEvents(shop.application);
   for (let guess = 0; guess < 4; guess++) await sendAnswer(shop.visitor(), "/login/passkey", new Authenticator());
@@ -171,7 +171,7 @@ test("wrong proofs are announced by their own names, and counted by their own li
 });
 
 describe("a user without a password", () => {
-  test("has no way in by an authenticator app alone", async () => {
+  test("can't log in with only an authenticator app", async () => {
     const { ada, device } = await userWithAll();
     const { kysely } = shop.application.container.make("database");
     await kysely.updateTable("users").set({ password: null }).execute();
@@ -186,7 +186,7 @@ describe("a user without a password", () => {
   });
 });
 
-test("once access has ended, each feature was told once, and what users log in with is still there", async () => {
+test("once access has ended, each feature was notified once, and the credentials are still there", async () => {
   const { ada, client, device, nextCode } = await userWithAll();
   ended.length = 0;
   await shop.endAccess(ada);
@@ -203,7 +203,7 @@ test("once access has ended, each feature was told once, and what users log in w
   expect(await shop.waysIn(ada)).toEqual(["password", "example-site", "passkey"]);
 });
 
-test("all is exported, and deleted with the account", async () => {
+test("everything is exported, and deleted with the account", async () => {
   const { ada } = await userWithAll();
   const { totp, passkey, "example-site": identity } = await shop.exported(ada);
   expect([totp, passkey, identity]).toEqual([[expect.anything()], [expect.anything()], [expect.anything()]]);

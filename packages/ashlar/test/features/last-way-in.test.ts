@@ -35,7 +35,7 @@ afterAll(async () => {
   await site.stop();
 });
 
-test("a user without a password keeps one way in if the last two, of two features, are removed at the same time", async () => {
+test("a user without a password keeps one way in if the last two, from two features, are removed at the same time", async () => {
   const ada = await shop.addAda();
   const first = await shop.loggedIn();
   const device = await addPasskey(first, "Phone");

@@ -78,7 +78,7 @@ async function invite(application: Application, email: string): Promise<string> 
   return new URL(link!).pathname;
 }
 
-describe("a feature outside of the package", () => {
+describe("a feature outside the package", () => {
   test("mails an invitation with its own template, and emits an event when it is accepted", async () => {
     const application = await create();
     const events = captureEvents(application);
@@ -100,7 +100,7 @@ describe("a feature outside of the package", () => {
     }
   });
 
-  test("is limited by its own limit, which the configuration can replace by name", async () => {
+  test("has its own limit, which the configuration can replace by name", async () => {
     const statuses = async (application: Application) => {
       const client = createTestClient(application);
       const all: number[] = [];
@@ -127,7 +127,7 @@ describe("a feature outside of the package", () => {
     expect(lines.join("\n")).not.toContain(path.split("/").at(-1));
   });
 
-  test("has settings, and a mail that the application can replace there", async () => {
+  test("has settings, including a mail that the application can replace", async () => {
     class OwnMail extends InvitationMail {
       override subject(): string {
         return "Join us";
@@ -193,7 +193,7 @@ describe("a mail about accounts that a feature declares", () => {
   });
 });
 
-describe("a command of a feature", () => {
+describe("a feature's command", () => {
   /** An application with the feature, as its author would set it up. */
   async function install(): Promise<string> {
     const root = await generatedApplication({ api: false });
@@ -356,7 +356,7 @@ test("the type checker knows the names that a feature adds", async () => {
   );
 });
 
-describe("a second feature with the same names makes the boot fail", () => {
+describe("a second feature with the same names makes startup fail", () => {
   test("for a limit, with both providers", async () => {
     class Copy extends Provider {
       static override readonly feature: Feature = declareFeature({
@@ -431,7 +431,7 @@ describe("a second feature with the same names makes the boot fail", () => {
     );
   });
 
-  test("not for a provider that is listed twice", async () => {
+  test("but not for a provider that is listed twice", async () => {
     await expect(create([...FEATURES, InvitationsProvider, MailProvider, InvitationsProvider])).resolves.toBeDefined();
   });
 

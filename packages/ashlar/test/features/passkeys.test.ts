@@ -37,7 +37,7 @@ async function tokenFor(client: TestClient, device: Authenticator, answering: ob
 }
 
 describe("logging in", () => {
-  test("by a form, to the page that the visitor wanted", async () => {
+  test("with a form, to the visitor's destination", async () => {
     const { ada, device } = await userWithPasskey();
     const client = shop.visitor();
     await client.get("/logins");
@@ -56,7 +56,7 @@ describe("logging in", () => {
     (await client.postJson(LOGIN, { assertion: "not one" })).assertStatus(422);
   });
 
-  test("a token says what it was proved by, also after a renewal", async () => {
+  test("a token records its proofs, even after a renewal", async () => {
     const { device } = await userWithPasskey();
     const client = shop.visitor();
     const pair = (await tokenFor(client, device)).assertStatus(200).json as TokenPair;
@@ -68,7 +68,7 @@ describe("logging in", () => {
     });
   });
 
-  test("the list of logins, and the event, say by what", async () => {
+  test("the login list and the event name the proof", async () => {
     const { device } = await userWithPasskey();
     using events = captureEvents(shop.application);
     const client = shop.visitor();

@@ -47,7 +47,7 @@ function table(heading: string): string[][] {
     );
 }
 
-test("the table of routes is what the application has, with its names, controllers, views and limits", async () => {
+test("the table of routes matches the application's, with their names, controllers, views and limits", async () => {
   await checkTypes(root);
   const rows = table("Routes");
   const listed = rows.map(([route = "", name = "", , , limit = ""]) => [route, name, limit.split(",")[0]]);
@@ -98,7 +98,7 @@ test("the table of settings has the defaults", () => {
   }
 });
 
-test("with preventEnumeration, a free and a taken address get the same answer, and the owner logs in once verified", async () => {
+test("with preventEnumeration, a free and a taken address get the same response, and the owner logs in once verified", async () => {
   const mail = await captureMail(application);
   const form = { name: "Ada", email: "ada@example.com", password: PASSWORD, password_confirmation: PASSWORD };
   const register = async () => {

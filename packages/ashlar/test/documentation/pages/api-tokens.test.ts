@@ -86,7 +86,7 @@ async function tokenOf(client: TestClient): Promise<string> {
 const me = async ({ application }: Shop, token: string): Promise<number> =>
   (await createTestClient(application).withToken(token).get("/api/me")).status;
 
-test("the command does the eight steps, writes the configuration that the page shows, and then has nothing to do", async () => {
+test("the command does the eight steps, writes the page's configuration, and then has nothing to do", async () => {
   const { rows } = (await pageTables(PAGE)).find(({ columns }) => columns[0] === "Step")!;
   expect(rows.length).toBe(8);
   const expected: readonly (readonly [path: string, text: string])[] = [
@@ -128,7 +128,7 @@ function messageOf(code: string, token: string): Message {
   return { head, headers, body: body.length === 0 ? null : JSON.parse(body.join("\n\n")) };
 }
 
-test("each request that the page shows gets the response that it shows", async () => {
+test("each of the page's requests gets the response shown there", async () => {
   await withShop(async ({ application }) => {
     const samples = (await markdownSamples(PAGE)).filter(({ language }) => language === "http");
     expect(samples.length).toBe(10);
@@ -186,7 +186,7 @@ test("tokens are refused with the codes and headers in the tables", async () => 
   });
 });
 
-test("of several renewals of one token at once, one makes the new token, which all get", async () => {
+test("of several simultaneous renewals of one token, one creates the new token, and all get it", async () => {
   await withShop(async ({ application, client }) => {
     const token = await tokenOf(client);
     const answers = await Promise.all(
@@ -197,7 +197,7 @@ test("of several renewals of one token at once, one makes the new token, which a
   });
 });
 
-test("the limit of passwords refuses with Retry-After", async () => {
+test("the password limit refuses with Retry-After", async () => {
   await withShop(async ({ client }) => {
     const wrong = { username: EMAIL, password: "not her password" };
     for (let attempt = 0; attempt < 5; attempt++) (await client.postJson("/api/auth", wrong)).assertStatus(401);
@@ -206,7 +206,7 @@ test("the limit of passwords refuses with Retry-After", async () => {
   });
 });
 
-test("the files of the page pass the type check, and the resource has the routes and names of the table", async () => {
+test("the page's files pass the type check, and the resource has the table's routes and names", async () => {
   await checkTypes(root);
   await withShop(async ({ application, client }) => {
     const { rows } = (await pageTables(PAGE)).find(({ columns }) => columns[0] === "Method and path")!;
@@ -269,7 +269,7 @@ test("a logout, a revocation, endAccess() and a new password end a token", async
   });
 });
 
-test("request.user() is what the table says, with and without authenticates", async () => {
+test("request.user() matches the table, with and without authenticates", async () => {
   const { root: other, remove: removeOther } = await generateApplication({ pages: false });
   try {
     await edit(other, "routes/api.ts", [
@@ -346,7 +346,7 @@ async function configs(variable: string): Promise<{ first: string; other: string
   return { first: texts[0]!, other: other! };
 }
 
-test("with a private key, the other service verifies with the public one, and the query is no place for tokens", async () => {
+test("with a private key, the other service verifies with the public one, and refuses tokens in the query", async () => {
   const { publicKey, privateKey } = generateKeyPairSync("ed25519");
   const { first, other: withPrivateKey } = await configs("JWT_PRIVATE_KEY");
   await writeFile(join(root, "config/api.ts"), withPrivateKey);
@@ -373,7 +373,7 @@ test("with a private key, the other service verifies with the public one, and th
   }
 });
 
-test("a token that a listed former secret has signed is accepted, and new ones are signed with the current one", async () => {
+test("a token signed with a listed former secret is accepted, and new ones are signed with the current one", async () => {
   const { first, other: withFormerSecret } = await configs("JWT_PREVIOUS_SECRET");
   await writeFile(join(root, "config/api.ts"), withFormerSecret);
   const [current, former] = [generateSecret(), generateSecret()];
@@ -396,7 +396,7 @@ test("a token that a listed former secret has signed is accepted, and new ones a
   }
 });
 
-test("with a class of its own, a user has a token per device, which the whole account's end ends", async () => {
+test("with a separate class, a user has a token per device, and ending the account's access ends them all", async () => {
   const { root: other, remove: removeOther } = await generateApplication({ pages: false });
   try {
     await write(other, (path) => SEVERAL.includes(path));

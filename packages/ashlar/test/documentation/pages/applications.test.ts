@@ -4,7 +4,7 @@ import type { Application } from "../../../src/boot/index.ts";
 import { checkTypes, edit, generatedApplication } from "../../support/generated-application.ts";
 import { followPage } from "../../support/page-files.ts";
 
-test("the application of the page boots from its app.ts, with its own settings from the environment", async () => {
+test("the page's application boots from its app.ts, with its own settings from the environment", async () => {
   const root = await generatedApplication({ api: false });
   await followPage(root, "docs/guides/applications.md");
   await checkTypes(root);

@@ -6,7 +6,7 @@ import { followPage } from "../../support/page-files.ts";
 
 const PASSWORD = "a password of hers";
 
-test("the routes of the page on authentication let through whom the page says", async () => {
+test("the routes on the page about authentication let through only the users it names", async () => {
   const root = await generatedApplication();
   await followPage(root, "docs/guides/authentication.md");
   await checkTypes(root);

@@ -159,7 +159,7 @@ test("passwords follow the application's rules, wherever they are set", async ()
   (await other.follow(refused)).assertSee("Use at least 12 characters.");
 });
 
-test("the example of a password hasher keeps what hashers promise", { timeout: 240_000 }, async () => {
+test("the sample password hasher keeps the contract", { timeout: 240_000 }, async () => {
   const root = await generatedApplication();
   await followSection(root, PAGE, "The password hasher");
   await checkTypes(root);
@@ -178,7 +178,7 @@ test("the example of a password hasher keeps what hashers promise", { timeout: 2
   ]).toEqual([true, true, false]);
 });
 
-test("a registration has fields of its own, and a consent that a visitor can't date", async () => {
+test("a registration has additional fields, and a consent that a visitor can't date", async () => {
   const shop = await shopAfter("Fields at registration");
   const client = shop.visitor();
   const missing = await send(client, "/register", { ...FORM, company: "Engines Ltd" });
@@ -201,7 +201,7 @@ test("a registration has fields of its own, and a consent that a visitor can't d
   expect(user.terms_accepted_at.getTime()).toBeGreaterThanOrEqual(before);
 });
 
-test("a user's own language is that of pages and mails, and sentences are reworded", async () => {
+test("pages and mails use a user's own language, and messages are reworded", async () => {
   const shop = await shopAfter("Languages and wording");
   const client = await registered(shop);
   (await client.get("/home")).assertSee("Hello, Ada");
@@ -220,7 +220,7 @@ test("a user's own language is that of pages and mails, and sentences are reword
   );
 });
 
-test("without verification, a registration leads home, and a new address is still proved", async () => {
+test("without verification, a registration leads home, and a new address must still be verified", async () => {
   const shop = await shopAfter("Without verification", async (root) => {
     // As the section says: the first two tests are removed.
     const path = join(root, "tests/auth.test.ts");
@@ -239,7 +239,7 @@ test("without verification, a registration leads home, and a new address is stil
   expect((await shop.User.findOrFail(1)).email).toBe("lovelace@example.com");
 });
 
-test("closed registration leaves no page and no link, and accounts made in code have addresses as they are compared", async () => {
+test("closed registration leaves no page and no link, and accounts created in code have normalized addresses", async () => {
   const shop = await shopAfter("Close registration");
   (await shop.visitor().get("/register")).assertStatus(404);
   for (const path of ["/", "/login"]) expect((await shop.visitor().get(path)).text).not.toContain("/register");
@@ -257,7 +257,7 @@ test("closed registration leaves no page and no link, and accounts made in code 
   expect((await shop.User.all()).map(({ email }) => email)).toEqual(["grace@example.com", EMAIL]);
 });
 
-test("an invitation registers its own address, and no other", async () => {
+test("an invitation registers only its own address", async () => {
   const shop = await shopAfter("Register by invitation");
   const inviter = new shop.User().fill({ name: "Bob", email: "bob@example.com" });
   await inviter.setPassword(PASSWORD);
@@ -296,7 +296,7 @@ test("colors are changed in the style sheet", async () => {
   expect(await readFile(join(root, "public/style.css"), "utf8")).toContain("--mark: light-dark(#0b5cad, #7ab8f5);");
 });
 
-test("pages move to other paths with everything that leads to them", async () => {
+test("pages move to other paths along with all links to them", async () => {
   const shop = await shopAfter("Other paths and route names");
   const client = shop.visitor();
   (await client.get("/login")).assertStatus(404);
@@ -313,7 +313,7 @@ test("pages move to other paths with everything that leads to them", async () =>
   expect(guesses.at(-1)).toBe(429);
 });
 
-test("the page after a login is another one, for each user", async () => {
+test("each user can have a different page after a login", async () => {
   const shop = await shopAfter("Another page after login");
   const client = await registered(shop);
   (await client.get("/dashboard")).assertSee("Dashboard of Ada");
@@ -367,7 +367,7 @@ test("administrators have pages, logins and mails of their own", async () => {
   }
 });
 
-test("a blocked account gets in nowhere, and what was open ends", async () => {
+test("a blocked account can't log in anywhere, and its logins end", async () => {
   const shop = await shopAfter("Block users");
   const client = await registered(shop);
   const credentials = { username: EMAIL, password: PASSWORD };

@@ -41,7 +41,7 @@ async function frontEnd(): Promise<string> {
   return root;
 }
 
-test("the files have the types that they say, in a browser's program", async () => {
+test("the files have the stated types in a browser program", async () => {
   const root = await frontEnd();
   const compilerOptions = { lib: ["es2024", "dom"], types: ["node"], noEmit: true };
   const project = { extends: "./tsconfig.json", compilerOptions, include: ["src"] };
@@ -49,7 +49,7 @@ test("the files have the types that they say, in a browser's program", async () 
   expect(await compile(root, "TypeScript 7", "-p", "tsconfig.src.json")).toBe("");
 });
 
-test("the session's files log in, name a step, and say who is logged in", async () => {
+test("the session client's files log in, name a step, and say who is logged in", async () => {
   const root = await frontEnd();
   vi.stubGlobal("fetch", cookieFetch().fetch);
   onTestFinished(() => void vi.unstubAllGlobals());
@@ -89,7 +89,7 @@ test("the session's files log in, name a step, and say who is logged in", async 
   expect(() => sentenceFor(new RangeError("a mistake"))).toThrow(RangeError);
 });
 
-test("the command line's file keeps its tokens in a file that only its owner can read", async () => {
+test("the command-line program keeps its tokens in a file that only its owner can read", async () => {
   const root = await frontEnd();
   const file = join(root, "tokens.json");
   await edit(root, "src/shop-client.ts", ['"tokens.json"', JSON.stringify(file)]);

@@ -54,7 +54,7 @@ await onPostgres("users of AdonisJS", () => {
     for (const database of [theirs, ours]) await administer(`drop database ${database} with (force)`);
   });
 
-  test("the import reports colliding addresses, and keeps ids, times and who is disabled", async () => {
+  test("the import reports colliding addresses, and keeps ids, times and disabled accounts", async () => {
     const { code, output } = await home.run(SCRIPT, "users.jsonl", "--leave-out");
     expect(output.split("\n")).toEqual([
       "7 rows, 0 left out, 5 users to import.",
@@ -78,7 +78,7 @@ await onPostgres("users of AdonisJS", () => {
     ["bcrypt", "linus@example.com", "bcrypt of linus", 3],
     ["scrypt", "zoe@example.com", "pässwörd of zoë 🦀", 41],
   ])(
-    "a password hashed with %s opens the account once it is right, and is hashed again",
+    "a correct password hashed with %s logs the user in, and is hashed again",
     async (_, email, password, id) => {
       const before = (await columnOf(application, "password"))[id];
       expect(await logIn(application, email, `${password}x`)).toBe("Incorrect email address or password.");

@@ -72,7 +72,7 @@ async function idOf(application: Application, email: string): Promise<string> {
   return Object.entries(await columnOf(application, "email")).find(([, value]) => value === email)![0];
 }
 
-test("the import keeps ids, which are text, and reports users without a password", async () => {
+test("the import keeps ids as text, and reports users without a password", async () => {
   const { code, output } = await home.run(SCRIPT, "users.jsonl", "--leave-out");
   expect(code, output).toBe(0);
   application = await home.boot("$scrypt$n=16384,r=16,p=1,nfkc=1$");
@@ -87,7 +87,7 @@ test("the import keeps ids, which are text, and reports users without a password
   ]);
 });
 
-test("users log in with the passwords of Better Auth, which are hashed again", async () => {
+test("users log in with their Better Auth passwords, which are hashed again", async () => {
   const id = await idOf(application, "zoe@example.com");
   expect(await logIn(application, "zoe@example.com", "cafe of zoe fin")).toBe("Incorrect email address or password.");
   expect((await columnOf(application, "password"))[id]).toMatch(/^\$scrypt\$/);
@@ -97,7 +97,7 @@ test("users log in with the passwords of Better Auth, which are hashed again", a
   expect(await tokenStatus(application, "zoe@example.com", "caf\u00e9 of zo\u00eb fin")).toBe(200);
 });
 
-test("unverified users stay unverified, banned ones disabled, and users of a social login have no password", async () => {
+test("unverified users stay unverified, banned ones disabled, and social-login users have no password", async () => {
   expect(await logIn(application, "una@example.com", "scrypt of una")).toBe("/email/verify/notice");
   expect(await logIn(application, "blocked@example.com", "scrypt of blocked")).toBe("This account is disabled.");
   for (const guess of ["", "!", "scrypt of gail"]) {
@@ -122,7 +122,7 @@ async function newUser(application: Application): Promise<void> {
   (await client.get("/logins")).assertStatus(200);
 }
 
-test("with text as ids, new users get one, and logins and tokens work", async () => {
+test("with text ids, new users get one, and logins and tokens work", async () => {
   await newUser(application);
 });
 

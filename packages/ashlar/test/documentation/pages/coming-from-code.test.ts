@@ -98,7 +98,7 @@ afterAll(async () => {
 });
 
 test.each(PAGES)(
-  "the code of %s.md stores an order for its user, and refuses a number that isn't one",
+  "the code in %s.md stores an order for its user, and refuses an invalid number",
   async (page) => {
     const path = `/${page}/orders`;
     (await (await asAda()).post(path, { number: "7" })).assertJsonContains({ number: 7, user_id: 1 });

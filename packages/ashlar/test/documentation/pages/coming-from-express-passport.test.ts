@@ -37,7 +37,7 @@ async function imported(script: string): Promise<string[]> {
   return output.trim().split("\n");
 }
 
-test("users of Passport's tutorial keep their passwords, whose hashes are in two columns", async () => {
+test("users from Passport's tutorial keep their passwords, whose hashes are in two columns", async () => {
   await exportFromSqlite(home.root, "passport-pbkdf2.sql", PAGE, "sqlite3 var/db/todos.db");
   expect(await imported("scripts/import-from-passport.ts")).toEqual([
     "5 rows, 0 left out, 2 users to import.",
@@ -70,7 +70,7 @@ test("users with bcrypt and bcryptjs keep their passwords, and stay unverified o
   for (const id of [1, 2, 3]) expect(hashes[id]).toMatch(ARGON2ID);
 });
 
-test("documents of passport-local-mongoose get new ids and keep their passwords", async () => {
+test("passport-local-mongoose documents get new ids and keep their passwords", async () => {
   await copyFile(join(DUMPS, "passport-local-mongoose.jsonl"), join(home.root, "users.jsonl"));
   expect(await imported("scripts/import-from-mongoose.ts")).toEqual([
     "2 rows, 0 left out, 2 users to import.",

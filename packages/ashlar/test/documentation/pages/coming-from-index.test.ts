@@ -72,7 +72,7 @@ test.each([
   ["express-passport", 3],
   ["laravel", 1],
   ["masonite", 1],
-])("what the page on %s exports is readable by its owner only, and deleted after the move", async (page, exports) => {
+])("the export on the page about %s is readable by its owner only, and deleted after the move", async (page, exports) => {
   const samples = await markdownSamples(`docs/coming-from/${page}.md`);
   const commands = samples.filter(({ code }) => code.includes("users.jsonl") && !code.startsWith("node "));
   expect(commands).toHaveLength(exports);
@@ -98,8 +98,8 @@ async function changes(root: string): Promise<Record<string, number>> {
   return Object.fromEntries(times);
 }
 
-describe.skipIf(isMissing)(`the commands of the count${isMissing ? " (no registry of packages)" : ""}`, () => {
-  test("lead to a verified account and a working token, without an edit", async () => {
+describe.skipIf(isMissing)(`the counting commands${isMissing ? " (no package registry)" : ""}`, () => {
+  test("lead to a verified account and a working token without edits", async () => {
     const lines = (await markdownSamples(PAGE))
       .find(({ code }) => code.startsWith("npm create"))!
       .code.trim()

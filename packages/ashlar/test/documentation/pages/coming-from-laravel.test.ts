@@ -38,7 +38,7 @@ await onMariadb("users of Laravel", () => {
     await home?.remove();
   });
 
-  test("the import reports what cannot come along, and keeps ids", async () => {
+  test("the import reports users that cannot be moved, and keeps ids", async () => {
     const { code, output } = await home.run(SCRIPT, "users.jsonl", "--leave-out");
     expect(output.split("\n")).toEqual([
       "9 rows, 1 left out, 5 users to import.",
@@ -69,7 +69,7 @@ await onMariadb("users of Laravel", () => {
     ["argon2i", "linus@example.com", "argon2i of linus", 3],
     ["bcrypt", "zoe@exämple.com", "pässwörd of zoë 🦀", 41],
   ])(
-    "a password hashed with %s opens the account once it is right, and is hashed again",
+    "a correct password hashed with %s logs the user in, and is hashed again",
     async (_, email, password, id) => {
       const before = (await columnOf(application, "password"))[id];
       expect(await logIn(application, email, `${password}x`)).toBe("Incorrect email address or password.");

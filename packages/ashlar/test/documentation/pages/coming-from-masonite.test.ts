@@ -18,7 +18,7 @@ afterAll(async () => {
   await home?.remove();
 });
 
-test("the import reports colliding addresses and stores nothing, until it may leave them out", async () => {
+test("the import reports colliding addresses and stores nothing until it may leave them out", async () => {
   const report = [
     "5 rows, 1 left out, 2 users to import.",
     "1 with $2b$10$",
@@ -48,7 +48,7 @@ test("users log in with their passwords, which are hashed again", async () => {
   expect(verified).toEqual({ 2: null, 8: "2024-03-05T07:10:00.000Z" });
 });
 
-test("the queries of the page count the hashes that are left, and replace them", async () => {
+test("the page's queries count the remaining old hashes, and replace them", async () => {
   const INDEX = "docs/coming-from/index.md";
   const texts = (await markdownSamples(INDEX)).filter(({ language }) => language === "sql").map(({ code }) => code);
   const [counts, replacement] = texts.map((text) => text.trim().split(";\n"));

@@ -79,7 +79,7 @@ test("the page has each command, with its own description, and no other", async 
   expect(help.size).toBeGreaterThan(16);
 });
 
-test("each command is listed with all of its arguments and options, and no others", async () => {
+test("each command is listed with exactly its arguments and options", async () => {
   const tables = (await pageTables(PAGE)).filter(({ columns }) => columns[0] === "Option");
   const listed = new Map(tables.map(({ heading, rows }) => [heading, rows.map(({ Option = "" }) => codeOf(Option)!)]));
   for (const [name, { terms }] of await allHelp()) {
@@ -87,7 +87,7 @@ test("each command is listed with all of its arguments and options, and no other
   }
 });
 
-test("the commands of users, mail and personal tokens are listed with their own descriptions", async () => {
+test("the commands for users, mail and personal tokens are listed with their own descriptions", async () => {
   const tables = (await pageTables(PAGE)).filter(({ columns }) => columns[0] === "Command");
   const listed = tables.map(({ rows }) => rows.map((row) => [codeOf(row.Command!), row["What it does"]]));
   const all = [AuthProvider, MailProvider, ApiProvider].map(({ feature }) =>

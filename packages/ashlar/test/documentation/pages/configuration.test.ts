@@ -95,11 +95,11 @@ async function described(): Promise<{ readonly table: PageTable; readonly keys: 
   return found;
 }
 
-test("the page has a table for each object of settings, with all of its keys and no others", async () => {
+test("the page has a table for each settings object, with exactly its keys", async () => {
   expect((await described()).length).toBeGreaterThan(13);
 });
 
-test("each key has its true default, or says that it is required, and the range of each number is right", async () => {
+test("each key has its actual default, or is marked as required, and each number has its range", async () => {
   const wrong: string[] = [];
   let compared = 0;
   for (const { table, keys } of await described()) {
@@ -159,13 +159,13 @@ async function variablesRead(): Promise<Set<string>> {
   return found;
 }
 
-test("the page lists every environment variable that the framework or a new application reads, and no others", async () => {
+test("the page lists exactly the environment variables that the framework or a new application reads", async () => {
   const tables = (await pageTables(PAGE)).filter(({ columns }) => columns[0] === "Variable");
   const listed = tables.flatMap(({ rows }) => rows.map(({ Variable = "" }) => codeOf(Variable)!));
   expect(listed.toSorted()).toEqual([...(await variablesRead())].toSorted());
 });
 
-test("the variables that keys name are those of the generated configuration, or the framework's own", async () => {
+test("the keys' variables are those of the generated configuration, or the framework's own", async () => {
   const tables = await pageTables(PAGE);
   const listed = new Set(
     tables.filter(({ columns }) => columns[0] === "Variable").flatMap(({ rows }) => rows.map((row) => row.Variable)),
@@ -177,7 +177,7 @@ test("the variables that keys name are those of the generated configuration, or 
   expect(named.filter((name) => !listed.has(name))).toEqual([]);
 });
 
-test("a misspelled key fails startup with the sentence that the page shows", async () => {
+test("a misspelled key fails startup with the page's sentence", async () => {
   const { readWebGuardSettings } = await import("../../../src/auth/web/web-guard-settings.ts");
   const text = await readFile(join(REPOSITORY, PAGE), "utf8");
   const [, shown] = /```text\n(.+)\n```/.exec(text)!;

@@ -8,7 +8,7 @@ import { bootApplication } from "../../support/booted-application.ts";
 import { ashlar } from "../../support/command-line.ts";
 import { generatedApplication } from "../../support/generated-application.ts";
 
-test("after a rotation, new values have the new key, and those of the five newest keys are accepted", async () => {
+test("after a rotation, new values use the new key, and values of the five newest keys are accepted", async () => {
   const root = await generatedApplication({ api: false, pages: false });
   const read = async () => parseEnv(await readFile(join(root, ".env"), "utf8"));
   const keys = [(await read()).APP_KEY!];

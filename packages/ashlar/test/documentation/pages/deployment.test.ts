@@ -38,7 +38,7 @@ function variables(port: number): Record<string, string> {
   };
 }
 
-describe("in production, as the page sets it up", () => {
+describe("in production, set up as on the page", () => {
   let root: string;
   let remove: () => Promise<void>;
   let served: ServedProcess;
@@ -55,7 +55,7 @@ describe("in production, as the page sets it up", () => {
     await remove();
   });
 
-  test("the page's paths for monitors tell this machine what it shows, and others the status", async () => {
+  test("the page's monitoring paths show this machine the details, and others only the status", async () => {
     const shown = (await markdownSamples(PAGE)).find(({ code }) => code.startsWith('{"status":"not ready"'))!.code;
     const ready = await fetch(`${served.url}ready`);
     const told = (await ready.json()) as { readonly checks: Readonly<Record<string, string>> };
@@ -70,7 +70,7 @@ describe("in production, as the page sets it up", () => {
   });
 });
 
-test("the first deployment, as the page has it, serves in production, and so run its commands", async () => {
+test("the page's first deployment serves in production, and its commands run", async () => {
   const page = await readFile(join(REPOSITORY, PAGE), "utf8");
   const section = /\n## The first deployment\n([\s\S]*?)\n## /.exec(page)![1]!;
   const [prepare, variables, serve] = [...section.matchAll(/```(?:sh|ini)\n([\s\S]*?)```/g)].map(([, code]) =>
@@ -96,7 +96,7 @@ test("the first deployment, as the page has it, serves in production, and so run
 });
 
 describe("the files of `ashlar make:deploy`", () => {
-  test("the page shows them as an application called shop gets them, with PostgreSQL and npm", async () => {
+  test("the page shows them for an application called shop with PostgreSQL and npm", async () => {
     const root = await generatedApplication({ database: "postgres" });
     await writeFile(join(root, "package-lock.json"), "{}");
     const { output } = await ashlar(root, "make:deploy");
@@ -130,7 +130,7 @@ describe("the files of `ashlar make:deploy`", () => {
     }
   });
 
-  test("every command of Compose on a page names the file with the variables that compose.yaml asks for, and builds", async () => {
+  test("every Compose command on a page names the file with compose.yaml's variables, and builds", async () => {
     const lines = (await markdownSamples("docs", "README.md")).flatMap(({ code }) => code.split("\n"));
     const commands = lines.filter((line) => line.startsWith("docker compose "));
     expect(commands.length).toBeGreaterThan(3);
@@ -139,7 +139,7 @@ describe("the files of `ashlar make:deploy`", () => {
     }
   });
 
-  test("what the page runs has the names and times of the files, and the secrets are outside of what is copied", async () => {
+  test("the page's commands use the files' names and times, and no secret is in the copied folder", async () => {
     const samples = await markdownSamples(PAGE);
     const docker = samples.find(({ code }) => code.startsWith("docker build"))!.code;
     expect(docker.match(/--env-file \S+/g)).toEqual(["--env-file /etc/shop.env", "--env-file /etc/shop.env"]);

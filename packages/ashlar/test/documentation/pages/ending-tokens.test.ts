@@ -113,7 +113,7 @@ beforeAll(async () => {
   rows = tables.find(({ columns }) => columns[0] === HAPPENS)!.rows;
 });
 
-test("each row, and each cell, is one that is known here", () => {
+test("each row and each cell is known to this test", () => {
   expect(rows.map((row) => row[HAPPENS!])).toEqual(Object.keys(EVENTS));
   expect(rows.flatMap((row) => [row[OF_SINGLE!]!, row[OF_MANY!]!]).filter((cell) => !(cell in ENDS))).toEqual([]);
   const cells = rows.map((row) => row[WITHOUT_LOOKUP!]!);

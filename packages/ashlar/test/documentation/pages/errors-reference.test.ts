@@ -29,13 +29,13 @@ async function declared(): Promise<string[]> {
   return [...codes];
 }
 
-test("the page lists every code that the framework declares, once, and no others", async () => {
+test("the page lists exactly the codes that the framework declares, each once", async () => {
   const codes = (await listed()).map(({ Code = "" }) => codeOf(Code));
   expect(codes.toSorted()).toEqual((await declared()).toSorted());
   expect(codes.length).toBeGreaterThan(60);
 });
 
-test("each code has the status and the sentence that it was declared with, and says what to do", async () => {
+test("each code has its declared status and sentence, and advice", async () => {
   await declared();
   for (const { Code = "", Status, Meaning, "What to do": remedy = "" } of await listed()) {
     const code = codeOf(Code) as keyof typeof ERRORS;
@@ -44,7 +44,7 @@ test("each code has the status and the sentence that it was declared with, and s
   }
 });
 
-test("a missing input gives the problem document that the page shows", async () => {
+test("a missing input results in the page's problem document", async () => {
   const root = await generatedApplication({ pages: false });
   const { application, end } = await bootApplication(root);
   try {

@@ -10,7 +10,7 @@ const PAGE = "docs/guides/errors.md";
 /** The page's own configuration logs each request. */
 const SILENT = { level: "silent", requests: false };
 
-test("the errors of the page become its error pages and problem documents, and say nothing about failures", async () => {
+test("the page's errors become its error pages and problem documents, and reveal nothing about failures", async () => {
   const root = await generatedApplication();
   await followPage(root, PAGE);
   await checkTypes(root);
@@ -33,7 +33,7 @@ test("the errors of the page become its error pages and problem documents, and s
   }
 });
 
-test("a mistake in the code is a 500 that shows nothing of it, except to the developer's own host", async () => {
+test("a bug is a 500 that reveals nothing, except on the developer's own host", async () => {
   const root = await generatedApplication();
   await followPage(root, PAGE);
   const { application, end } = await bootApplication(root, {

@@ -50,7 +50,7 @@ type Plain<T> = { readonly [K in keyof T]: T[K] };
 type Records<T> = { readonly [K in keyof T]: Plain<T[K]> };
 `;
 
-test("the page has each event, mail, limit and property that features declare, with its exact types, and no others", async () => {
+test("the page lists exactly the events, mails, limits and properties that features declare, with their types", async () => {
   const tables = await pageTables(PAGE);
   const events = recordType(tablesOf(tables, "Event"), tables);
   const mails = recordType(tablesOf(tables, "Mail"), tables, "`user: User`");

@@ -36,7 +36,7 @@ interface Entry {
   readonly user_id: string | null;
 }
 
-test("the files of the page pass the type check", () => checkTypes(root));
+test("the page's files pass the type check", () => checkTypes(root));
 
 test("the audit log has logins, failures, logouts and refused tokens, in order", async () => {
   const client = createTestClient(application).withCsrfToken();
@@ -62,7 +62,7 @@ test("the audit log has logins, failures, logouts and refused tokens, in order",
   ]);
 });
 
-test("what is asked of the audit log, and its pruning, use an index", async () => {
+test("the audit log's queries, and its pruning, use an index", async () => {
   const { kysely } = application.container.make("database");
   const entries = kysely.selectFrom("audit_entries").selectAll().orderBy("happened_at", "desc").limit(50);
   const questions = [
@@ -82,7 +82,7 @@ test("what is asked of the audit log, and its pruning, use an index", async () =
   }
 });
 
-test("entries of the audit log are deleted after 90 days", async () => {
+test("audit-log entries are deleted after 90 days", async () => {
   const { kysely } = application.container.make("database");
   const before = (days: number) => new Date(Date.now() - days * 86_400_000);
   const entry = (days: number) => ({ event: "auth.login", user_id: "old", address: null, happened_at: before(days) });
@@ -96,7 +96,7 @@ test("entries of the audit log are deleted after 90 days", async () => {
   expect(kept).toHaveLength(1);
 });
 
-test("a handler's event reaches listeners before its response, and one that fails affects nothing else", async () => {
+test("a handler's event reaches listeners before its response, and a failing listener affects nothing else", async () => {
   const events = application.container.make("events");
   const called: unknown[] = [];
   const remove = [

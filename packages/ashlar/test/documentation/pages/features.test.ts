@@ -4,7 +4,7 @@ import { bootApplication } from "../../support/booted-application.ts";
 import { COMMAND, checkTypes, edit, execute, generatedApplication } from "../../support/generated-application.ts";
 import { followPage } from "../../support/page-files.ts";
 
-test("the feature of the page adds a service, a sentence, an event, an error and a command", async () => {
+test("the page's feature adds a service, a message, an event, an error and a command", async () => {
   const root = await generatedApplication();
   await followPage(root, "docs/guides/features.md");
   await edit(

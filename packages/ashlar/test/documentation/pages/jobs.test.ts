@@ -21,7 +21,7 @@ import { postgres, sqlite } from "../../support/services.ts";
 const PAGE = "docs/guides/jobs.md";
 const REDIS = "redis://127.0.0.1:6379";
 
-test("pg-boss: a job exists if its transaction is committed, and only then, and servers work on it", async () => {
+test("pg-boss: a job exists only if its transaction is committed, and servers work on it", async () => {
   const own = await postgres.open();
   onTestFinished(() => own.drop());
   const root = await generatedApplication({ database: "postgres" });

@@ -15,7 +15,7 @@ async function names(column: string): Promise<string[]> {
   return table.rows.flatMap((row) => [...row[column]!.matchAll(/`(\w+)`/g)].map(([, name]) => name!));
 }
 
-test("the page has every algorithm, option and reason of the package, and no others", async () => {
+test("the page lists exactly the package's algorithms, options and reasons", async () => {
   const root = await generatedApplication({ pages: false });
   const union = (list: readonly string[]): string => list.map((name) => `"${name}"`).join(" | ");
   await writeFile(

@@ -7,7 +7,7 @@ import { markdownSamples } from "../../support/samples.ts";
 
 const PAGE = "docs/guides/languages.md";
 
-test("the sentences of the page are said in the visitor's language, and programs get their keys", async () => {
+test("the page's messages are in the visitor's language, and API clients get their keys", async () => {
   const root = await generatedApplication();
   await followPage(root, PAGE);
   await checkTypes(root);

@@ -38,7 +38,7 @@ function duration(seconds: number): string {
   return seconds % 3600 === 0 ? `${seconds / 3600} h` : `${seconds / 60} min`;
 }
 
-test("the table has each limit of the framework as it is declared, and no others", async () => {
+test("the table lists exactly the framework's limits, as they are declared", async () => {
   const { rows } = (await pageTables(PAGE)).find(({ columns }) => columns[1] === "Account")!;
   const names = (await pageTables("docs/reference/events.md")).find(({ columns }) => columns[0] === "Limit")!;
   expect(rows.map((row) => row.Limit).toSorted()).toEqual(names.rows.map((row) => row.Limit).toSorted());
@@ -53,7 +53,7 @@ test("the table has each limit of the framework as it is declared, and no others
   }
 });
 
-test("every limit of the framework is in the table of what is counted", async () => {
+test("each of the framework's limits is in the table about counting", async () => {
   const tables = (await pageTables(PAGE)).filter(({ columns }) => columns[0] === "Limit");
   const [all = [], counted = []] = tables.map(({ rows }) =>
     rows.flatMap(({ Limit = "" }) => [...Limit.matchAll(/`([^`]+)`/g)].map(([, name]) => name!)),
@@ -61,7 +61,7 @@ test("every limit of the framework is in the table of what is counted", async ()
   expect(counted.toSorted()).toEqual(all.toSorted());
 });
 
-test("the files of the page pass the type check, and the store passes its suite", async () => {
+test("the page's files pass the type check, and the store passes its suite", async () => {
   await checkTypes(root);
   const { code, output } = await execute(root, process.execPath, ["--test", "tests/map-store.test.ts"]);
   expect(output).toContain("ℹ fail 0");
@@ -69,7 +69,7 @@ test("the files of the page pass the type check, and the store passes its suite"
   expect(code).toBe(0);
 });
 
-test("the eleventh export is refused with the response that the page shows", async () => {
+test("the eleventh export is refused with the page's response", async () => {
   using _ = freeze();
   const client = createTestClient(application);
   for (let count = 1; count <= 10; count++) (await client.get("/export")).assertStatus(200);

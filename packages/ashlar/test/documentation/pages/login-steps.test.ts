@@ -77,7 +77,7 @@ test("a login asks for the code, which works once", async () => {
   await thief.assertGuest();
 });
 
-test("programs send the code along, and a renewal needs none", async () => {
+test("API clients send the code along, and a renewal needs none", async () => {
   const { secret } = await userWithCode();
   const client = createTestClient(application);
   const credentials = { username: EMAIL, password: PASSWORD };
@@ -96,7 +96,7 @@ test("the form for a new password leads to the code and back", async () => {
   (await send(client, "/account/password", fields)).assertRedirect("/home");
 });
 
-test("S33 codes can't be guessed from any number of addresses", async () => {
+test("S33 codes can't be guessed, from however many addresses", async () => {
   await userWithCode();
   const statuses: number[] = [];
   for (let guess = 0; guess < 6; guess++) {
@@ -107,7 +107,7 @@ test("S33 codes can't be guessed from any number of addresses", async () => {
   expect(statuses).toEqual([303, 303, 303, 303, 303, 429]);
 });
 
-test("a login waits for the terms, and accepting them proves no address", async () => {
+test("a login waits for the terms, and accepting them verifies no address", async () => {
   const root = await generatedApplication();
   await followSection(root, PAGE, "Refuse with a page");
   await checkTypes(root);

@@ -27,7 +27,7 @@ afterAll(async () => {
   await remove();
 });
 
-test("the files of the page pass the type check, and the page's own tests", async () => {
+test("the page's files pass the type check, and the page's own tests", async () => {
   await checkTypes(root);
   const tests = ["tests/postbox-transport.test.ts", "tests/order-shipped.test.ts"];
   const { code, output } = await execute(root, process.execPath, ["--test", ...tests]);
@@ -43,7 +43,7 @@ test("the mail has a preview in development, in both forms", async () => {
   (await client.get("/dev/mailbox/preview/OrderShippedMail")).assertStatus(200).assertSee("Your order 7 is on its way");
 });
 
-test("the pauses between attempts are those that the page lists", async () => {
+test("the pauses between attempts match the page", async () => {
   const { readMailSettings } = await import("../../../src/mail/settings.ts");
   const { attempts, delaySeconds } = readMailSettings({}, { environment: "test", name: "Shop", url: null }).retry;
   const pauses = Array.from({ length: attempts - 1 }, (_, index) => Math.min(delaySeconds * 2 ** index, 60));

@@ -6,7 +6,7 @@ import { bootApplication } from "../../support/booted-application.ts";
 import { checkTypes, edit, generatedApplication } from "../../support/generated-application.ts";
 import { followPage } from "../../support/page-files.ts";
 
-test("the middleware of the page runs where the kernel and the routes say, and wrong arguments fail startup", async () => {
+test("the page's middleware runs where the kernel and the routes say, and wrong arguments fail startup", async () => {
   const root = await generatedApplication();
   await followPage(root, "docs/guides/middleware.md");
   // Neither today nor tomorrow, which may begin before the request.
@@ -26,7 +26,7 @@ test("the middleware of the page runs where the kernel and the routes say, and w
   await end();
 });
 
-test("an argument that the middleware refuses fails startup, with the line of the route", async () => {
+test("an argument that the middleware refuses fails startup, with the route's line", async () => {
   const root = await generatedApplication();
   await followPage(root, "docs/guides/middleware.md");
   const routes = join(root, "routes/web.ts");

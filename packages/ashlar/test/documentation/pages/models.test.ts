@@ -52,7 +52,7 @@ afterAll(async () => {
   for (const end of ends.reverse()) await end();
 });
 
-test("the files of the pages have correct types", () => checkTypes(root));
+test("the pages' files have correct types", () => checkTypes(root));
 
 test("only fillable columns are set, hidden ones are left out of JSON, and JSON columns keep their values", async () => {
   const order = await Order.create({ number: 1, options: { gift: true }, internal_note: "secret", note: "" } as object);
@@ -66,7 +66,7 @@ test("only fillable columns are set, hidden ones are left out of JSON, and JSON 
   expect((await Order.findOrFail(order.id)).options).toEqual({ gift: false });
 });
 
-test("the scope and the relation of the page are queries, and the controller loads the items of all orders", async () => {
+test("the page's scope and relation are queries, and the controller loads all orders' items", async () => {
   const order = await Order.create({ number: 2, note: "Ring" } as object);
   const before = await Order.open().count();
   await order.pay();
@@ -84,7 +84,7 @@ test("the scope and the relation of the page are queries, and the controller loa
   (await client.getJson("/orders/999")).assertStatus(404);
 });
 
-test("deleting an order deletes its items, as the migration says, and a note is required since the last one", async () => {
+test("deleting an order deletes its items, as the migration says, and the last migration makes a note required", async () => {
   const order = await Order.create({ number: 3, note: "" } as object);
   await Item.create({ sku: "B-1", order_id: order.id } as object);
   await order.delete();
@@ -125,7 +125,7 @@ test("the migrations can be rolled back and run again", async () => {
   expect(await migrations.up()).toEqual(names.toReversed());
 });
 
-test("rows survive the migration that creates their table again", async () => {
+test("rows survive the migration that recreates their table", async () => {
   const migrations = new Migrations(database, join(root, "database/migrations"));
   await migrations.rollback({ steps: await stepsTo(migrations, PAGE_MIGRATIONS[2]!) });
   const order = await Order.create({ number: 5, note: "kept" } as object);
@@ -135,7 +135,7 @@ test("rows survive the migration that creates their table again", async () => {
   expect(await order.items().count()).toBe(1);
 });
 
-test("rows that were there before a column was added have none of its values", async () => {
+test("rows older than a column have no value in it", async () => {
   const migrations = new Migrations(database, join(root, "database/migrations"));
   await migrations.rollback({ steps: await stepsTo(migrations, PAGE_MIGRATIONS[3]!) });
   const order = await Order.create({ number: 6, note: "" } as object);

@@ -15,7 +15,7 @@ const PAGE = "docs/guides/newsletters.md";
 const WEBHOOKS = "docs/guides/webhooks.md";
 const VERIFY_TOKEN = "app/middleware/verify-token.ts";
 
-test("a mail service unsubscribes a reader with one click, and no one without the signature does", async () => {
+test("a mail service unsubscribes a reader with one click, which needs the signature", async () => {
   const root = await generatedApplication({ api: false });
   await followPage(root, PAGE);
   await followSection(root, PAGE, "One click");
@@ -96,7 +96,7 @@ test("the script queues a mail for each reader", async () => {
   expect(sent).toMatchObject({ code: 0, output: expect.stringContaining("2 mails are queued.") });
 }, 120_000);
 
-test("an application that follows the guide to webhooks as well has the routes and exceptions of both", async () => {
+test("an application that also follows the guide to webhooks has the routes and exceptions of both", async () => {
   const root = await generatedApplication({ api: false });
   for (const [page, section] of [
     [WEBHOOKS, "The routes"],

@@ -60,9 +60,9 @@ async function lineOf(message: string): Promise<readonly [shown: Line, written: 
   return [one, lines.findLast(({ msg }) => msg === message)!];
 }
 
-test("the files of the page pass the type check", () => checkTypes(root));
+test("the page's files pass the type check", () => checkTypes(root));
 
-test("the line of a request has the members that the page shows, and so has that of a login", async () => {
+test("the log lines of a request and a login have the members that the page shows", async () => {
   const client = createTestClient(booted.application, { address: "203.0.113.77" }).withCsrfToken();
   await client.post("/login", { email: EMAIL, password: PASSWORD });
   await booted.application.container.make("events").settled();
@@ -77,14 +77,14 @@ test("the line of a request has the members that the page shows, and so has that
   expect(Object.keys(written)).toEqual(Object.keys(request).filter((name) => name !== "bytes"));
 });
 
-test("the provider of the page adds its event", async () => {
+test("the page's provider adds its event", async () => {
   const events = booted.application.container.make("events");
   const emit = events.emit as (name: string, payload: object) => Promise<void>;
   await emit.call(events, "order.refunded", { userId: "7", orderId: 9 });
   expect(lines.at(-1)).toMatchObject({ msg: "audit", event: "order.refunded", userId: "7", orderId: 9 });
 });
 
-test("the numbers have the members that the page lists, and those of the provider", async () => {
+test("the stats have the members that the page lists, and the provider's", async () => {
   const { application } = booted;
   const { carts, ...stats } = application.stats() as unknown as Readonly<Record<string, unknown>>;
   expect(carts).toEqual({ open: 0 });
@@ -151,7 +151,7 @@ interface Panel {
   readonly targets?: readonly { readonly expr: string; readonly refId: string }[];
 }
 
-test("the dashboard asks for metrics, labels and events that exist, in panels that don't overlap", async () => {
+test("the dashboard uses only existing metrics, labels and events, in panels that don't overlap", async () => {
   await booted.application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
   const text = await scraped();
   const file = join(REPOSITORY, "packages/ashlar/data/grafana-dashboard.json");
@@ -180,7 +180,7 @@ test("the dashboard asks for metrics, labels and events that exist, in panels th
   requireSeries(text, expressions);
 });
 
-test("the rules of the page ask for metrics and labels that exist", async () => {
+test("the page's rules use only existing metrics and labels", async () => {
   const rules = (await markdownSamples(PAGE)).filter(({ code }) => code.startsWith("# ashlar-alerts.yml"));
   const expressions = rules.flatMap(({ code }) => [...code.matchAll(/^ +expr: (.+)$/gm)].map(([, expr]) => expr!));
   expect(expressions.length).toBeGreaterThan(5);

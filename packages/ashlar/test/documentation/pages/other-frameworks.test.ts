@@ -14,7 +14,7 @@ const FILES: Readonly<Record<string, string>> = {
   "src/app.d.ts": "sveltekit/src/app.d.ts",
 };
 
-test("the page shows the examples as they are", async () => {
+test("the page shows the examples verbatim", async () => {
   const shown = await pageFiles("docs/guides/other-frameworks.md");
   expect(shown.map(({ path }) => path)).toEqual(Object.keys(FILES));
   for (const { path, text } of shown) {
@@ -22,7 +22,7 @@ test("the page shows the examples as they are", async () => {
   }
 });
 
-test("what the page moves into a site of SvelteKit's is an application there", async () => {
+test("the files that the page moves into a SvelteKit site are an application there", async () => {
   const samples = await markdownSamples("docs/guides/other-frameworks.md");
   const { code } = samples.find((sample) => sample.code.startsWith("npx sv create"))!;
   const moved = /cd accounts && mv (.+) \.\.\)/.exec(code)![1]!.split(" ");

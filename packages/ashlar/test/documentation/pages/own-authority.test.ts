@@ -9,7 +9,7 @@ import { makeCertificate } from "../../support/certificate.ts";
 import { generatedApplication } from "../../support/generated-application.ts";
 import { followPage } from "../../support/page-files.ts";
 
-test("the page's settings are read, once the file of the authority is where they say", async () => {
+test("the page's settings work once the authority's file is where they say", async () => {
   const root = await generatedApplication();
   await followPage(root, "docs/guides/own-authority.md");
   const { DATABASES } = (await import(join(root, "config/database.ts"))) as { DATABASES: object };

@@ -8,7 +8,7 @@ import { checkTypes, edit, execute, generatedApplication } from "../../support/g
 import { followPage, pageFiles } from "../../support/page-files.ts";
 import { followSection } from "../../support/page-sections.ts";
 
-test("the guard and the store of the page on own guards pass their tests, and log users in", async () => {
+test("the page's guard and store pass their tests, and log users in", async () => {
   const root = await generatedApplication();
   await followPage(root, "docs/guides/own-guards.md");
   await followSection(root, "docs/guides/own-guards.md", "API keys, complete");
@@ -38,7 +38,7 @@ test("the guard and the store of the page on own guards pass their tests, and lo
   expect(await kysely.selectFrom("logins").selectAll().execute()).toEqual([]);
 });
 
-test("S19 a guard that keeps logins in the session ends copied cookies, and doesn't boot where it can't", async () => {
+test("S19 a guard that keeps logins in the session ends copied cookies, and fails startup where it can't", async () => {
   const root = await generatedApplication();
   await followSection(root, "docs/guides/own-guards.md", "Guards that log users in");
   await edit(

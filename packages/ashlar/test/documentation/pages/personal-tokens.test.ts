@@ -44,7 +44,7 @@ async function sample(language: string, index: number): Promise<string> {
   return (await markdownSamples(PAGE)).filter((one) => one.language === language)[index]!.code;
 }
 
-test("the page's configuration and routes are all that the command asks for", async () => {
+test("the page's configuration and routes are all that the command requires", async () => {
   const { output } = await ashlar(root, "tokens:install");
   expect(output).toBe("Everything is already in place; nothing was changed.");
   const routes = (await pageTables(PAGE)).find(({ columns }) => columns[0] === "Method and path")!;
@@ -59,7 +59,7 @@ test("the page's configuration and routes are all that the command asks for", as
   }
 });
 
-test("a token is created, used and revoked as the page's requests and responses say", async () => {
+test("a token is created, used and revoked with the page's requests and responses", async () => {
   const client = createTestClient(application).withCsrfToken();
   (await client.postJson("/login", { email: EMAIL, password: PASSWORD })).assertStatus(200);
   const request = JSON.parse((await sample("text", 0)).split("\n\n")[1]!) as object;

@@ -8,7 +8,7 @@ import { followPage } from "../../support/page-files.ts";
 
 const PAGE = "docs/guides/public-addresses.md";
 
-test("a visitor who registers gets a link to the host that was used if it is of the site of APP_URL", async () => {
+test("a visitor who registers gets a link to the requested host if it is on APP_URL's site", async () => {
   const root = await generatedApplication();
   await followPage(root, PAGE);
   const { application, end } = await bootApplication(root, { environment: { APP_URL: "https://shop.example" } });

@@ -15,12 +15,12 @@ import { withProgram } from "../../support/system-programs.ts";
 
 const PAGE = "docs/guides/redis.md";
 
-test("the complete files of the page are the two in which a store is named", async () => {
+test("the page's complete files are the two that name a store", async () => {
   const paths = (await pageFiles(PAGE)).map(({ path }) => path);
   expect(paths).toEqual(["config/throttle.ts", "config/session.ts"]);
 });
 
-test("the URLs of the table lead to what it says", async () => {
+test("the table's URLs lead where it says", async () => {
   const table = (await pageTables(PAGE)).find(({ columns }) => columns.includes("`REDIS_URL`"))!;
   const kinds = table.rows.map((row) => parseRedisUrl(codeOf(row["`REDIS_URL`"]!)!));
   expect(kinds.map((address) => [address?.kind, address?.isEncrypted, address?.hosts.length, address?.name])).toEqual([
@@ -52,7 +52,7 @@ withProgram("redis-server", () => {
     for (const end of ends) await end();
   });
 
-  test("without REDIS_URL, the application runs as before, except in production, where the boot ends", async () => {
+  test("without REDIS_URL, the application runs as before, except in production, where startup fails", async () => {
     const { application: without, end } = await bootApplication(root, { environment: { REDIS_URL: "" } });
     ends.unshift(end);
     (await createTestClient(without).get("/login")).assertStatus(200);
@@ -63,7 +63,7 @@ withProgram("redis-server", () => {
     await expect(booted).rejects.toThrow("url: is missing. Set REDIS_URL to");
   });
 
-  test("the files of the page pass the type check", () => checkTypes(root));
+  test("the page's files pass the type check", () => checkTypes(root));
 
   test("limits and sessions are in Redis, under keys with the application's name, over one connection", async () => {
     const client = createTestClient(application).withCsrfToken();

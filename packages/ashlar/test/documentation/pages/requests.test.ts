@@ -77,7 +77,7 @@ async function statusOf(outgoing: ReturnType<typeof uploading>): Promise<number>
   return response.statusCode;
 }
 
-test("an upload is stored under a name of the server's, and a guest's or a forged one is refused", async () => {
+test("an upload is stored under a name that the server chose, and a guest's or a forged one is refused", async () => {
   const outgoing = uploading();
   const answered = once(outgoing, "response");
   outgoing.write("first, ");
@@ -106,7 +106,7 @@ test("a client that disconnects leaves no half file behind", async () => {
   await expect.poll(uploads).toEqual(before);
 });
 
-test("the files of a form are saved while they arrive, with its fields before them as inputs", async () => {
+test("a form's files are saved while they arrive, with its earlier fields as inputs", async () => {
   const { cookie = "", "x-csrf-token": token = "" } = headers;
   const send = (...entries: readonly (readonly [string, string | File])[]) => {
     const body = new FormData();

@@ -28,9 +28,9 @@ afterAll(async () => {
   for (const end of ends.reverse()) await end();
 });
 
-test("the routes of the page have correct types", () => checkTypes(root));
+test("the page's routes have correct types", () => checkTypes(root));
 
-test("each route of the page responds", async () => {
+test("each of the page's routes responds", async () => {
   const client = createTestClient(application);
   expect((await client.get("/hello")).text).toBe("Hello, stranger!");
   expect((await client.get("/hello/Ada")).text).toBe("Hello, Ada!");
@@ -62,7 +62,7 @@ test("a signed link works until it is changed", async () => {
   (await client.get("/invoices/7")).assertStatus(403);
 });
 
-test("mistakes are reported as the page says: all at once, with their lines", async () => {
+test("mistakes are reported all at once with their lines, as the page says", async () => {
   const generated = await generateApplication({ api: false });
   ends.push(generated.remove);
   const routes = [

@@ -40,7 +40,7 @@ async function register(url: string): Promise<SocketVisitor> {
 const tokenFor = (url: string) => visitorOf(url).post("/api/auth", { username: ADA.email, password: ADA.password });
 
 withOwnPostgres("the runbook about a database that is gone", () => {
-  test("says what the application says, and it continues by itself", async () => {
+  test("says the application's settings, and it continues by itself", async () => {
     const port = await freePort();
     const postgres = await startPostgres(port);
     onTestFinished(() => postgres.remove());
@@ -75,7 +75,7 @@ withOwnPostgres("the runbook about a database that is gone", () => {
   });
 });
 
-test("the commands of the runbook about leaked secrets end what the secrets give, and nothing else", async () => {
+test("the commands in the runbook about leaked secrets end the secrets' access, and nothing else", async () => {
   const root = await generatedApplication();
   await prepare(root, { DATABASE_PATH: join(root, "database/app.sqlite") });
   // As in a deployment with releases.
@@ -128,7 +128,7 @@ test("the commands of the runbook about leaked secrets end what the secrets give
   expect((await tokenFor(url)).status).toBe(200);
 });
 
-test("what the runbooks quote of the log is what the framework writes", async () => {
+test("the log lines quoted in the runbooks are the framework's", async () => {
   const { globSync } = await import("node:fs");
   const sources = globSync("packages/ashlar/src/**/*.ts", { cwd: REPOSITORY }).filter(
     (file) => !file.endsWith(".test.ts"),

@@ -18,7 +18,7 @@ async function properties(): Promise<string[]> {
   return [...(await read("security.md")).matchAll(/^\| (S\d+) \|.*\| `[^|]+\|$/gm)].map(([, number]) => number!);
 }
 
-test("each attack on the page is answered by properties that have tests, and each property by an attack", async () => {
+test("each attack on the page has properties with tests, and each property has an attack", async () => {
   const known = await properties();
   expect(known.length).toBeGreaterThan(60);
   const rows = await rowsOf("guides/security.md");
@@ -28,7 +28,7 @@ test("each attack on the page is answered by properties that have tests, and eac
   expect(known.filter((number) => !named.flat().includes(number))).toEqual([]);
 });
 
-test("each requirement of the ASVS that is said to be met names properties that have tests", async () => {
+test("each ASVS requirement that counts as met names properties with tests", async () => {
   const known = await properties();
   const rows = (await rowsOf("guides/asvs.md")).filter((row) => row.length === 4);
   expect(rows.length).toBeGreaterThan(60);
@@ -38,14 +38,14 @@ test("each requirement of the ASVS that is said to be met names properties that 
   }
 });
 
-test("no requirement of the ASVS is in two of its tables", async () => {
+test("no ASVS requirement is in two of its tables", async () => {
   const numbers = (await rowsOf("guides/asvs.md")).flatMap(
     ([requirement]) => requirement!.match(/\d+\.\d+\.\d+/g) ?? [],
   );
   expect(numbers.filter((number, index) => numbers.indexOf(number) !== index)).toEqual([]);
 });
 
-test("the limit on attempts at an account is the one that a new application has", async () => {
+test("the limit on attempts at an account is a new application's", async () => {
   const stub = await readFile(join(REPOSITORY, "packages/ashlar/stubs/application/config/throttle.ts.stub"), "utf8");
   expect(stub).toContain('{ by: ["account", "address"], attempts: 5, windowSeconds: 5 * 60 }');
   expect(await read("guides/security.md")).toContain("Five attempts in five minutes for an account from one address");

@@ -5,7 +5,7 @@ import { checkTypes, execute, generatedApplication } from "../../support/generat
 import { followPage } from "../../support/page-files.ts";
 import { followSection } from "../../support/page-sections.ts";
 
-test("the cart of the page on sessions works with forms, from a script, and for other programs", async () => {
+test("the page's cart works with forms, from a script, and for API clients", async () => {
   const root = await generatedApplication();
   await followPage(root, "docs/guides/sessions.md");
   await followSection(root, "docs/guides/sessions.md", "Forged requests (CSRF)");

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { checkTypes, execute, generatedApplication } from "../../support/generated-application.ts";
 import { followPage } from "../../support/page-files.ts";
 
-test("the test file of the page passes in a generated application", async () => {
+test("the page's test file passes in a generated application", async () => {
   const root = await generatedApplication({ api: false });
   await followPage(root, "docs/guides/testing.md");
   await checkTypes(root);

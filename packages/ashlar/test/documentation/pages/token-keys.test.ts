@@ -43,7 +43,7 @@ async function addUser(): Promise<number> {
   return (user as unknown as { id: number }).id;
 }
 
-test("the command makes a key, the page's configuration signs with it, and jose verifies by what is published", async () => {
+test("the command creates a key, the page's configuration signs with it, and jose verifies with the published keys", async () => {
   const { output } = await ashlar(root, "key:generate", "--jwt", "ES256");
   await write("config/api.ts");
   const config = await readFile(join(root, "config/api.ts"), "utf8");
@@ -75,7 +75,7 @@ test("the command makes a key, the page's configuration signs with it, and jose 
   }
 });
 
-test("the tokens of another issuer are accepted with the user of the page's hook", async () => {
+test("another issuer's tokens are accepted with the user from the page's hook", async () => {
   const issuer = await startIssuer([issuerKey("first")]);
   await write("config/api.ts", 1, (text) =>
     text

@@ -56,7 +56,7 @@ test("the page's migration compiles in an application", async () => {
 });
 
 await onEachDatabase("the page's migration, in an application made before it", (engine) => {
-  test("adds the indexes that prune looks for, and rolls back to what was there", async () => {
+  test("adds the indexes that prune needs, and rolls back to the previous ones", async () => {
     const own = await engine.open();
     onTestFinished(() => own.drop());
     const root = await generatedApplication();
@@ -80,7 +80,7 @@ await onEachDatabase("the page's migration, in an application made before it", (
 });
 
 await onEachDatabase("the page's statements for accounts without a password", (engine) => {
-  test("make the column nullable, and keep what is in it", async () => {
+  test("make the column nullable, and keep its values", async () => {
     const own = await engine.open();
     onTestFinished(() => own.drop());
     const { dialect, kysely } = own.database;

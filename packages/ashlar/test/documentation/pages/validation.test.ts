@@ -7,7 +7,7 @@ import { markdownSamples } from "../../support/samples.ts";
 
 const PAGE = "docs/guides/validation.md";
 
-test("the form of the page shows what is wrong and what was typed, and programs get the problem document", async () => {
+test("the page's form shows its errors and the typed text, and API clients get the problem document", async () => {
   const root = await generatedApplication();
   await followPage(root, PAGE);
   await checkTypes(root);

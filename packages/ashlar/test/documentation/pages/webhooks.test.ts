@@ -85,7 +85,7 @@ async function handled(): Promise<string[]> {
 }
 
 describe("the services' own examples", () => {
-  test("GitHub's is accepted, and not with another text or secret", () => {
+  test("GitHub's is accepted, but not with another text or secret", () => {
     const header = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
     const verify = (text: string, secret: string, given: string | null = header) =>
       signatures.isSignedLikeGitHub(Buffer.from(text), given, secret);
@@ -97,7 +97,7 @@ describe("the services' own examples", () => {
     }
   });
 
-  test("one in the form of Standard Webhooks is accepted within five minutes, with any of its signatures", () => {
+  test("a Standard Webhooks request is accepted within five minutes, with any of its signatures", () => {
     const body = Buffer.from('{"test": 2432232314}');
     const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
     const key = Buffer.from(secret.slice(6), "base64");
@@ -129,8 +129,8 @@ describe("the services' own examples", () => {
   });
 });
 
-describe("the routes of the page", () => {
-  test("handle a signed webhook once, without a CSRF token, also if it arrives many times at once", async () => {
+describe("the page's routes", () => {
+  test("handle a signed webhook once, without a CSRF token, even if it arrives many times at once", async () => {
     const body = '{"id": "evt_1", "type": "payment.succeeded"}';
     const headers = likeStripe(body);
     expect(await send("/webhooks/payments", body, headers)).toBe(204);
@@ -145,7 +145,7 @@ describe("the routes of the page", () => {
     expect(await handled()).toEqual(["mail:msg_1", "payments:evt_1", `repository:${signature}`]);
   });
 
-  test("refuse what is altered, signed with another secret, too old, or without a signature", async () => {
+  test("refuse webhooks that are altered, signed with another secret, too old, or unsigned", async () => {
     const before = await handled();
     const body = '{"id":"evt_2","type":"payment.succeeded"}';
     for (const headers of [
@@ -174,11 +174,11 @@ async function logged(task: () => Promise<unknown>): Promise<unknown[]> {
   return events;
 }
 
-describe("nothing but the signed bytes says what a webhook is", () => {
+describe("only the signed bytes identify a webhook", () => {
   const forgery = "?id=evt_forged&type=payment.succeeded&ref=refs/heads/forged";
   const types = ["text/plain", "application/x-www-form-urlencoded", "application/octet-stream", "application/json"];
 
-  test.for(types)("a recorded one that is sent again with a query and as %s is the same one", async (type) => {
+  test.for(types)("a recorded webhook that is sent again with a query and as %s counts as the same", async (type) => {
     const [payment, push, bounced] = [
       `{"id":"evt_${type}","type":"payment.failed"}`,
       `{"ref":"refs/heads/${type}"}`,
@@ -211,7 +211,7 @@ describe("nothing but the signed bytes says what a webhook is", () => {
     "null",
     "id=evt_9",
     "",
-  ])("a payment without an id, a type or JSON is refused, and nothing is stored: %s", async (body) => {
+  ])("a payment without an id, a type or JSON is refused without storing anything: %s", async (body) => {
     const before = await handled();
     for (const type of types) {
       const path = `/webhooks/payments${forgery}`;
@@ -233,7 +233,7 @@ describe("nothing but the signed bytes says what a webhook is", () => {
     ).toEqual([]);
   });
 
-  test("the text that Standard Webhooks sign can't be divided in another place", async () => {
+  test("the text signed by Standard Webhooks can't be split elsewhere", async () => {
     const time = now();
     const inner = '{"type":"paid"}';
     const signed = standard("msg_7", `{"type":"note.${time}.${inner}"}`, time);
@@ -254,7 +254,7 @@ function standardHeaders(headers: Record<string, string>): Record<string, string
   };
 }
 
-test("without its secrets, the application doesn't start in production, and says which variable is missing", async () => {
+test("without its secrets, the application doesn't start in production, and the error names the missing variable", async () => {
   const environment = {
     ...{
       APP_ENV: "production",
@@ -279,7 +279,7 @@ test("without its secrets, the application doesn't start in production, and says
 test.for([
   { json: true, pages: false },
   { pages: false, api: true },
-])("what the page changes fits an application made with %j", async (options) => {
+])("the page's changes fit an application created with %j", async (options) => {
   const other = await generatedApplication({ api: false, ...options });
   await followPage(other, PAGE);
   await followSection(other, PAGE, "The secrets");

@@ -36,7 +36,7 @@ await onPostgres("the guide to deployments without downtime", () => {
 
   const run = (text: string) => sql.raw(text).execute(database.kysely);
 
-  test("each step runs on a table in use, only dropping the column is warned of, and all names are kept", async () => {
+  test("each step runs on a table in use, only dropping the column causes a warning, and all names are kept", async () => {
     await followPage(root, PAGE);
     // They are deployed one after the other.
     const names = (await readdir(join(root, MIGRATIONS))).filter((name) => /customer|_name_/.test(name)).sort();
