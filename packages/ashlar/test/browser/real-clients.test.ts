@@ -171,35 +171,32 @@ inBrowser("pages on plain http, in a browser", () => {
   test.each([
     ["over plain http", HOST],
     ["where browsers say what a request is for", "localhost"],
-  ])(
-    "S161 a login leads back to the opened page, regardless of other pages' requests, %s",
-    async (_, host) => {
-      const email = `grace@${host}.example`;
-      await register(await (await visitor()).newPage(), email);
-      const url = shop.url.replace(HOST, host);
-      const context = await visitor();
-      const page = await context.newPage();
-      await page.goto(`${url}/orders?page=2`);
-      expect(new URL(page.url()).pathname).toBe("/login");
-      const other = await context.newPage();
-      const modes: (string | undefined)[] = [];
-      other.on("request", async (request) => {
-        if (request.url().includes("/own/")) modes.push((await request.allHeaders())["sec-fetch-mode"]);
-      });
-      await other.goto(`${url}/open`);
-      await expect.poll(() => other.title()).toBe("Loaded");
-      await page.getByLabel("Email address").fill(email);
-      await page.getByLabel("Password", { exact: true }).fill(PASSWORD);
-      await page.getByRole("main").getByRole("button", { name: "Log in" }).click();
-      await page.waitForURL((url) => url.pathname !== "/login");
-      await picture(page, `intended-${host}`);
-      expect(page.url()).toBe(`${url}/orders?page=2`);
-      const isSaid = host === "localhost";
-      // Headers arrive some time after the requests that they belong to.
-      await expect.poll(() => modes.length).toBeGreaterThanOrEqual(isSaid ? 5 : 4);
-      expect([modes.length, modes.every((mode) => (mode !== undefined) === isSaid)]).toEqual([isSaid ? 5 : 4, true]);
-    },
-  );
+  ])("S161 a login leads back to the opened page, regardless of other pages' requests, %s", async (_, host) => {
+    const email = `grace@${host}.example`;
+    await register(await (await visitor()).newPage(), email);
+    const url = shop.url.replace(HOST, host);
+    const context = await visitor();
+    const page = await context.newPage();
+    await page.goto(`${url}/orders?page=2`);
+    expect(new URL(page.url()).pathname).toBe("/login");
+    const other = await context.newPage();
+    const modes: (string | undefined)[] = [];
+    other.on("request", async (request) => {
+      if (request.url().includes("/own/")) modes.push((await request.allHeaders())["sec-fetch-mode"]);
+    });
+    await other.goto(`${url}/open`);
+    await expect.poll(() => other.title()).toBe("Loaded");
+    await page.getByLabel("Email address").fill(email);
+    await page.getByLabel("Password", { exact: true }).fill(PASSWORD);
+    await page.getByRole("main").getByRole("button", { name: "Log in" }).click();
+    await page.waitForURL((url) => url.pathname !== "/login");
+    await picture(page, `intended-${host}`);
+    expect(page.url()).toBe(`${url}/orders?page=2`);
+    const isSaid = host === "localhost";
+    // Headers arrive some time after the requests that they belong to.
+    await expect.poll(() => modes.length).toBeGreaterThanOrEqual(isSaid ? 5 : 4);
+    expect([modes.length, modes.every((mode) => (mode !== undefined) === isSaid)]).toEqual([isSaid ? 5 : 4, true]);
+  });
 
   test("S163 a refused form keeps a long text, and can be sent again", async () => {
     const story = "Once upon a time. ".repeat(5000).trim();

@@ -19,21 +19,24 @@ afterAll(async () => {
 });
 
 describe("S132 an account of an address with a domain in Unicode", () => {
-  test.for(BROWSER_NAMES)("that was registered in %s can log in with every browser, in each spelling", async (first) => {
-    const typed = shop.newAddress().replace("example.com", "bücher.example");
-    const visitor = await shop.registered(first, typed, PASSWORD);
-    expect(visitor.path).toBe("/email/verify/notice");
-    for (const browser of BROWSER_NAMES) {
-      for (const [email, password] of [
-        [typed, DECOMPOSED],
-        [typed.replace("bücher", "xn--bcher-kva"), PASSWORD],
-      ] as const) {
-        const other = await shop.visitor(browser).type("/login");
-        await other.press("Log in", { "Email address": email, Password: password });
-        expect([browser, email, other.path]).toEqual([browser, email, "/home"]);
+  test.for(BROWSER_NAMES)(
+    "that was registered in %s can log in with every browser, in each spelling",
+    async (first) => {
+      const typed = shop.newAddress().replace("example.com", "bücher.example");
+      const visitor = await shop.registered(first, typed, PASSWORD);
+      expect(visitor.path).toBe("/email/verify/notice");
+      for (const browser of BROWSER_NAMES) {
+        for (const [email, password] of [
+          [typed, DECOMPOSED],
+          [typed.replace("bücher", "xn--bcher-kva"), PASSWORD],
+        ] as const) {
+          const other = await shop.visitor(browser).type("/login");
+          await other.press("Log in", { "Email address": email, Password: password });
+          expect([browser, email, other.path]).toEqual([browser, email, "/home"]);
+        }
       }
-    }
-  });
+    },
+  );
 
   test("can't be registered again by another browser", async () => {
     const typed = shop.newAddress().replace("example.com", "bücher.example");

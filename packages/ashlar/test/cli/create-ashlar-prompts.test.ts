@@ -259,25 +259,28 @@ describe.skipIf(!hasPseudoTerminals)(
     test.for([
       [0, "Installed the packages with npm."],
       [7, "Installing the packages with npm: exit code 7"],
-    ] as const)("an installation that ends with %i stops its progress line, and restores the cursor", async ([code, line]) => {
-      const parent = await temporaryFolder();
-      const programs = await temporaryFolder();
-      await writeFile(join(programs, "npm"), `#!/bin/sh\nwhile [ ! -e go ]; do sleep 0.01; done\nexit ${code}\n`);
-      await chmod(join(programs, "npm"), 0o755);
-      const flags = ["shop", "--pages", "--registration", "--verification", "--api", "--database", "sqlite"];
-      const args = [SCRIPT, ...flags, "--language", "en", "--package-manager", "npm"];
-      const env = { PATH: `${programs}:/bin:/usr/bin`, npm_execpath: undefined };
-      const terminal = startInTerminal(parent, process.execPath, args, { env });
-      // The line moves while npm runs.
-      await terminal.shows(/(Installing the packages with npm …[^…]*){3}/);
-      expect(terminal.raw().lastIndexOf(HIDE)).toBeGreaterThan(terminal.raw().lastIndexOf(SHOW));
-      await writeFile(join(parent, "shop/go"), "");
-      // With the timer, the process would run on.
-      expect(await terminal.ended).toBe(Math.min(code, 1));
-      const [, after] = terminal.raw().split(SHOW);
-      expect([after, after]).toEqual([expect.stringContaining(line), expect.not.stringContaining("…")]);
-      expect(terminal.raw().lastIndexOf(SHOW)).toBeGreaterThan(terminal.raw().lastIndexOf(HIDE));
-    });
+    ] as const)(
+      "an installation that ends with %i stops its progress line, and restores the cursor",
+      async ([code, line]) => {
+        const parent = await temporaryFolder();
+        const programs = await temporaryFolder();
+        await writeFile(join(programs, "npm"), `#!/bin/sh\nwhile [ ! -e go ]; do sleep 0.01; done\nexit ${code}\n`);
+        await chmod(join(programs, "npm"), 0o755);
+        const flags = ["shop", "--pages", "--registration", "--verification", "--api", "--database", "sqlite"];
+        const args = [SCRIPT, ...flags, "--language", "en", "--package-manager", "npm"];
+        const env = { PATH: `${programs}:/bin:/usr/bin`, npm_execpath: undefined };
+        const terminal = startInTerminal(parent, process.execPath, args, { env });
+        // The line moves while npm runs.
+        await terminal.shows(/(Installing the packages with npm …[^…]*){3}/);
+        expect(terminal.raw().lastIndexOf(HIDE)).toBeGreaterThan(terminal.raw().lastIndexOf(SHOW));
+        await writeFile(join(parent, "shop/go"), "");
+        // With the timer, the process would run on.
+        expect(await terminal.ended).toBe(Math.min(code, 1));
+        const [, after] = terminal.raw().split(SHOW);
+        expect([after, after]).toEqual([expect.stringContaining(line), expect.not.stringContaining("…")]);
+        expect(terminal.raw().lastIndexOf(SHOW)).toBeGreaterThan(terminal.raw().lastIndexOf(HIDE));
+      },
+    );
 
     test("with NO_COLOR, nothing is colored", async () => {
       const colors = new RegExp(`${ESCAPE}\\[(?:\\d+;)*[349]\\dm`);

@@ -106,15 +106,12 @@ async function takeOver(shop: string, node: Runtime): Promise<void> {
 // With CI set, a missing registry fails the tests instead of skipping them.
 const isMissing = !canInstall && process.env.CI === undefined;
 
-describe.skipIf(isMissing)(
-  `the READMEs, followed to the letter${isMissing ? " (no package registry)" : ""}`,
-  () => {
-    const [newest, older] = RUNTIMES as readonly [Runtime, Runtime];
+describe.skipIf(isMissing)(`the READMEs, followed to the letter${isMissing ? " (no package registry)" : ""}`, () => {
+  const [newest, older] = RUNTIMES as readonly [Runtime, Runtime];
 
-    test(`an application started on Node ${older.version} is taken over on Node ${newest.version}`, async () => {
-      const shop = await begin(older);
-      commit(shop);
-      await takeOver(shop, newest);
-    }, 300_000);
-  },
-);
+  test(`an application started on Node ${older.version} is taken over on Node ${newest.version}`, async () => {
+    const shop = await begin(older);
+    commit(shop);
+    await takeOver(shop, newest);
+  }, 300_000);
+});

@@ -395,31 +395,28 @@ describe("a logout", () => {
     expect(store.text).toBeNull();
   });
 
-  test.each(["with", "without"])(
-    "during a renewal runs after it, and leaves nothing: %s Web Locks",
-    async (locks) => {
-      if (locks === "without") vi.stubGlobal("navigator", {});
-      onTestFinished(() => void vi.unstubAllGlobals());
-      const held = Promise.withResolvers<void>();
-      const { client, store, events } = await loggedIn({
-        through: async (path, send) => {
-          if (path === "/api/reauth") await held.promise;
-          return await send();
-        },
-      });
-      travel(LATER);
-      const call = client.get("/api/me").catch(() => null);
-      await vi.waitUntil(() => renewals(events) === 1, { timeout: 60_000 });
-      const loggedOut = client.logout();
-      // Otherwise it would be sent within a few turns.
-      for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
-      expect(events).not.toContain("POST /api/logout");
-      held.resolve();
-      await Promise.all([call, loggedOut]);
-      expect(store.text).toBeNull();
-      expect(events.lastIndexOf("remove")).toBeGreaterThan(events.lastIndexOf("store"));
-    },
-  );
+  test.each(["with", "without"])("during a renewal runs after it, and leaves nothing: %s Web Locks", async (locks) => {
+    if (locks === "without") vi.stubGlobal("navigator", {});
+    onTestFinished(() => void vi.unstubAllGlobals());
+    const held = Promise.withResolvers<void>();
+    const { client, store, events } = await loggedIn({
+      through: async (path, send) => {
+        if (path === "/api/reauth") await held.promise;
+        return await send();
+      },
+    });
+    travel(LATER);
+    const call = client.get("/api/me").catch(() => null);
+    await vi.waitUntil(() => renewals(events) === 1, { timeout: 60_000 });
+    const loggedOut = client.logout();
+    // Otherwise it would be sent within a few turns.
+    for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect(events).not.toContain("POST /api/logout");
+    held.resolve();
+    await Promise.all([call, loggedOut]);
+    expect(store.text).toBeNull();
+    expect(events.lastIndexOf("remove")).toBeGreaterThan(events.lastIndexOf("store"));
+  });
 });
 
 describe("a store that fails", () => {

@@ -77,17 +77,14 @@ await onPostgres("users of AdonisJS", () => {
     ["argon2id", "grace@example.com", "argon2id of grace", 2],
     ["bcrypt", "linus@example.com", "bcrypt of linus", 3],
     ["scrypt", "zoe@example.com", "pässwörd of zoë 🦀", 41],
-  ])(
-    "a correct password hashed with %s logs the user in, and is hashed again",
-    async (_, email, password, id) => {
-      const before = (await columnOf(application, "password"))[id];
-      expect(await logIn(application, email, `${password}x`)).toBe("Incorrect email address or password.");
-      expect((await columnOf(application, "password"))[id]).toBe(before);
-      expect(await logIn(application, email, password)).toBe("/members");
-      expect((await columnOf(application, "password"))[id]).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
-      expect(await tokenStatus(application, email, password)).toBe(200);
-    },
-  );
+  ])("a correct password hashed with %s logs the user in, and is hashed again", async (_, email, password, id) => {
+    const before = (await columnOf(application, "password"))[id];
+    expect(await logIn(application, email, `${password}x`)).toBe("Incorrect email address or password.");
+    expect((await columnOf(application, "password"))[id]).toBe(before);
+    expect(await logIn(application, email, password)).toBe("/members");
+    expect((await columnOf(application, "password"))[id]).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+    expect(await tokenStatus(application, email, password)).toBe(200);
+  });
 
   test("unverified users stay unverified, and disabled ones disabled", async () => {
     expect(await logIn(application, "una@example.com", "scrypt of una")).toBe("/email/verify/notice");

@@ -97,14 +97,11 @@ afterAll(async () => {
   await end?.();
 });
 
-test.each(PAGES)(
-  "the code in %s.md stores an order for its user, and refuses an invalid number",
-  async (page) => {
-    const path = `/${page}/orders`;
-    (await (await asAda()).post(path, { number: "7" })).assertJsonContains({ number: 7, user_id: 1 });
-    await (await (await asAda()).post(path, { number: "seven" })).assertValidationErrors({
-      number: { rule: "invalid_type" },
-    });
-    (await createTestClient(application).withCsrfToken().post(path, { number: "7" })).assertRedirect("/login");
-  },
-);
+test.each(PAGES)("the code in %s.md stores an order for its user, and refuses an invalid number", async (page) => {
+  const path = `/${page}/orders`;
+  (await (await asAda()).post(path, { number: "7" })).assertJsonContains({ number: 7, user_id: 1 });
+  await (await (await asAda()).post(path, { number: "seven" })).assertValidationErrors({
+    number: { rule: "invalid_type" },
+  });
+  (await createTestClient(application).withCsrfToken().post(path, { number: "7" })).assertRedirect("/login");
+});

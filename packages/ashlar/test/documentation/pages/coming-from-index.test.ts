@@ -72,19 +72,22 @@ test.each([
   ["express-passport", 3],
   ["laravel", 1],
   ["masonite", 1],
-])("the export on the page about %s is readable by its owner only, and deleted after the move", async (page, exports) => {
-  const samples = await markdownSamples(`docs/coming-from/${page}.md`);
-  const commands = samples.filter(({ code }) => code.includes("users.jsonl") && !code.startsWith("node "));
-  expect(commands).toHaveLength(exports);
-  for (const { code } of commands) {
-    const folder = await temporaryFolder();
-    // The shell makes the file, whether or not it finds the client; mongoexport makes its own.
-    const line = code.replace(/mongoexport .*--out (\S+?)\)/, ": > $1)");
-    spawnSync("/bin/sh", ["-c", line], { cwd: folder, env: { PATH: "" } });
-    expect((await stat(join(folder, "users.jsonl"))).mode & 0o777).toBe(0o600);
-  }
-  expect(await readFile(join(REPOSITORY, PAGE), "utf8")).toMatch(/^5\. Delete `users\.jsonl`/m);
-});
+])(
+  "the export on the page about %s is readable by its owner only, and deleted after the move",
+  async (page, exports) => {
+    const samples = await markdownSamples(`docs/coming-from/${page}.md`);
+    const commands = samples.filter(({ code }) => code.includes("users.jsonl") && !code.startsWith("node "));
+    expect(commands).toHaveLength(exports);
+    for (const { code } of commands) {
+      const folder = await temporaryFolder();
+      // The shell makes the file, whether or not it finds the client; mongoexport makes its own.
+      const line = code.replace(/mongoexport .*--out (\S+?)\)/, ": > $1)");
+      spawnSync("/bin/sh", ["-c", line], { cwd: folder, env: { PATH: "" } });
+      expect((await stat(join(folder, "users.jsonl"))).mode & 0o777).toBe(0o600);
+    }
+    expect(await readFile(join(REPOSITORY, PAGE), "utf8")).toMatch(/^5\. Delete `users\.jsonl`/m);
+  },
+);
 
 // With CI set, a missing registry fails the tests instead of skipping them.
 const isMissing = !canInstall && process.env.CI === undefined;

@@ -68,17 +68,14 @@ await onMariadb("users of Laravel", () => {
     ["argon2id", "grace@example.com", "argon2id of grace", 2],
     ["argon2i", "linus@example.com", "argon2i of linus", 3],
     ["bcrypt", "zoe@exämple.com", "pässwörd of zoë 🦀", 41],
-  ])(
-    "a correct password hashed with %s logs the user in, and is hashed again",
-    async (_, email, password, id) => {
-      const before = (await columnOf(application, "password"))[id];
-      expect(await logIn(application, email, `${password}x`)).toBe("Incorrect email address or password.");
-      expect((await columnOf(application, "password"))[id]).toBe(before);
-      expect(await logIn(application, email.toUpperCase(), password)).toBe("/members");
-      expect((await columnOf(application, "password"))[id]).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
-      expect(await tokenStatus(application, email, password)).toBe(200);
-    },
-  );
+  ])("a correct password hashed with %s logs the user in, and is hashed again", async (_, email, password, id) => {
+    const before = (await columnOf(application, "password"))[id];
+    expect(await logIn(application, email, `${password}x`)).toBe("Incorrect email address or password.");
+    expect((await columnOf(application, "password"))[id]).toBe(before);
+    expect(await logIn(application, email.toUpperCase(), password)).toBe("/members");
+    expect((await columnOf(application, "password"))[id]).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+    expect(await tokenStatus(application, email, password)).toBe(200);
+  });
 
   test("unverified users stay unverified; soft-deleted ones, and passwords in unknown formats, stay behind", async () => {
     expect(await tokenStatus(application, "una@example.com", "bcrypt of una")).toBe(200);
