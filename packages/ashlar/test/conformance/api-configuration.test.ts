@@ -31,7 +31,7 @@ describe("API configuration (DRIVERS, driver jwt)", () => {
   });
 
   test.each([[undefined], [null], [""], ["short"], ["x".repeat(63)]])(
-    "S12 secret: %j makes the boot fail",
+    "S12 secret: %j makes startup fail",
     async (secret) => {
       await expect(testApi({ driver: { secret } })).rejects.toMatchObject({
         code: "E_WEAK_SECRET",

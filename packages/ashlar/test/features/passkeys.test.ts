@@ -102,7 +102,7 @@ describe("refused, announced and counted is", () => {
       .assertJsonContains({ code: "E_INVALID_CREDENTIALS" });
   });
 
-  test("an assertion that is sent again, also at the same time", async () => {
+  test("an assertion that is sent again, even at the same time", async () => {
     const { device } = await userWithPasskey();
     const client = shop.visitor();
     const { data } = (await client.postJson("/api/passkey/challenge")).json as { data: string };
@@ -153,7 +153,7 @@ test("a blocked account is refused, and one whose access has ended since the pro
 });
 
 describe("a user without a password", () => {
-  test("confirms by the passkey, which leads back", async () => {
+  test("confirms with the passkey, which leads back", async () => {
     const { client, device } = await userWithoutPassword();
     travel(11);
     try {
@@ -167,7 +167,7 @@ describe("a user without a password", () => {
     }
   });
 
-  test("is told by JSON what to confirm by", async () => {
+  test("reads in JSON how to confirm", async () => {
     const { client, device } = await userWithoutPassword();
     client.withCsrfToken();
     travel(11);
@@ -205,7 +205,7 @@ describe("a user without a password", () => {
   });
 });
 
-test("a user with a password can confirm by a passkey, and is offered it", async () => {
+test("a user with a password can confirm with a passkey, and is offered it", async () => {
   const { client, device } = await userWithPasskey();
   travel(11);
   try {
@@ -217,8 +217,8 @@ test("a user with a password can confirm by a passkey, and is offered it", async
   }
 });
 
-describe("the page of passkeys", () => {
-  test("adds one, and refuses what is not new or someone else's", async () => {
+describe("the passkey page", () => {
+  test("adds one, and refuses one that is not new or belongs to another user", async () => {
     const { client, device } = await userWithPasskey();
     const page = await client.get("/account/passkeys");
     const again = device.make(challengeOf(page, "/account/passkeys"));
@@ -230,7 +230,7 @@ describe("the page of passkeys", () => {
     expect(await shop.rows("passkeys")).toHaveLength(1);
   });
 
-  test("removes one of several, but not the last way in, and none of another user", async () => {
+  test("removes one of several, but neither the last way in nor another user's", async () => {
     const { client, device } = await userWithoutPassword();
     await addPasskey(client, "Laptop");
     const [phone, laptop] = (await shop.rows("passkeys")).map(({ id }) => `/account/passkeys/${id}`);
@@ -256,7 +256,7 @@ describe("the page of passkeys", () => {
     expect(await shop.rows("passkeys")).toHaveLength(1);
   });
 
-  test("removes the last one of a user who has a password", async () => {
+  test("removes the last one if the user has a password", async () => {
     const { client, ada } = await userWithPasskey();
     expect(await shop.waysIn(ada)).toEqual(["password", "passkey"]);
     const [row] = await shop.rows("passkeys");

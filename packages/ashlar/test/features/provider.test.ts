@@ -40,7 +40,7 @@ async function tokenFor(account: SiteAccount = ADA_THERE, more: object = {}) {
   return client.postJson("/api/example", { code, state, ...more });
 }
 
-describe("someone who is new", () => {
+describe("a new visitor", () => {
   test("gets an account without a password, for an address that the site has verified", async () => {
     await shop.reset();
     using events = captureEvents(shop.application);
@@ -81,7 +81,7 @@ describe("someone who is new", () => {
 });
 
 describe("logging in", () => {
-  test("by a visit to the site, whatever the address there is now", async () => {
+  test("with a visit to the site, whatever the address there is now", async () => {
     const { ada } = await newcomer();
     const client = shop.visitor();
     const moved = { ...ADA_THERE, email: "ada@example.net" };
@@ -100,7 +100,7 @@ describe("logging in", () => {
     (await client.postJson(`${LOGIN}/callback`, { code, state })).assertStatus(403);
   });
 
-  test("a token says when, and is renewed", async () => {
+  test("a token records the time, and is renewed", async () => {
     await newcomer();
     const pair = (await tokenFor()).assertStatus(200).json as TokenPair;
     expect(claimsOf(pair.data)).toMatchObject({ auth_time: expect.any(Number) });
@@ -110,7 +110,7 @@ describe("logging in", () => {
     expect(claimsOf(created.data).sub).toBe(String(eve.id));
   });
 
-  test("the list of logins says by what", async () => {
+  test("the login list names the proof", async () => {
     const { client } = await newcomer();
     const { data } = (await client.getJson("/logins")).json as { data: { logins: { by: unknown }[] } };
     expect(data.logins.map(({ by }) => by)).toEqual([["example-site"]]);
@@ -175,7 +175,7 @@ test("a blocked account is refused, and one whose access has ended since the pro
 });
 
 describe("a user without a password", () => {
-  test("confirms by going there again, with the account that is connected", async () => {
+  test("confirms by going there again, with the connected account", async () => {
     const { client } = await newcomer();
     (await visitSite(shop.visitor(), site, LOGIN, EVE_THERE)).assertRedirect("/home");
     travel(11);
@@ -205,7 +205,7 @@ describe("a user without a password", () => {
 });
 
 describe("connecting", () => {
-  test("a user who is logged in connects an account behind a confirmation, and logs in by it", async () => {
+  test("a logged-in user connects an account after a confirmation, and logs in with it", async () => {
     const ada = await shop.addAda();
     const idle = await shop.visitor().actingAs(ada);
     (await idle.get("/account/example/connect")).assertRedirect("/confirm_password");
@@ -218,7 +218,7 @@ describe("connecting", () => {
     await other.assertAuthenticatedAs(ada);
   });
 
-  test("an account there is connected to one user", async () => {
+  test("an account there is connected to only one user", async () => {
     await newcomer();
     await shop.addUser("Eve", EVE_THERE.email);
     const eve = await shop.loggedIn(EVE_THERE.email, PASSWORD);

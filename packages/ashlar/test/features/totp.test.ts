@@ -59,7 +59,7 @@ async function halfIn(address?: string): Promise<{ readonly client: TestClient; 
 }
 
 describe("logging in", () => {
-  test("a form leads to the page of the code, which says why", async () => {
+  test("a form leads to the code's page, which says why", async () => {
     const { app } = await userWithApp();
     const { client, page } = await halfIn();
     page.assertSee("Enter the code from your authenticator app.", "Six-digit code");
@@ -70,7 +70,7 @@ describe("logging in", () => {
     (await client.get("/home")).assertStatus(200);
   });
 
-  test("JSON is told which step is missing and why, and sends the code to its address or along with the password", async () => {
+  test("JSON clients get the missing step and the reason, and send the code to its URL or along with the password", async () => {
     const { app } = await userWithApp();
     const client = shop.visitor().withCsrfToken();
     const missing = "Enter the code from your authenticator app.";
@@ -85,7 +85,7 @@ describe("logging in", () => {
     (await shop.visitor().withCsrfToken().postJson("/login/totp", { totp_code: app.next() })).assertStatus(401);
   });
 
-  test("a token needs the code too, says so, and is renewed without another", async () => {
+  test("a token needs the code too, records it, and is renewed without another", async () => {
     const { app } = await userWithApp();
     const client = shop.visitor();
     const credentials = { username: EMAIL, password: PASSWORD };
@@ -103,7 +103,7 @@ describe("logging in", () => {
     ]);
   });
 
-  test("a code works once, also if it is sent twice at the same time", async () => {
+  test("a code works once, even if it is sent twice at the same time", async () => {
     const { app } = await userWithApp();
     const [one, other] = [await halfIn(), await halfIn()];
     const code = app.next();
@@ -115,13 +115,13 @@ describe("logging in", () => {
     await third.client.assertGuest();
   });
 
-  test("users without an app are asked for no code", async () => {
+  test("users without an app need no code", async () => {
     await shop.addAda();
     (await (await shop.loggedIn()).get("/home")).assertStatus(200);
   });
 });
 
-test("the list of logins, and the events, say by what", async () => {
+test("the login list and the events name the proofs", async () => {
   const { app } = await userWithApp();
   using events = captureEvents(shop.application);
   const { client, page } = await halfIn();
@@ -133,7 +133,7 @@ test("the list of logins, and the events, say by what", async () => {
   expect(data.logins.find(({ isCurrent }) => isCurrent)?.by).toEqual(["password", "totp"]);
 });
 
-test("a confirmation asks for the code too, once in ten minutes, and no other proof is asked for", async () => {
+test("a confirmation requires the code too, once in ten minutes, and no other proof", async () => {
   const { client, app } = await userWithApp();
   vi.setSystemTime(Date.now() + 11 * 60_000);
   (await client.get("/account/totp")).assertRedirect("/confirm_password");
@@ -213,7 +213,7 @@ describe("turning it on and off", () => {
   });
 });
 
-test("an export names it without the secret, and it is deleted with the account", async () => {
+test("an export lists it without the secret, and it is deleted with the account", async () => {
   const { ada } = await userWithApp();
   const [row] = await shop.rows("totp_secrets");
   const { totp } = await shop.exported(ada);
@@ -223,7 +223,7 @@ test("an export names it without the secret, and it is deleted with the account"
   expect(await shop.rows("totp_secrets")).toEqual([]);
 });
 
-test("it is no way in", async () => {
+test("it is not a way in", async () => {
   const { ada } = await userWithApp();
   expect(await shop.waysIn(ada)).toEqual(["password"]);
 });

@@ -80,7 +80,7 @@ describe.each(Object.entries(LIBRARIES))("%s", (_, library) => {
   });
 });
 
-test("jose verifies our tokens by the key set that we publish", async () => {
+test("jose verifies our tokens with our published key set", async () => {
   const set = createLocalJWKSet(publishedKeys() as unknown as JSONWebKeySet);
   for (const party of PAIRS.filter(({ algorithm }) => algorithm !== "Ed448")) {
     expect(withoutTimes((await jwtVerify(ourToken(party), set)).payload)).toEqual(CLAIMS);
@@ -190,7 +190,7 @@ describe("the keys that an application publishes", () => {
   });
 });
 
-test("we read the key sets that jose exports, and verify by them what it has signed", async () => {
+test("we read the key sets that jose exports, and verify its tokens with them", async () => {
   // No library here knows Ed448 by its name; that is in the vectors of RFC 8037.
   const parties = PAIRS.filter(({ algorithm }) => algorithm !== "Ed448");
   const exported = await Promise.all(

@@ -19,7 +19,7 @@ withProgram("redis-server", () => {
 
   const sessions = async (prefix: string) => (await server.run("KEYS", `${prefix}sessions:*`)) as string[];
 
-  test("S18 a login gives the session in Redis a new key, and the former key is gone", async () => {
+  test("S18 a login gives the session in Redis a new key, and the old key is gone", async () => {
     const put = Route.get("/put", ({ session }) => {
       session.put("cart", [1, 2]);
       return "kept";
@@ -44,7 +44,7 @@ withProgram("redis-server", () => {
     expect([await isIn(here), await isIn(there)]).toEqual([true, false]);
   });
 
-  test("S33 of many guesses at once, in two processes that share Redis, no more are tried than the limit allows", async () => {
+  test("S33 of many simultaneous guesses in two processes that share Redis, only the allowed number is tried", async () => {
     const buckets = [{ by: ["account", "address"], attempts: 5, windowSeconds: 3600 }];
     const throttle = { login: { account: "email", buckets } };
     const own = () => testAccounts({ throttle, store: redisStore({ ...settings("guesses:"), whenAway: "refuse" }) });

@@ -9,7 +9,7 @@ import { withProgram } from "../support/system-programs.ts";
 const LOGIN = { name: "login", by: ["address"], attempts: 5, windowSeconds: 3600 } as const;
 
 withProgram("redis-server", () => {
-  test("a cluster keeps the promises of a store of limits and of sessions, and spreads both over its nodes", async () => {
+  test("a cluster keeps the contracts of the limit and session stores, and spreads both over its nodes", async () => {
     const { url, nodes } = await startCluster();
     const { container } = await emptyApplication();
     let count = 0;
@@ -27,7 +27,7 @@ withProgram("redis-server", () => {
     for (const node of nodes) expect((await node.run("KEYS", "*")) as string[]).not.toHaveLength(0);
   });
 
-  test("S33 keys of a node that has gone count in the other store, and none waits for it", async () => {
+  test("S33 a lost node's keys count in the other store, and nothing waits for the node", async () => {
     const { url, nodes } = await startCluster();
     const lines: LoggedLine[] = [];
     const { container } = await emptyApplication(lines);

@@ -50,7 +50,7 @@ withProgram("redis-server", () => {
     expect((await doctor(root)).findings).toEqual([]);
   });
 
-  test("without REDIS_URL, the boot says what to set", async () => {
+  test("without REDIS_URL, the startup error says what to set", async () => {
     const root = await copyOf(original);
     const { findings } = await doctor(root);
     expect(findings.map(({ problem }) => problem).join("\n")).toContain("Set REDIS_URL to redis://");

@@ -61,7 +61,7 @@ withProgram("redis-server", () => {
     expect(await read(url, { ca: certificate })).toContain(hints[1]);
   }
 
-  test("S189 an encrypted connection needs a certificate of an authority that is known, for the host that is asked", async () => {
+  test("S189 an encrypted connection needs a certificate from a known authority, for the requested host", async () => {
     const { port } = await encrypted();
     await expectVerified(`rediss://127.0.0.1:${port}`);
     // Someone may have set it for another server.
@@ -70,7 +70,7 @@ withProgram("redis-server", () => {
     expect(await read(`rediss://127.0.0.1:${port}`)).toContain("DEPTH_ZERO_SELF_SIGNED_CERT");
   });
 
-  test("S189 so do those to Sentinels, and to the server that they name", async () => {
+  test("S189 so do connections to Sentinels, and to the server that they name", async () => {
     const { port: server } = await encrypted();
     const port = await freePort();
     const file = (plain: number) => `
@@ -84,7 +84,7 @@ withProgram("redis-server", () => {
     await expectVerified(`rediss+sentinel://127.0.0.1:${port}/main`, SWALLOWED);
   });
 
-  test("S189 so do those to the nodes of a cluster", async () => {
+  test("S189 so do connections to a cluster's nodes", async () => {
     const cluster = [
       "--cluster-enabled",
       "yes",

@@ -16,7 +16,7 @@ async function isThere(store: SessionStore): Promise<void> {
 
 withProgram("redis-server", () => {
   test.each(["has ended", "is frozen"])(
-    "S33 after the server that Sentinels name %s, attempts count in the meantime, and then on the one that takes over",
+    "S33 after the server named by Sentinels %s, attempts count in the meantime, and then on its successor",
     async (how) => {
       const { url, servers, notice } = await startSentinels();
       const lines: LoggedLine[] = [];
@@ -55,7 +55,7 @@ withProgram("redis-server", () => {
     },
   );
 
-  test("a switch that Sentinels make on request is followed, and a name that they don't know is told of", async () => {
+  test("a requested Sentinel switch is followed, and a name that they don't know is reported", async () => {
     const { url, servers, sentinels } = await startSentinels();
     const { container } = await emptyApplication();
     const others = redisSessions({ url: url.replace(/main$/, "other"), commandTimeoutMs: 2000 })(container);
@@ -78,7 +78,7 @@ withProgram("redis-server", () => {
     await expect(sessions.check!()).resolves.toBeUndefined();
   });
 
-  describe("Sentinels that say what they are told", () => {
+  describe("scripted Sentinels", () => {
     /** Two servers that don't know each other, and Sentinels of which each names the first. */
     async function group(count: number) {
       const servers = [await RedisServer.start(), await RedisServer.start()] as const;
@@ -100,7 +100,7 @@ withProgram("redis-server", () => {
     const session = { createdAt: 1, usedAt: 1, contents: "{}" };
     const inAnHour = () => Date.now() + 3_600_000;
 
-    test("one that doesn't answer is left for the next", async () => {
+    test("if one doesn't respond, the next is used", async () => {
       const { sentinels, open } = await group(2);
       sentinels[0]!.isSilent = true;
       await isThere(open());
@@ -128,7 +128,7 @@ withProgram("redis-server", () => {
     test.each([
       [{ sentinelUsername: "watcher", sentinelPassword: "s3cret" }, "auth watcher s3cret"],
       [{ sentinelPassword: "s3cret" }, "auth s3cret"],
-    ])("those that ask for %j get that, and the servers something else", async (settings, command) => {
+    ])("Sentinels that require %j get it, and the servers get something else", async (settings, command) => {
       const { servers, sentinels, open } = await group(1);
       await servers[0].run("ACL", "SETUSER", "shop", "on", ">p@ss", "~*", "+@all");
       await isThere(open({ username: "shop", password: "p@ss", ...settings }));
@@ -137,7 +137,7 @@ withProgram("redis-server", () => {
       expect(String(await servers[0].run("CLIENT", "LIST"))).toContain("user=shop");
     });
 
-    test("those that ask for nothing get no user and no password", async () => {
+    test("Sentinels that require nothing get no user and no password", async () => {
       const { servers, sentinels, open } = await group(1);
       await servers[0].run("ACL", "SETUSER", "shop", "on", ">p@ss", "~*", "+@all");
       await isThere(open({ username: "shop", password: "p@ss" }));

@@ -40,7 +40,7 @@ const files = { "slow-import.mjs": SLOW_IMPORT };
 const flags = ["--import", "./slow-import.mjs"];
 
 withProgram("redis-server", () => {
-  test("the first request of a process has its session, however long the client's code takes to load", async () => {
+  test("a process's first request has its session, however long the client's code takes to load", async () => {
     const server = await RedisServer.start();
     try {
       const env = { REDIS_URL: server.url };
@@ -74,7 +74,7 @@ withProgram("redis-server", () => {
   });
 });
 
-test("without Redis, an application starts, and says once what that means", async () => {
+test("without Redis, an application starts, and logs the consequences once", async () => {
   const env = { REDIS_URL: `redis://127.0.0.1:${await freePort()}`, LOG_LEVEL: "warn" };
   const { port, output } = await runScript(SCRIPT, { env });
   expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(503);

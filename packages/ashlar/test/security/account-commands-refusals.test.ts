@@ -77,7 +77,7 @@ test.each(ACCOUNT_COMMANDS.map(({ name }) => name))(
   },
 );
 
-test("S195 without a name, the audit line has the user of the system and the machine, and at most 500 characters", async () => {
+test("S195 without a name, the audit line has the system user and the machine, and at most 500 characters", async () => {
   const accounts = await shop();
   using events = captureEvents(accounts.application);
   const long = "x".repeat(501);
@@ -104,7 +104,7 @@ test("S190 users:block and users:unblock say who blocked the account, and why", 
   expect((await run(accounts, "users:block", ADA.email)).output).toContain("is still blocked");
 });
 
-test("users:verify verifies the address that was shown, and no other, and tells that it did", async () => {
+test("users:verify verifies only the displayed address, and confirms it", async () => {
   const accounts = await shop();
   await change(accounts, { verified_at: null });
   const { users } = accounts.application.container.make("accounts");
@@ -136,7 +136,7 @@ test("users:verify verifies the address that was shown, and no other, and tells 
   expect(events.of("auth.email_verified")).toMatchObject([{ guard: "web", user: { id: ADA.id }, address: null }]);
 });
 
-test("S205 users:void-password says what it can't do, and what remains to be done", async () => {
+test("S205 users:void-password lists its limits and the remaining steps", async () => {
   const accounts = await shop();
   const voided = (text: string) =>
     `The password of ${text} is no longer valid, and all access to the account has ended. No mail was sent.`;
@@ -155,7 +155,7 @@ test("S205 users:void-password says what it can't do, and what remains to be don
   );
 });
 
-test("mail:resend sends nothing that would not work or isn't needed", async () => {
+test("mail:resend sends no mail that would not work or isn't needed", async () => {
   const accounts = await shop({ ACCOUNTS: { firstPasswordByMail: false } });
   const refused = async (...args: string[]) => (await run(accounts, "mail:resend", ADA.email, ...args)).error;
   await change(accounts, { verified_at: new Date().toISOString() });
@@ -172,7 +172,7 @@ test("mail:resend sends nothing that would not work or isn't needed", async () =
   expect(await accounts.mails()).toEqual([]);
 });
 
-test("mail:resend mails a link of the guard that was named, of two with the same users", async () => {
+test("mail:resend mails the named guard's link if two have the same users", async () => {
   class Member extends FullUser {}
   const accounts = await testAccounts({ User: Member, guards: { members: { driver: "web", model: Member } } });
   using events = captureEvents(accounts.application);
@@ -181,7 +181,7 @@ test("mail:resend mails a link of the guard that was named, of two with the same
   expect(events.of("auth.password_reset_requested")).toMatchObject([{ guard: "members" }]);
 });
 
-test("S194 access:end-all ends access for the guard that was named, and for none if it can't for all", async () => {
+test("S194 access:end-all ends access for the named guard, or for none if it can't for all its users", async () => {
   const accounts = await shop();
   await addAdmin(accounts, { email: "root@example.com" });
   const epochs = async () => {
@@ -224,7 +224,7 @@ test("limits:clear says so if the store can't forget a whole limit, or a command
   }
 });
 
-test("an account that several guards have is named, and nothing is done to it", async () => {
+test("an account that several guards have is reported, and left alone", async () => {
   const accounts = await shop();
   await addAdmin(accounts, { email: ADA.email });
   using events = captureEvents(accounts.application);
@@ -264,7 +264,7 @@ test("users:find shows twenty accounts of one or several guards, and says that t
   expect(few.output).toMatch(/12 accounts\.$/);
 });
 
-test("a command takes as many names as it says", async () => {
+test("a command accepts as many names as its help says", async () => {
   const accounts = await shop();
   for (const args of [
     ["users:show", ADA.email, BOB.email],
@@ -276,7 +276,7 @@ test("a command takes as many names as it says", async () => {
   }
 });
 
-test("with --json, no command asks, not even in a terminal", async () => {
+test("with --json, no command prompts, not even in a terminal", async () => {
   const accounts = await shop();
   for (const stream of [process.stdin, process.stdout]) {
     const before = Object.getOwnPropertyDescriptor(stream, "isTTY");
@@ -294,7 +294,7 @@ test("with --json, no command asks, not even in a terminal", async () => {
   expect(question).not.toHaveBeenCalled();
 });
 
-test("what someone typed doesn't control the terminal", async () => {
+test("typed text can't control the terminal", async () => {
   const accounts = await shop();
   await change(accounts, { name: "A\u001b[2Jda\u202e\u2028!" });
   for (const name of ["users:find", "users:show"])
@@ -302,7 +302,7 @@ test("what someone typed doesn't control the terminal", async () => {
   expect((await run(accounts, "users:show", "a\u001b@x\u0007")).error).toContain('There is no account "a?@x?".');
 });
 
-test("an account of a store of your own is exported, shown as it is after a block, and erased", async () => {
+test("an account in your own store is exported, shown with its block, and erased", async () => {
   const { accounts, cleo, rows } = await storeShop();
   await cleo();
   const json = async (name: string, ...args: string[]) =>

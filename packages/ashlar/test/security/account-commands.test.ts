@@ -77,7 +77,7 @@ await onEachDatabase("the commands about accounts", (engine) => {
     return captured.of("auth.command").map(({ command, by, reason, user }) => [command, by, reason, user !== null]);
   };
 
-  test("users:find looks by key, by any spelling of the address, and by a part", async () => {
+  test("users:find searches by key, by any spelling of the address, and by a part of it", async () => {
     const { id } = (await shop.user())!;
     await bob();
     for (const text of [String(id), EMAIL, " Ada@Example.COM", "ada@"]) {
@@ -93,7 +93,7 @@ await onEachDatabase("the commands about accounts", (engine) => {
     }
   });
 
-  test("users:show says what is known, and no secret", async () => {
+  test("users:show prints all known data except secrets", async () => {
     const client = await shop.loggedIn();
     await shop.resetLink(EMAIL);
     const json = JSON.parse((await run("users:show", EMAIL, "--json")).output) as Record<string, unknown>;
@@ -121,7 +121,7 @@ await onEachDatabase("the commands about accounts", (engine) => {
     expect(await shop.isIn(client)).toBe(true);
   });
 
-  test("S195 users:logout, users:block and users:unblock end access, and say who did it", async () => {
+  test("S195 users:logout, users:block and users:unblock end access, and record who did it", async () => {
     const first = await shop.loggedIn();
     expect(await events(() => run("users:logout", EMAIL, "--reason", "lost phone"))).toEqual([
       ["users:logout", "grace@desk", "lost phone", true],
@@ -140,7 +140,7 @@ await onEachDatabase("the commands about accounts", (engine) => {
     expect(await shop.logsIn(shop.visitor(), EMAIL, PASSWORD)).toBe(true);
   });
 
-  test("S205 users:void-password ends every way in, tells no one but the log, and leaves a link as the only way back", async () => {
+  test("S205 users:void-password ends every way in, is only logged, and leaves a link as the only way back", async () => {
     const client = await shop.loggedIn();
     const old = await shop.resetLink(EMAIL);
     const { data } = (await shop.visitor().postJson("/api/auth", { username: EMAIL, password: PASSWORD })).json as {
@@ -176,7 +176,7 @@ await onEachDatabase("the commands about accounts", (engine) => {
     expect(await shop.resetsPassword(await shop.resetLink(EMAIL), NEW_PASSWORD)).toBe(true);
   });
 
-  test("users:show says why an account is refused, and what ends it", async () => {
+  test("users:show says why an account is refused, and how to end that", async () => {
     const { id } = (await shop.user())!;
     const unverified = { reason: "not_verified", seconds: null, remedy: `mail:resend ${id} --mail verifyEmail` };
     const refusals = async (...args: string[]) =>
@@ -206,7 +206,7 @@ await onEachDatabase("the commands about accounts", (engine) => {
     expect((await run("users:show", EMAIL, "--address", "x")).error).toBe('"x" is not an IP address.');
   });
 
-  test("S195 the audit lines of users:find and limits:clear say what was looked for, found and cleared", async () => {
+  test("S195 the audit lines of users:find and limits:clear contain the search, its result and the cleared limits", async () => {
     using captured = captureEvents(shop.application);
     await run("users:find", "example.com");
     await run("users:find", "eve@example.com");
@@ -348,7 +348,7 @@ await onEachDatabase("the commands about accounts", (engine) => {
     expect((await run("users:show", EMAIL)).error).toContain("There is no account");
   });
 
-  test("limits:clear lets an account in again that guesses have locked out", async () => {
+  test("limits:clear unlocks an account that guesses have locked out", async () => {
     for (let n = 0; n < 6; n++) await shop.logsIn(shop.visitor(), EMAIL, "wrong");
     expect(await shop.logsIn(shop.visitor(), EMAIL, PASSWORD)).toBe(false);
     expect((await run("limits:clear", EMAIL)).output).toContain("add --address");
@@ -389,7 +389,7 @@ await onEachDatabase("the commands about accounts", (engine) => {
     expect((await run("limits:clear", "--limit", "logn")).error).toContain("login");
   });
 
-  test("limits:clear forgets what was counted for an address or an account alone, and only under the limit that was named", async () => {
+  test("limits:clear forgets the count of only one address or account, and only under the named limit", async () => {
     const throttle = shop.application.container.make("throttle");
     const [own, other] = [{ address: "198.51.100.1" }, { address: "198.51.100.2" }];
     const account = { realm: "web", account: EMAIL };
@@ -431,7 +431,7 @@ await onEachDatabase("the commands about accounts", (engine) => {
     expect(await allowed()).toEqual([true, false, true, true, true]);
   });
 
-  test("S193 mail:resend mails a new link, and the one before stops working", async () => {
+  test("S193 mail:resend mails a new link, and the previous one stops working", async () => {
     const old = await shop.resetLink(EMAIL);
     await shop.mail.clear();
     expect((await run("mail:resend", EMAIL, "--mail", "resetPassword")).output).toBe(
@@ -454,7 +454,7 @@ await onEachDatabase("the commands about accounts", (engine) => {
     expect((await run("mail:resend", EMAIL)).output).toContain("to set a password");
   });
 
-  test("S194 access:end-all ends every way in of every account, and no one has another's", async () => {
+  test("S194 access:end-all ends every way into every account, and no one gets into another's", async () => {
     await bob();
     const clients = [await shop.loggedIn(), await shop.loggedIn(BOB)];
     const link = await shop.resetLink(BOB);
@@ -497,7 +497,7 @@ await onEachDatabase("the commands about accounts", (engine) => {
     });
   });
 
-  test("what names no account, or several, is refused", async () => {
+  test("a name that fits no account, or several, is refused", async () => {
     const named = new shop.User().fill({ name: "Eve", email: "eve@example.com" });
     await named.save();
     for (const name of [
@@ -555,7 +555,7 @@ await onEachDatabase("the commands about accounts", (engine) => {
     });
   };
 
-  test("S204 users:export and users:erase know a user's waiting mails by address, former address and account, and leave others theirs", async () => {
+  test("S204 users:export and users:erase find a user's waiting mails by address, former address and account, and leave other users' alone", async () => {
     const client = await shop.loggedIn();
     // Verified, so that her former address stays reserved.
     await shop.User.rows().update({ verified_at: new Date() });
@@ -609,7 +609,7 @@ await onEachDatabase("the commands about accounts", (engine) => {
     ]);
   });
 
-  test("S204 a mail about an account says in the outbox whose it is, and not to the transport", async () => {
+  test("S204 an account mail names its account in the outbox, but not to the transport", async () => {
     const { container } = shop.application;
     const client = await shop.loggedIn();
     const stored: string[] = [];
@@ -626,7 +626,7 @@ await onEachDatabase("the commands about accounts", (engine) => {
     for (const mail of await shop.mail.all()) expect(mail).not.toHaveProperty("account");
   });
 
-  test("S204 users:erase deletes what is about the address that the row has by then", async () => {
+  test("S204 users:erase deletes data about the row's current address", async () => {
     const user = (await shop.user())!;
     await shop.mail.all();
     await waiting("before", [EMAIL]);

@@ -70,7 +70,7 @@ test("the application counts its events and mails", async () => {
   expect([sent > 0, mails]).toEqual([true, { queued: 0, sent: before.mail!.sent + sent, failed, failedAttempts }]);
 });
 
-test("S81 a line says whose account it is, which guard, from where, and in which request", async () => {
+test("S81 a line contains the account, the guard, the address and the request", async () => {
   const { shop, lines } = usual;
   const id = String((await shop.user())!.id);
   const client = shop.visitor();
@@ -84,7 +84,7 @@ test("S81 a line says whose account it is, which guard, from where, and in which
   expect(refusal).toEqual({ ...common, event: "api.token_refused", guard: "jwt", reason: "malformed" });
 });
 
-test("S81 what was typed is not in the line of a failed login, or of a request for a new password, by default", async () => {
+test("S81 by default, typed text is not in the line of a failed login or a password request", async () => {
   const { shop, lines } = usual;
   await shop.logsIn(shop.visitor(), "my password by mistake", PASSWORD);
   await shop.logsIn(shop.visitor(), EMAIL, "wrong");
@@ -116,7 +116,7 @@ test("S81 identifiers are written and addresses cut if the configuration says so
   ]);
 });
 
-test("S81 what commands looked for and cleared is written as identifiers and addresses are", async () => {
+test("S81 commands' search terms and cleared keys are written like identifiers and addresses", async () => {
   const cut = await open('{ audit: true, identifiers: true, addresses: "truncated" }');
   onTestFinished(() => cut.shop.close());
   for (const [{ shop, lines }, identifier, clientAddress] of [
@@ -144,7 +144,7 @@ test("S81 what commands looked for and cleared is written as identifiers and add
   }
 });
 
-test("audit lines can be turned off, and events are counted all the same", async () => {
+test("audit lines can be turned off, and events are still counted", async () => {
   const { shop, lines } = await open("{ audit: false }");
   onTestFinished(() => shop.close());
   await shop.reset();

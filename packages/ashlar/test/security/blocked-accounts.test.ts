@@ -34,7 +34,7 @@ await onEachDatabase("a blocked account", (engine) => {
     return shop.application.container.make("accounts").blocks.block("web", (await shop.user())!, details);
   };
 
-  test("S190 is told about it by the right password alone", async () => {
+  test("S190 learns of it only with the right password", async () => {
     await block();
     const login = async (email: string, password: string): Promise<string> => {
       const client = shop.visitor();
@@ -53,7 +53,7 @@ await onEachDatabase("a blocked account", (engine) => {
     expect((await api("not hers at all")).json).toMatchObject({ status: 401, code: "E_INVALID_CREDENTIALS" });
   });
 
-  test("S190 gets no link to set a password, and the response is the same", async () => {
+  test("S190 gets no password link, and the response is the same", async () => {
     await block();
     for (const email of [EMAIL, "eve@example.com"]) {
       const client = shop.visitor();
@@ -63,7 +63,7 @@ await onEachDatabase("a blocked account", (engine) => {
     expect(await shop.mail.all()).toEqual([]);
   });
 
-  test("S190 gets no login and no token, whoever asks", async () => {
+  test("S190 gets no login and no token from anywhere", async () => {
     const before = (await shop.user())!;
     await block();
     const blocked = (await shop.user())!;
@@ -96,7 +96,7 @@ await onEachDatabase("a blocked account", (engine) => {
     }
   });
 
-  test("is found, keeps the time since when it is blocked, and leaves it out of JSON", async () => {
+  test("is found, keeps the time of its block, and leaves it out of JSON", async () => {
     await block();
     const { blocked_at: since } = (await shop.user()) as unknown as { blocked_at: Date };
     expect(since).toBeInstanceOf(Date);
@@ -108,7 +108,7 @@ await onEachDatabase("a blocked account", (engine) => {
     expect(again.isBlocked()).toBe(true);
   });
 
-  test("is blocked and unblocked by the application, which says who did it, and why", async () => {
+  test("is blocked and unblocked by the application, which records the actor and the reason", async () => {
     using events = captureEvents(shop.application);
     const client = await shop.loggedIn();
     const user = (await shop.user())!;
@@ -125,7 +125,7 @@ await onEachDatabase("a blocked account", (engine) => {
     expect(await shop.resetsPassword(await shop.resetLink(EMAIL), NEW_PASSWORD)).toBe(true);
   });
 
-  test("S204 is blocked whatever the user as read says, and since when the row says so", async () => {
+  test("S204 is blocked regardless of a stale user, since the time in the row", async () => {
     const { blocks } = shop.application.container.make("accounts");
     const stored = async () => (await shop.user()) as never as { blocked_at: Date | null; isBlocked(): boolean };
     const open = (await shop.user())!;
@@ -146,7 +146,7 @@ await onEachDatabase("a blocked account", (engine) => {
     expect(await shop.logsIn(shop.visitor(), EMAIL, PASSWORD)).toBe(false);
   });
 
-  test("S204 gives its owner the former address back only once it is unblocked", async () => {
+  test("S204 lets its owner restore the former address only once it is unblocked", async () => {
     await shop.User.rows().update({ verified_at: new Date() });
     const thief = await shop.loggedIn();
     await shop.verify(await shop.changeLink(thief, "thief@example.com"), thief);
@@ -165,7 +165,7 @@ await onEachDatabase("a blocked account", (engine) => {
     expect((await shop.user())!.email).toBe(EMAIL);
   });
 
-  test("S204 has at most 500 characters of what an operator wrote in its events", async () => {
+  test("S204 has at most 500 characters of an operator's text in its events", async () => {
     using events = captureEvents(shop.application);
     const { blocks } = shop.application.container.make("accounts");
     const long = "x".repeat(501);
@@ -182,7 +182,7 @@ await onEachDatabase("a blocked account", (engine) => {
 });
 
 describe("tokens of a blocked account", () => {
-  test("S190 a JWT that isn't checked in the database is refused where its user is asked for", async () => {
+  test("S190 a JWT that isn't checked in the database is refused on routes that load its user", async () => {
     const api = await testApi({ driver: { authenticates: false } });
     const token = await api.token();
     expect((await api.get("/api/mine", { token })).status).toBe(200);
@@ -192,7 +192,7 @@ describe("tokens of a blocked account", () => {
     expect([status, body]).toMatchObject([401, { code: "E_UNAUTHENTICATED" }]);
   });
 
-  test("S190 none of several tokens, and no personal one, is accepted or made", async () => {
+  test("S190 none of several tokens, and no personal token, is accepted or created", async () => {
     const personal = await personalTokensApi();
     const { api } = personal;
     const { kysely } = api.database;

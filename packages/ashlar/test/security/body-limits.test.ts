@@ -57,7 +57,7 @@ async function answerToHeaders(port: number, path: string, ...headers: readonly 
 
 const ANNOUNCED = ["Content-Type: application/json", "Content-Length: 500000"];
 
-test("S61 a limit by address refuses a request before a byte of its body was sent", async () => {
+test("S61 a limit by address refuses a request before a byte of its body has been sent", async () => {
   const { port, url } = await serve([Route.post("/photos", () => "stored").middleware("throttle:uploads")]);
   for (let attempt = 0; attempt < 2; attempt++) {
     expect((await fetch(`${url}photos`, { method: "POST", body: "{}" })).status).toBe(200);
@@ -86,7 +86,7 @@ describe("a limit that also counts by an input", () => {
     return { accounts, port, post, left };
   }
 
-  test("S61 refuses an address before a byte of the body was sent, and counts every other request once", async () => {
+  test("S61 refuses an address before a byte of the body has been sent, and counts every other request once", async () => {
     const { accounts, port, post, left } = await serveAccounts();
     const lockouts: unknown[] = [];
     accounts.application.container.make("events").on("auth.lockout", ({ limit }) => void lockouts.push(limit));
@@ -102,7 +102,7 @@ describe("a limit that also counts by an input", () => {
     expect(lockouts).toEqual(["login"]);
   });
 
-  test("S61 reads the body of a known device, which is counted on its own", async () => {
+  test("S61 reads the body from a known device, which is counted separately", async () => {
     const { post } = await serveAccounts();
     const right = { email: ADA.email, password: PASSWORD };
     const cookies = (await post("login", right)).headers.getSetCookie().map((cookie) => cookie.split(";")[0]!);
@@ -112,7 +112,7 @@ describe("a limit that also counts by an input", () => {
     expect((await post("login", right, device)).headers.get("location")).toBe("/home");
   });
 
-  test("S61 reads a token from a mail, which is counted on its own", async () => {
+  test("S61 reads a token from a mail, which is counted separately", async () => {
     const { accounts, post } = await serveAccounts();
     const token = await accounts.resetToken();
     for (const bad of ["one", "two"]) await post("password_reset", { token: bad });
@@ -122,7 +122,7 @@ describe("a limit that also counts by an input", () => {
 });
 
 test.each(["auth", "password.confirm", "user, auth", "guard:web, auth"])(
-  "S61 a guard refuses guests before a byte of the body was sent: %s",
+  "S61 a guard refuses guests before a byte of the body has been sent: %s",
   async (middleware) => {
     const photos = Route.post("/photos", () => "stored").middleware(...middleware.split(", "));
     const web = await testWeb({ routes: [photos] });
@@ -137,7 +137,7 @@ test("S61 so does a route for users with a verified address", async () => {
   expect(await answerToHeaders(port, "/photos", ...ANNOUNCED)).toMatch(/^HTTP\/1\.1 401 [\s\S]*E_UNAUTHENTICATED/);
 });
 
-test("S61 an API refuses an invalid token before a byte of the body was sent, and a conflict as soon as it is known", async () => {
+test("S61 an API refuses an invalid token before a byte of the body has been sent, and a conflict as soon as it is known", async () => {
   const api = await testApi({ routes: [Route.post("/photos", () => ({ stored: true }))] });
   const { port, url } = await listening(api.application);
   const bad = await answerToHeaders(port, "/api/photos", "Authorization: Bearer a.b.c", ...ANNOUNCED);
@@ -275,7 +275,7 @@ test("S61 a route accepts bodies up to its own limit, and 1 MiB by default, incl
 });
 
 test.each(["10", "10 mb", "ten", "0kb", "-1kb", "3gb", 0, 1.5, Number.NaN, Number.POSITIVE_INFINITY, {}])(
-  "a limit of %j makes the boot fail, with its location",
+  "a limit of %j makes startup fail, with its location",
   async (limit) => {
     const routes = [Route.post("/photos", () => "stored").bodyLimit(limit as never)];
     await expect(createApplication({ routes, environment: { APP_ENV: "test" } })).rejects.toMatchObject({
@@ -301,7 +301,7 @@ test("S61 a body that is too large gets a response, not a broken connection", as
   expect(answers).toEqual(Array(20).fill(413));
 });
 
-test("S61 a client that sends all of a body that is too large before it reads still gets the response", async () => {
+test("S61 a client that sends all of an oversized body before reading still gets the response", async () => {
   const { port } = await serve([Route.post("/", () => "read")]);
   const head = `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${16 * MEBIBYTE}\r\n\r\n`;
   const { socket, received, closed } = rawSocket(port, head);
@@ -336,7 +336,7 @@ test("S61 Expect: 100-continue is accepted only if the body will be read, depend
   expect(await answerToHeaders(port, "/", "Content-Length: 1", "Expect: the-unexpected")).toMatch(/^HTTP\/1\.1 417 /);
 });
 
-test("S61 a request that is not a form's is refused by its own route's limit, whatever other methods the path has", async () => {
+test("S61 a request that is not a form is refused by its own route's limit, regardless of the path's other methods", async () => {
   const { port } = await serve([
     Route.put("/", ({ request }) => request.all()).middleware("throttle:uploads"),
     Route.delete("/", () => "deleted"),
@@ -386,7 +386,7 @@ describe("a form on one path whose methods have different limits", () => {
     if (response.status !== 200) expect(JSON.parse(text)).toMatchObject({ code: "E_PAYLOAD_TOO_LARGE" });
   });
 
-  test("S61 the text fields of a form are limited by the application, whatever its route accepts for files", async () => {
+  test("S61 a form's text fields are limited by the application, however large files its route accepts", async () => {
     const { url } = await serve([Route.post("/notes", () => "POST").bodyLimit("3mb")]);
     const send = (value: string | File) => {
       const body = new FormData();

@@ -22,7 +22,7 @@ await onEachDatabase("S33 a thief with a copied cookie, who logs out all other d
     return (await client.delete("/logins", { __token: token })).status;
   }
 
-  test("can't keep the owner from setting a new password by a link from a mail", async () => {
+  test("can't keep the owner from setting a new password with a mailed link", async () => {
     const thief = await shop.loggedIn();
     const outcomes: boolean[] = [];
     const answers: number[] = [];
@@ -37,7 +37,7 @@ await onEachDatabase("S33 a thief with a copied cookie, who logs out all other d
     expect([await shop.isIn(thief), await shop.logsIn(shop.visitor(), EMAIL, NEW_PASSWORD)]).toEqual([false, true]);
   });
 
-  test("can't keep the owner from setting one while logged in", async () => {
+  test("can't keep the owner from setting a new password while logged in", async () => {
     const thief = await shop.loggedIn();
     const fields = { current_password: PASSWORD, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
     let hasChanged = false;

@@ -53,7 +53,7 @@ await onEachDatabase("S136 every copy of a device's cookie is dead", (engine) =>
     expect([await shop.isIn(owner), await opensVault(owner)]).toEqual([true, true]);
   });
 
-  test("so one that polls no longer takes the owner's confirmation away", async () => {
+  test("so a polling copy no longer takes over the owner's confirmation", async () => {
     const owner = await shop.loggedIn();
     await shop.loggedIn();
     const copy = copyOf(owner);
@@ -64,7 +64,7 @@ await onEachDatabase("S136 every copy of a device's cookie is dead", (engine) =>
     }
   });
 
-  test("without the button counting as a proof of the password, which it doesn't ask for", async () => {
+  test("without the button counting as a password proof, since it doesn't ask for the password", async () => {
     const owner = await shop.loggedIn();
     await shop.loggedIn();
     expect(await opensVault(owner)).toBe(true);
@@ -90,7 +90,7 @@ await onEachDatabase("S136 every copy of a device's cookie is dead", (engine) =>
     expect(await shop.logsIn(shop.visitor(), EMAIL, NEW_PASSWORD)).toBe(false);
   });
 
-  test("also if the copy asks for it at the same moment: one of the two continues, alone", async () => {
+  test("even if the copy requests it at the same moment, because only one of the two continues", async () => {
     const owner = await shop.loggedIn();
     await shop.loggedIn();
     const copy = copyOf(owner);

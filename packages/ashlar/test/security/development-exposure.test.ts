@@ -49,7 +49,7 @@ async function answersAt(host: string, port: number): Promise<boolean> {
 const portOf = (url: string): number => Number(new URL(url).port);
 
 describe("the environment", () => {
-  test("S55 NODE_ENV=production with APP_ENV=development in .env makes the boot fail, with a remedy", async () => {
+  test("S55 NODE_ENV=production with APP_ENV=development in .env makes startup fail, with a remedy", async () => {
     const root = await generatedApplication();
     await edit(root, ".env", ["PORT=", "APP_ENV=development\nPORT="]);
     expect(await bootFailure(root, { NODE_ENV: "production", ...PRODUCTION })).toBe(
@@ -69,7 +69,7 @@ describe("the environment", () => {
     [{ APP_ENV: "production", NODE_ENV: "development" }, 'NODE_ENV: is "development", but APP_ENV is "production".'],
     [{ APP_ENV: "prod" }, 'APP_ENV: is "prod". Set it to production, development or test.'],
     [{ NODE_ENV: "prod" }, 'NODE_ENV: is "prod". Set it, or APP_ENV, to production, development or test.'],
-  ])("S55 %j makes the boot fail", async (environment, message) => {
+  ])("S55 %j makes startup fail", async (environment, message) => {
     expect(await bootFailure(generated.root, { ...PRODUCTION, ...environment })).toContain(message);
   });
 
@@ -157,7 +157,7 @@ describe("the host of a request", () => {
     "[::2]",
   ];
 
-  test("S55 the mailbox and the previews are available to loopback hosts and that of APP_URL, and to no others", async () => {
+  test("S55 the mailbox and the previews are available only to loopback hosts and APP_URL's host", async () => {
     const port = portOf(plain.url);
     for (const host of [...OWN, ...OWN_BY_URL]) {
       for (const path of PATHS) {
@@ -201,7 +201,7 @@ describe("the host of a request", () => {
     expect(status(await closed)).toBe(404);
   });
 
-  test("S55 an error shows its details to loopback hosts and that of APP_URL, and to no others", async () => {
+  test("S55 an error shows its details only to loopback hosts and APP_URL's host", async () => {
     const port = portOf(plain.url);
     for (const accept of ["text/html", "application/json"]) {
       for (const host of [...OWN, ...OWN_BY_URL]) {

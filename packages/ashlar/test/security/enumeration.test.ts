@@ -187,7 +187,7 @@ test(
   },
 );
 
-test("S58 with preventEnumeration, registrations and changes of address get byte for byte the same response", async () => {
+test("S58 with preventEnumeration, registrations and changes of address get the same response byte for byte", async () => {
   const watched = await preventing();
   const doors = [registration(watched), await changeOfAddress(watched)];
   // How long a limit's window still lasts must not depend on how long the responses take.

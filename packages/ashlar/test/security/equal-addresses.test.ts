@@ -30,7 +30,7 @@ async function folding(options: TestAccountsOptions = {}): Promise<TestAccounts>
 const recipients = async (accounts: TestAccounts) => (await accounts.mails()).map(({ to }) => to);
 
 await onPostgres("an address that the database treats as another user's", () => {
-  test("S39 gets no link to set that user's password, but the user's own address still does", async () => {
+  test("S39 gets no link for that user's password, but the user's own address still does", async () => {
     const accounts = await folding();
     await accounts.visitor().post("/change_password", { email: SIMILAR });
     expect(await recipients(accounts)).toEqual([]);

@@ -137,7 +137,7 @@ describe("S102 a token of another issuer", () => {
     expect(issuer.requests).toBe(1);
   });
 
-  test("S102 its sub is not a key of the application's users", async () => {
+  test("S102 its sub is not a key for the application's users", async () => {
     const { issuer, get } = await open({ user: undefined });
     const { status, body } = await get("/idp/claims", await issuer.token({ sub: String(ADA.id) }));
     expect([status, body]).toMatchObject([200, { claims: { sub: "1" }, user: null }]);
@@ -186,7 +186,7 @@ describe("S102 a token of another issuer", () => {
     expect(refused).toEqual([`idp ${reason}`]);
   });
 
-  test("S102 its key, or the address of one, in the header is ignored", async () => {
+  test("S102 a key or a key URL in its header is ignored", async () => {
     const { issuer, get, refused } = await open();
     const attacker = await startIssuer([issuerKey("first")]);
     const members = { jwk: attacker.keys[0]!.jwk, jku: attacker.url, x5u: attacker.url, x5c: ["MIIB"] };
@@ -199,7 +199,7 @@ describe("S102 a token of another issuer", () => {
     expect([issuer.requests, attacker.requests]).toEqual([1, 0]);
   });
 
-  test("S1 S102 a public key is never a secret, and none is not an algorithm", async () => {
+  test("S1 S102 a public key is never a secret, and "none" is not an algorithm", async () => {
     const { issuer, get, refused } = await open();
     const [, payload] = (await issuer.token()).split(".");
     const pem = publicPem(RSA.privateKey);
@@ -217,7 +217,7 @@ describe("S102 a token of another issuer", () => {
     expect(issuer.requests).toBe(0);
   });
 
-  test("S102 is refused by the application's own driver, and the other way round", async () => {
+  test("S102 is refused by the application's own driver, and vice versa", async () => {
     const { issuer, application, get } = await open();
     expect((await get("/own", await issuer.token({ sub: "1" }, { typ: "JWT" }))).status).toBe(401);
     const own = application.container.make("api").issue(ADA.id);
@@ -232,7 +232,7 @@ describe("S102 a token of another issuer", () => {
     expect([status, body]).toMatchObject([401, { code: "E_UNAUTHENTICATED" }]);
   });
 
-  test("S102 a user who is disabled, deleted or unknown is refused from the next request on, like any other token", async () => {
+  test("S102 a disabled, deleted or unknown user is refused from the next request on, as with any other token", async () => {
     const { issuer, get, refused } = await open();
     const token = await issuer.token();
     expect((await get("/idp/me", token)).status).toBe(200);
@@ -267,7 +267,7 @@ describe("abilities", () => {
   });
 });
 
-test("S102 its guard allows what the scope has, and nothing else", async () => {
+test("S102 its guard allows only what the scope contains", async () => {
   const { issuer, get } = await open();
   const can = async (ability: string, claims: object) =>
     (await get("/idp/can", await issuer.token(claims), ability)).body;
@@ -278,7 +278,7 @@ test("S102 its guard allows what the scope has, and nothing else", async () => {
   }
 });
 
-test("S102 its guard allows nothing to a guest, nor with a token that is refused", async () => {
+test("S102 its guard allows nothing to a guest, or with a refused token", async () => {
   const { issuer, get } = await open();
   const token = await issuer.token({});
   expect((await get("/idp/anyone-can", token, "orders.write")).body).toEqual({ user: ADA, can: true });
@@ -300,7 +300,7 @@ test("S102 S115 its tokens manage no personal tokens", async () => {
   });
 });
 
-test("an issuer that says JWT, and signs with its own choice of algorithms, can be configured", async () => {
+test("an issuer whose typ is JWT, and that chooses its algorithms, can be configured", async () => {
   const { issuer, get } = await open({ typ: "JWT", algorithms: ["RS256"] });
   expect((await get("/idp/me", await issuer.token({}, { typ: "JWT" }, RSA))).status).toBe(200);
   expect((await get("/idp/me", await issuer.token({}, { typ: "at+jwt" }, RSA))).status).toBe(401);
@@ -310,7 +310,7 @@ test("an issuer that says JWT, and signs with its own choice of algorithms, can 
 });
 
 describe("S96 a logout of the application's own driver", () => {
-  test("S96 says that it can't end the token of another issuer, also with the first request", async () => {
+  test("S96 says that it can't end another issuer's token, even on the first request", async () => {
     const { issuer, get, logout, refused } = await open();
     const token = await issuer.token();
     const response = await logout(token);
@@ -324,7 +324,7 @@ describe("S96 a logout of the application's own driver", () => {
     expect(issuer.requests).toBe(1);
   });
 
-  test("S96 says so too of one that is not valid yet", async () => {
+  test("S96 says so about one that is not valid yet, too", async () => {
     const { issuer, logout } = await open();
     const later = Math.floor(Date.now() / 1000) + 3600;
     for (const times of [
@@ -335,7 +335,7 @@ describe("S96 a logout of the application's own driver", () => {
     }
   });
 
-  test("S96 says so of one that has expired as well, also if its key has to be fetched first", async () => {
+  test("S96 says so about an expired one too, even if its key must be fetched first", async () => {
     const nameless = ({ jwk: { kid: _, ...jwk }, ...key }: IssuerKey): IssuerKey => ({ ...key, jwk });
     const { issuer, get, logout } = await open({}, [nameless(FIRST)]);
     const expired = (key: IssuerKey) => issuer.token({ exp: Math.floor(now() / 1000) - 3600 }, { kid: undefined }, key);
@@ -347,7 +347,7 @@ describe("S96 a logout of the application's own driver", () => {
     expect(issuer.requests).toBe(2);
   });
 
-  test("S96 answers 204 to what neither it nor the issuer has signed for this application", async () => {
+  test("S96 responds with 204 to a token that neither it nor the issuer has signed for this application", async () => {
     const { issuer, logout } = await open();
     const attacker = await startIssuer([issuerKey("first")]);
     for (const token of [
@@ -365,7 +365,7 @@ describe("S96 a logout of the application's own driver", () => {
     expect([issuer.requests, attacker.requests]).toEqual([1, 0]);
   });
 
-  test("S103 has the issuer's keys fetched no more often than the driver's routes, and never for its own tokens", async () => {
+  test("S103 fetches the issuer's keys no more often than the driver's routes, and never for its own tokens", async () => {
     const { issuer, application, get, logout } = await open();
     expect((await logout(application.container.make("api").issue(ADA.id))).status).toBe(204);
     expect((await logout("x.y.z")).status).toBe(204);
@@ -379,7 +379,7 @@ describe("S96 a logout of the application's own driver", () => {
     expect(issuer.requests).toBe(1);
   });
 
-  test("S96 asks to come back while it can't tell whose token it is", async () => {
+  test("S96 asks to try again later while it can't tell whose token it is", async () => {
     const { issuer, application, logout } = await open();
     issuer.respond = (_request, response) => issuer.publish(response, 500);
     const token = await issuer.token();
@@ -396,7 +396,7 @@ describe("S96 a logout of the application's own driver", () => {
 });
 
 describe("the issuer's keys", () => {
-  test("S103 a new key is found when a token names it, also if the issuer changes the algorithm", async () => {
+  test("S103 a new key is found when a token names it, even if the issuer changes the algorithm", async () => {
     const { issuer, get } = await open({}, [FIRST]);
     expect((await get("/idp/me", await issuer.token())).status).toBe(200);
     issuer.keys = [RSA, FIRST];
@@ -413,7 +413,7 @@ describe("the issuer's keys", () => {
     expect(issuer.requests).toBe(3);
   });
 
-  test("S103 without names, a signature that doesn't verify has the keys fetched again, within the same limit", async () => {
+  test("S103 without key names, an invalid signature makes it fetch the keys again, within the same limit", async () => {
     const nameless = ({ jwk: { kid: _, ...jwk }, ...key }: IssuerKey): IssuerKey => ({ ...key, jwk });
     const { issuer, get } = await open({}, [nameless(FIRST)]);
     const token = (key: IssuerKey) => issuer.token({}, { kid: undefined }, key);
@@ -426,7 +426,7 @@ describe("the issuer's keys", () => {
     expect(issuer.requests).toBe(2);
   });
 
-  test("S103 no keys are fetched for a token that the known ones verify, nor for a forged one that names its key", async () => {
+  test("S103 no keys are fetched for a token that known keys verify, or for a forged one that names its key", async () => {
     const nameless = ({ jwk: { kid: _, ...jwk }, ...key }: IssuerKey): IssuerKey => ({ ...key, jwk });
     const { issuer, get } = await open({}, [nameless(FIRST), SECOND]);
     const token = await issuer.token({}, { kid: undefined }, FIRST);
@@ -437,7 +437,7 @@ describe("the issuer's keys", () => {
     expect(issuer.requests).toBe(1);
   });
 
-  test("S103 tokens with made-up keys, sent at once, cause one request", async () => {
+  test("S103 simultaneous tokens with made-up keys cause one request", async () => {
     const { issuer, get } = await open();
     const tokens = await Promise.all(
       Array.from({ length: 200 }, (_, index) => issuer.token({}, { kid: `made up ${index}` })),
@@ -447,7 +447,7 @@ describe("the issuer's keys", () => {
     expect(issuer.requests).toBe(1);
   });
 
-  test("S103 without any keys, callers are asked to come back: their tokens may be valid", async () => {
+  test("S103 without any keys, callers are asked to try again, because their tokens may be valid", async () => {
     const { issuer, get, refused } = await open();
     issuer.respond = (_request, response) => issuer.publish(response, 500);
     const answer = await get("/idp/me", await issuer.token());
@@ -469,7 +469,7 @@ describe("the issuer's keys", () => {
     expect((await get("/idp/me", await issuer.token())).status).toBe(503);
   });
 
-  test("they are fetched when a server starts, and a server starts without them", async () => {
+  test("keys are fetched when a server starts, and a server starts without them", async () => {
     const { issuer, application } = await open();
     issuer.respond = (request) => void request.socket.destroy();
     await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
@@ -545,7 +545,7 @@ function hmacToken(token: string, secret: string, members: object = {}): string 
   return `${input}.${createHmac("sha256", secret).update(input).digest("base64url")}`;
 }
 
-describe("S116 a server of keys", () => {
+describe("S116 a key server", () => {
   test.each(HOSTILE)("S116 that %s gets no token accepted", async (_, status, become) => {
     const { issuer, application, get } = await open({}, [FIRST]);
     const attacker = await startIssuer([issuerKey("first")]);
@@ -563,7 +563,7 @@ describe("S116 a server of keys", () => {
     expect((await get("/own", own)).body).toMatchObject({ user: ADA });
   });
 
-  test("S116 that never responds keeps only those waiting whose tokens need it", async () => {
+  test("S116 that never responds delays only callers whose tokens need it", async () => {
     const { issuer, application, get } = await open();
     issuer.respond = () => {};
     let isAnswered = false;

@@ -130,7 +130,7 @@ test("a guard's form is refused as usual if its user is logged in, even if the o
   (await client.post("/admin/notes", sent)).assertRedirect("/admin/login");
 });
 
-test("S163 the form of one guard's user is not taken for another's because of the other guard's user", async () => {
+test("S163 a form from one guard's user is not taken for another's because of the other guard's user", async () => {
   const client = await logIn(await logIn(createTestClient(application), ""), "/admin");
   for (const prefix of ["", "/admin"]) {
     const page = await client.get(`${prefix}/desk`);

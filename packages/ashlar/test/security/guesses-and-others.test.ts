@@ -47,8 +47,8 @@ async function newcomer(shop: Shop, email: string): Promise<Visitor> {
   return visitor;
 }
 
-describe("S133 responses to guesses say nothing of accounts", () => {
-  test("that are made in the meantime, with and without preventing enumeration", async () => {
+describe("S133 responses to guesses reveal nothing about accounts", () => {
+  test("that are created in the meantime, with and without preventing enumeration", async () => {
     for (const preventEnumeration of [false, true]) {
       const shop = await open({ ACCOUNTS: { preventEnumeration } });
       await storm(shop, 0, UNKNOWN);
@@ -81,7 +81,7 @@ describe("S54 a current device gets in", () => {
     }
   });
 
-  test("although a copy of its cookie had used up its guesses before the change, and strangers use up theirs after it", async () => {
+  test("although a copy of its cookie used up its guesses before the change, and strangers use up theirs after it", async () => {
     const shop = await open();
     const laptop = shop.accounts.visitor({ ip: "198.51.100.1" });
     expect(await isIn(laptop)).toBe(true);
@@ -97,7 +97,7 @@ describe("S54 a current device gets in", () => {
     expect(await isIn(laptop, CHANGED)).toBe(true);
   });
 
-  test("while other devices from before guess at its own address", async () => {
+  test("while devices from before the change guess at its own address", async () => {
     const shop = await open();
     const ip = "198.51.100.1";
     const [laptop, ...olds] = Array.from({ length: 6 }, () => shop.accounts.visitor({ ip })) as [Visitor, ...Visitor[]];
@@ -180,7 +180,7 @@ class Named extends FullUser {
   static override identifiesByEmail = true;
 }
 
-test("S133 guesses at an address don't say which name belongs to it", async () => {
+test("S133 guesses at an address don't reveal which name belongs to it", async () => {
   class User extends Named {}
   const shop = await open({ User, routes: [door("/enter", "web")] });
   const enter = (bot: number, id: string) => {

@@ -25,7 +25,7 @@ const JSON_ANSWER = { accept: "application/json" };
 
 standStill();
 
-test("S133 a botnet of 10,000 addresses has some 340 guesses a day, and the owner gets in on every device", async () => {
+test("S133 a botnet with 10,000 addresses gets about 340 guesses a day, and the owner can log in on every device", async () => {
   const shop = await open();
   const { accounts, hasher } = shop;
   const known = accounts.visitor({ ip: "198.51.100.1" });
@@ -78,7 +78,7 @@ describe("S133 the link in the mail", () => {
     return { shop, path, visitor: () => shop.accounts.visitor({ ip: `198.51.100.${++visitors}` }) };
   };
 
-  test("is for one device: of 20 uses at once, one counts, and its page changes nothing", async () => {
+  test("is for one device, so one of 20 simultaneous uses counts, and its page changes nothing", async () => {
     const { path, visitor } = await storm();
     for (let look = 0; look < 3; look++) expect((await visitor().get(path)).status).toBe(200);
     const visitors = Array.from({ length: 20 }, visitor);
@@ -100,7 +100,7 @@ describe("S133 the link in the mail", () => {
     expect(await status(path)).toBe(410);
   });
 
-  test("stays valid on a device that the account is used on, right after the storm that it was mailed for", async () => {
+  test("stays valid on a device that uses the account, right after the storm that triggered it", async () => {
     const shop = await open();
     const laptop = shop.accounts.visitor({ ip: "198.51.100.1" });
     expect(await isIn(laptop)).toBe(true);
@@ -118,7 +118,7 @@ describe("S133 the link in the mail", () => {
   test.each([
     ["for five minutes", 5],
     ["for the day", 44 * 5],
-  ])("lets a device in whose cookie someone has copied and used up %s", async (_, guesses) => {
+  ])("lets in a device whose cookie someone has copied and used up %s", async (_, guesses) => {
     const { shop, path } = await storm();
     const owner = shop.accounts.visitor({ ip: "198.51.100.77" });
     await owner.post(path);
@@ -139,7 +139,7 @@ describe("S133 the link in the mail", () => {
     expect(await isIn(owner)).toBe(true);
   });
 
-  test("lets the device in once if it is sent twice, as by a double click, whichever answer the browser keeps", async () => {
+  test("lets the device in once if it is sent twice, as by a double click, whichever response the browser keeps", async () => {
     const { shop, path, visitor } = await storm();
     const [first, second] = [visitor(), shop.accounts.visitor({ ip: "198.51.100.1" })];
     const answers = await Promise.all([first, second].map((one) => one.post(path, {}, JSON_ANSWER)));
@@ -154,7 +154,7 @@ describe("S133 the link in the mail", () => {
     expect((await shop.accounts.visitor({ ip: "198.51.100.1" }).post(path, {}, JSON_ANSWER)).status).toBe(410);
   });
 
-  test("logs no one in, and gives the device that it lets in one more budget, but no end of guesses", async () => {
+  test("logs no one in, and gives the admitted device one more budget, but not unlimited guesses", async () => {
     const { shop, path, visitor } = await storm();
     const device = visitor();
     await device.post(path);
@@ -170,7 +170,7 @@ describe("S133 the link in the mail", () => {
     expect(shop.hasher.compared - before).toBeLessThanOrEqual(200 + 100 + 24 * 6);
   });
 
-  test("is not needed after a new password was set: that proves the mailbox, too", async () => {
+  test("is not needed after a new password was set, because that proves the mailbox too", async () => {
     const { shop, visitor } = await storm();
     const device = visitor();
     const token = await shop.accounts.resetToken(ADA);
@@ -181,8 +181,8 @@ describe("S133 the link in the mail", () => {
   });
 });
 
-describe("S133 the cookies of known devices in other hands", () => {
-  test("of any number from before a change of the password, have one budget together, and keep the owner out of no device", async () => {
+describe("S133 copied cookies of known devices", () => {
+  test("from before a password change share one budget, however many, and lock the owner out of no device", async () => {
     const shop = await open();
     const owner = shop.accounts.visitor({ ip: "198.51.100.1" });
     expect(await isIn(owner)).toBe(true);
@@ -223,7 +223,7 @@ describe("S133 the cookies of known devices in other hands", () => {
     expect(await isIn(phone, CHANGED)).toBe(true);
   });
 
-  test("a copy of one device's uses up what that device has, and no other's", async () => {
+  test("a copy of one device's cookie uses up only that device's budget", async () => {
     const shop = await open();
     const [laptop, phone] = ["198.51.100.1", "198.51.100.2"].map((ip) => shop.accounts.visitor({ ip })) as [
       Visitor,
@@ -266,7 +266,7 @@ test("S133 an unverified address gets no such mail", async () => {
   expect(await warnings(shop)).toEqual([]);
 });
 
-test("S133 all doors to the password share the budget: the login, confirmations, and a change of password", async () => {
+test("S133 all forms that check the password share the budget: the login, confirmations, and password changes", async () => {
   const { accounts, hasher } = await open();
   const thief = await accounts.loggedIn();
   // A copied login, without the cookie of the device.
@@ -341,7 +341,7 @@ describe("S133 no account occupies more than two hashes at once", () => {
     expect(shop.hasher.most).toBe(2);
   });
 
-  test("attempts with any number of cookies from before a change of the password leave the owner's a place to wait", async () => {
+  test("attempts with any number of cookies from before a password change leave room for the owner's to wait", async () => {
     const shop = await open();
     const owner = shop.accounts.visitor({ ip: "198.51.100.1" });
     expect(await isIn(owner)).toBe(true);
@@ -380,7 +380,7 @@ describe("S133 no account occupies more than two hashes at once", () => {
 });
 
 await onEachDatabase("guesses at one account", (engine) => {
-  test("S133 over two instances, no more than the budget is compared, and the owner is mailed once", async () => {
+  test("S133 across two instances, no more guesses than the budget are compared, and the owner is mailed once", async () => {
     const one = await open({ engine, store: "database" });
     const other = new WatchedHasher();
     const twin = {
@@ -415,7 +415,7 @@ await onEachDatabase("guesses at one account", (engine) => {
     end();
   });
 
-  test("S133 a storm costs one look at the address for each guess, once the budget is used up", async () => {
+  test("S133 once the budget is used up, each guess in a storm costs one lookup of the address", async () => {
     // What is remembered for a second must not end while this runs.
     at(0);
     const shop = await open({ engine, store: "database" });
@@ -445,7 +445,7 @@ await onEachDatabase("guesses at one account", (engine) => {
   });
 });
 
-test("S133 a guess beside two that are being compared is refused without being counted", async () => {
+test("S133 a guess is refused without being counted while two others are being compared", async () => {
   const shop = await open();
   const release = shop.hasher.hold();
   const running = [guess(shop, 0), guess(shop, 2)];

@@ -46,7 +46,7 @@ describe.each([
 
   const sent = (browser: Browser) => ({ __token: browser.token, password: SENT, code: "123456", note: "my own note" });
 
-  test("is not in the response to an API client, and neither is the value it is compared with", async () => {
+  test("is not in the response to an API client, nor is the value it is compared with", async () => {
     const { browser } = await visitor();
     const { status, text } = await browser.post("/form", sent(browser), { headers: { accept: "application/json" } });
     const invalid = (name: string) => [

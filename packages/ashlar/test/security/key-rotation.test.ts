@@ -81,7 +81,7 @@ describe("an open form", () => {
     expect(await (await restarted(browser, REPLACED)).post("/form", sent)).toMatchObject({ status: 419 });
   });
 
-  test("S26 a new form's token is made with the new key, and so is its cookie", async () => {
+  test("S26 a new form's token is created with the new key, and so is its cookie", async () => {
     const after = await restarted(await visited("/form"), ROTATED);
     await after.send("/put/a");
     await after.open("/form");
@@ -170,7 +170,7 @@ await onEachDatabase("an application with accounts", (engine) => {
   });
 });
 
-test("S48 a weak previous key makes the boot fail, with its location and without the key", async () => {
+test("S48 a weak previous key makes startup fail, with its location and without the key", async () => {
   const environment = { APP_ENV: "test", APP_KEY: NEW, APP_PREVIOUS_KEYS: `${OLD},hunter2` };
   await expect(createApplication({ environment })).rejects.toMatchObject({
     code: "E_WEAK_SECRET",

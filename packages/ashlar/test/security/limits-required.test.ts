@@ -76,7 +76,7 @@ test("S65 without token endpoints, an application needs no limits", async () => 
   await serve(root);
 });
 
-test("S65 api:install adds the configuration of the limits, and the missing provider", async () => {
+test("S65 api:install adds the limits' configuration, and the missing provider", async () => {
   const root = await generatedApplication({ pages: false, api: false });
   await edit(
     root,

@@ -140,7 +140,7 @@ async function tries(shop: Served, cookies: readonly string[], from: string): Pr
 await onEachDatabase("limits", (engine) => {
   const from = "127.0.0.9";
 
-  test("S53 a login to an account whose address differs by an accent gives nothing back", async () => {
+  test("S53 a login to an account whose address differs by an accent gives back no attempts", async () => {
     const shop = await served(engine);
     await shop.register("anne@example.com");
     await shop.register("ánne@example.com");
@@ -155,7 +155,7 @@ await onEachDatabase("limits", (engine) => {
   });
 
   test.each(["/confirm_password", "/account/password"])(
-    "S53 at %s no input determines whose attempts are counted",
+    "S53 at %s, no input determines whose attempts are counted",
     async (path) => {
       const shop = await served(engine);
       const thief = await shop.register(ADA, { from });
@@ -188,7 +188,7 @@ await onEachDatabase("limits", (engine) => {
     expect((await login(shop.visitor({ from: "127.0.0.8" }), ADA)).status).toBe(200);
   });
 
-  test("S53 S69 a user with an admin's address gives nothing back to the admin, and cannot lock the admin out", async () => {
+  test("S53 S69 a user with an admin's address gives back none of the admin's attempts, and cannot lock the admin out", async () => {
     const shop = await served(engine, "withAdmins");
     await shop.register(ADA, {}, "/admin");
     await shop.register(ADA);
@@ -247,7 +247,7 @@ await onEachDatabase("limits", (engine) => {
     expect((await guess(elsewhere, ADA)).status).toBe(422);
   });
 
-  test("S53 S54 device cookies that were collected while a password was known allow only a limited number of guesses", async () => {
+  test("S53 S54 device cookies collected while a password was known allow only a limited number of guesses", async () => {
     const shop = await served(engine);
     const ada = await shop.register(ADA);
     const cookies = await collected(shop, ADA, 12);

@@ -94,7 +94,7 @@ await onEachDatabase("S124 a logout with a token of single()", (engine) => {
       });
     }
 
-    test(`ends it also if its user has lost an ability since, by ${way}`, async () => {
+    test(`ends it even if its user has lost an ability since, by ${way}`, async () => {
       let given = ["orders.read", "orders.write"];
       const api = await open(false, { abilities: given, driver: { abilitiesOf: () => given } });
       for (const lost of [[], ["orders.read"]]) {
@@ -108,7 +108,7 @@ await onEachDatabase("S124 a logout with a token of single()", (engine) => {
       }
     });
 
-    test(`ends it also if it was lost before, and then renewed, by ${way}`, async () => {
+    test(`ends it even if the ability was lost earlier, and the token renewed since, by ${way}`, async () => {
       let given = ["orders.read", "orders.write"];
       const api = await open(false, { abilities: given, driver: { abilitiesOf: () => given } });
       const token = await api.token();
@@ -118,7 +118,7 @@ await onEachDatabase("S124 a logout with a token of single()", (engine) => {
       expect(await api.storedDigest(1)).toBeNull();
     });
 
-    test(`ends it also if it is renewed at the same time, by ${way}`, async () => {
+    test(`ends it even if it is renewed at the same time, by ${way}`, async () => {
       const api = await open(false);
       for (let round = 0; round < 10; round++) {
         const token = await api.token();

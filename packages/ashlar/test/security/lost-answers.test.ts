@@ -47,7 +47,7 @@ async function lose(databases: object, requests: readonly Sent[]): Promise<void>
 }
 
 await onEachDatabase("an answer that kill -9 has cut off after the commit", (engine) => {
-  test("S120 locks none of six owners out: neither of a login nor of a token that one user has, or one of many", async () => {
+  test("S120 locks out none of six owners, of logins, single tokens or one of many tokens", async () => {
     const databases = await ownDatabases({ engine });
     const application = await killableApplication(databases, SECRETS);
     onTestFinished(() => application.shutdown());

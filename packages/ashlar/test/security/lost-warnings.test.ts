@@ -31,7 +31,7 @@ const isPromised = (refusal: Page): boolean => {
 describe("S133 a warning about guesses is mailed once, even if", () => {
   for (const email of [ADA.email, NOBODY]) {
     const whose = email === ADA.email ? "an account" : "an address without one";
-    test(`it could not be stored with the first refusal, which then promises nothing: ${whose}`, async () => {
+    test(`it could not be stored with the first refusal, which then promises no mail: ${whose}`, async () => {
       const logged: Record<string, unknown>[] = [];
       const shop = await open({ logged });
       const clear = await fillDisk(shop, "true");
@@ -81,7 +81,7 @@ describe("S133 a warning about guesses is mailed once, even if", () => {
   });
 });
 
-test("S133 of refused guesses, one a minute writes a row, whether or not there is an account, or its owner was mailed", async () => {
+test("S133 one refused guess a minute writes a row, whether or not there is an account, or its owner was mailed", async () => {
   const shop = await open();
   const rows: string[] = [];
   shop.accounts.database.connection().onQuery(({ sql: statement }) => {
@@ -124,7 +124,7 @@ describe("S133 S186 a refusal promises a link only", () => {
     ["https://acme.example", false],
     // Not a host of the application: it has the pages of APP_URL.
     ["https://evil.example", true],
-  ])("where it lets the device in: at %s, %s", async (origin, expected) => {
+  ])("if the link lets the device in: at %s, %s", async (origin, expected) => {
     expect(await refusalAt(origin)).toBe(expected);
   });
 });

@@ -135,7 +135,7 @@ await onEachDatabase("S198 mails about accounts", (engine) => {
     await own.database.kysely.deleteFrom("mail_outbox").execute();
   });
 
-  test("bulk mails that are refused for now, and tried again and again, hold up no other mail", async () => {
+  test("bulk mails that are refused temporarily, and retried again and again, hold up no other mail", async () => {
     const own = await opened(engine);
     await queueNews(own);
     await multiply(own, 300);
@@ -150,7 +150,7 @@ await onEachDatabase("S198 mails about accounts", (engine) => {
     expect(before(accepted, "reset", queued)).toBeLessThanOrEqual(2 * POOL);
   });
 
-  test("bulk mails that a server holds without end leave a place to the others, which bulk fills no more", async () => {
+  test("bulk mails that a server holds forever leave a slot for other mails, which no more bulk fills", async () => {
     const own = await opened(engine);
     const { mail, rows, transport } = await shop(own);
     const hold = Promise.withResolvers<void>();
@@ -169,7 +169,7 @@ await onEachDatabase("S198 mails about accounts", (engine) => {
     expect(transport.subjects.filter((subject) => subject === "news")).toHaveLength(10);
   });
 
-  test("an application whose table has no column for priorities sends all mails, its own before bulk", async () => {
+  test("an application whose table lacks the priority column sends all mails, its own before bulk", async () => {
     const own = await engine.open();
     onTestFinished(() => own.drop());
     await createMailOutboxTable(own.database.kysely);

@@ -22,7 +22,7 @@ await onEachDatabase("several tokens per user", (engine) => {
   const open = (options: Parameters<typeof manyTokensApi>[0] = {}): Promise<ManyTokensApi> =>
     manyTokensApi({ engine, ...options, driver: { authenticates: true, ...options.driver } });
 
-  test("a login has a token of its own, beside those of others", async () => {
+  test("each login has a separate token", async () => {
     const tokens = await open();
     const [laptop, phone] = [await tokens.login({ name: "Laptop" }), await tokens.login({ name: "Phone" })];
     expect(laptop).toEqual({
@@ -37,7 +37,7 @@ await onEachDatabase("several tokens per user", (engine) => {
     expect((await tokens.api.get("/api/me", { token: phone.data })).body).toEqual(ADA);
   });
 
-  test("each renewal extends the time in which it can be renewed", async () => {
+  test("each renewal extends the renewal period", async () => {
     const tokens = await open();
     const first = await tokens.login();
     later(20 * 24 * 60 * MINUTE);
@@ -48,7 +48,7 @@ await onEachDatabase("several tokens per user", (engine) => {
     expect(await tokens.renew(third.refresh)).toMatchObject(REFUSED);
   });
 
-  test("S9 a refresh token is renewed after APP_KEY was replaced, with one successor, and not without the former key", async () => {
+  test("S9 a refresh token is renewed after APP_KEY was replaced, with one successor, but not without the former key", async () => {
     const [former, next] = [generateSecret(), generateSecret()];
     const before = await open({ environment: { APP_KEY: former } });
     const [one, other] = [await before.login(), await before.login()];
@@ -63,7 +63,7 @@ await onEachDatabase("several tokens per user", (engine) => {
     expect((await without.renewed(renewed.refresh)).refresh).not.toBe(renewed.refresh);
   });
 
-  test("the use of a token is noted in its own row alone", async () => {
+  test("a token's use is recorded only in its own row", async () => {
     const tokens = await open();
     const [first] = [await tokens.login(), await tokens.login()];
     const before = await tokens.rows();
@@ -102,7 +102,7 @@ await onEachDatabase("several tokens per user", (engine) => {
     expect(await tokens.api.toldOf("api.token_renewed")).toHaveLength(2);
   });
 
-  test("S97 a lost answer is given again for a minute, also after its token was used", async () => {
+  test("S97 a lost response is repeated for a minute, even after its token was used", async () => {
     const tokens = await open();
     const first = await tokens.login();
     const second = await tokens.renewed(first.refresh);
@@ -115,7 +115,7 @@ await onEachDatabase("several tokens per user", (engine) => {
     expect(await tokens.api.toldOf("api.token_reused")).toEqual([]);
   });
 
-  test("S98 a token that was replaced more than a minute ago ends all that came after it", async () => {
+  test("S98 a token that was replaced more than a minute ago ends all its successors", async () => {
     const tokens = await open();
     const other = await tokens.login({ name: "Other" });
     const first = await tokens.login({ name: "Phone" });
@@ -133,7 +133,7 @@ await onEachDatabase("several tokens per user", (engine) => {
     expect(reasons).toEqual(["reused", "inactive", "inactive", "inactive", "inactive"]);
   });
 
-  test("an ability that a user may not give is named, with those that the user may, only after the login", async () => {
+  test("an ability that a user may not grant is named, along with the permitted ones, only after the login", async () => {
     const tokens = await open({
       abilities: ["orders.read", "orders.write", "users.delete"],
       driver: { abilitiesOf: () => ["orders.read", "orders.write"] },
@@ -150,7 +150,7 @@ await onEachDatabase("several tokens per user", (engine) => {
     expect(await tokens.rows()).toEqual([]);
   });
 
-  test("an access token at /api/reauth gets the answer of any other token, and the event says what it is", async () => {
+  test("an access token at /api/reauth gets the same response as any other token, and the event identifies it", async () => {
     const tokens = await open();
     const { data } = await tokens.login();
     const answers = [await tokens.renew(data)];
@@ -177,7 +177,7 @@ await onEachDatabase("several tokens per user", (engine) => {
     expect(await tokens.api.toldOf("api.token_reused")).toHaveLength(1);
   });
 
-  test("nothing is written if the application can't say what a user may give", async () => {
+  test("nothing is written if the application can't tell which abilities a user may grant", async () => {
     let isAway = false;
     const abilitiesOf = (): readonly string[] => {
       if (isAway) throw new AshlarError("E_DATABASE_UNAVAILABLE");
@@ -198,7 +198,7 @@ await onEachDatabase("several tokens per user", (engine) => {
     expect(await tokens.api.toldOf("api.token_reused")).toEqual([]);
   });
 
-  test("S97 of 20 renewals at once, in two processes, one makes the successor, which all get", async () => {
+  test("S97 of 20 simultaneous renewals in two processes, one creates the successor, and all get it", async () => {
     const one = await open();
     const other = await open({ sharing: one.api });
     let pair = await one.login();
@@ -219,7 +219,7 @@ await onEachDatabase("several tokens per user", (engine) => {
     expect(await one.rows()).toHaveLength(1);
   });
 
-  test("a client that renews in a loop keeps its token, and what was replaced stays recognized", async () => {
+  test("a client that renews in a loop keeps its token, and replaced ones are still recognized", async () => {
     const tokens = await open();
     const first = await tokens.login();
     let last = first;
@@ -254,7 +254,7 @@ await onEachDatabase("several tokens per user", (engine) => {
     expect((await tokens.rows()).map(({ user_id }) => Number(user_id))).toEqual([BOB.id]);
   });
 
-  test("S99 a logout revokes the token, by the access token, by the refresh token, and in a handler", async () => {
+  test("S99 a logout revokes the token, with the access token, with the refresh token, and in a handler", async () => {
     const tokens = await open();
     const byAccess = await tokens.login();
     const byRefresh = await tokens.login();
@@ -285,7 +285,7 @@ await onEachDatabase("several tokens per user", (engine) => {
     expect(await tokens.status((await tokens.renewed(pair.refresh)).data)).toBe(200);
   });
 
-  test("a refresh token ends when it was not used for as long as it lasts, and is pruned", async () => {
+  test("a refresh token expires when it is unused for its lifetime, and is pruned", async () => {
     const tokens = await open();
     const pair = await tokens.login();
     later(31 * 24 * 60 * MINUTE);
@@ -295,7 +295,7 @@ await onEachDatabase("several tokens per user", (engine) => {
     expect(await tokens.rows()).toEqual([]);
   });
 
-  test("S121 a login beyond the limit ends the oldest of the user, with an event, and no one else's", async () => {
+  test("S121 a login beyond the limit ends the user's oldest, with an event, and no other user's", async () => {
     const tokens = await open({ driver: { tokens: many({ maxPerUser: 3 }) } });
     const bob = await tokens.login({ username: BOB.email });
     const logins = [];
@@ -315,7 +315,7 @@ await onEachDatabase("several tokens per user", (engine) => {
     expect(told.map(({ userId }) => userId)).toEqual(["1", "1"]);
   });
 
-  test("S121 logins at once stay within the limit, too", async () => {
+  test("S121 simultaneous logins stay within the limit, too", async () => {
     const tokens = await open({ driver: { tokens: many({ maxPerUser: 3 }) } });
     const logins: { readonly data: string }[] = [];
     // An account has two hashes at once.
@@ -325,7 +325,7 @@ await onEachDatabase("several tokens per user", (engine) => {
     expect(await tokens.rows()).toHaveLength(3);
   });
 
-  test("S121 a client that logs in and out again and again fills no table, and ends no other login", async () => {
+  test("S121 a client that keeps logging in and out fills no table, and ends no other login", async () => {
     const tokens = await open({ driver: { tokens: many({ maxPerUser: 3 }) } });
     const phone = await tokens.login({ name: "Phone" });
     for (let login = 0; login < 12; login++) {
@@ -358,14 +358,14 @@ await onEachDatabase("several tokens per user", (engine) => {
     expect(tokens.api.queries).toHaveLength(1);
   });
 
-  test("a token from before is refused if the row is looked up", async () => {
+  test("an earlier token is refused if the row is looked up", async () => {
     const tokens = await open();
     const token = tokens.api.application.container.make("api").issue(ADA.id);
     expect(await tokens.status(token)).toBe(401);
     expect(await tokens.renew(token)).toMatchObject(REFUSED);
   });
 
-  test("S98 a name that could change the lines of a mail is refused, and stores nothing", async () => {
+  test("S98 a name that could add lines to a mail is refused, and stores nothing", async () => {
     const tokens = await open();
     const names = [
       "a\nb",

@@ -58,7 +58,7 @@ async function register(url: string, sent: Readonly<Record<string, string>>): Pr
 test.for([
   ["unchanged", []],
   ["without fillable", [[FILLABLE, ""]]],
-] as const)("S57 no column of a mixin is set from a form: the user %s", async ([, changes]) => {
+] as const)("S57 no mixin's column is set from a form: the user %s", async ([, changes]) => {
   const { url, users, columns } = await naiveApplication(changes);
   // Every column that a table of users has, including those that later mixins add.
   const owned = columns.filter((column) => !["name", "email", "created_at", "updated_at"].includes(column));

@@ -60,7 +60,7 @@ async function logIn(
 }
 
 await onEachDatabase("mails about logins on new devices", (engine) => {
-  test("S33 none is sent to an address that was never verified, because it may be another person's mailbox", async () => {
+  test("S33 none is sent to an unverified address, because it may be another person's mailbox", async () => {
     const accounts = await testAccounts({ engine, ACCOUNTS });
     expect(await logIn(accounts, ADA.email)).toEqual({ told: MANY, mails: 0 });
   });

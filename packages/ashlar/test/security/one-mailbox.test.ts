@@ -40,7 +40,7 @@ async function login(accounts: TestAccounts, email: string): Promise<string | nu
 }
 
 await onEachDatabase("one mailbox", (engine) => {
-  test("S132 is one account, whatever spelling it is registered in", async () => {
+  test("S132 is one account, whichever spelling it is registered in", async () => {
     for (const first of SPELLINGS.slice(0, 2)) {
       const accounts = await testAccounts({ engine });
       await accounts.visitor().post("/register", registration(first));
@@ -93,7 +93,7 @@ await onEachDatabase("one mailbox", (engine) => {
     await expect(twin.save()).rejects.toBeInstanceOf(UniqueViolationError);
   });
 
-  test("S132 saving another spelling of the same address ends no login, and what was stored before stays until it is set", async () => {
+  test("S132 saving another spelling of the same address ends no login, and the stored address stays until it is set", async () => {
     const accounts = await testAccounts({ engine });
     const visitor = await accounts.loggedIn();
     const user = await accounts.user();
@@ -106,7 +106,7 @@ await onEachDatabase("one mailbox", (engine) => {
     expect((await bob.save()).email).toBe("Bob@Example.com");
   });
 
-  test("S132 that an earlier version stored in Unicode still logs in and gets mails, in every spelling, and gets no twin", async () => {
+  test("S132 that an earlier version stored in Unicode still logs in and gets mails, in every spelling, without a duplicate", async () => {
     const accounts = await testAccounts({ engine });
     await storeBefore(accounts, ADA.id, UNICODE);
     for (const typed of SPELLINGS) {
@@ -127,7 +127,7 @@ await onEachDatabase("one mailbox", (engine) => {
     expect((await accounts.user()).email).toBe("Ada@Example.com");
   });
 
-  test("S132 with two rows of before leads to the one in its normal form alone", async () => {
+  test("S132 with two earlier rows leads only to the one in normal form", async () => {
     const accounts = await testAccounts({ engine });
     await storeBefore(accounts, ADA.id, NORMAL);
     await storeBefore(accounts, BOB.id, UNICODE);
@@ -172,7 +172,7 @@ describe("a name that users log in with", () => {
     }
   }
 
-  test("S132 is stored in its normal form, and one of before logs in as it is stored", async () => {
+  test("S132 is stored in its normal form, and an earlier one logs in as stored", async () => {
     const accounts = await testAccounts({ User: Named });
     const user = (await accounts.user()) as Named;
     user.name = " ADA ";
@@ -183,7 +183,7 @@ describe("a name that users log in with", () => {
   });
 });
 
-test("S171 what mail software could read as another address can't be registered, and the form says why", async () => {
+test("S171 text that mail software could read as another address can't be registered, and the form says why", async () => {
   const accounts = await testAccounts();
   const sentence =
     "Email addresses with %, !, =? or an invisible character before the @, or with dots or signs in unusual places there, are not accepted.";
@@ -198,7 +198,7 @@ test("S171 what mail software could read as another address can't be registered,
   expect(await accounts.mails()).toEqual([]);
 });
 
-test("S171 an account of before with such an address logs in, and gets no mail", async () => {
+test("S171 an earlier account with such an address logs in, and gets no mail", async () => {
   const accounts = await testAccounts();
   await storeBefore(accounts, ADA.id, "=?utf-8?q?=41?=foo@corp.example");
   expect(await login(accounts, "=?utf-8?q?=41?=foo@corp.example")).toBe("/home");

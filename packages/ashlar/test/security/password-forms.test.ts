@@ -20,7 +20,7 @@ test.for([
   ["NFC", NFC, NFD],
   ["NFD", NFD, NFC],
 ] as const)(
-  "S170 every page takes a password that was set in %s when it is typed in the other form",
+  "S170 every page accepts a password that was set in %s when it is typed in the other form",
   async ([, set, typed]) => {
     const accounts = await testAccounts();
     const visitor = await register(accounts, set, typed);
@@ -50,7 +50,7 @@ test.for([
   },
 );
 
-test("S170 the token endpoint takes a password in both forms", async () => {
+test("S170 the token endpoint accepts a password in both forms", async () => {
   const api = await testApi();
   const user = (await api.User.find(1))!;
   await user.setPassword(NFD);
@@ -60,7 +60,7 @@ test("S170 the token endpoint takes a password in both forms", async () => {
   }
 });
 
-test("S170 length and the list of common passwords are about the normal form", async () => {
+test("S170 length and the list of common passwords apply to the normal form", async () => {
   const accounts = await testAccounts();
   // Eight bytes as typed, seven in NFC.
   const user = await accounts.user();

@@ -40,7 +40,7 @@ await onEachDatabase("the page of personal tokens", (engine) => {
     return kysely.selectFrom("personal_tokens").selectAll().orderBy("id").execute();
   };
 
-  test("S111 shows a new token once, and no other page, cookie or session has it", async () => {
+  test("S111 shows a new token once, and no other page, cookie or session contains it", async () => {
     const client = await shop.loggedIn();
     const { page } = await create(client);
     page.assertStatus(201).assertHeader("cache-control", "private, no-store");
@@ -57,7 +57,7 @@ await onEachDatabase("the page of personal tokens", (engine) => {
     expect(JSON.stringify(await rows())).not.toContain(token.slice(4));
   });
 
-  test("S115 reloading the page of a new token makes no second one, and doesn't show the first again", async () => {
+  test("S115 reloading a new token's page creates no second one, and doesn't show the first again", async () => {
     const client = await shop.loggedIn();
     const { sent } = await create(client);
     for (let time = 0; time < 2; time++) {
@@ -71,7 +71,7 @@ await onEachDatabase("the page of personal tokens", (engine) => {
     expect((await rows()).map(({ name }) => name)).toEqual(["nightly", "second"]);
   });
 
-  test("S114 needs a login, a verified address and a password that was proved within three hours", async () => {
+  test("S114 needs a login, a verified address and a password confirmed within three hours", async () => {
     (await shop.visitor().get(PAGE)).assertRedirect("/login");
     const client = await shop.loggedIn(EMAIL, PASSWORD, { remember: true });
     const { sent } = await create(client);
@@ -97,7 +97,7 @@ await onEachDatabase("the page of personal tokens", (engine) => {
     (await client.get(PAGE)).assertStatus(200);
   });
 
-  test("S114 takes no form without a CSRF token, and no token instead of a login", async () => {
+  test("S114 accepts no form without a CSRF token, and no token instead of a login", async () => {
     const client = await shop.loggedIn();
     const { page } = await create(client);
     const [token] = TOKEN.exec(page.text)!;
@@ -114,7 +114,7 @@ await onEachDatabase("the page of personal tokens", (engine) => {
     (await use(token)).assertStatus(200);
   });
 
-  test("S112 revokes tokens of the user alone", async () => {
+  test("S112 revokes only the user's own tokens", async () => {
     const client = await shop.loggedIn();
     const { page } = await create(client);
     const [token] = TOKEN.exec(page.text)!;
@@ -131,7 +131,7 @@ await onEachDatabase("the page of personal tokens", (engine) => {
     (await client.get(PAGE)).assertDontSee("nightly");
   });
 
-  test("S115 says what is wrong with a form, keeps what was typed, and escapes it", async () => {
+  test("S115 reports a form's errors, and keeps and escapes the typed text", async () => {
     const client = await shop.loggedIn();
     const { page } = await create(client, { name: "x".repeat(101), abilities: [] });
     page.assertRedirect(PAGE);
@@ -146,7 +146,7 @@ await onEachDatabase("the page of personal tokens", (engine) => {
     expect(await rows()).toHaveLength(1);
   });
 
-  test("S115 keeps the lifetime and the abilities that were chosen, when a form is refused", async () => {
+  test("S115 keeps the chosen lifetime and abilities when a form is refused", async () => {
     const client = await shop.loggedIn();
     const chosen = (page: TestResponse): string[][] => [
       [...page.text.matchAll(/<option value="(\d*)" selected>/g)].map(([, days]) => days!),
@@ -170,7 +170,7 @@ await onEachDatabase("the page of personal tokens", (engine) => {
     expect(await rows()).toHaveLength(0);
   });
 
-  test("S115 creates at most thirty tokens an hour for a user", async () => {
+  test("S115 creates at most thirty tokens per hour for a user", async () => {
     const client = (await shop.loggedIn()).withCsrfToken();
     const statuses: number[] = [];
     for (let time = 0; time < 32; time++) {

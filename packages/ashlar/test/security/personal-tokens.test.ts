@@ -46,7 +46,7 @@ await onEachDatabase("personal tokens", (engine) => {
     expect((await tokens.api.get("/api/claims", { token })).body).toBe(null);
   });
 
-  test("S111 only the digest is stored, and the text of a token is told once", async () => {
+  test("S111 only the digest is stored, and a token's text is shown once", async () => {
     const tokens = await open();
     const { token, ...created } = await tokens.issue({ name: " backup of the shop " });
     expect(token).toMatch(/^ash_[0-9A-Za-z]{36}$/);
@@ -58,7 +58,7 @@ await onEachDatabase("personal tokens", (engine) => {
     ).not.toContain(token.slice(4));
   });
 
-  test("S111 a text without the checksum costs no query, and one with it a single one", async () => {
+  test("S111 a text without the checksum costs no query, and one with it only one", async () => {
     const tokens = await open({ driver: { tokens: many(), authenticates: true } });
     const { token } = await tokens.issue();
     await tokens.status(token);
@@ -77,7 +77,7 @@ await onEachDatabase("personal tokens", (engine) => {
     expect(tokens.api.queries.filter((sql) => sql.startsWith("select"))).toHaveLength(1);
   });
 
-  test("S112 a token is revoked by its owner alone, whatever id is sent", async () => {
+  test("S112 a token is revoked only by its owner, whatever id is sent", async () => {
     const tokens = await open();
     const [mine, other] = [await tokens.issue(), await tokens.issue({}, BOB.id)];
     const [ada, bob] = [(await tokens.api.User.find(ADA.id))!, (await tokens.api.User.find(BOB.id))!];
@@ -99,7 +99,7 @@ await onEachDatabase("personal tokens", (engine) => {
     ]);
   });
 
-  test("S112 of 20 revocations at once, one is told, and no request that begins afterwards is accepted", async () => {
+  test("S112 of 20 simultaneous revocations, one is reported, and no later request is accepted", async () => {
     const tokens = await open();
     const { id, token } = await tokens.issue();
     const user = (await tokens.api.User.find(ADA.id))!;
@@ -111,7 +111,7 @@ await onEachDatabase("personal tokens", (engine) => {
     expect(await tokens.api.toldOf("api.personal_token_revoked")).toHaveLength(1);
   });
 
-  test("S112 an earlier use that is written late doesn't bring a revoked token back", async () => {
+  test("S112 an earlier use that is written late doesn't restore a revoked token", async () => {
     const tokens = await open();
     const { id, token } = await tokens.issue();
     await tokens.status(token);
@@ -122,7 +122,7 @@ await onEachDatabase("personal tokens", (engine) => {
     expect((await again.rows())[0]!.last_used_at).not.toBe(null);
   });
 
-  test("S112 a token that has expired is refused, and its last minute is its own", async () => {
+  test("S112 an expired token is refused, and its last minute still counts", async () => {
     const tokens = await open();
     const { token } = await tokens.issue({ days: 1 });
     later(DAY - MINUTE);
@@ -134,7 +134,7 @@ await onEachDatabase("personal tokens", (engine) => {
     expect(listed).toMatchObject({ name: "backup", isExpired: true });
   });
 
-  test("S112 a logout revokes the token that it is sent with, and nothing else", async () => {
+  test("S112 a logout revokes only the token that it is sent with", async () => {
     const tokens = await open({ driver: { authenticates: true } });
     const jwt = await tokens.api.token();
     const [first, second, third] = [await tokens.issue(), await tokens.issue(), await tokens.issue()];
@@ -166,7 +166,7 @@ await onEachDatabase("personal tokens", (engine) => {
       expect((await tokens.rows()).map(({ user_id }) => Number(user_id))).toEqual([BOB.id]);
     });
 
-    test("S113 leaves no token that was asked for before it", async () => {
+    test("S113 leaves no token that was requested before it", async () => {
       const tokens = await open();
       const before = (await tokens.api.User.find(ADA.id))!;
       const user = (await tokens.api.User.find(ADA.id))!;
@@ -179,7 +179,7 @@ await onEachDatabase("personal tokens", (engine) => {
     });
   });
 
-  test("S113 the deletion of a user ends them, and a user who gets the same key has none", async () => {
+  test("S113 deleting a user ends them, and a user who gets the same key has none", async () => {
     const tokens = await open();
     const { token } = await tokens.issue();
     const row = (await tokens.rows())[0]!;
@@ -207,7 +207,7 @@ await onEachDatabase("personal tokens", (engine) => {
     expect(await before.status(other.token)).toBe(401);
   });
 
-  test("S113 tokens of one driver are none of another, also with the same users", async () => {
+  test("S113 one driver's tokens are not another's, even with the same users", async () => {
     const tokens = await open({
       stack: [],
       guards: { default: "jwt" },
@@ -242,7 +242,7 @@ await onEachDatabase("personal tokens", (engine) => {
     expect(await tokens.rows()).toEqual([]);
   });
 
-  test("S114 a token can't create, list or revoke tokens, nor renew itself", async () => {
+  test("S114 a token can't create, list or revoke tokens, or renew itself", async () => {
     const tokens = await open();
     const { id, token } = await tokens.issue();
     const jwt = await tokens.api.token();
@@ -258,7 +258,7 @@ await onEachDatabase("personal tokens", (engine) => {
     expect(await tokens.status(token)).toBe(200);
   });
 
-  test("S114 a token does what it was created for, and nothing that its user may no longer let it do", async () => {
+  test("S114 a token can do what it was created for, except what its user may no longer allow", async () => {
     let given = ABILITIES;
     const tokens = await open({ abilities: ABILITIES, driver: { abilitiesOf: () => given } });
     const [read, both] = [
@@ -283,7 +283,7 @@ await onEachDatabase("personal tokens", (engine) => {
     });
   });
 
-  test("S114 with abilities to choose from, choosing none never means everything", async () => {
+  test("S114 if abilities can be chosen, choosing none never means all", async () => {
     const tokens = await open({ abilities: ABILITIES });
     for (const abilities of [null, []]) {
       expect(await problemsOf(tokens.issue({ abilities }))).toEqual({ abilities: ["api.personal.noAbilities"] });
@@ -299,7 +299,7 @@ await onEachDatabase("personal tokens", (engine) => {
     expect(await tokens.rows()).toEqual([]);
   });
 
-  test("S114 a token in a URL or a body is refused, although JWTs may be there", async () => {
+  test("S114 a token in a URL or a body is refused, although JWTs may be", async () => {
     const tokens = await open();
     const { token } = await tokens.issue();
     expect(await tokens.api.get(`/api/open?token=${token}`)).toMatchObject(REFUSED);
@@ -310,7 +310,7 @@ await onEachDatabase("personal tokens", (engine) => {
     expect(await tokens.api.get(`/api/open?token=${await tokens.api.token()}`)).toMatchObject({ status: 200 });
   });
 
-  test("S115 a user has at most as many active tokens as are allowed, also if many are asked for at once", async () => {
+  test("S115 a user has at most the allowed number of active tokens, even if many are requested at once", async () => {
     const tokens = await open({ driver: { personal: personal({ maxPerUser: 5 }) } });
     const asked = await Promise.allSettled(Array.from({ length: 20 }, () => tokens.issue({ days: 1 })));
     const created = asked.flatMap((one) => (one.status === "fulfilled" ? [one.value.token] : []));
@@ -324,7 +324,7 @@ await onEachDatabase("personal tokens", (engine) => {
     await tokens.issue();
   });
 
-  test("S115 names and lifetimes are bounded, and no name has a line break", async () => {
+  test("S115 names and lifetimes are limited, and no name has a line break", async () => {
     const tokens = await open();
     const names = ["", " ", "x".repeat(101), "x".repeat(1_000_000), "a\nb", "a\u0000b", "a\u2028b", "\ud800"];
     for (const name of names) expect(await problemsOf(tokens.issue({ name }))).toEqual({ name: ["api.input.name"] });
@@ -336,7 +336,7 @@ await onEachDatabase("personal tokens", (engine) => {
     expect((await tokens.rows()).map(({ name }) => name)).toEqual(["é".repeat(100)]);
   });
 
-  test("without a maximum, a token may be without an end", async () => {
+  test("without a maximum, a token may never expire", async () => {
     const tokens = await open({ driver: { personal: personal({ maximumDays: null }) } });
     const { token, expiresAt } = await tokens.issue({ days: null });
     expect(expiresAt).toBe(null);
@@ -345,7 +345,7 @@ await onEachDatabase("personal tokens", (engine) => {
     expect(await problemsOf(tokens.issue({ days: 3651 }))).toEqual({ days: ["api.personal.days"] });
   });
 
-  test("S115 a form that is sent again makes no second token, also at once, and also after the first was revoked", async () => {
+  test("S115 a form that is sent again creates no second token, even at once, and even after the first was revoked", async () => {
     const tokens = await open();
     const request = { name: "backup", abilities: null, days: 1, form: "a form" };
     const [ada, bob] = [(await tokens.api.User.find(ADA.id))!, (await tokens.api.User.find(BOB.id))!];
@@ -358,7 +358,7 @@ await onEachDatabase("personal tokens", (engine) => {
     expect(await tokens.rows()).toHaveLength(2);
   });
 
-  test("a use is not recorded if nothing may be stored for the request", async () => {
+  test("a use is not recorded if the request may not store anything", async () => {
     const tokens = await open();
     const { token } = await tokens.issue();
     const { application } = tokens.api;
@@ -401,7 +401,7 @@ await onEachDatabase("personal tokens", (engine) => {
     expect(written()).toBe(2);
   });
 
-  test("pruning deletes what ended a month ago, and the tokens of users who are gone", async () => {
+  test("pruning deletes tokens that ended a month ago, and those of deleted users", async () => {
     const tokens = await open();
     await tokens.issue({ name: "short", days: 1 });
     await tokens.issue({ name: "long", days: 300 });

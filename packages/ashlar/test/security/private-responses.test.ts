@@ -60,7 +60,7 @@ test("S63: a page with a CSRF token is private, no-store for a guest, even if th
   expect(await caching(guest, "/order")).toEqual(["private, no-store", "cookie"]);
 });
 
-test("S63: a guest's response varies by cookie if a login was looked for, also for caches that keep what says nothing", async () => {
+test("S63: a guest's response varies by cookie if a login was looked for, even for caches that store responses by default", async () => {
   const guest = createTestClient(application);
   expect(await caching(guest, "/prices")).toEqual([null, "cookie"]);
   expect(await caching(guest, "/platform")).toEqual([null, "cookie"]);
@@ -76,7 +76,7 @@ test.each(["/cached", "/platform-cached"])(
   },
 );
 
-test("S63: an API's response to a token is private, no-store, wherever the token is", async () => {
+test("S63: an API's response to a token is private, no-store, wherever the token was sent", async () => {
   const client = createTestClient(application);
   const byHeader = await client.withToken(token).get("/api/me");
   const byQuery = await client.get(`/api/me?token=${token}`);

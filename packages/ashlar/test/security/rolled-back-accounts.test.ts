@@ -64,7 +64,7 @@ await onEachDatabase("accounts and rollbacks", (engine) => {
     expect((await visitor.get("/me")).body).toEqual({ user: null });
   });
 
-  test("the same registration, committed, has all of it, in order", async () => {
+  test("the same registration, committed, has all of them, in order", async () => {
     const accounts = await shop(engine, register);
     const visitor = accounts.visitor();
     const { body } = await visitor.post("/attempt", { fails: false });

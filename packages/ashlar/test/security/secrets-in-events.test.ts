@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => shop.close());
 beforeEach(() => shop.reset());
 
-test("S60 no event has a field with the name of a secret, and none is logged with one", async () => {
+test("S60 no event has a field named like a secret, and none is logged with one", async () => {
   const { events, secrets } = await everythingAboutAccounts(shop);
   // All of the framework but those of a login that waits for a step, and of a mail that could not be sent.
   expect([new Set(events.map(({ name }) => name)).size, secrets.length > 20]).toEqual([20, true]);

@@ -103,7 +103,7 @@ test.each([
   ["DELETE", `/password/reset/${TOKEN}/`, "/password/reset/@token"],
   ["OPTIONS", `/password/reset/${TOKEN}`, "/password/reset/@token"],
   ["POST", `/fails/${TOKEN}`, "/fails/@token"],
-])("S60 %s at %s, a path of another method, is logged as that method's route", async (method, path, expected) => {
+])("S60 %s at %s, another method's path, is logged as that method's route", async (method, path, expected) => {
   expect(await logged(path, { method })).toBe(expected);
 });
 

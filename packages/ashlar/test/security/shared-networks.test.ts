@@ -63,7 +63,7 @@ describe("a campus behind one address", () => {
   });
   afterAll(() => shop.close());
 
-  test("is refused by the defaults after a hundred mistakes on new devices, for the rest of the 15 minutes", async () => {
+  test("is refused by default after a hundred mistakes on new devices, for the rest of the 15 minutes", async () => {
     const known = visitor(shop);
     expect(await shop.logsIn(known, emailOf(STUDENTS - 1), PASSWORD)).toBe(true);
     await shop.send(known, "/home", {}, '[action="/logout"]');
@@ -77,7 +77,7 @@ describe("a campus behind one address", () => {
     expect(await shop.logsIn(visitor(shop), emailOf(1000), PASSWORD)).toBe(true);
   }, 120_000);
 
-  test("is refused by the defaults when a hundred and fifty forms are sent at once, without a mistake", async () => {
+  test("is refused by default when 150 forms are sent at once without a mistake", async () => {
     travel(60);
     expect(await stroke(shop)).toBeGreaterThan(0);
   }, 120_000);
@@ -90,7 +90,7 @@ describe("S202 a campus whose network is listed", () => {
   });
   afterAll(() => shop.close());
 
-  test("is not refused: after mistakes, at once, and when it registers", async () => {
+  test("is not refused after mistakes, at once, or when it registers", async () => {
     expect(await morning(shop)).toEqual([]);
     expect(await stroke(shop)).toBe(0);
     const throttle = shop.application.container.make("throttle");
@@ -103,7 +103,7 @@ describe("S202 a campus whose network is listed", () => {
     expect([await registered(CAMPUS), await registered(ELSEWHERE)]).toEqual([1200, 60]);
   }, 120_000);
 
-  test("has no more guesses at one account than any other network, and its neighbors have no more at all", async () => {
+  test("gets no more guesses at one account than any other network, and its neighbors get no more at all", async () => {
     const throttle = shop.application.container.make("throttle");
     const passed = async (address: string, account: (n: number) => string) => {
       let count = 0;
@@ -125,7 +125,7 @@ describe("S202 a campus whose network is listed", () => {
     expect(buckets.map(({ bucket }) => bucket.attempts)).toEqual([2000, 8000, 32_000, 100]);
   }, 120_000);
 
-  test("is told its own limit, and guesses at an account from everywhere share one budget", async () => {
+  test("sees its own limit, and guesses at an account from everywhere share one budget", async () => {
     const answer = await shop.send(visitor(shop, "198.51.100.20"), "/login", { email: EMAIL, password: "wrong" });
     expect(answer.headers.get("ratelimit-policy")).toBe('"login-address";q=2000;w=900, "login";q=5;w=300');
     const throttle = shop.application.container.make("throttle");

@@ -29,7 +29,7 @@ class SlowStore extends MemoryStore {
   }
 }
 
-test("S53 attempts have been given back when the response is sent, whatever a form has proved", async () => {
+test("S53 attempts have been given back when the response is sent, whichever proof a form sent", async () => {
   const store = new SlowStore();
   const buckets = [["account", "address"], ["address"]].map((by) => ({ by, attempts: 20, windowSeconds: 60 }));
   const accounts = await shopWith([], { store, throttle: { login: { account: "email", buckets } }, webSteps: [code] });

@@ -99,12 +99,15 @@ describe("S26 while a key is replaced in two steps", () => {
     ["promoted", "staged"],
     ["before", "before"],
     ["promoted", "promoted"],
-  ] as const)("what a process of the generation %s makes is accepted by one of the generation %s", async (from, to) => {
-    expect(await exchanged(from, to)).toEqual([200, "sent, opened: yes"]);
-    expect(await linked(from, to)).toBe(200);
-  });
+  ] as const)(
+    "values from a process of the generation %s are accepted by one of the generation %s",
+    async (from, to) => {
+      expect(await exchanged(from, to)).toEqual([200, "sent, opened: yes"]);
+      expect(await linked(from, to)).toBe(200);
+    },
+  );
 
-  test("the generation before does not know the new key: that is what the first step is for", async () => {
+  test("the previous generation does not know the new key, which is why the first step exists", async () => {
     for (const later of ["promoted", "replaced at once"] as const) {
       expect(await exchanged("before", later)).toEqual([200, "sent, opened: yes"]);
       expect(await exchanged(later, "before")).toEqual([419, ""]);

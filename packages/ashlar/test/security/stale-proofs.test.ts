@@ -117,7 +117,7 @@ await onEachDatabase("proofs from before access ended", (engine) => {
       expect([await shop.isIn(client), await shop.isIn(other), await logins()]).toEqual([true, true, 2]);
     });
 
-    test("S52 a rehash by a concurrent login does not undo a reset of the password", async () => {
+    test("S52 a rehash by a concurrent login does not undo a password reset", async () => {
       await shop.User.rows().update({ password: OLD_HASH, access_epoch: null } as object);
       const link = await shop.resetLink(EMAIL);
       const client = shop.visitor();
@@ -126,7 +126,7 @@ await onEachDatabase("proofs from before access ended", (engine) => {
       expect([await isHashOf(NEW_PASSWORD), await shop.isIn(client), await logins()]).toEqual([true, false, 0]);
     });
 
-    test("S52 of 40 concurrent logins, none outlives a reset of the password", async () => {
+    test("S52 of 40 concurrent logins, none outlives a password reset", async () => {
       const link = await shop.resetLink(EMAIL);
       const clients = Array.from({ length: 40 }, () => shop.visitor());
       const [isReset] = await Promise.all([
@@ -138,7 +138,7 @@ await onEachDatabase("proofs from before access ended", (engine) => {
       expect(await shop.logsIn(shop.visitor(), EMAIL, NEW_PASSWORD)).toBe(true);
     });
 
-    test.each(EVENTS)("S52 with a user that was read before is refused once %s", async (_, happen) => {
+    test.each(EVENTS)("S52 with a previously read user is refused once %s", async (_, happen) => {
       const user = (await shop.user())!;
       await happen();
       await expect(shop.visitor().actingAs(user)).rejects.toMatchObject({ code: "E_STALE_PROOF" });
@@ -154,14 +154,14 @@ await onEachDatabase("proofs from before access ended", (engine) => {
       expect((await shop.user())?.api_token ?? null).toBeNull();
     });
 
-    test.each(EVENTS)("S52 is not generated for a user that was read before %s", async (name, happen) => {
+    test.each(EVENTS)("S52 is not generated for a user read before %s", async (name, happen) => {
       const user = (await shop.user())!;
       await happen();
       const code = name === "the user is deleted" ? "E_ROW_NOT_FOUND" : "E_STALE_PROOF";
       await expect(user.generateJwt()).rejects.toMatchObject({ code });
     });
 
-    test("S52 of 40 concurrent requests for one, none outlives a reset of the password", async () => {
+    test("S52 of 40 concurrent requests for one, none outlives a password reset", async () => {
       const link = await shop.resetLink(EMAIL);
       const client = shop.visitor();
       const [, ...answers] = await Promise.all([
@@ -175,7 +175,7 @@ await onEachDatabase("proofs from before access ended", (engine) => {
     });
   });
 
-  describe("S52 an action that asks for the password again", () => {
+  describe("S52 an action that requires the password again", () => {
     let thief: TestClient;
     beforeEach(async () => {
       thief = await shop.loggedIn();
@@ -196,7 +196,7 @@ await onEachDatabase("proofs from before access ended", (engine) => {
       expect([thief.cookies.get("token"), await shop.isIn(thief)]).toEqual([before, false]);
     });
 
-    test.each(MOST)("S52 a change of the password fails if in the meantime %s", async (name, happen) => {
+    test.each(MOST)("S52 a password change fails if in the meantime %s", async (name, happen) => {
       const page = await thief.get("/account/password");
       meanwhile(happen);
       const fields = {
@@ -213,7 +213,7 @@ await onEachDatabase("proofs from before access ended", (engine) => {
       ]);
     });
 
-    test.each(MOST)("S52 a change of the password fails if, while the new one is hashed, %s", async (name, happen) => {
+    test.each(MOST)("S52 a password change fails if, while the new one is hashed, %s", async (name, happen) => {
       const page = await thief.get("/account/password");
       park(shop.User.prototype, "setPassword", happen, "after");
       const fields = { password: "set by the thief", password_confirmation: "set by the thief" };
@@ -223,7 +223,7 @@ await onEachDatabase("proofs from before access ended", (engine) => {
     });
 
     test.each(MOST)(
-      "S52 a reset of the password by a link fails if, while the new one is hashed, %s",
+      "S52 a password reset with a link fails if, while the new one is hashed, %s",
       async (name, happen) => {
         const link = await shop.resetLink(EMAIL);
         park(shop.User.prototype, "setPassword", happen, "after");
@@ -244,7 +244,7 @@ await onEachDatabase("proofs from before access ended", (engine) => {
       expect([await shop.isIn(thief), await shop.isIn(owner)]).toEqual([false, true]);
     });
 
-    test.each(MOST)("S52 a change of the address has no effect if in the meantime %s", async (_, happen) => {
+    test.each(MOST)("S52 a change of address has no effect if in the meantime %s", async (_, happen) => {
       const page = await thief.get("/account/email");
       meanwhile(happen);
       await thief.submit(page, '[action="/account/email"]', { email: "thief@example.org", password: PASSWORD });

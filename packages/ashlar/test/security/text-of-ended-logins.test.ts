@@ -84,21 +84,24 @@ const ENDS: Readonly<Record<string, (client: TestClient) => Promise<unknown>>> =
   "cookies that the browser has dropped": async (client) => void client.cookies.clear(),
 };
 
-test.each(Object.keys(ENDS))("S163 a login that ends by %s loses nothing that its user has typed", async (way) => {
-  const client = await shop.loggedIn();
-  const page = await client.get("/answers/new?about=ducks");
-  const password = ((await ENDS[way]!(client)) as string | undefined) ?? PASSWORD;
-  const answer = (await client.submit(page, '[action="/answers"]', typed)).assertRedirect("/login");
-  const login = (await client.follow(answer)).assertSee(ENDED, KEPT);
-  expect(login.text).not.toMatch(/with care|typed@|typed by/);
-  // A wrong password first, and another form with inputs of the same names, change nothing.
-  await client.follow(await client.submit(login, '[action="/login"]', { email: EMAIL, password: "wrong password" }));
-  const next = (await logIn(client, EMAIL, password)).assertRedirect("/answers/new?about=ducks");
-  expect(textOf(await client.get("/answers/other")).text).toBe("");
-  expect(textOf(await client.follow(next))).toMatchObject({ text: TEXT, email: typed.email, password: "" });
-  // It is shown once.
-  expect(textOf(await client.get("/answers/new?about=ducks")).text).toBe("");
-});
+test.each(Object.keys(ENDS))(
+  "S163 a login that ends by %s loses none of the text that its user has typed",
+  async (way) => {
+    const client = await shop.loggedIn();
+    const page = await client.get("/answers/new?about=ducks");
+    const password = ((await ENDS[way]!(client)) as string | undefined) ?? PASSWORD;
+    const answer = (await client.submit(page, '[action="/answers"]', typed)).assertRedirect("/login");
+    const login = (await client.follow(answer)).assertSee(ENDED, KEPT);
+    expect(login.text).not.toMatch(/with care|typed@|typed by/);
+    // A wrong password first, and another form with inputs of the same names, change nothing.
+    await client.follow(await client.submit(login, '[action="/login"]', { email: EMAIL, password: "wrong password" }));
+    const next = (await logIn(client, EMAIL, password)).assertRedirect("/answers/new?about=ducks");
+    expect(textOf(await client.get("/answers/other")).text).toBe("");
+    expect(textOf(await client.follow(next))).toMatchObject({ text: TEXT, email: typed.email, password: "" });
+    // It is shown once.
+    expect(textOf(await client.get("/answers/new?about=ducks")).text).toBe("");
+  },
+);
 
 test.each(Object.keys(ENDS))("S163 another user who logs in after one ended by %s never sees it", async (way) => {
   const bob = new shop.User().fill({ name: "Bob", email: BOB });
@@ -119,7 +122,7 @@ test.each(Object.keys(ENDS))("S163 another user who logs in after one ended by %
 test.each([
   ["/answers/new", "/answers"],
   ["/keys", "/keys"],
-])("S163 what is sent from %s after another user has logged in is not for that user", async (path, action) => {
+])("S163 a form sent from %s after another user has logged in does not count as that user's", async (path, action) => {
   const bob = new shop.User().fill({ name: "Bob", email: BOB });
   await bob.setPassword(PASSWORD);
   await bob.save();
@@ -133,7 +136,7 @@ test.each([
   expect((await client.get(path)).text).not.toContain(TEXT);
 });
 
-test("S163 what is sent after a logout in another tab is not shown to the next user", async () => {
+test("S163 a form sent after a logout in another tab is not shown to the next user", async () => {
   const bob = new shop.User().fill({ name: "Bob", email: BOB });
   await bob.setPassword(PASSWORD);
   await bob.save();
@@ -159,7 +162,7 @@ test("S163 a form is not kept for a user whom another site, or the sender, names
   expect((await client.get("/answers/new")).text).not.toContain(TEXT);
 });
 
-test("what a session has no room for is named as lost, and the login works", async () => {
+test("text that a session has no room for is reported as lost, and the login works", async () => {
   const client = await shop.loggedIn();
   const page = await client.get("/answers/new");
   await run("users:logout", EMAIL);
@@ -169,7 +172,7 @@ test("what a session has no room for is named as lost, and the login works", asy
   expect(textOf(back)).toMatchObject({ text: "", email: typed.email });
 });
 
-test("a form that waits for the password, or for a verified address, comes back filled in, too", async () => {
+test("a form that waits for the password or a verified address is filled in again, too", async () => {
   const client = await shop.loggedIn();
   const keys = await client.get("/keys");
   const letters = await client.get("/letters");

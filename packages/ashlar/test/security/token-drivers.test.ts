@@ -62,13 +62,13 @@ async function login(api: TestApi, path: string, username: string): Promise<stri
 }
 
 describe("S96 several drivers", () => {
-  test("S96 a guard has the claims of its own driver's token, not those of the active one", async () => {
+  test("S96 a guard has the claims of its own driver's token, not the active one's", async () => {
     const api = await twoApis();
     const token = await login(api, "/api/auth", ADA.email);
     expect((await api.get("/api/subjects", { token })).body).toEqual(["1", null]);
   });
 
-  test("S96 each issue, accept, renew and revoke their own tokens only", async () => {
+  test("S96 each issue, accept, renew and revoke only their own tokens", async () => {
     const api = await twoApis();
     const user = await login(api, "/api/auth", ADA.email);
     const admin = await login(api, "/api/admin/auth", "root@example.com");
@@ -211,7 +211,7 @@ describe("S96 several drivers", () => {
     }
   });
 
-  test("with the same users need several tokens per user for one of them: a column holds one", async () => {
+  test("with the same users need several tokens per user for one of them, because a column holds only one", async () => {
     const drivers = (tokens: object) => ({ partners: { secret: OTHER_SECRET, ...tokens } });
     await expect(testApi({ drivers: drivers({}), guards: { default: "jwt" } })).rejects.toThrow(
       /DRIVERS\.partners: its users are those of "jwt", who have one token at a time/,
@@ -271,7 +271,7 @@ describe("S112 the page of personal tokens", () => {
     ["of the default guard, whose users have none", { drivers: admin({ personal: personal() }) }, "User"],
   ];
 
-  test.each(CASES)("S112 %s fails startup with what to do", async (_, options, users) => {
+  test.each(CASES)("S112 %s fails startup with a remedy", async (_, options, users) => {
     class Own extends Page {}
     const routes = Api.personalTokens(Own, users === "Admin" ? { guard: "admin" } : {});
     const guard = users === "Admin" ? "admin" : "jwt";
@@ -300,7 +300,7 @@ describe("S112 the page of personal tokens", () => {
     await expect(twoApis({ driver: PERSONAL, drivers: admin(), ...options })).resolves.toBeTruthy();
   });
 
-  test("S112 a user whose key is that of another class's user reaches none of their tokens", async () => {
+  test("S112 a user with the same key as another class's user can't reach that user's tokens", async () => {
     const api = await twoApis({ driver: PERSONAL, drivers: admin() });
     await (await migrationOfStub("tokens/create_personal_tokens.ts.stub")).up(api.database.kysely);
     const drivers = api.application.container.make("apiDrivers");
@@ -322,7 +322,7 @@ describe("S112 the page of personal tokens", () => {
   });
 });
 
-test("a route of the application's own replaces the one that revokes tokens", async () => {
+test("the application's own route replaces the route that revokes tokens", async () => {
   const api = await testApi({ routes: [Route.post("/logout", () => ({ own: true }))] });
   const token = await api.token();
   expect((await api.post("/api/logout", undefined, { token })).body).toEqual({ own: true });

@@ -73,7 +73,7 @@ describe.each(["ES256", "EdDSA", "RS256"] as const)("S101 keys for %s", (algorit
     expect([await kidOf(before!), await kidOf(staged!), await kidOf(promoted!)]).toEqual([old, old, next]);
   });
 
-  test("S101 rotated in one step, old tokens are accepted, and those of the new key are unknown to the old process", async () => {
+  test("S101 after a one-step rotation, old tokens are accepted, and the old process doesn't know the new key's tokens", async () => {
     const [before, rotated] = await generations(algorithm, "fill", "rotate");
     expect(await accepts(rotated!, await before!.token())).toBe(true);
     expect(await accepts(before!, await rotated!.token())).toBe(false);
@@ -83,7 +83,7 @@ describe.each(["ES256", "EdDSA", "RS256"] as const)("S101 keys for %s", (algorit
     expect(reason).toBe("unknown_key");
   });
 
-  test("S101 what is published has no member of a private key", async () => {
+  test("S101 the published keys have no private member", async () => {
     const made = await generations(algorithm, "fill", "stage", "promote", "rotate");
     for (const api of made) {
       const { keys } = await published(api);
@@ -96,7 +96,7 @@ describe.each(["ES256", "EdDSA", "RS256"] as const)("S101 keys for %s", (algorit
 });
 
 describe("GET /.well-known/jwks.json", () => {
-  test("it may be cached by anyone for a while, and is only sent again if it has changed", async () => {
+  test("the key set may be cached publicly for a while, and is only sent again if it has changed", async () => {
     const [before, staged] = await generations("ES256", "fill", "stage");
     const { headers } = await before!.get("/.well-known/jwks.json");
     const etag = headers.get("etag")!;
@@ -122,7 +122,7 @@ describe("GET /.well-known/jwks.json", () => {
   });
 });
 
-test("the next secret of HMAC verifies, and doesn't sign", async () => {
+test("the next HMAC secret verifies, and doesn't sign", async () => {
   const next = `${SECRET}next`;
   const before = await testApi({ driver: { nextSecret: next } });
   const after = await testApi({ driver: { secret: next, previousSecrets: SECRET }, sharing: before });

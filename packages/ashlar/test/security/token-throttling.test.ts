@@ -33,7 +33,7 @@ test("S33 after five wrong passwords from one address, the right one is refused 
   expect(body).toMatchObject({ status: 429, code: "E_TOO_MANY_REQUESTS" });
 });
 
-test("S33 they lock out neither the account from other addresses nor the address for its own account", async () => {
+test("S33 they lock out neither the account at other addresses nor the address for its own account", async () => {
   const api = await throttled();
   await attempts(api, 6, WRONG);
   expect((await api.post("/api/auth", RIGHT, { ip: "198.51.100.1" })).status).toBe(200);
@@ -90,7 +90,7 @@ test("S33 renewals of a token are limited", async () => {
   expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429]);
 });
 
-test("S33 a genuine token is counted separately: neither made-up ones nor another user's from its address use up its attempts", async () => {
+test("S33 a genuine token is counted separately, so made-up or other users' tokens from its address don't use up its attempts", async () => {
   const api = await throttled();
   const renew = async (token: string) => (await api.post("/api/reauth", { token }, { ip: "203.0.113.7" })).status;
   const [ada, bob] = await Promise.all([1, 2].map(async (id) => (await api.User.find(id))!.generateJwt()));
@@ -102,7 +102,7 @@ test("S33 a genuine token is counted separately: neither made-up ones nor anothe
   expect([await renew(ada!), await renew(bob!)]).toEqual([429, 200]);
 });
 
-describe("S33 ten made-up tokens from an address keep no one there from revoking a token", () => {
+describe("S33 ten made-up tokens from an address don't keep anyone there from revoking a token", () => {
   const ip = "203.0.113.7";
   const flooded = async (api: TestApi): Promise<void> => {
     const statuses: number[] = [];
@@ -121,7 +121,7 @@ describe("S33 ten made-up tokens from an address keep no one there from revoking
   test.each([
     ["one token per user", single()],
     ["several tokens per user", many({ accessMinutes: 10 })],
-  ])("S33 with %s: an access token, also one that has expired, and each on its own", async (_, tokens) => {
+  ])("S33 with %s: an access token, even an expired one, and each separately", async (_, tokens) => {
     const { api } = await manyTokensApi({
       providers: [ThrottleProvider],
       driver: { tokens, authenticates: true, ...(tokens.kind === "single" && { expires: 10 }) },
@@ -135,7 +135,7 @@ describe("S33 ten made-up tokens from an address keep no one there from revoking
     expect(await api.toldOf("api.token_revoked")).toMatchObject([{ userId: "1" }, { userId: "2" }]);
   });
 
-  test("S33 a personal token, also one that is revoked already; a made-up one counts with the others", async () => {
+  test("S33 a personal token, even a revoked one; a made-up one counts with the others", async () => {
     const tokens = await personalTokensApi({ providers: [ThrottleProvider] });
     const [mine, other] = [await tokens.issue(), await tokens.issue()];
     await flooded(tokens.api);

@@ -52,7 +52,7 @@ function seen({ headers }: { readonly headers: Headers }): readonly (string | nu
   return [headers.get("cache-control"), headers.get("vary")];
 }
 
-test("S123 a response that caches may keep varies by Authorization if a token guard was asked, also for a guest", async () => {
+test("S123 a cacheable response varies by Authorization if a token guard was used, even for a guest", async () => {
   const api = await open();
   const token = await api.token();
   for (const sent of [{ token }, { token: "made-up" }, {}]) {
@@ -73,7 +73,7 @@ test("S123 so does a response to a token whose user isn't looked up", async () =
 });
 
 test.each([true, false])(
-  "S63 what a handler says by a token's claims is private, no-store, with authenticates: %j",
+  "S63 a response based on a token's claims is private, no-store, with authenticates: %j",
   async (authenticates) => {
     const api = await open({ authenticates });
     const token = await api.token();
@@ -84,7 +84,7 @@ test.each([true, false])(
   },
 );
 
-test("S123 a response that no guard was asked for, or that says nothing about caches, doesn't", async () => {
+test("S123 a response that used no guard, or says nothing about caches, doesn't", async () => {
   const api = await open();
   const token = await api.token();
   expect(seen(await api.get("/api/unasked", { token }))).toEqual([CACHEABLE, null]);
@@ -92,7 +92,7 @@ test("S123 a response that no guard was asked for, or that says nothing about ca
   expect(seen(await api.get("/api/private"))).toEqual([null, null]);
 });
 
-test("S123 apply() adds it to another framework's response, also for a guest, and if nothing is stored", async () => {
+test("S123 apply() adds it to another framework's response, even for a guest, and if nothing is stored", async () => {
   const api = await open();
   const authorization = `Bearer ${await api.token()}`;
   for (const readOnly of [false, true]) {

@@ -21,7 +21,7 @@ function renewedOf({ status, body }: Answer): string {
   return (body as { readonly data: string }).data;
 }
 
-describe("S8 purposes are separate, even if one secret is used for all", () => {
+describe("S8 purposes are separate, even if all use the same secret", () => {
   test("an API token is not valid as a signed or sealed value, for any purpose", async () => {
     const token = await (await testApi()).token();
     for (const purpose of KEY_PURPOSES) {
@@ -43,7 +43,7 @@ describe("S8 purposes are separate, even if one secret is used for all", () => {
     }
   });
 
-  test("a JWT that is signed with a key derived from the secret is not an API token", async () => {
+  test("a JWT signed with a key derived from the secret is not an API token", async () => {
     const api = await testApi({ driver: { algorithm: "HS256" } });
     for (const purpose of KEY_PURPOSES) {
       const key = new SigningKey("HS256", deriveKey(SECRET, purpose));
@@ -51,7 +51,7 @@ describe("S8 purposes are separate, even if one secret is used for all", () => {
     }
   });
 
-  test("a JWT that is signed with the secret itself but has another type is not an API token", async () => {
+  test("a JWT signed with the secret itself but with another type is not an API token", async () => {
     const api = await testApi();
     for (const typ of ["password-reset", "at+jwt", "jwt", ""]) {
       const token = signJwt({ sub: "1" }, new SigningKey("HS512", SECRET), { typ });
@@ -60,7 +60,7 @@ describe("S8 purposes are separate, even if one secret is used for all", () => {
   });
 });
 
-describe("S9 invalid durations make the boot fail", () => {
+describe("S9 invalid durations make startup fail", () => {
   const wrong = [0, -1, Number.NaN, Number.POSITIVE_INFINITY, "60"];
   const cases = ["expires", "clockSkewSeconds", "reauthWithinMinutes"].flatMap((option) =>
     wrong.map((value) => [option, value] as const),
@@ -163,7 +163,7 @@ describe.each([
 
 describe("S11 renewal", () => {
   test.each([[true], [false]])(
-    "of concurrent renewals of one token, exactly one makes a new token, which all get (authenticates: %s)",
+    "of concurrent renewals of one token, exactly one creates a new token, and all get it (authenticates: %s)",
     async (it) => {
       const api = await testApi({ driver: { authenticates: it } });
       const token = await api.token();
@@ -175,7 +175,7 @@ describe("S11 renewal", () => {
     },
   );
 
-  test("two processes on one database make one successor", async () => {
+  test("two processes on one database create one successor", async () => {
     const one = await testApi();
     const other = await testApi({ sharing: one });
     for (let round = 0; round < 20; round++) {
@@ -211,7 +211,7 @@ describe("S11 renewal", () => {
   });
 });
 
-describe("S12 a missing or weak JWT_SECRET makes the boot fail", () => {
+describe("S12 a missing or weak JWT_SECRET makes startup fail", () => {
   test.each([
     [
       "missing",
@@ -232,7 +232,7 @@ describe("S12 a missing or weak JWT_SECRET makes the boot fail", () => {
   });
 });
 
-test("S13 in production, tokens that never expire without a database check cause a warning at boot", async () => {
+test("S13 in production, tokens that never expire without a database check cause a startup warning", async () => {
   const built = (name: string) => JSON.stringify(builtModule(name));
   const script = `
     import { createApplication } from ${built("index")};

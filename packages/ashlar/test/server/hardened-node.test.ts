@@ -43,7 +43,7 @@ async function warned(options: string): Promise<string> {
   return errors;
 }
 
-test("--pending-deprecation warns of process.binding in what Edge loads, and of nothing else", async () => {
+test("--pending-deprecation warns only of process.binding in Edge's dependencies", async () => {
   // SECURITY.md says so.
   const errors = await warned("--pending-deprecation --trace-deprecation");
   expect(errors.match(/\[DEP\d+\][^.]*/g)).toEqual(["[DEP0111] DeprecationWarning: process"]);

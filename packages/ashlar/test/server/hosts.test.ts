@@ -107,17 +107,17 @@ describe.each(Object.keys(HOSTS) as (keyof typeof HOSTS)[])("an application unde
     expect(served.child.exitCode).toBeNull();
   });
 
-  test("tells its handlers who makes a request", async () => {
+  test("gives its handlers the client of a request", async () => {
     await walkAuthentication(served.url, WITHOUT_ADDRESS.has(host) ? null : "127.0.0.1");
     expect(served.child.exitCode).toBeNull();
   });
 
-  test("S197 takes uploads, and leaves nothing of them", async () => {
+  test("S197 accepts uploads, and leaves no files behind", async () => {
     await walkUploads(served.url);
     expect(served.child.exitCode).toBeNull();
   });
 
-  test("S118 serves files, streams, large bodies, HEAD and errors, and its tools to this machine alone", async () => {
+  test("S118 serves files, streams, large bodies, HEAD and errors, and its tools to this machine only", async () => {
     await walkResponses(served, WITHOUT_ADDRESS.has(host) ? null : "127.0.0.1");
     expect(served.child.exitCode).toBeNull();
   });

@@ -149,7 +149,7 @@ test("S50 kill -9 at random times loses no mail that a response has promised, an
   expect(promised.length).toBeGreaterThan(KILLS * 10);
 });
 
-test("S50 a mail server that is down loses no mail, and a worker of its own sends what servers have left", async () => {
+test("S50 a mail server that is down loses no mail, and a separate worker sends mails that servers have left", async () => {
   const mails = await slowMailServer(() => 0);
   const root = await mailingApplication(mails.port, FAST);
   const server = await serve(root);
@@ -193,7 +193,7 @@ test("S50 at SIGTERM, mails that a slow server does not take in time stay in the
   await expect.poll(() => mails.received.map(({ to }) => to).sort()).toEqual(people.sort());
 });
 
-test("mails that were abandoned are listed and sent again by commands", async () => {
+test("abandoned mails are listed and sent again by commands", async () => {
   const mails = await slowMailServer(() => 0);
   mails.state.isDown = true;
   const root = await mailingApplication(mails.port, "outbox: { retryHours: 0.0001, pollSeconds: 0.3 },");
@@ -221,7 +221,7 @@ test("mails that were abandoned are listed and sent again by commands", async ()
   await expect.poll(listed).toMatch(/^0 mails could not be sent, 0 mails waiting\./m);
 });
 
-test("an application without the table is told at boot, and mail:install adds its migration", async () => {
+test("an application without the table gets a startup message, and mail:install adds its migration", async () => {
   const root = await generatedApplication();
   const folder = `${root}/database/migrations`;
   const outbox = async () => (await readdir(folder)).filter((name) => name.endsWith("_create_mail_outbox.ts"));

@@ -129,7 +129,7 @@ test("S150 browsers get a page in their language from each process that refuses,
   await stop();
 });
 
-test("S150 a burst that is too much is refused in part, and every request gets a response", async () => {
+test("S150 an excessive burst is refused in part, and every request gets a response", async () => {
   const { port, lines, stop } = await serving(2);
   const clients = Array.from({ length: 400 }, () => rawSocket(port, `GET /busy HTTP/1.1\r\n${CLOSE}`));
   const health = rawSocket(port, `GET /up HTTP/1.1\r\n${CLOSE}`);

@@ -81,7 +81,7 @@ describe("a rule that denies /admin", () => {
   }
 });
 
-test("S131 no spelling but the plain one leads to a route, nor does what is left of it: case, slashes, letters", async () => {
+test("S131 only the plain spelling leads to a route, and no part of another does: case, slashes, letters", async () => {
   const application = await shop();
   const { port } = await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
   expect(await answerTo(port, "/admin")).toContain(SECRET);

@@ -79,7 +79,7 @@ describe("rawBody", () => {
     expect((await ask(application, ...post("x".repeat(10), "text/plain"))).status).toBe(200);
   });
 
-  test("of a large form with files is there for a middleware that asks in time, and otherwise names the remedy", async () => {
+  test("of a large form with files is available to a middleware that asks in time, and otherwise the error names the remedy", async () => {
     class Signature implements Middleware {
       async handle({ request }: HttpContext, next: Next): Promise<unknown> {
         const { length } = await request.rawBody();
@@ -113,7 +113,7 @@ describe("rawBody", () => {
     expect(JSON.parse((await send("/late")).body)).toMatchObject({ file: 5000 });
   });
 
-  test("in a middleware before the body is read comes after the CSRF check that it is inside of", async () => {
+  test("in a middleware before the body is read comes after the enclosing CSRF check", async () => {
     const seen: string[] = [];
     class Reader implements Middleware {
       async handle({ request }: HttpContext, next: Next): Promise<unknown> {
@@ -133,7 +133,7 @@ describe("rawBody", () => {
     expect(seen).toEqual([]);
   });
 
-  test("of a request that a mounted application handles has all bytes there, and a signature over them holds", async () => {
+  test("of a request that a mounted application handles is complete there, and a signature over it is valid", async () => {
     const inner = await applicationOf([
       Route.post("/hook", async ({ request }) => {
         const digest = createHmac("sha256", "key")
@@ -187,7 +187,7 @@ describe("a host that has read the body", () => {
     expect([status, log]).toEqual([500, expect.stringContaining("Put application.handler before the body parsers")]);
   });
 
-  test("and asks who the user is, has a request whose bytes are not there", async () => {
+  test("and asks for the user, has a request without the bytes", async () => {
     const application = await applicationOf([]);
     const raw = new Request("http://localhost/hook", { method: "POST", headers: { "content-length": "3" } });
     const context = application.serving.contextFor(raw);

@@ -46,7 +46,7 @@ describe.each(Object.keys(RUNTIMES) as (keyof typeof RUNTIMES)[])("an applicatio
     expect(served.child.exitCode).toBeNull();
   });
 
-  test("S154 prints pages as Node does, with the name of every field", async () => {
+  test("S154 prints pages like Node, with every field's name", async () => {
     const fields = async (path: string) => {
       const html = await (await fetch(new URL(path, served.url))).text();
       return [...html.matchAll(/<input[^>]* name="([^"]*)"/g)].map(([, name]) => name);
@@ -55,18 +55,18 @@ describe.each(Object.keys(RUNTIMES) as (keyof typeof RUNTIMES)[])("an applicatio
     expect(await fields("login")).toEqual(["__token", "email", "password", "remember"]);
   });
 
-  test("S197 takes uploads, and leaves nothing of them", async () => {
+  test("S197 accepts uploads, and leaves no files behind", async () => {
     // Deno would read a file into memory anyway.
     await walkUploads(served.url, runtime !== "Deno");
     expect(served.child.exitCode).toBeNull();
   });
 
-  test("tells its handlers who makes a request", async () => {
+  test("gives its handlers the client of a request", async () => {
     await walkAuthentication(served.url, "127.0.0.1");
     expect(served.child.exitCode).toBeNull();
   });
 
-  test("S109 takes the address from the socket, and no field that was sent twice or could choose the path", async () => {
+  test("S109 takes the address from the socket, and ignores fields that are sent twice or could choose the path", async () => {
     const ask = async (...lines: string[]) => {
       const answer = await rawSocket(served.port, [...lines, "Connection: close", "", ""].join("\r\n")).closed;
       const [, body = ""] = answer.split("\r\n\r\n");
@@ -83,13 +83,13 @@ describe.each(Object.keys(RUNTIMES) as (keyof typeof RUNTIMES)[])("an applicatio
     expect((await ask("GET //evil.example/seen HTTP/1.1", "Host: a.example"))[0]).toBe(404);
   });
 
-  test("S118 serves files, streams, large bodies, HEAD and errors, and its tools to this machine alone", async () => {
+  test("S118 serves files, streams, large bodies, HEAD and errors, and its tools to this machine only", async () => {
     await walkResponses(served, "127.0.0.1");
     expect(served.child.exitCode).toBeNull();
   });
 });
 
-test("what a runtime doesn't allow is named at boot, with what to do", async () => {
+test("features that a runtime doesn't allow are named at startup, with a remedy", async () => {
   const { root, remove } = await generateApplication();
   try {
     await ashlar(root, "key:generate");

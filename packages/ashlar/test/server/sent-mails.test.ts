@@ -17,7 +17,7 @@ class Note extends Mailable {
 }
 
 // In a file of its own: to count objects is to walk all that the tests of a process have left.
-test("nothing is kept of a mail that has been sent", async () => {
+test("nothing of a sent mail is kept", async () => {
   const application = await createApplication({
     root: await folderWith({ "views/note.edge": "Hello" }),
     providers: [ViewProvider, MailProvider],

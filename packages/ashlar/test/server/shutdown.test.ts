@@ -34,7 +34,7 @@ const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
 const printed = (running: ScriptProcess, text: string): Promise<void> =>
   expect.poll(running.output).toContain(text) as unknown as Promise<void>;
 
-describe("a process that is told to end", () => {
+describe("a process that receives a signal to end", () => {
   test("S50 says so to load balancers while it serves, and then exits with 0", async () => {
     const running = await run({ drainSeconds: 3000 });
     const url = `http://127.0.0.1:${running.port}`;
@@ -50,7 +50,7 @@ describe("a process that is told to end", () => {
     expect(running.output()).not.toContain("cutOff");
   });
 
-  test("S50 exits with 1 if it had to cut something off, and one line counts it", async () => {
+  test("S50 exits with 1 if it had to cut requests off, and one line counts them", async () => {
     const running = await run({ shutdownTimeoutSeconds: 0.3 });
     const slow = rawSocket(running.port, get("/slow"));
     await printed(running, "slow begun");
@@ -64,7 +64,7 @@ describe("a process that is told to end", () => {
     expect(cut.map(({ cutOff }) => cutOff)).toEqual([{ requests: 1 }]);
   });
 
-  test("S50 a second signal ends it at once, also while it drains", async () => {
+  test("S50 a second signal ends it at once, even while it drains", async () => {
     const running = await run({ drainSeconds: 3000 });
     running.child.kill("SIGTERM");
     await printed(running, "Shutting down.");

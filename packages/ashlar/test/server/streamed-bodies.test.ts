@@ -141,7 +141,7 @@ describe("S183 a streamed body", () => {
     expect(taken).toBe(SENT_MIB * MEBIBYTE);
   });
 
-  test("is refused by its announced length before a byte is sent, and counted if none is announced", async () => {
+  test("is refused by its announced length before a byte is sent, and counted without one", async () => {
     const { port, url } = await serve([upload.bodyLimit(1000)]);
     const announced = rawSocket(port, "POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 1001\r\n\r\n");
     announced.socket.once("data", () => announced.socket.end());
@@ -156,7 +156,7 @@ describe("S183 a streamed body", () => {
     expect((await send(11)).status).toBe(413);
   });
 
-  test("that is endless is answered 413 at the limit, and the client can read that while it still sends", async () => {
+  test("that is endless gets a 413 at the limit, and the client can read it while still sending", async () => {
     let length = 0;
     const counting = Route.post("/upload", async ({ request }) => {
       for await (const chunk of request.bodyStream()) length += chunk.length;
@@ -290,7 +290,7 @@ describe("S183 a streamed body", () => {
     socket.destroy();
   });
 
-  test("is asked for with 100 Continue only once the handler reads it", async () => {
+  test("is requested with 100 Continue only once the handler reads it", async () => {
     const { port } = await serve([upload, Route.post("/no", () => "no").streamsBody()]);
     const ask = (path: string) =>
       rawSocket(port, `POST ${path} HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n`);
@@ -305,10 +305,10 @@ describe("S183 a streamed body", () => {
   });
 });
 
-describe("S183 what comes before a streamed body", () => {
+describe("S183 checks before a streamed body", () => {
   const headers = "Host: x\r\nAccept: application/json\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n";
 
-  test("a guard refuses guests before a byte of it is asked for", async () => {
+  test("a guard refuses guests before a byte of it is requested", async () => {
     const web = await testWeb({ routes: [upload.middleware("auth")] });
     const { port } = await listening(web.application);
     const { received, socket } = rawSocket(port, `POST /upload HTTP/1.1\r\n${headers}`);
@@ -316,7 +316,7 @@ describe("S183 what comes before a streamed body", () => {
     socket.destroy();
   });
 
-  test("a guard of tokens refuses guests too, and lets a token in the header through", async () => {
+  test("a token guard refuses guests too, and lets a token in the header through", async () => {
     const api = await testApi({ routes: [upload], driver: { authenticates: true } });
     const send = async (more: object) => {
       const init = { method: "POST", body: "abc", headers: { "content-type": "application/json", ...more } };
@@ -327,7 +327,7 @@ describe("S183 what comes before a streamed body", () => {
     expect(await send({ authorization: `Bearer ${await api.token()}` })).toEqual([200, { length: 3 }]);
   });
 
-  test("the CSRF token comes in the header, and the handler never runs without it", async () => {
+  test("the CSRF token is in the header, and the handler never runs without it", async () => {
     let handled = 0;
     const route = Route.post("/upload", (context) => {
       handled++;
@@ -347,7 +347,7 @@ describe("S183 what comes before a streamed body", () => {
     expect((await send({ "x-csrf-token": page.body }, "abc")).body).toBe('{"length":3}');
   });
 
-  test("a signed URL is checked, and the body can't add to what it signs", async () => {
+  test("a signed URL is checked, and the body can't add to the signed parameters", async () => {
     const application = await buildApplication({
       routes: [upload.name("upload").middleware("signed")],
       middleware: { web: [], signed: [SignedMiddleware] },
@@ -360,8 +360,8 @@ describe("S183 what comes before a streamed body", () => {
   });
 });
 
-describe("the inputs of a route that streams its body", () => {
-  test("are those of the query; the body's have an error that says what to read instead", async () => {
+describe("the inputs of a route with a streamed body", () => {
+  test("are the query's; reading the body's is an error that names the alternative", async () => {
     const logged: object[] = [];
     const wanted = Route.post("/upload/@what", async ({ request }) => {
       switch (request.param("what")) {
@@ -397,7 +397,7 @@ describe("the inputs of a route that streams its body", () => {
     }
   });
 
-  test("don't turn a POST into another method, and no form can mean a route that streams", async () => {
+  test("don't turn a POST into another method, and no form can reach a streaming route that way", async () => {
     const application = await applicationOf([
       Route.post("/files", lengthOf).streamsBody(),
       Route.delete("/files", () => "deleted"),
@@ -424,7 +424,7 @@ describe("the inputs of a route that streams its body", () => {
     expect(JSON.stringify(logged)).toContain(".streamsBody()");
   });
 
-  test("through fetch, the body is read as it comes, and given back when the handler stops", async () => {
+  test("through fetch, the body is read as it arrives, and released when the handler stops", async () => {
     const cancelled: unknown[] = [];
     const first = Route.post("/upload", async ({ request }) => {
       for await (const chunk of request.bodyStream()) return { first: chunk.length };

@@ -26,7 +26,7 @@ async function partsOf({ request }: HttpContext): Promise<object> {
 
 const films = Route.post("/films", partsOf).streamsFiles();
 
-describe("a route that streams the files of a form", () => {
+describe("a route that streams a form's files", () => {
   test("has the fields before the first file as inputs, and then the rest, part by part", async () => {
     const { server, files } = await uploadShop([films], { limits: { maxFormMemoryBytes: 0 } });
     const body = formOf(
@@ -54,7 +54,7 @@ describe("a route that streams the files of a form", () => {
     expect(await files()).toEqual([]);
   });
 
-  test("reads what is no form with files as any other route, and then there are no parts", async () => {
+  test("reads other bodies like any other route, and then there are no parts", async () => {
     const application = await applicationOf([films]);
     const plain = { title: "Sea", parts: [] };
     expect(JSON.parse((await ask(application, "/films", json({ title: "Sea" }))).body)).toEqual(plain);
@@ -94,7 +94,7 @@ describe("a route that streams the files of a form", () => {
     expect((await readFile(join(folder, "photo.jpg"), "utf8")).slice(0, 12)).toBe("012345678901");
   });
 
-  test("takes from the client only what is read, whatever the size", async () => {
+  test("receives from the client only what it reads, whatever the size", async () => {
     const { promise: goOn, resolve: release } = Promise.withResolvers<void>();
     let [most, size] = [0, 0];
     const route = Route.post("/films", async ({ request }) => {
@@ -173,7 +173,7 @@ describe("a route that streams the files of a form", () => {
     },
   );
 
-  test("skips what a handler leaves of a part, and a part that is read too late doesn't look complete", async () => {
+  test("skips the rest of a part that a handler leaves, and a part that is read too late doesn't look complete", async () => {
     const route = Route.post("/films", async ({ request }) => {
       const fields: string[] = [];
       const errors: unknown[] = [];
@@ -206,7 +206,7 @@ describe("a route that streams the files of a form", () => {
     expect(answer).toEqual({ fields: ["one", "two"], errors: ["E_INTERNAL"] });
   });
 
-  test("that responds before it has read all of them is done: the client gets the response", async () => {
+  test("that responds before it has read all of them is done, and the client gets the response", async () => {
     const early = Route.post("/films", () => "early")
       .streamsFiles()
       .bodyLimit("1gb");
@@ -220,7 +220,7 @@ describe("a route that streams the files of a form", () => {
     expect(await (await fetch(`${server.url}first`, post(body()))).text()).toBe("one.mp4");
   });
 
-  test("says what to read instead of files, and of parts on any other route", async () => {
+  test("names the alternative to files, and to parts on any other route", async () => {
     const wanted = Route.post("/films/@what", async ({ request }) => {
       return { x: request.param("what") === "file" ? request.file("film") : (await request.rawBody()).length };
     }).streamsFiles();
@@ -237,7 +237,7 @@ describe("a route that streams the files of a form", () => {
     }
   });
 
-  test("is not meant by a form that names another method, nor is another route by its own form", async () => {
+  test("is not reached by a form that names another method, nor is another route by its own form", async () => {
     const application = await applicationOf([
       Route.post("/films", partsOf).streamsFiles(),
       Route.delete("/films", () => "deleted"),
@@ -251,14 +251,14 @@ describe("a route that streams the files of a form", () => {
     expect((await ask(application, "/notes", form("PUT"))).body).toBe("posted");
   });
 
-  test("can't stream the body as well", async () => {
+  test("can't also stream the body", async () => {
     const both = Route.post("/films", partsOf).streamsFiles().streamsBody();
     await expect(applicationOf([both])).rejects.toThrow("choose one of streamsBody() and streamsFiles()");
   });
 });
 
-describe("S197 the CSRF token of a form whose files are streamed", () => {
-  test("comes before the files, or in the header; otherwise nothing of a file is read", async () => {
+describe("S197 the CSRF token of a form with streamed files", () => {
+  test("comes before the files or in the header, or no file is read", async () => {
     let handled = 0;
     const folder = await temporaryFolder();
     const route = Route.post("/films", async ({ request }) => {
@@ -288,7 +288,7 @@ describe("S197 the CSRF token of a form whose files are streamed", () => {
     expect(await send(formOf(film), { "x-csrf-token": token })).toEqual([200, true]);
   });
 
-  test("is looked for without reading a file: the response comes while the client still sends", async () => {
+  test("is checked without reading a file, and the response comes while the client is still sending", async () => {
     const route = Route.post("/films", () => "never")
       .streamsFiles()
       .bodyLimit("1gb");

@@ -202,7 +202,7 @@ describe("an error that nothing handles", () => {
     expect(running.output()).toContain("provider down");
   });
 
-  test("S50 several hanging providers share the time of one, and are all told", async () => {
+  test("S50 several hanging providers share the time of one, and all are shut down", async () => {
     const hanging = SERVE.replace(
       "providers: [Loud]",
       "providers: Array.from({ length: 8 }, () => class extends Loud {})",
@@ -236,7 +236,7 @@ describe("an error that nothing handles", () => {
     expect(running.output().match(/provider down/g)).toHaveLength(1);
   });
 
-  test("S50 the log is written completely, however slowly it is read", async () => {
+  test("S50 the log is written completely, however slowly its reader is", async () => {
     const running = await runScript(
       SERVE.replace('console.log("provider down");', 'for (let i = 0; i < 100_000; i++) console.log("provider down");'),
     );

@@ -149,7 +149,7 @@ test("loopback includes the socket, and development needs no proxy", async () =>
   expect(await seen(development.path, { "x-forwarded-for": "203.0.113.7" })).toMatchObject({ client: null });
 });
 
-test("a socket that a killed process has left is replaced, and one that is in use is not", async () => {
+test("a socket left by a killed process is replaced, and one in use is not", async () => {
   const killed = start();
   await killed.printed(LISTENING);
   const second = start([], {}, killed.root);
@@ -164,7 +164,7 @@ test("a socket that a killed process has left is replaced, and one that is in us
   expect((await ask(third.path)).status).toBe(200);
 });
 
-test("what is not a socket is left alone, and other paths that can't be listened at have their sentences", async () => {
+test("other files are left alone, and other unusable paths have their own messages", async () => {
   const root = newRoot();
   const refused = async (port: string) => {
     const served = start([], { PORT: port }, root);
@@ -237,7 +237,7 @@ withProgram("systemd-socket-activate", () => {
     await stop(tcp);
   });
 
-  test("a second listen() leaves a socket of systemd alone, and takes the configured port", async () => {
+  test("a second listen() leaves systemd's socket alone, and uses the configured port", async () => {
     const path = join(folderWith({}), "s.sock");
     const port = await freePort();
     const twice = `import application from "./app.ts";
@@ -257,7 +257,7 @@ withProgram("systemd-socket-activate", () => {
     await stop(served);
   });
 
-  test("several sockets are refused, and those of another process are not taken", async () => {
+  test("several sockets are refused, and another process's are not used", async () => {
     const folder = folderWith({});
     const path = join(folder, "s.sock");
     const several = activated([path, join(folder, "t.sock")], []);

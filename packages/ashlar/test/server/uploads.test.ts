@@ -20,7 +20,7 @@ const KILOBYTE = { maxFormMemoryBytes: 1000 };
 const post = (body: FormData): RequestInit => ({ method: "POST", body });
 
 describe("S197 a file that is too large for the memory", () => {
-  test("is on the disk for its request alone, under a name that nothing of the request has chosen", async () => {
+  test("is on disk only for its request, under a name that the request can't influence", async () => {
     const seen: string[] = [];
     let modes: number[] = [];
     const route = Route.post("/photos", async ({ request }) => {
@@ -69,7 +69,7 @@ describe("S197 a file that is too large for the memory", () => {
     });
   });
 
-  test("leaves small ones of the form in memory, until they are too many", async () => {
+  test("leaves the form's small files in memory until there are too many", async () => {
     const route = Route.post("/photos", async ({ request }) => {
       const sizes = await Promise.all(request.files("photo").map(async (file) => (await file.bytes()).length));
       return {
@@ -132,7 +132,7 @@ describe("S197 a file that is too large for the memory", () => {
     expect(await readdir(folder)).toEqual(["photo.jpg"]);
   });
 
-  test("is gone after the response, and moving it then says so", async () => {
+  test("is deleted after the response, and moving it then is an error", async () => {
     const { promise: late, resolve } = Promise.withResolvers<unknown>();
     const route = Route.post("/photos", ({ request }) => {
       const photo = request.file("photo")!;
@@ -254,7 +254,7 @@ describe("S197 a file that is too large for the memory", () => {
   });
 });
 
-describe("S196 what the bodies of all requests take", () => {
+describe("S196 the space that all requests' bodies use", () => {
   /** A route whose handler waits until it is released. */
   function waiting(path: string) {
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
@@ -267,7 +267,7 @@ describe("S196 what the bodies of all requests take", () => {
     return { route: Route.post(path, handler).bodyLimit("1mb"), begun, release };
   }
 
-  test("of the disk has a bound: beyond it, a form is refused before its body is asked for", async () => {
+  test("on disk is limited, and beyond the limit a form is refused before its body is requested", async () => {
     const { route, begun, release } = waiting("/photos");
     const limits = { ...KILOBYTE, maxMultipartBytes: 400_000, maxDiskBytes: 500_000 };
     const shop = await uploadShop([route], { limits });
@@ -286,7 +286,7 @@ describe("S196 what the bodies of all requests take", () => {
     expect((await fetch(`${shop.server.url}photos`, post(formOf(["photo", fileOf(300_000)])))).status).toBe(200);
   });
 
-  test("of the memory has a bound: JSON and forms count until their response, and logins have room", async () => {
+  test("in memory is limited, JSON and forms count until their response, and logins have room", async () => {
     const { route, begun, release } = waiting("/data");
     const limits = { ...KILOBYTE, maxBodyBytes: 400_000, maxMemoryBytes: 500_000 };
     const login = Route.post("/login", ({ request }) => ({ name: request.input("name") }));
@@ -313,7 +313,7 @@ describe("S196 what the bodies of all requests take", () => {
     return received();
   };
 
-  test("of the memory has a bound before anything is sent, for all that is not a form with large files", async () => {
+  test("in memory is limited before anything is sent, except for forms with large files", async () => {
     const { route, begun, release } = waiting("/data");
     const limits = { ...KILOBYTE, maxBodyBytes: 400_000, maxMultipartBytes: 400_000, maxMemoryBytes: 500_000 };
     const shop = await uploadShop([route], { limits });
@@ -330,7 +330,7 @@ describe("S196 what the bodies of all requests take", () => {
     await expect.poll(() => shop.application.serving.bodies.usage).toEqual({ memoryBytes: 0, diskBytes: 0 });
   });
 
-  test("of the disk is not what a form needs whose files stay in memory", async () => {
+  test("on disk is not used by a form whose files stay in memory", async () => {
     const { route, begun, release } = waiting("/photos");
     const limits = { maxFormMemoryBytes: 200_000, maxMultipartBytes: 300_000, maxDiskBytes: 300_000 };
     const { server } = await uploadShop([route], { limits });
@@ -343,7 +343,7 @@ describe("S196 what the bodies of all requests take", () => {
     expect(await (await first).text()).toBe("done");
   });
 
-  test("is given back when a body turns out to be too large", async () => {
+  test("is released when a body turns out to be too large", async () => {
     const { route } = waiting("/data");
     const shop = await uploadShop([route], { limits: { maxMemoryBytes: 2 * MEBIBYTE } });
     const { socket, closed } = rawSocket(
@@ -357,7 +357,7 @@ describe("S196 what the bodies of all requests take", () => {
   });
 });
 
-describe("S196 what a client chooses of a body", () => {
+describe("S196 the parts of a body that a client chooses", () => {
   const FIELD = 'Content-Disposition: form-data; name="text"\r\n\r\n';
   const FILE = 'Content-Disposition: form-data; name="photo"; filename="photo"\r\n\r\n';
   const opened = (type: string, start: string) =>
@@ -371,7 +371,7 @@ describe("S196 what a client chooses of a body", () => {
     ["a form", opened("application/x-www-form-urlencoded", "text=")],
     ["a field of a form with files", formWith(FIELD)],
     ["a file", formWith(FILE)],
-  ])("counts for what it takes, also if %s comes in pieces of a byte", async (_, start) => {
+  ])("counts in full, even if %s comes in one-byte pieces", async (_, start) => {
     const limits = { maxFormMemoryBytes: MEBIBYTE };
     const { server, application } = await uploadShop([route], { limits });
     setFlagsFromString("--expose-gc");
@@ -399,7 +399,7 @@ describe("S196 what a client chooses of a body", () => {
     expect(application.serving.bodies.usage).toEqual({ memoryBytes: 0, diskBytes: 0 });
   });
 
-  test("counts while it arrives, in a form whose files are streamed too", async () => {
+  test("counts while it arrives, even in a form with streamed files", async () => {
     const films = Route.post("/data", () => "done").streamsFiles();
     const { server, application } = await uploadShop([films], {});
     const { socket } = rawSocket(server.port, formWith(FIELD));

@@ -56,7 +56,7 @@ describe.each([
   const { input, signing, output, reproducible } = example(path);
   const compact = output.compact ?? "";
 
-  test("the token verifies and contains the payload", () => {
+  test("the token is verified and contains the payload", () => {
     const verified = verifyJws(compact, new VerificationKey(input.alg, input.key));
     expect(verified.header).toEqual(signing.protected);
     expect(Buffer.from(verified.payload).toString()).toBe(input.payload);

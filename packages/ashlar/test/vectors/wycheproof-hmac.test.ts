@@ -66,7 +66,7 @@ describe.each<[JwtAlgorithm, string, number]>([
     expect(refused).toHaveLength(6);
   });
 
-  test("a truncated code, as in half of the vectors, is never enough for a token", () => {
+  test("a truncated code, as in half of the vectors, is never accepted in a token", () => {
     const cut = vectors.filter(({ key, tagSize }) => key.length >= hashBits / 8 && tagSize < hashBits);
     expect(cut).toHaveLength(84);
     for (const { key, msg, tagSize } of cut) {
