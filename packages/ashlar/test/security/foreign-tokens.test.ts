@@ -199,7 +199,7 @@ describe("S102 a token of another issuer", () => {
     expect([issuer.requests, attacker.requests]).toEqual([1, 0]);
   });
 
-  test("S1 S102 a public key is never a secret, and "none" is not an algorithm", async () => {
+  test("S1 S102 a public key is never a secret, and the algorithm none is refused", async () => {
     const { issuer, get, refused } = await open();
     const [, payload] = (await issuer.token()).split(".");
     const pem = publicPem(RSA.privateKey);
