@@ -6,7 +6,10 @@ import { expect, onTestFinished, test } from "vitest";
 
 const SCRIPT = join(import.meta.dirname, "../.ci/publish");
 
-/** Runs the script with an npm that knows certain published versions, and returns what it was told to publish. */
+/**
+ * Runs the script with an npm that knows certain published versions, and returns the packages that npm was asked to
+ * publish.
+ */
 function published(tag: string, known: readonly string[]): readonly string[] {
   const folder = mkdtempSync(join(tmpdir(), "ashlar-publish-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

@@ -27,7 +27,7 @@ async function losing(undo: Undo, what: "request" | "response", port: number): P
   return (server.address() as AddressInfo).port;
 }
 
-withOwnPostgres("what people were told has happened", () => {
+withOwnPostgres("what people were promised has happened", () => {
   test("is found, and what has not happened is named", () =>
     undoing(async (undo) => {
       const postgres = await startPostgres(await freePort());

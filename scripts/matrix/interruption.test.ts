@@ -11,7 +11,7 @@ import { folderWith } from "../../packages/ashlar/test/support/temporary-folder.
 const SCRIPT = join(import.meta.dirname, "../matrix.ts");
 const APPLICATION = "no pages, no api, postgres, en";
 
-/** A generator that says which database it has been given, and then waits with a program of its own. */
+/** A generator that prints its database, and then waits with a child process. */
 const GENERATOR = `#!/bin/sh
 sleep 600 &
 echo "$! $DATABASE_URL" > "$BEGUN.new" && mv "$BEGUN.new" "$BEGUN"
@@ -26,7 +26,7 @@ mkdir -p node_modules/.bin && cp "$GENERATOR" node_modules/.bin/create-ashlar
 
 await onPostgres("a signal to the matrix", () => {
   test.for(["SIGINT", "SIGTERM"] as const)(
-    "%s ends what it has started, and removes its folders and its database",
+    "%s ends its child processes, and removes its folders and its database",
     async (signal) => {
       const npm = execFileSync("sh", ["-c", "command -v npm"], { encoding: "utf8" }).trim();
       const folder = folderWith({ "bin/npm": NPM(npm), generator: GENERATOR, "tmp/.keep": "" });
@@ -41,7 +41,7 @@ await onPostgres("a signal to the matrix", () => {
       expect(readdirSync(join(folder, "tmp"))).toHaveLength(3);
       expect(await databasesCalled(database!)).toEqual([database]);
 
-      // To the script alone: what it has started has to be ended by it.
+      // Only to the script, which must end its child processes.
       matrix.child.kill(signal);
       expect(await matrix.ended, matrix.output()).toEqual({ code: 128 + constants.signals[signal], signal: null });
       expect(matrix.output()).toBe("");

@@ -16,7 +16,7 @@ function folderNamed(name: string, files: Readonly<Record<string, string>>): str
   return join(parent, name);
 }
 
-/** Replaces npm's script and prints what it receives. */
+/** Replaces npm's script and prints its arguments. */
 const SCRIPT = "console.log(JSON.stringify({ args: process.argv.slice(2), folder: process.cwd() }));";
 const NPM = "node_modules/npm/bin/npm-cli.js";
 
@@ -106,7 +106,7 @@ describe("another package manager", () => {
     bun: "bun/1.4.5",
   };
 
-  test.for(Object.entries(agents))("%s is recognized by what it says about itself", ([name, agent]) => {
+  test.for(Object.entries(agents))("%s is recognized by its user agent", ([name, agent]) => {
     expect(runningManager({ npm_config_user_agent: agent })).toBe(name);
   });
 
@@ -114,7 +114,7 @@ describe("another package manager", () => {
     expect([runningManager({}), runningManager({ npm_config_user_agent: "other/1.0" })]).toEqual(["npm", "npm"]);
   });
 
-  test("the script of the one that runs the generator is used", () => {
+  test("the script of the package manager that runs the generator is used", () => {
     const folder = folderNamed("Program Files", { "pnpm.cjs": "" });
     const env = { npm_config_user_agent: agents.pnpm, npm_execpath: join(folder, "pnpm.cjs") };
     const machine = { platform: "win32", execPath: "/bin/node", env };

@@ -27,7 +27,7 @@ test("the client knows each code that the server responds with, and its status",
   expect(shown.length).toBeGreaterThan(30);
 });
 
-test("the codes of the client itself are none of the server's", () => {
+test("the client's own codes differ from the server's", () => {
   const own = Object.keys(members("OwnCodes"));
   expect(own.length).toBe(5);
   expect(declared().filter(([code]) => own.includes(code))).toEqual([]);

@@ -132,7 +132,7 @@ test("when to try again is in seconds, from a number or a date", async () => {
   expect((await failure(client().get("/unreadable-date"))).retryAfter).toBeNull();
 });
 
-test("a response that is not the application's has a code of its own, and its status", async () => {
+test("a response that is not the application's has a separate code, and its status", async () => {
   const invalid = { code: "E_INVALID_RESPONSE", fields: {} };
   expect(await failure(client().get("/page"))).toMatchObject({ ...invalid, status: 200, body: "<!doctype html>" });
   expect(await failure(client().get("/gateway"))).toMatchObject({ ...invalid, status: 502, retryAfter: 7 });
@@ -286,7 +286,7 @@ test.each([
 });
 
 describe.each([301, 302, 303, 307, 308])("S134 a redirect with status %d", (status) => {
-  /** An origin that answers everything as the application would, and remembers what it was sent. */
+  /** An origin that responds to everything like the application, and remembers its requests. */
   async function elsewhere(): Promise<{ readonly origin: string; readonly requests: unknown[] }> {
     const requests: unknown[] = [];
     const other = createServer(async (request, response) => {

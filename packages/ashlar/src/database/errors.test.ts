@@ -62,7 +62,7 @@ test("each code has its status", () => {
   }
 });
 
-test("each kind of violation has its code", () => {
+test("every violation has its code", () => {
   const violations = [UniqueViolationError, ForeignKeyViolationError, NotNullViolationError];
   expect(violations.map((Violation) => new Violation(of("users")).code)).toEqual([
     "E_UNIQUE_VIOLATION",

@@ -51,7 +51,7 @@ describe("files", () => {
     expect([await read(root, "Dockerfile"), existsSync(join(root, "deploy"))]).toEqual(["FROM scratch\n", false]);
 
     const shown = await ashlar(root, "make:deploy", "docker", "--dry-run");
-    expect(shown.output).toContain("-FROM scratch\n+# The packages");
+    expect(shown.output).toContain("-FROM scratch\n+# Installs the packages");
     expect(shown.output).toContain("+++ b/.dockerignore");
     expect([await read(root, "Dockerfile"), existsSync(join(root, ".dockerignore"))]).toEqual([
       "FROM scratch\n",

@@ -121,7 +121,7 @@ describe("the commands for personal tokens", () => {
   });
   afterAll(() => remove());
 
-  /** Runs a command in a process of its own, as an application boots once in a process. */
+  /** Runs a command in a separate process, because an application boots once per process. */
   const command = (...args: string[]) => execute(root, process.execPath, [COMMAND, ...args]);
   const valid = ["--user", "1", "--name", "deploy", "--abilities", "orders.read,orders.write", "--days", "90"];
 

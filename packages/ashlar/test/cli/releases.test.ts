@@ -1,4 +1,4 @@
-// What the page says of updates, run as it says: each release in a folder of its own, and a link that a reload follows.
+// Runs updates as the page describes: each release in a separate folder, and a link that a reload follows.
 
 import { cp, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

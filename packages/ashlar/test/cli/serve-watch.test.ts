@@ -161,7 +161,7 @@ describe("serve --watch", () => {
     git("init", "--initial-branch=main");
     git("add", ".");
     git("commit", "--message=first");
-    // The other branch is written in a folder of its own, so that nothing changes here until it is checked out.
+    // The other branch is written in a separate folder, so that nothing changes here until it is checked out.
     const folder = await mkdtemp(join(tmpdir(), "ashlar-other-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const other = join(folder, "other");

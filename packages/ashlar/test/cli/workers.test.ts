@@ -93,7 +93,7 @@ interface Answer {
 const ask = async (url: string): Promise<Answer> =>
   (await (await fetch(url, { headers: { connection: "close" } })).json()) as Answer;
 
-/** The processes that respond to a few requests, each on a connection of its own. */
+/** The processes that respond to a few requests, each on a separate connection. */
 async function pids(url: string): Promise<number[]> {
   const answers = [];
   for (let count = 0; count < 4; count++) answers.push(await ask(url));
@@ -413,7 +413,7 @@ test("a worker that dies while a roll replaces it has one successor", async () =
   expect(loads(instance)).toBe(4);
 });
 
-test("a roll whose new worker can't boot does not lose the one that died in the meantime", async () => {
+test("a roll whose new worker can't boot still replaces a worker that died in the meantime", async () => {
   const instance = await start({ drainSeconds: 0 });
   await writeFile(join(instance.root, "held"), "");
   const before = await pids(instance.url);

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => api?.end());
 
-/** A visitor with cookies of their own. */
+/** A visitor with separate cookies. */
 function visitor(options: object = {}): { client: SessionClient; sent: string[] } {
   const { fetch, sent } = cookieFetch();
   return { client: new SessionClient({ url: api.url, fetch, ...options }), sent };

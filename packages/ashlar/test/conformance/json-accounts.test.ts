@@ -23,7 +23,7 @@ const STEPS = `steps: [
     { name: "code", check: ({ user, purpose }) => (user.name === (purpose === "login" ? "Penny" : "Connie") ? "pending" : "passed") },
   ],`;
 
-/** A front end: it sends JSON with the token of `GET /csrf`, and notes what it gets. */
+/** A front end that sends JSON with the token from `GET /csrf`, and records the responses. */
 class FrontEnd {
   readonly client: TestClient;
   readonly #noted: Set<string>;
@@ -160,7 +160,7 @@ for (const form of ["pages", "json"] as const) {
       return { front, email, answer };
     }
 
-    /** The path of a link in the last mail to an address: the first one, or the one that leads to a route. */
+    /** The path of a link in the last mail to an address: the first link, or the link to a route. */
     async function link(to: string, { mail }: Started = shop, route = "/"): Promise<string> {
       const links = linksIn((await mail.all()).findLast((one) => one.to === to)!).map((url) => new URL(url));
       const { pathname, search } = links.find((url) => url.pathname.startsWith(route))!;

@@ -81,7 +81,7 @@ await onEachDatabase("round trips to the database", (engine) => {
         "select logins",
         // The login's new token, because the password was proved.
         "update logins",
-        // Whether another account has the address, or can still take it back.
+        // Whether another account has the address, or can still restore it.
         "select users",
       ]);
     });

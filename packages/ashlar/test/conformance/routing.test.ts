@@ -9,7 +9,7 @@ import {
   type RouteEntry,
 } from "../../src/public/index.ts";
 
-/** Returns the pattern of the route and what it captured. */
+/** Returns the route's pattern and its captured parameters. */
 const told = ({ request }: HttpContext) => ({ route: request.route()?.pattern, params: request.params });
 
 async function applicationWith(

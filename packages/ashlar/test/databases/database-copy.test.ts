@@ -241,7 +241,7 @@ await onEachDatabase("db:copy from SQLite", (engine) => {
     ],
     ["spaces that would be cut off", { id: 2, title: `x${" ".repeat(20)}` }, "has text of 21 characters"],
     [
-      "a time that is none",
+      "an invalid time",
       { id: 2, title: "x", created_at: "soon" },
       'the column "created_at" has a value that is not a time.',
     ],

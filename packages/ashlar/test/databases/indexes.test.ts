@@ -108,7 +108,7 @@ async function scansOf(
     }
   }
   if (name === "mariadb") {
-    // It takes no parameters for an explanation. What it finds does not depend on them.
+    // MariaDB takes no parameters in an explain. Its plan does not depend on them.
     const filled = statement.replaceAll(/ (limit|offset) \?/g, " $1 10").replaceAll("?", "'1'");
     const { rows } = await sql.raw<Record<string, unknown>>(`explain ${filled}`).execute(database.kysely);
     const complete = rows.filter(({ select_type: select, type, possible_keys: keys }) => {

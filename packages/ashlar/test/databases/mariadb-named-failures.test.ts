@@ -159,7 +159,7 @@ withSmallDisk("a disk", () => {
         .poll(() => refusal(full, "/fill"))
         .toBeOneOf([named("E_DATABASE_FULL"), named("E_DATABASE_UNAVAILABLE")]);
       rmSync(other);
-      // A server that has ended is started again by whoever watches it.
+      // The watching process restarts a server that has ended.
       if (!(await isThere(server))) {
         await server.start();
         await asRoot(server, checkRights);

@@ -133,7 +133,7 @@ await onEachDatabase("migrations", (engine) => {
     await expect(migrations.rollback({ steps: 0 })).rejects.toMatchObject({ code: "E_MIGRATION" });
   });
 
-  test("the last batch is the one that was run last, whatever its migrations are called", async () => {
+  test("the most recently run batch is the last, whatever its migrations are called", async () => {
     await write(SECOND, "export async function up() {} export async function down() {}");
     await migrations.up();
     await write(FIRST, USERS);

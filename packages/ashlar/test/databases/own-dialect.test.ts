@@ -342,7 +342,7 @@ await onPostgres("on a database that runs transactions side by side", () => {
       [SIDE_BY_SIDE],
     ],
     [
-      "that deletes what it has selected, even if it has changed since",
+      "that deletes the rows it has selected, even if they have changed since",
       () => deletingSelected({ where: true, checksAgain: false }),
       [KEEPS],
     ],

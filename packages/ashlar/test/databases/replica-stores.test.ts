@@ -111,7 +111,7 @@ class Member {
   }
 }
 
-/** Finds users with statements of its own. */
+/** Finds users with its own statements. */
 class Members {
   readonly name = "Members";
   readonly userClass = Member;

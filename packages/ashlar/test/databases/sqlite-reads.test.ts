@@ -247,7 +247,7 @@ test("a statement that writes and returns a row runs on the writing connection, 
   });
   expect(await begun).toEqual({ text: "by first" });
   expect((await Note.all()).map(({ text }) => text)).toEqual(["committed", "before it", "by first"]);
-  // Of the two connections, only the one that wrote knows its latest key.
+  // Of the two connections, only the writing one knows its latest key.
   const latest = sql`select last_insert_rowid() as id`.execute(impatient.kysely);
   expect((await latest).rows).toEqual([{ id: 3 }]);
 });

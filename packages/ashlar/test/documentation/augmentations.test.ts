@@ -205,7 +205,7 @@ const PUBLIC = {
   Application: "ashlar",
 } as const;
 
-/** The interface that applications augment, by the one that features augment. */
+/** The interface that applications augment, by the interface that features augment. */
 const AUGMENTED: Readonly<Record<string, keyof typeof PUBLIC>> = {
   FrameworkContext: "HttpContext",
   FrameworkServices: "Services",
@@ -239,7 +239,7 @@ async function ownMembers(): Promise<Record<keyof typeof PUBLIC, string[]>> {
     const text = await readFile(join(folder, entry), "utf8");
     for (const [, block = ""] of text.matchAll(/^declare module "[./][^"]*" \{\n([\s\S]*?)^\}/gm)) {
       const [, name = ""] = /interface (\w+)/.exec(block) ?? [];
-      // These have no members of their own that could be lost.
+      // These have no members that could be lost.
       if (name === "FrameworkMessages" || name === "Visitor") continue;
       // What features declare, not what they add to an application.
       if (["FrameworkFeatureParts", "FrameworkCheckContext", "FeatureMails"].includes(name)) continue;

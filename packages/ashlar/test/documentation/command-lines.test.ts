@@ -14,7 +14,7 @@ const ALL = ["README.md", ...OWN, "docs"];
 const EVERYWHERE = ["--help", "--version"];
 /** Stands for any command. */
 const ANY = "<command>";
-/** Scripts that belong to something else than the page is about, by page, each with what it belongs to. */
+/** Scripts that belong to another subject than the page's, by page, each with its subject. */
 const OF_OTHERS: Readonly<Record<string, string>> = {
   "docs/coming-from/index.md: npm run build": "another framework",
   "RELEASING.md: npm run dev": "an application that is created to try a release",
@@ -42,7 +42,7 @@ async function linesOf(paths: readonly string[]): Promise<Line[]> {
 
 /** The options of each command, by its name: those that its help lists. */
 async function optionsByCommand(): Promise<Map<string, ReadonlySet<string>>> {
-  // An application's providers add commands of their own, such as those of mail.
+  // An application's providers add commands, such as the mail commands.
   const folder = await generatedApplication();
   const options = (help: string) => new Set([...help.matchAll(/(?<=[\s,])--?[a-z][a-z-]*/g)].map(([option]) => option));
   const { output } = await ashlar(folder, "--help");

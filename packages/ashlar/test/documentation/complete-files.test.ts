@@ -63,7 +63,7 @@ test.for(GUIDES)("following %s results in an application that passes its tests",
   const files = await pageFiles(page);
   const root = await generatedApplication();
   for (const file of files) await writePageFile(root, file);
-  // Routes and settings of the page are in use. What it shows is compiled and run by its own test.
+  // The page's routes and settings are in use. Its samples are compiled and run by its own test.
   if (files.some(isOfApplication)) {
     const environment = VARIABLES[page] ?? {};
     const tests = ["tests/application.test.ts", "tests/auth.test.ts"];
@@ -99,7 +99,10 @@ function isOfApplication({ path }: PageFile): boolean {
   return /^(?:routes|config|lang)\/|^app\/kernel\.ts$/.test(path);
 }
 
-/** What the linter finds in a folder, as a repository of its own: this one ignores what its tests generate. */
+/**
+ * The linter's findings in a folder, as a separate repository, because this one ignores the folders that its tests
+ * generate.
+ */
 async function lint(folder: string): Promise<string[]> {
   await execute(folder, "git", ["init", "--quiet"]);
   const { output } = await execute(folder, process.execPath, [OXLINT, "--format=unix"]);

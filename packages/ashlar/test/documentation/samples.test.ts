@@ -122,7 +122,7 @@ test("the code in doc comments and documents compiles in an application, and run
   expect(await run(root, samples)).toEqual([]);
 });
 
-/** Runs the samples that are not files of a complete application, and reports the ones that failed. */
+/** Runs the samples that are not files of a complete application, and reports failures. */
 async function run(root: string, samples: readonly SampleModule[]): Promise<string[]> {
   const reasons = Object.keys(NOT_RUN);
   for (const piece of reasons)

@@ -163,7 +163,7 @@ describe("the suite notices a store that", () => {
       WITHIN,
     ],
     [
-      "throws an error of its own for a taken address in a transaction",
+      "throws its own error for a taken address in a transaction",
       (store) => ({
         transaction: (work) =>
           store.transaction(work).catch((error: unknown) => {

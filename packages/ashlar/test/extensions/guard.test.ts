@@ -49,7 +49,7 @@ class SensorGuard implements Guard {
   }
 }
 
-/** As query builders return it: it has `then`, and is no promise. */
+/** A thenable that is not a promise, as query builders return it. */
 function later<Value>(value: () => Promise<Value>): Promise<Value> {
   // biome-ignore lint/suspicious/noThenProperty: that is what such a value is
   const query: PromiseLike<Value> = { then: (done, failed) => value().then(done, failed) };

@@ -113,12 +113,12 @@ describe("the suite notices a store that", () => {
           return [...store.logins.values()].find(({ tokenHash }) => hashes.includes(tokenHash))?.tokenHash ?? null;
         },
       }),
-      "of several digests, the one that a login of the guard has is found",
+      "of several digests, finds the digest of one of the guard's logins",
     ],
     [
       "looks for the first of several tokens alone",
       (store) => ({ findToken: (guard, hashes) => store.findToken(guard, hashes.slice(0, 1)) }),
-      "of several digests, the one that a login of the guard has is found",
+      "of several digests, finds the digest of one of the guard's logins",
     ],
     [
       "replaces whatever token a login has",

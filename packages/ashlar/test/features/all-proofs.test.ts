@@ -13,7 +13,7 @@ import { codeOf, currentPeriod } from "./totp/codes.ts";
 let site: ExampleSiteServer;
 let shop: FeatureShop;
 
-/** What features were told about ended access: the name of each, once for each time. */
+/** The notifications to features about ended access: each feature's name, once per notification. */
 const ended: string[] = [];
 
 /** Two more proofs, which no one has, and which have something that must not outlast access. */

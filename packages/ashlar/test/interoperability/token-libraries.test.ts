@@ -132,7 +132,7 @@ class User extends UserWithToken {
 }
 
 describe("the keys that an application publishes", () => {
-  /** An application on a port of its own, with a driver for each algorithm. */
+  /** An application on a separate port, with a driver for each algorithm. */
   async function publishing(algorithms: readonly JwtAlgorithm[]) {
     const named = algorithms.map((algorithm) => [algorithm.toLowerCase(), partyOf(algorithm)] as const);
     const application = await buildApplication({

@@ -14,7 +14,7 @@ import { ADA, BOB } from "../support/application-parts.ts";
 import { desk } from "../support/desk.ts";
 import { storeShop } from "../support/store-shop.ts";
 
-/** An application whose accounts can be blocked and closed, and whose administrators are accounts of their own. */
+/** An application whose accounts can be blocked and closed, with separate accounts for administrators. */
 async function shop(options: TestAccountsOptions = {}): Promise<TestAccounts> {
   class User extends FullUser {
     static override closedColumn = "closed_at";

@@ -30,7 +30,7 @@ function initOf([, inputs, headers = {}]: Sent): RequestInit {
   return inputs === null ? { headers: all } : { method: "POST", headers: all, body: JSON.stringify(inputs) };
 }
 
-/** Has requests done by a process of its own, which is killed before it responds to any of them. */
+/** Sends requests to a separate process, which is killed before it responds to any of them. */
 async function lose(databases: object, requests: readonly Sent[]): Promise<void> {
   const own = { DATABASES: JSON.stringify(databases), SECRETS: JSON.stringify(SECRETS), LOST: String(requests.length) };
   const child = fork(join(import.meta.dirname, "../support/killed-server.ts"), [], {

@@ -109,7 +109,7 @@ await onEachDatabase("S198 mails about accounts", (engine) => {
     const orderQueued = accepted.length;
     await expect.poll(() => accepted).toEqual(expect.arrayContaining(["reset", "order"]));
     expect(other.accepted.length).toBeGreaterThan(0);
-    // What their process was sending already, at most, and what it sends beside them.
+    // At most the mails that their process was already sending, and those that it sends at the same time.
     expect(before(accepted, "reset", resetQueued)).toBeLessThanOrEqual(2 * POOL);
     expect(before(accepted, "order", orderQueued)).toBeLessThanOrEqual(2 * POOL);
     await own.database.kysely.deleteFrom("mail_outbox").execute();

@@ -22,7 +22,7 @@ await onEachDatabase("the page of personal tokens", (engine) => {
     await (await shop.user())!.markEmailAsVerified();
   });
 
-  /** Fills in the form, with a tick in the box of one ability, and returns what it leads to and what was sent. */
+  /** Fills in the form, ticks the box of one ability, and returns the next page and the sent values. */
   async function create(
     client: TestClient,
     fields: Partial<typeof FIELDS> = {},
@@ -179,7 +179,7 @@ await onEachDatabase("the page of personal tokens", (engine) => {
     expect(statuses).toEqual([...Array(30).fill(201), 429, 429]);
   });
 
-  test("the owner is told by mail", async () => {
+  test("the owner is notified by mail", async () => {
     await create(await shop.loggedIn());
     const [mail, ...others] = (await shop.mail.all()).filter(({ subject }) => !subject.startsWith("New login"));
     expect([mail!.to, mail!.subject, others.length]).toEqual([EMAIL, "A token was created for your account", 0]);

@@ -258,7 +258,7 @@ await onEachDatabase("personal tokens", (engine) => {
     expect(await tokens.status(token)).toBe(200);
   });
 
-  test("S114 a token can do what it was created for, except what its user may no longer allow", async () => {
+  test("S114 a token can use its abilities, except those that its user may no longer grant", async () => {
     let given = ABILITIES;
     const tokens = await open({ abilities: ABILITIES, driver: { abilitiesOf: () => given } });
     const [read, both] = [

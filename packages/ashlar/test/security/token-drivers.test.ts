@@ -199,7 +199,7 @@ describe("S96 several drivers", () => {
     });
   });
 
-  test("S96 with one secret are told apart by the audience, and by the issuer", async () => {
+  test("S96 with the same secret are distinguished by the audience, and by the issuer", async () => {
     for (const claim of ["audience", "issuer"]) {
       const drivers = { admin: { secret: SECRET, model: Admin, authenticates: true, [claim]: "admin" } };
       const api = await twoApis({ drivers, driver: { [claim]: "users" } });

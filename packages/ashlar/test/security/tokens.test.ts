@@ -327,7 +327,7 @@ describe("S15 the input", () => {
 });
 
 describe("S16 every response of a token endpoint has Cache-Control: no-store", () => {
-  test("after success, refusal and every kind of mistake", async () => {
+  test("after success, refusal and every mistake", async () => {
     const api = await testApi();
     const json = { headers: { "content-type": "application/json" } };
     const token = await api.token();

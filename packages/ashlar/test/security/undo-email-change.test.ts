@@ -214,14 +214,14 @@ await onEachDatabase("a change of address", (engine) => {
     const taken = await refusal(shop.visitor(), "/register", registration("bob@example.com"));
     expect([taken, await refusal(shop.visitor(), "/register", registration(EMAIL))]).toEqual([TAKEN, TAKEN]);
     expect(await refusal(bob, "/account/email", { email: EMAIL, password: PASSWORD })).toBe(TAKEN);
-    // Bob is told about the attempt on his account; the old address belongs to no account, and gets no mail.
+    // Bob is notified about the attempt on the account; the old address belongs to no account, and gets no mail.
     const mails = (await shop.mail.all()).map(({ to, subject }) => [to, subject]);
     expect(mails).toEqual([["bob@example.com", "You already have an account"]]);
     (await shop.undo(undo)).assertRedirect(/^\/password_reset\?token=/);
     expect((await shop.User.findBy("email", EMAIL))?.name).toBe("Ada");
   });
 
-  test("S51 frees the old address after 72 hours, and the one that an undo has replaced immediately", async () => {
+  test("S51 frees the old address after 72 hours, and an address that an undo has replaced immediately", async () => {
     const { undo } = await stolen();
     travel(72 * 60);
     await registered(EMAIL);

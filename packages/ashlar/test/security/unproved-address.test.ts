@@ -76,7 +76,7 @@ await onEachDatabase("an address that an account has left without having verifie
     expect(await shop.logsIn(shop.visitor(), OF_SQUATTER, PASSWORD)).toBe(true);
   });
 
-  test("S51 cannot take the account back while it is reserved for another account that verified it, which can still take it back", async () => {
+  test("S51 cannot restore the account's address while it is reserved for another account that verified it and can still restore it", async () => {
     const client = await owner();
     await shop.verify(await shop.linkTo(ADDRESS), client);
     await client.get(await shop.changeLink(client, ELSEWHERE, NEW_PASSWORD));

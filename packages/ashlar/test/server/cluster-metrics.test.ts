@@ -70,7 +70,7 @@ test("each worker shows the metrics of all, by worker, and of those that have en
     const { worker } = JSON.parse(await visit("/who")) as { readonly worker: number };
     seen[worker] = (seen[worker] ?? 0) + 1;
   }
-  // Whoever is asked. A worker that a busy machine keeps from answering in time is left out once.
+  // Whichever process is asked. A worker that a busy machine keeps from responding in time is left out once.
   for (let count = 0; count < 6; count++) await expect.poll(counts).toEqual(seen);
   const waiting = async () =>
     (await (await scrape()).text()).match(/(?<=^ashlar_worker_waiting_connections)\{.+/gm)?.sort();
@@ -79,7 +79,7 @@ test("each worker shows the metrics of all, by worker, and of those that have en
   await expect.poll(counts).toEqual({ 2: seen[2] });
 });
 
-test("a primary that does not pass metrics on is told in the response", async () => {
+test("the response says if a primary does not pass metrics on", async () => {
   const { scrape } = await start({ RELAY: "off" });
   const response = await scrape();
   expect([response.status, await response.text()]).toEqual([

@@ -98,7 +98,7 @@ await onEachDatabase("an outage of the mail server", (engine) => {
     onTestFinished(() => closed(again));
     await expect.poll(() => accepted.length, { timeout: 60_000 }).toBe(MAILS);
     expect(new Set(accepted).size).toBe(MAILS);
-    // Not one attempt failed after the server was back, so none waited for a pause of its own.
+    // No attempt failed after the server was back, so none waited for its own pause.
     expect(application.stats().mail!.failedAttempts).toBeLessThanOrEqual(failed + 1);
   });
 });

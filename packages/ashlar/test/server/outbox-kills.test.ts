@@ -20,7 +20,7 @@ import { startProcess } from "../support/long-process.ts";
 const PASSWORD = "a password of theirs";
 const KILLS = 6;
 
-/** A mail server that takes its time, and can be down, or silent before it is told a mail. */
+/** A mail server that takes its time, and can be down, or silent before it receives a mail. */
 async function slowMailServer(delayMs: () => number) {
   const received: { readonly to: string; readonly subject: string; readonly id: string }[] = [];
   const state = { isDown: false, isSilent: false, refused: 0 };

@@ -16,7 +16,7 @@ class Note extends Mailable {
   }
 }
 
-// In a file of its own: to count objects is to walk all that the tests of a process have left.
+// In a separate file, because counting objects walks everything that a process's tests have left.
 test("nothing of a sent mail is kept", async () => {
   const application = await createApplication({
     root: await folderWith({ "views/note.edge": "Hello" }),

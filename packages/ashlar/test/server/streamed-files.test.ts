@@ -94,7 +94,7 @@ describe("a route that streams a form's files", () => {
     expect((await readFile(join(folder, "photo.jpg"), "utf8")).slice(0, 12)).toBe("012345678901");
   });
 
-  test("receives from the client only what it reads, whatever the size", async () => {
+  test("receives from the client only the bytes that it reads, whatever the size", async () => {
     const { promise: goOn, resolve: release } = Promise.withResolvers<void>();
     let [most, size] = [0, 0];
     const route = Route.post("/films", async ({ request }) => {

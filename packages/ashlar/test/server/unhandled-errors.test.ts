@@ -287,7 +287,7 @@ describe("an error that nothing handles", () => {
     },
   );
 
-  test("S64 with two applications, the one that caused the error reports it, and both finish", async () => {
+  test("S64 with two applications, the application that caused the error reports it, and both finish", async () => {
     const running = await runScript(`${SCRIPT}
 const first = await (await application("First")).listen({ port: 0 });
 const second = await (await application("Second")).listen({ port: 0 });

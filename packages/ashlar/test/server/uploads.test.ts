@@ -305,7 +305,7 @@ describe("S196 the space that all requests' bodies use", () => {
     await expect.poll(() => shop.application.serving.bodies.usage.memoryBytes).toBe(0);
   });
 
-  /** Asks whether to send the body of a request, and returns the beginning of the response. */
+  /** Asks whether to send a request's body, and returns the beginning of the response. */
   const asked = async (port: number, head: string) => {
     const { received, socket } = rawSocket(port, head);
     await expect.poll(received).toContain("\r\n\r\n");

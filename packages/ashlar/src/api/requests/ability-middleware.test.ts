@@ -91,7 +91,7 @@ describe("abilities at the token endpoint", () => {
     return { status, ...(body as { readonly data: string; readonly abilities?: readonly string[] }) };
   };
 
-  test("restrict the token that is issued, and the one that replaces it", async () => {
+  test("restrict the issued token and its replacement", async () => {
     const api = await testApi({ routes: ROUTES, middleware });
     for (const abilities of [["orders.read"], "orders.read"]) {
       const issued = await login(api, abilities);

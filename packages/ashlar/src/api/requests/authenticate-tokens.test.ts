@@ -147,7 +147,7 @@ test("a token of another issuer that can't be verified is answered as by the API
     new Request(`http://localhost${path}`, { headers: { authorization, accept: "text/html" } });
   const own = await seen(await api.application.fetch(request("/api/by/idp")));
   expect([own[0], own[3], JSON.parse(String(own.at(-1))).code]).toEqual([503, "5", "E_ISSUER_UNAVAILABLE"]);
-  // Also if another driver is asked, to which it is none of its tokens: it may be valid.
+  // Even if another driver, whose token it is not, is asked: it may be valid.
   for (const guard of ["idp", ["web", "idp"], ["jwt", "idp"], ["idp", "jwt"]]) {
     expect(await refusals(api.application, request, guard)).toEqual([own, own]);
   }

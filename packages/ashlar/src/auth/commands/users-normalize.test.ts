@@ -8,7 +8,7 @@ import { run } from "./users-normalize.ts";
 const UNICODE = "bob@b\u00fccher.example";
 const ASCII = "bob@xn--bcher-kva.example";
 
-/** Runs the command, and returns what it prints; at the end, the error if there is one. */
+/** Runs the command, and returns its output, with any error at the end. */
 async function normalize({ application }: Pick<TestAccounts, "application">, ...args: string[]): Promise<string[]> {
   const lines: string[] = [];
   const print = (line = "") => void lines.push(line);
@@ -65,7 +65,7 @@ await onEachDatabase("users:normalize", (engine) => {
     ]);
   });
 
-  test("S132 changes thousands of rows in batches, and leaves alone what is no address", async () => {
+  test("S132 changes thousands of rows in batches, and leaves invalid addresses alone", async () => {
     const accounts = await testAccounts({ engine });
     const { kysely } = accounts.database;
     const rows = Array.from({ length: 1200 }, (_, index) => ({

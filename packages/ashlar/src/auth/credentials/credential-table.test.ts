@@ -554,7 +554,7 @@ function rowOf(n: number): object {
   };
 }
 
-test("S37 a credential is not active if the class returns another user than the one that was asked for", async () => {
+test("S37 a credential is not active if the class returns a different user than requested", async () => {
   const { sqlite } = await import("../../../test/support/services.ts");
   const database = await opened(sqlite);
   const passkeys = passkeysOf(database, Person);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { testAccounts } from "../../../test/support/account-application.ts";
 import { Route } from "../../routing/index.ts";
 
-test("a failed attempt is told although its transaction is rolled back", async () => {
+test("a failed attempt is announced although its transaction is rolled back", async () => {
   const accounts = await testAccounts({
     throttle: {},
     routes: [

@@ -187,7 +187,7 @@ describe("the column of the hash", () => {
     expect(Object.keys(user.toJSON())).not.toContain("name");
   });
 
-  test("is replaced by storePasswordHash() only while it is the one that the caller verified", async () => {
+  test("is replaced by storePasswordHash() only while the caller's verified hash is still stored", async () => {
     const user = await ada();
     const [old, next] = [user.password!, await hashPassword("another horse, another battery")];
     await user.storePasswordHash("$never", "$something else");

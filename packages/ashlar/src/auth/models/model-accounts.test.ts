@@ -174,7 +174,7 @@ describe("the accounts of users", () => {
   });
 });
 
-test("a model without Authenticates is no account store, whatever methods it has: its create() takes columns", () => {
+test("a model without Authenticates is not an account store, whatever methods it has, because its create() takes columns", () => {
   const methods = { findByEmail() {}, attributeKind() {}, update() {}, delete() {}, existing() {}, transaction() {} };
   class Account extends Model {}
   expect(accountStoreOf(Object.assign(Account, methods) as never)).toBeNull();

@@ -69,7 +69,7 @@ test("a user logs in with a name in any case, or with the address, as the model 
   expect(await attempts(accounts, PASSWORD, ...names)).toEqual([1, 1, 1, 1, 2, ...Array(6).fill(null)]);
 });
 
-test("an address is no identifier unless the model says so", async () => {
+test("an address is not an identifier unless the model says so", async () => {
   const accounts = await shop(OnlyNamed);
   expect(await attempts(accounts, PASSWORD, "ADA", ADA.email)).toEqual([1, null]);
 });

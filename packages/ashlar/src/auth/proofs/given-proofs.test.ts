@@ -228,7 +228,7 @@ describe("what begins a login", () => {
       code: "E_INVALID_CONFIGURATION",
     });
   });
-  test("options of a password login can't say what it satisfied", async () => {
+  test("a password login's options can't set the satisfied factors", async () => {
     const accounts = await open();
     const { body } = await accounts
       .visitor()

@@ -213,7 +213,7 @@ describe("a user without a password", () => {
     return { accounts, visitor };
   };
 
-  test("is sent to the page of another proof, and API clients are told which", async () => {
+  test("is sent to another proof's page, and API clients get its name", async () => {
     const { visitor } = await open();
     setClock(() => 1_900_000_000_000 + 31 * MINUTE);
     const page = await visitor.get("/danger");
@@ -252,7 +252,7 @@ describe("a user without a password", () => {
     expect(await (await accounts.user()).verifyPassword(NEW_PASSWORD)).toBe(true);
   });
 
-  test("who has nothing else is told so, not that a password was wrong", async () => {
+  test("a user without another proof learns that, not that a password was wrong", async () => {
     const accounts = await withBadges([]);
     setClock(() => 1_900_000_000_000);
     const visitor = await accounts.loggedIn();

@@ -57,7 +57,7 @@ describe.each(KINDS)("a response of %s", (_name, apply) => {
     await ada.post("/login", { email: ADA.email, password: PASSWORD });
     const former = ada.copy();
     await ada.post("/confirm", { password: PASSWORD });
-    // Its token was just replaced, so it gets the one that lives.
+    // Its token was just replaced, so it gets the current one.
     const renewed = await web.application.authenticate(sent(former));
     const kept = { cache: "private, no-store", vary: "cookie", cookies: ["token"] };
     expect(apply(renewed, { "cache-control": CACHEABLE })).toEqual(kept);

@@ -52,7 +52,7 @@ describe("the token that a request carries", () => {
     expect(presentedToken(requestWith(cookie), "token")).toBeNull();
   });
 
-  test("is the one that a middleware has set on the request", () => {
+  test("is the token that a middleware has set on the request", () => {
     const request = requestWith(`token=${TOKEN}`);
     request.cookie("token", OTHER);
     expect(presentedToken(request, "token")).toBe(OTHER);

@@ -167,7 +167,7 @@ await onEachDatabase("S120 a login's token that was replaced", (engine) => {
     }
   });
 
-  test("gets another successor if the password is confirmed with it again, and whoever has the first gets no proof", async () => {
+  test("gets another successor if the password is confirmed with it again, and the first successor gets no proof", async () => {
     const web = await open();
     const { browser, former, token } = await confirmed(web);
     const stolen = former.copy();

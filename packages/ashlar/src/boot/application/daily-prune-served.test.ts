@@ -45,7 +45,7 @@ const users = async (accounts: TestAccounts): Promise<unknown[]> => {
 };
 
 test("a server prunes within a quarter of an hour after it has started to listen", async () => {
-  // The outbox of mails has a timer of its own.
+  // The outbox has its own timer.
   const config = { ...QUIET, mail: { MAIL: { outbox: { enabled: false } } } };
   const [accounts, statements, done] = await withOrphan({ config });
   await accounts.application.listen({ port: 0, handleSignals: false });

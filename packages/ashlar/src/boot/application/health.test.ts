@@ -116,7 +116,7 @@ test("while a check fails, /ready responds with 503, and /up with 200", async ()
   ]);
 });
 
-test("S76 only loopback is told which check failed, and only the log why", async () => {
+test("S76 only loopback clients learn which check failed, and only the log says why", async () => {
   const { ask } = await make();
   failure = new Error("password authentication failed for user shop");
   const details = { status: "not ready", draining: false, checks: { stock: "failed" } };

@@ -281,7 +281,7 @@ test.each([
   },
 );
 
-test("S50 a provider has a last moment after one that took all of the time, to send what it has begun", async () => {
+test("S50 after a provider that used up the time, another one still has a moment to finish sending", async () => {
   const done: string[] = [];
   class Saving extends Provider {
     override async shutdown(left: number): Promise<void> {

@@ -11,7 +11,7 @@ function read(app: unknown, environment: Record<string, string> = {}, hasRoot = 
   return readApplicationSettings(app, environment, hasRoot);
 }
 
-/** What an application without a folder is told about variables that are missing. */
+/** The error for an application without a folder whose variables are missing. */
 const NO_ROOT = "Without a root, no .env is read: add root: import.meta.dirname to createApplication().";
 
 /** Which of several addresses belong to trusted proxies. */
@@ -585,7 +585,7 @@ describe("S106 trusted origins", () => {
   const WANTED = 'Write scheme, host and port of each origin: ["https://app.shop.example"].';
   const listOf = (app: object, environment = {}) => read(app, environment).trustedOrigins.list;
 
-  test("S106 come from the configuration, or else from TRUSTED_ORIGINS, and are none by default", () => {
+  test("S106 come from the configuration, or else from TRUSTED_ORIGINS, and are empty by default", () => {
     const variable = { TRUSTED_ORIGINS: " https://app.shop.example, ,http://localhost:5173/" };
     expect(listOf({}, variable)).toEqual(["https://app.shop.example", "http://localhost:5173"]);
     expect(listOf({ trustedOrigins: ["https://a.example"] }, variable)).toEqual(["https://a.example"]);
@@ -602,7 +602,7 @@ describe("S106 trusted origins", () => {
     ["https://*.shop.example", 'contains "https://*.shop.example": each origin has to be listed by itself.'],
     ["shop.example", 'contains "shop.example", which is not an origin.'],
     ["https://shop.example/app", 'contains "https://shop.example/app", which is not an origin.'],
-  ])("S106 that are none fail startup: %s", (origin, message) => {
+  ])("S106 that are invalid fail startup: %s", (origin, message) => {
     expect(problem(() => read({}, { TRUSTED_ORIGINS: `https://a.example,${origin}` }))).toBe(
       `E_INVALID_CONFIGURATION Environment variable TRUSTED_ORIGINS: ${message} ${WANTED}`,
     );

@@ -49,7 +49,7 @@ async function happen(event: (typeof EVENTS)[number], value: unknown = event): P
   await vi.advanceTimersByTimeAsync(0);
 }
 
-/** An application, what it was told, and the lines of its log. */
+/** An application, the calls that it received, and its log lines. */
 class TestApplication implements Ending {
   readonly timeoutSeconds: number;
   readonly drainSeconds: number;

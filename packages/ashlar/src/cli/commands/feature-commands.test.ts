@@ -29,7 +29,7 @@ describe("the command of a provider", () => {
     expect(help.output).toContain("Usage: ashlar stock:install");
   });
 
-  test("its help lists what it takes, as that of other commands", async () => {
+  test("its help lists its arguments, like other commands'", async () => {
     const text = "  [numbers...]  the items\\n  --driver <name>  which one\\n  --all  every one\\nRead the manual.";
     const counting = `{ name: "stock:count", description: "Counts.", help: "${text}", load: () => null }`;
     const root = applicationWith({ Stock: [counting, command("stock:install", "")] });

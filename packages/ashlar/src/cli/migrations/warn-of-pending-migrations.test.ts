@@ -21,7 +21,7 @@ interface Line {
   readonly pending?: readonly string[];
 }
 
-/** An application with its own database, and what it logs. */
+/** An application with its own database, and its log. */
 async function booted(
   files: Readonly<Record<string, string>>,
   providers: readonly ProviderClass[] = [DatabaseProvider],

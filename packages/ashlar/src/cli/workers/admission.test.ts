@@ -150,7 +150,7 @@ test("S50 a health check that has waited too long is handed over with what was r
   await expect.poll(() => handedOver).toEqual([socket]);
   const acceptedAt = startedAt + MAX_MS / 5 + MAX_MS / 2 + 1 + MAX_MS * 2 + CLOCK_OFFSET_MS;
   pass(MAX_MS * 2);
-  // Its line begins again, so that the worker doesn't refuse it for what it has waited here.
+  // Its wait begins again, so that the worker doesn't refuse it for the time spent here.
   expect(admission.refuseLate(socket, line)).toBe(false);
   expect(admission.messageFor(socket, line, MANY)).toEqual({ type: "connection", acceptedAt, head: HEALTH });
   expect(line.refused).toBe(0);
@@ -184,7 +184,7 @@ test("S150 what a client has sent before is refused, also if the line is short a
   const { admission, line, handedOver, connect, pass } = await admitting();
   const { client, socket } = await connect();
   pass(MAX_MS + 1);
-  // The system has what it sent.
+  // The system has received its bytes.
   await turns();
   expect(admission.refuseLate(socket, line)).toBe(true);
   line.delay!.emptied();

@@ -31,7 +31,7 @@ const UNLIMITED: SheddingFacts = {
 /** A worker process, as the primary sees it. */
 class Process extends EventEmitter {
   readonly id: number;
-  /** What it was told, except of connections. */
+  /** The messages that it received, except about connections. */
   readonly told: string[] = [];
   /** The connections that it was handed, each with the function that says that it was sent, or that it could not be. */
   readonly sockets: { readonly socket: Socket; readonly sent: (error: Error | null) => void }[] = [];
@@ -118,7 +118,7 @@ class Process extends EventEmitter {
     this.emit("exit", code, signal);
   }
 
-  /** The connections that it has taken, and the one that is on its way. */
+  /** The connections that it has taken, including one in transit. */
   get count(): number {
     return this.sockets.length;
   }
@@ -321,7 +321,7 @@ describe("connections", () => {
     const [first, second] = processes;
     const [given] = first!.sockets;
     first!.dies(null, "SIGKILL");
-    // Node may report later what it has not delivered.
+    // Node may report an undelivered message later.
     given!.sent(new Error("ERR_IPC_CHANNEL_CLOSED"));
     expect([first!.count, given!.socket.destroyed]).toEqual([1, false]);
     second!.takes();
@@ -358,7 +358,7 @@ describe("connections", () => {
     const [, next] = processes;
     await admit(next!);
     await until(() => next!.count === 1);
-    // Only those that wait in vain are closed.
+    // Only connections that no worker takes are closed.
     await pass(STALL_MS * 2);
     expect(next!.sockets[0]!.socket.destroyed).toBe(false);
   });
@@ -664,7 +664,7 @@ describe("a worker", () => {
     expect([printed, exits, processes.length]).toEqual([[], [1], 1]);
   });
 
-  test("that can't be reached is no failure of this process", async () => {
+  test("that can't be reached is not a failure of this process", async () => {
     await serving(1);
     processes[0]!.emit("error", new Error("write EPIPE"));
     await turns();
@@ -1021,7 +1021,7 @@ describe("the log", () => {
     expect(problems()).toEqual(messages.map((msg) => ({ level: "error", worker: 1, code, signal: killedBy, msg })));
   });
 
-  // It has logged itself what it cut off.
+  // It has already logged the requests that it cut off.
   test.each([
     [1, null, []],
     [null, "SIGSEGV", [UNEXPECTED]],
@@ -1249,7 +1249,7 @@ describe("the end", () => {
     expect(processes[1]!.killed).toEqual(["SIGKILL"]);
   });
 
-  test("doesn't wait for a worker that only boots, which is no failure", async () => {
+  test("doesn't wait for a worker that is still booting, which is not a failure", async () => {
     await serving(2);
     processes[0]!.dies(1);
     await pass(0);
@@ -1346,7 +1346,7 @@ test("a port that can't be had while all end is reported, and the end comes once
   expect([printed, exits]).toEqual([[expect.stringContaining(`Port ${taken}`)], [1]]);
 });
 
-test("the first worker is told that it is the first, and the others start when it serves", async () => {
+test("the first worker knows that it is the first, and the others start when it serves", async () => {
   const { printed } = await serving(3);
   expect([processes.length, printed]).toEqual([3, ["Shop is listening on http://127.0.0.1/"]]);
   await pass(60_000);

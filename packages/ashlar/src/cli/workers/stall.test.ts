@@ -6,7 +6,7 @@ describe("with the time of a test", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  test("what is awaited in vain is noticed, once", () => {
+  test("an await that never ends is noticed once", () => {
     const noticed = vi.fn();
     const stall = new Stall(STALL_MS, noticed);
     stall.waits();

@@ -38,7 +38,7 @@ test("those that a worker takes are not closed, in the order in which they came"
   expect(waiting.some(({ destroy }) => destroy.mock.calls.length > 0)).toBe(false);
 });
 
-test("if as many wait as may, the one that has waited longest is closed for the next", () => {
+test("if the queue is full, the longest-waiting connection is closed for the next", () => {
   const waiting = sockets(MAX_WAITING + 1);
   const { line } = setUp(waiting.slice(0, MAX_WAITING));
   expect(waiting.some(({ destroy }) => destroy.mock.calls.length > 0)).toBe(false);

@@ -33,7 +33,9 @@ function servers(names: readonly string[]) {
   return { reads, asked, failures, reports, ask };
 }
 
-/** Runs a function as a request does behind the middleware. @returns what it returns, and the cookies of the response */
+/**
+ * Runs a function as a request does behind the middleware. @returns the function's result, and the response's cookies
+ */
 async function request<T>(run: () => T, cookie: string | null = null) {
   const cookies: unknown[] = [];
   const context = {

@@ -78,14 +78,14 @@ await onMariadb("what MariaDB says about its tables", () => {
     ]);
   });
 
-  test("views and sequences are no tables", async () => {
+  test("views and sequences are not tables", async () => {
     expect(await run(MARIADB_COPYING.others)).toEqual([
       { name: "numbers", kind: "sequence" },
       { name: "shown", kind: "view" },
     ]);
   });
 
-  test("triggers on inserts are told with their tables", async () => {
+  test("triggers on inserts are listed with their tables", async () => {
     await run('create trigger before_odd before insert on "o""dd" for each row set new.id = 7');
     for (const event of ["insert", "update", "delete"]) {
       await run(`create trigger after_${event} after ${event} on refs for each row insert into pairs (a) values (1)`);
@@ -98,7 +98,7 @@ await onMariadb("what MariaDB says about its tables", () => {
     await run("drop trigger before_odd");
   });
 
-  test("a table that counts has the last key that it gave, and gives the one after that which it is told", async () => {
+  test("a counting table has its last key, and continues after the key that it is given", async () => {
     const last = async () => (await run(MARIADB_COPYING.lastKeys)).map((row) => [row.table, row.last]).sort();
     expect(await last()).toEqual([
       ['o"dd', "0"],

@@ -80,7 +80,7 @@ function define(engine: TestEngine, options: MigrateOptions): void {
     const shop = await opened(engine);
     const variable = engine === postgres ? sql`show lock_timeout` : sql`select @@session.lock_wait_timeout`;
     const limit = async (): Promise<unknown> => (await variable.execute(shop.database.kysely)).rows;
-    // On one connection, the one that the migration uses.
+    // On the migration's connection.
     const [before, after] = await shop.database.connection().maintenance.withMigrationLock(async () => {
       return [await limit(), await shop.folder.migrations.up(options).then(limit)];
     });

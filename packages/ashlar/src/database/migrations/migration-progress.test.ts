@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Database, DatabaseError, sql } from "../index.ts";
 import { MigrationProgress } from "./migration-progress.ts";
 
-/** What a migration's function leaves, as it is told. */
+/** The report about what a migration's function leaves. */
 async function told(task: (database: Database) => Promise<unknown>): Promise<string> {
   const database = new Database({ default: "main", main: { driver: "sqlite", path: ":memory:" } }, "/");
   const progress = new MigrationProgress();
@@ -26,7 +26,7 @@ test("the statements that change something are listed, and nothing that came lat
   expect(text).toBe(' It ran: create table "a" ("n" integer); insert into "a" ("n") values (?).');
 });
 
-test("the one that the database refused is told apart", async () => {
+test("the refused statement is marked", async () => {
   const text = await told(async (database) => {
     await table(database, "a");
     await sql`
@@ -38,7 +38,7 @@ test("the one that the database refused is told apart", async () => {
 test.each([
   ["E_DATABASE_UNAVAILABLE", ", but may have run"],
   ["E_DATABASE_FULL", ""],
-] as const)("of a statement that failed with %s, it is told%s", async (code, outcome) => {
+] as const)("a statement that failed with %s is reported%s", async (code, outcome) => {
   const text = await told(async (database) => {
     await table(database, "a");
     throw new DatabaseError("It failed.", null, undefined, code);
@@ -46,7 +46,7 @@ test.each([
   expect(text).toBe(` This failed${outcome}: create table "a" ("n" integer).`);
 });
 
-test("a statement that was tried in vain, and then given up, is the one that failed", async () => {
+test("a statement that was retried and then abandoned is reported as failed", async () => {
   const database = new Database({ default: "main", main: { driver: "sqlite", path: ":memory:" } }, "/");
   const progress = new MigrationProgress();
   const busy = new DatabaseError("It is locked.", null, undefined, "E_DATABASE_BUSY");
@@ -65,7 +65,7 @@ test("a statement that was tried in vain, and then given up, is the one that fai
   expect(progress.describe(new Error("Given up.", { cause: busy }))).toBe(text);
 });
 
-test("long statements are cut, and without any, nothing is told", async () => {
+test("long statements are cut off, and without statements, nothing is reported", async () => {
   expect(await told(async () => {})).toBe("");
   const text = await told(({ kysely }) => sql.raw(`create table long (${"x".repeat(300)})`).execute(kysely));
   expect(text).toBe(` It ran: create table long (${"x".repeat(181)}….`);

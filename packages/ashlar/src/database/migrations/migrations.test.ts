@@ -163,7 +163,7 @@ describe("up, in the version before", () => {
       code: "E_MIGRATION",
       message: expect.stringMatching(new RegExp(`: ${B}\\..*--allow-missing$`)),
     });
-    // With both kinds, the advice is the one that helps.
+    // With both kinds, the advice is the useful one.
     expect(await failure(migrations.up())).toMatchObject({
       message: expect.stringMatching(new RegExp(`: ${B}, ${D}\\..*--allow-missing$`)),
     });
@@ -172,7 +172,7 @@ describe("up, in the version before", () => {
     expect(await failure(migrations.up({ allowMissing: "newer" }))).toMatchObject({ code: "E_MIGRATION" });
   });
 
-  test("runs what it has itself that was not run yet", async () => {
+  test("runs its own pending migrations", async () => {
     await write(A, C);
     await migrations.up();
     await remove(C);

@@ -6,7 +6,7 @@ function asDate(text: string): number {
   return Date.parse(text);
 }
 
-test("a time that the framework wrote is the one that Date reads", () => {
+test("Date reads the time that the framework wrote", () => {
   const times = ["2026-01-31T12:00:00.000Z", "1999-12-31T23:59:59.999Z", "2024-02-29T00:00:00.001Z"];
   const spread = Array.from({ length: 500 }, (_, index) => new Date(index * 86_399_987_654.321).toISOString());
   for (const time of [...times, ...spread]) expect([time, parseTime(time)]).toEqual([time, asDate(time)]);

@@ -26,7 +26,7 @@ await onPostgres("what PostgreSQL says about its triggers", () => {
   });
   afterEach(() => own.drop());
 
-  test("those on inserts are told with their tables, and so are rules", async () => {
+  test("triggers on inserts are listed with their tables, and so are rules", async () => {
     await trigger("for_rows", 'after insert or update on "Items"');
     await trigger("for_statements", 'before insert on "Items"', "statement");
     await run(`create constraint trigger deferred after insert on refs deferrable initially deferred
@@ -59,7 +59,7 @@ await onPostgres("what PostgreSQL says about its triggers", () => {
     expect(await found()).toEqual(["Items: for_rows, trigger"]);
   });
 
-  test("those of a partition are told with its table, and once", async () => {
+  test("a partition's triggers are listed with its table, and once", async () => {
     await trigger("on_parts", "after insert on parts");
     await trigger("on_part", "before insert on there.part");
     expect(await found()).toEqual(["parts: on_part, trigger", "parts: on_parts, trigger"]);

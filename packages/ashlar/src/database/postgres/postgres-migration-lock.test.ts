@@ -39,7 +39,7 @@ const TAKEN = ["open", "reserve", BEGIN, "pg_try_advisory_xact_lock"];
 const GIVEN_UP = ["release, broken: true", "close"];
 const connection = {} as PhysicalConnection;
 
-test("the lock is held by a transaction of its own, which nothing ends but its release", async () => {
+test("the lock is held by a separate transaction, which only its release ends", async () => {
   const { lock, since } = lockThat();
   for (let round = 0; round < 2; round++) {
     await lock.acquire(connection);
@@ -86,7 +86,7 @@ test.each([
   expect(since()).toEqual(done);
 });
 
-test("a lock that was lost in the meantime is told of, and its connection is closed", async () => {
+test("a lock that was lost in the meantime is reported, and its connection is closed", async () => {
   const { lock, since } = lockThat((one) => one === "commit");
   await lock.acquire(connection);
   since();

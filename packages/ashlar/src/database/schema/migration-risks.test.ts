@@ -141,7 +141,7 @@ describe("a dry run", () => {
     ]);
   });
 
-  test("ends if the migration waits for rows, and says what it threw", async () => {
+  test("ends if the migration waits for rows, and reports its error", async () => {
     const endless = await run(`
       export async function up(database) {
         while ((await database.selectFrom("orders").select("id").execute()).length === 0);

@@ -22,7 +22,7 @@ test.each([
   'create trigger "found"insert\n\t\r\n on"items" begin delete from log; end',
   "create trigger if not exists found /* of a row */ after insert/* of one */on items begin delete from log; end",
   "create trigger main.found after insert -- of a row\non [items] for each row begin delete from log; end",
-])("a trigger on inserts is told with its table, however it is written: %s", async (trigger) => {
+])("a trigger on inserts is listed with its table, however it is written: %s", async (trigger) => {
   await run(trigger);
   expect(await run(SQLITE_COPYING.triggers!)).toEqual([{ table: "items", name: "found", kind: "trigger" }]);
   await run("drop trigger found");

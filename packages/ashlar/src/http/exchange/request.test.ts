@@ -285,7 +285,7 @@ describe("the client's address", () => {
     expect([context.request.ip(), context.request.clientAddress]).toEqual([expected, ip]);
   });
 
-  test("S54 behind a trusted proxy it is the one that the proxy reports, with or without IpMiddleware, and the socket's is kept", () => {
+  test("S54 behind a trusted proxy it is the address that the proxy reports, with or without IpMiddleware, and the socket's is kept", () => {
     const headers = { "x-forwarded-for": "6.6.6.6, 8.8.8.8:5678" };
     const { request } = makeContext({ headers, ip: "10.1.1.1", trustedProxies: ["private"] });
     expect([request.ip(), request.remoteAddress, request.clientAddress]).toEqual([null, "10.1.1.1", "8.8.8.8"]);
@@ -294,7 +294,7 @@ describe("the client's address", () => {
     expect([context.request.ip(), context.request.clientAddress]).toEqual(["8.8.8.8", "8.8.8.8"]);
   });
 
-  test("S54 behind a trusted proxy it is the one that IpMiddleware finds, even if it was read before", () => {
+  test("S54 behind a trusted proxy it is the address that IpMiddleware finds, even if it was read before", () => {
     class BehindCdn extends IpMiddleware {
       static override headers = ["HTTP_CF_CONNECTING_IP", "REMOTE_ADDR"];
     }

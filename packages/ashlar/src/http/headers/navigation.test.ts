@@ -18,7 +18,7 @@ describe("S161 what a user went to", () => {
     ["a link, an address, a form", fetched("navigate", "document", PAGE)],
     ["a reload in Firefox", { ...fetched("navigate", "document", PAGE), "sec-fetch-user": "?1", priority: "u=0, i" }],
     ["the same over plain http", { accept: PAGE, "upgrade-insecure-requests": "1" }],
-    ["Node's fetch(), which is no browser, for a page", { accept: PAGE, "sec-fetch-mode": "cors" }],
+    ["Node's fetch(), which is not a browser, for a page", { accept: PAGE, "sec-fetch-mode": "cors" }],
     ["the same in Safari 15", { accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" }],
   ])("%s", (_, headers) => {
     for (const request of [sent(headers), sent(headers, "POST")]) {

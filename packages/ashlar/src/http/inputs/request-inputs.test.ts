@@ -359,7 +359,7 @@ describe("typed readers", () => {
     );
   });
 
-  test("S36 a number, list or object instead of text is a 422, in every kind of body", async () => {
+  test("S36 a number, list or object instead of text is a 422, in every body format", async () => {
     const subjects = [
       ...(await Promise.all([1, true, ["x"], { x: "x" }].map((password) => json({ password })))),
       await form("password[]=x"),
@@ -538,7 +538,7 @@ describe("S42 malformed requests are a 4xx, on first use", () => {
       "E_UNSUPPORTED_MEDIA_TYPE",
     ],
     ["UTF-8 in the query, raw", async () => query("?a=\xff"), "E_BAD_REQUEST"],
-    ["characters in the query that are no bytes", async () => query("?a=€"), "E_BAD_REQUEST"],
+    ["characters in the query that are not bytes", async () => query("?a=€"), "E_BAD_REQUEST"],
     ["brackets in the query", async () => query("?a[1][2][3][4][5][6]=x"), "E_BAD_REQUEST"],
     ["the query's number of fields", async () => query(`?${"a&".repeat(1001)}`), "E_BAD_REQUEST"],
   ])("%s", async (_, make, code) => {

@@ -4,7 +4,7 @@ import { limited, TooSlowError } from "./limited.ts";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test("what takes too long is abandoned, and the error says what it was", async () => {
+test("a task that takes too long is abandoned, and the error names it", async () => {
   const waiting = limited(5, "The database", () => new Promise(() => {}));
   const outcome = expect(waiting).rejects.toThrow(new TooSlowError("The database took longer than 5 seconds."));
   await vi.advanceTimersByTimeAsync(5000);

@@ -82,7 +82,7 @@ test("the table of routes matches the application's, with their names, controlle
 
 test("the table of mails names the generated classes", async () => {
   const config = await readFile(join(root, "config/auth.ts"), "utf8");
-  // Those of tokens come with commands of their own.
+  // Token mails come with separate commands.
   const generated = table("Mails").filter(([, className = ""]) => className !== "none" && !className.includes("from "));
   const named = generated.map(([name, className]) => `${name}: ${className},`);
   const section = config.slice(config.indexOf("mailables: {"));

@@ -338,7 +338,7 @@ test("a token in the query is ignored in a new application, and accepted with to
   }
 });
 
-/** The page's `config/api.ts` as it is made, and the one that reads a variable. */
+/** The page's `config/api.ts` as generated, and the version that reads a variable. */
 async function configs(variable: string): Promise<{ first: string; other: string }> {
   const texts = (await pageFiles(PAGE)).filter(({ path }) => path === "config/api.ts").map(({ text }) => text);
   const [other, more] = texts.filter((text) => text.includes(variable));

@@ -42,7 +42,7 @@ test("the routes on the page about authentication let through only the users it 
   travel(11);
   (await client.get("/payment")).assertRedirect("/confirm_password");
   expect((await client.getJson("/payment")).json).toMatchObject({ status: 403, code: "E_PASSWORD_NOT_CONFIRMED" });
-  // A cookie is no token.
+  // A cookie is not a token.
   (await client.getJson("/export")).assertStatus(401);
   const { data } = (await guest.postJson("/api/auth", { username: "ada@example.com", password: PASSWORD })).json as {
     data: string;

@@ -92,7 +92,7 @@ test.each([
 // With CI set, a missing registry fails the tests instead of skipping them.
 const isMissing = !canInstall && process.env.CI === undefined;
 
-/** When each file of an application was changed, except for what it writes while it runs. */
+/** When each file of an application was changed, except for files that it writes while it runs. */
 async function changes(root: string): Promise<Record<string, number>> {
   const paths = (await readdir(root, { recursive: true })).filter(
     (path) => !/^(?:node_modules|database\/\w+\.)/.test(path),

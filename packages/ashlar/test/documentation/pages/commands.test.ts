@@ -26,7 +26,7 @@ function helpOf(output: string): Help {
   const [usage = "", description = "", ...sections] = output.split("\n\n");
   const terms = sections.flatMap((section) => {
     const [title = "", ...lines] = section.split("\n");
-    // Options may be in groups with headings of their own.
+    // Options may be in groups with separate headings.
     if (/^(?:Usage|Commands|Examples):/.test(title)) return [];
     const isArgument = title === "Arguments:";
     return lines.flatMap((line) => {

@@ -146,7 +146,7 @@ describe.each(["single", "many"] as const)("tokens: %s()", (strategy) => {
         // After a minute, an answer that was lost is no longer given again.
         wait(event.minutes ?? 1.2);
         const isAtOnce = authenticates || AT_ONCE.includes(row[WITHOUT_LOOKUP!]!);
-        // If the row ends nothing, that goes for the token in use: the one that it has replaced has ended before.
+        // If the row ends nothing, that applies to the token in use: its predecessor has already ended.
         const concerned = cell === "" ? held.slice(0, 1) : held;
         for (const { access, renewal } of concerned) {
           const statuses = [await after.status(access), (await after.renew(renewal)).status];

@@ -1,4 +1,5 @@
-// The tables of the guide about JWT are compared with the types of the package, by TypeScript, and with what it refuses.
+// Compares the tables in the guide about JWT with the package's types, using TypeScript, and with the tokens that it
+// refuses.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";

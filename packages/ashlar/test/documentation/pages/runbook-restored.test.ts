@@ -170,7 +170,7 @@ await onEachDatabase("S203 a backup that was restored as the runbook says", (eng
     expect(output).toContain("2 mails deleted, unsent.");
     expect(output).toContain("web: access to 1 account has ended.");
     await shop.start();
-    // Carol gets the key that Bob has had, and nothing else of his.
+    // Carol gets Bob's former key, and nothing else of Bob's.
     const carol = await register(shop, CAROL);
     expect(await ownerOf(shop, await tokenOf(shop, CAROL.email, CAROL.password))).toBe(2);
     expect(await isIn(carol)).toBe(true);

@@ -202,7 +202,7 @@ describe("the link to a new address", () => {
     expect(headers.get("location")).toBe("/change_password");
   });
 
-  test("works on a different server than the one that mailed it, and that server notifies the old address", async () => {
+  test("works on a different server than the mail came from, and that server notifies the old address", async () => {
     const accounts = await testAccounts();
     expect(await follow(accounts, await linkOf(accounts))).toBe("verified");
     const mails = await accounts.mails();

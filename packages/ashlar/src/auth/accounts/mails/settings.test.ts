@@ -13,7 +13,7 @@ class OwnMail extends Mailable {
   }
 }
 
-/** The application has no mails of its own. */
+/** The application has no mails. */
 const NO_MAILABLES = Object.fromEntries([...Object.keys(BUILT_IN_MAILS), "newDevice"].map((name) => [name, null]));
 const RETENTION = { addressDays: 30, loginDays: 0, linkDays: 0, prune: true };
 

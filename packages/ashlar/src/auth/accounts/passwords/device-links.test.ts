@@ -61,7 +61,7 @@ async function linkOf(accounts: TestAccounts, guard = "web", { id }: { readonly 
 
 let addresses = 0;
 
-/** A visitor at an address of their own. */
+/** A visitor at a new address. */
 const elsewhere = (accounts: TestAccounts): Visitor => accounts.visitor({ ip: `203.0.113.${++addresses}` });
 
 /** The status of a use of a link, and whether the visitor's device is known then. */

@@ -95,7 +95,7 @@ describe("an account without a password", () => {
     ["", 0, "none"],
     [NO_PASSWORD, 1, "mail"],
   ])(
-    "S181 with %j and firstPasswordByMail off, is mailed %i links, and strangers are told the same",
+    "S181 with %j and firstPasswordByMail off, is mailed %i links, and strangers get the same response",
     async (password, mails, by) => {
       const accounts = await withPassword(password, { ACCOUNTS: { firstPasswordByMail: false } });
       const answers = [];

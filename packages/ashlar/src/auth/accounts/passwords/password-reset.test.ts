@@ -117,7 +117,7 @@ describe("a new password that arrives twice", () => {
     expect(await login(copy, NEW_PASSWORD)).toBe(302);
   });
 
-  test("S39 is no guess if it comes with an older link of the account", async () => {
+  test("S39 does not count as a guess if it comes with an older link for the account", async () => {
     const accounts = await testAccounts();
     const [older, newer] = [await accounts.resetToken(), await accounts.resetToken()];
     const visitor = await withSession(accounts);
@@ -152,7 +152,7 @@ describe("a new password that arrives twice", () => {
     expect(await accounts.toldOf("auth.failed")).toMatchObject([{ user: { email: ADA.email } }]);
   });
 
-  test("S39 is refused from another visitor, with or without a session, and is no guess", async () => {
+  test("S39 is refused from another visitor, with or without a session, without counting as a guess", async () => {
     const { accounts, send } = await sentOnce();
     expect([await send(await withSession(accounts)), await send(accounts.visitor())]).toEqual([DEAD, DEAD]);
     expect(await accounts.toldOf("auth.failed")).toEqual([]);

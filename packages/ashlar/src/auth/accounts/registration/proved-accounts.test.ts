@@ -69,7 +69,7 @@ describe("accounts.create()", () => {
     expect(await accounts.rows("users")).toEqual(before);
   });
 
-  test("refuses what is no address, a name that is too long, and sets neither key, password nor times", async () => {
+  test("refuses an invalid address and a name that is too long, and sets neither key, password nor times", async () => {
     const accounts = await withSite();
     expect((await create(accounts, { email: "cleo" })).status).toBe(422);
     expect((await create(accounts, { email: [NEW] })).status).toBe(422);

@@ -33,7 +33,7 @@ test("a driver that reads its secret from no variable gets the line that does", 
   expect(await findingsOf(jwt)).toEqual([]);
 });
 
-test("what is found elsewhere, needs no secret, or can't be told is no finding", async () => {
+test("a secret that is found elsewhere, not needed, or unknown is not a finding", async () => {
   expect(await findingsOf(`{ jwt: { secret: env("JWT_SECRET") } }`)).toEqual([]);
   expect(await findingsOf(`{ jwt: { secret: env("OTHER_SECRET") } }`)).toHaveLength(1);
   expect(await findingsOf(`{ admin: { secret: env("JWT_SECRET") } }`)).toHaveLength(1);

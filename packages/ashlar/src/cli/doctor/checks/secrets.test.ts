@@ -11,7 +11,7 @@ async function findingsOf(key: string): Promise<string[]> {
   return findings.map(({ id }) => id).filter((id) => id !== "env.mode");
 }
 
-test("a random key is no finding", async () => {
+test("a random key is not a finding", async () => {
   expect(await findingsOf(RANDOM)).toEqual([]);
 });
 

@@ -84,7 +84,7 @@ export const USING: readonly LoginStoreTest[] = [
     },
   ],
   [
-    "of several digests, the one that a login of the guard has is found",
+    "of several digests, finds the digest of one of the guard's logins",
     async (bench) => {
       const [guard, other] = bench.users.guards;
       const [login, elsewhere] = [await bench.started(0), await bench.started(0, { guard: other })];
