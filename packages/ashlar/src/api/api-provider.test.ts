@@ -42,7 +42,7 @@ describe("an application", () => {
     expect([response.status, await response.text()]).toEqual([200, "hello"]);
   });
 
-  test("keeps no login that waits for a step if only the API is installed beside a guard, for want of a store", async () => {
+  test("keeps no pending login if only the API is installed beside a guard, because there is no store", async () => {
     await Person.populate(PASSWORD);
     class Sessions extends HttpKernel {
       override routeMiddleware: RouteMiddleware = { web: [SessionMiddleware] };
@@ -147,7 +147,7 @@ describe("in production", () => {
     }
   });
 
-  test("S65 token endpoints without limits make the boot fail", async () => {
+  test("S65 token endpoints without limits make startup fail", async () => {
     const options = { routes: Api.routes(), providers: [AuthProvider, ApiProvider], environment: production };
     const expiring = { api: { DRIVERS: { jwt: { secret: SECRET, model: Member, expires: 60 } } } };
     await expect(boot({ ...options, config: expiring })).rejects.toMatchObject({
@@ -157,7 +157,7 @@ describe("in production", () => {
   });
 });
 
-describe("what makes the boot fail", () => {
+describe("startup failures", () => {
   test("S58 preventEnumeration, if users with an unverified address can get a token", async () => {
     const config = {
       api: { DRIVERS: { jwt: { secret: SECRET, model: Member } } },

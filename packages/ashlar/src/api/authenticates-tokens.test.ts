@@ -53,7 +53,7 @@ describe("generateJwt()", () => {
 });
 
 describe("revokeToken()", () => {
-  test("removes the token no matter what has changed since the user was read, even if the row is gone", async () => {
+  test("removes the token whatever has changed since the user was read, even if the row is gone", async () => {
     const api = await testApi();
     const stale = await ada(api);
     const user = await ada(api);

@@ -66,7 +66,7 @@ describe.each([
   ["one per user", testApi],
   ["several per user", async (options: TestApiOptions) => (await manyTokensApi(options)).api],
 ])("authenticationClaims, tokens: %s", (_, open) => {
-  test("say by what their user logged in, and when, also after renewals", async () => {
+  test("record their user's proof and its time, even after renewals", async () => {
     const api = await open(saying());
     setClock(() => START);
     const answer = await api.post("/api/auth", { ...CREDENTIALS, code: "314159" });

@@ -203,17 +203,14 @@ test("routes is the prefix of the names of a guard's routes", () => {
   );
 });
 
-test.each(["GUARD", "ACCOUNT"])(
-  "an export with a name similar to a known one makes the boot fail: %s",
-  async (name) => {
-    const booting = createApplication({
-      providers: [AuthProvider],
-      config: { auth: { [name]: {} } },
-      environment: { APP_ENV: "test" },
-    });
-    await expect(booting).rejects.toMatchObject({ code: "E_INVALID_CONFIGURATION" });
-  },
-);
+test.each(["GUARD", "ACCOUNT"])("an export with a name similar to a known one makes startup fail: %s", async (name) => {
+  const booting = createApplication({
+    providers: [AuthProvider],
+    config: { auth: { [name]: {} } },
+    environment: { APP_ENV: "test" },
+  });
+  await expect(booting).rejects.toMatchObject({ code: "E_INVALID_CONFIGURATION" });
+});
 
 test("a guard may be named almost like a setting", () => {
   expect([...readAuthSettings({ GUARDS: { defaults: { model: Person } } }).guards.keys()]).toEqual(["defaults"]);

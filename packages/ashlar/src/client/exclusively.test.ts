@@ -77,7 +77,7 @@ test("another tab that hangs is waited for during twenty seconds", async () => {
   expect([work.mock.calls.length, vi.getTimerCount()]).toEqual([1, 0]);
 });
 
-test("where Web Locks are refused, it works at once, and no timer is left behind", async () => {
+test("if Web Locks are refused, it works at once, and no timer is left behind", async () => {
   stubLocks(() => Promise.reject(new DOMException("", "SecurityError")));
   const { work, resolve } = counted();
   resolve("done");

@@ -60,7 +60,7 @@ const failure = (call: Promise<unknown>): Promise<ClientError> =>
     (error: ClientError) => error,
   );
 
-test("bodies are sent as JSON, or as what they are", async () => {
+test("bodies are sent as JSON, or unchanged", async () => {
   const send = (body?: unknown) => client().post("/echo", body);
   const json = { method: "POST", type: "application/json" };
   expect(await send({ note: "é" })).toEqual({ ...json, text: '{"note":"é"}' });
@@ -77,7 +77,7 @@ test("bodies are sent as JSON, or as what they are", async () => {
   expect(await send(form)).toMatchObject({ type: expect.stringMatching(/^multipart\/form-data; boundary=/) });
 });
 
-test("each method is sent, and what has no content is null", async () => {
+test("each method is sent, and an empty response is null", async () => {
   const own = client();
   const methods = ["get", "post", "put", "patch", "delete"] as const;
   const sent = await Promise.all(methods.map((method) => own[method]("/echo")));
@@ -334,7 +334,7 @@ describe.each([301, 302, 303, 307, 308])("S134 a redirect with status %d", (stat
     expect([requests, stored]).toEqual([[], []]);
   });
 
-  test("is no way to a place that the platform's own fetch has followed it to", async () => {
+  test("does not reach a place that the platform's own fetch has been redirected to", async () => {
     const { origin } = await elsewhere();
     leadTo(origin);
     // As React Native's does, which knows no `redirect`.

@@ -25,7 +25,7 @@ test.each(["", " ", "members ", " members", "auth.", ".members", '"members', 'me
   },
 );
 
-test("a name is found as a whole, with whatever letters and characters", () => {
+test("a name is found completely, with any letters and characters", () => {
   const names = ["members", "members$", "übermitglieder", "mitglieder_é", "a.b", "c+"];
   const mention = mentionOf(names);
   for (const name of names) {

@@ -295,7 +295,7 @@ describe("languages of an application", () => {
     expect(catalogue.translator("de")("cart.some" as "app.files", { count: 2 })).toBe("2 Dateien");
   });
 
-  test("make the boot fail with an unknown plural form", async () => {
+  test("make startup fail with an unknown plural form", async () => {
     const sentences = { "cart.files": { other: "{count} Dateien", on: "{count} Datei" } };
     await expect(loaded("en", ["de"], file("de", sentences))).rejects.toThrow("is not a sentence.");
   });

@@ -109,7 +109,7 @@ test("a worker whose channel is closed already is not asked", () => {
   expect(one.got.at(-1)).toMatchObject({ id: "a", workers: [of(1, 10)] });
 });
 
-test("a worker that doesn't answer is waited for during two seconds, and what it sends later counts for nothing", async () => {
+test("the primary waits two seconds for a worker that doesn't respond, and ignores its later response", async () => {
   const { worker } = primary();
   const [one, two] = [worker(1), worker(2)];
   one.tell("collect", { id: "a" });

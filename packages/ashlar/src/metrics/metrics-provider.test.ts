@@ -177,7 +177,7 @@ describe("a response", () => {
   });
 });
 
-describe("at a port of its own", () => {
+describe("at a separate port", () => {
   const listen = { port: 0, hostname: "127.0.0.1", handleSignals: false };
 
   test("the metrics are there once the application listens, and gone when it has shut down", async () => {
@@ -221,7 +221,7 @@ describe("at a port of its own", () => {
     });
   });
 
-  test("an address that this machine doesn't have ends the start, with what the system says", async () => {
+  test("an address that this machine doesn't have ends the start with the system's error", async () => {
     const { application } = await make({ port: 0, hostname: "192.0.2.1", token: TOKEN });
     await expect(application.listen(listen)).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",

@@ -108,7 +108,7 @@ await onEachDatabase("the metrics of the outbox", (engine) => {
     expect(await scrape()).toEqual(lines(0, 0));
   });
 
-  test("someone who asks in a transaction doesn't see what it has not committed", async () => {
+  test("a read inside a transaction doesn't see its uncommitted changes", async () => {
     const { application, queue, scrape } = await shop(engine);
     const database = application.container.make("database");
     const attempt = database.transaction(async () => {

@@ -45,7 +45,7 @@ const TARGETS = ["/", "/a/b?c=d", "/?", "/a?", "/.a", "/a.b", "/./b", "/a/../b",
   ]),
 );
 
-test("a target that is called plain is what a URL parser makes of it", async () => {
+test("a target classified as plain equals a URL parser's result", async () => {
   const { req, res } = (await served("/")) as { req: IncomingMessage & { url: string }; res: ServerResponse };
   const plain = TARGETS.filter((url) => {
     req.url = url;

@@ -251,7 +251,7 @@ test("a connection whose client can't be created can be closed", async () => {
   await expect(connection.command("PING")).rejects.toThrow("the connection was closed");
 });
 
-test("the nodes of a cluster are not asked for their role: one that is a replica says nothing about the others", async () => {
+test("a cluster's nodes are not asked for their role, because one replica says nothing about the others", async () => {
   for (const [url, message] of [
     ["redis://127.0.0.1", "the server is a read-only replica (READONLY)."],
     ["redis-cluster://127.0.0.1", "undefined"],

@@ -151,7 +151,7 @@ withProgram("redis-server", () => {
     expect(await messageOf(connect().command("PING"))).toContain("the server asks for a password (NOAUTH)");
   });
 
-  test("what a user may not ask is no failure of a command", async () => {
+  test("a forbidden command is not a failure", async () => {
     await server.run("ACL", "SETUSER", "default", "-role", "-info");
     const connection = connect({ commandTimeoutMs: 60_000 });
     await connection.check();

@@ -54,7 +54,7 @@ test.each([
   ["店", "ashlar:"],
   ["Shop 2.0!", "shop-2-0:"],
   ["x".repeat(100), `${"x".repeat(60)}:`],
-])("an application called %s has a prefix of its own", (name, prefix) => {
+])("an application called %s has its own prefix", (name, prefix) => {
   expect(read({ url: "redis://one" }, name).prefix).toBe(prefix);
 });
 

@@ -88,7 +88,7 @@ describe("the cases of routing", () => {
     expect(() => router.to("hom")).toThrow('No route is named "hom". Did you mean "home"?');
   });
 
-  test("two routes with the same name, or with the same method and path, fail the boot", () => {
+  test("two routes with the same name, or with the same method and path, fail startup", () => {
     expect(() => routerOf(Route.get("/a", answer).name("a"), Route.get("/b", answer).name("a"))).toThrow(
       'two routes are named "a"',
     );

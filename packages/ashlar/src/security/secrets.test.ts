@@ -69,7 +69,7 @@ describe("requireSecret", () => {
     expect(requireSecret(secret, "APP_KEY")).toBe(secret);
   });
 
-  test("S12 a weak secret fails the boot with an error that names its source, the problem and the remedy, and does not show it", () => {
+  test("S12 a weak secret fails startup with an error that names its source, the problem and the remedy, and does not show it", () => {
     expect(() => requireSecret("hunter2", "APP_KEY")).toThrow(
       expect.objectContaining({
         code: "E_WEAK_SECRET",

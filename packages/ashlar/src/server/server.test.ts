@@ -403,7 +403,7 @@ describe("shutdown", () => {
     expect(await endless).toBeInstanceOf(Error);
   });
 
-  test("S50 a server whose connections come from another process says what it has refused once they have closed", async () => {
+  test("S50 a server whose connections come from another process reports its refusals once they have closed", async () => {
     const stop = vi.spyOn(RefusalLog.prototype, "stop");
     onTestFinished(() => stop.mockRestore());
     const last = Promise.withResolvers<void>();

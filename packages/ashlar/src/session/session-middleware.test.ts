@@ -201,7 +201,7 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
     expect([headers.get("cache-control"), headers.get("vary")]).toEqual([null, "cookie"]);
   });
 
-  test("S63 so does a platform's response with a Vary of its own", async () => {
+  test("S63 so does a platform's response with its own Vary", async () => {
     const browser = new Browser(await create());
     expect((await browser.send("/read-platform")).headers.get("vary")).toBe("Accept-Encoding, cookie");
     expect((await browser.send("/read-anyway")).headers.get("vary")).toBe("*");
@@ -241,7 +241,7 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
     expect(browser.cookies.size).toBe(0);
   });
 
-  test("S21 no matter how much it is used, it ends after its absolute lifetime", async () => {
+  test("S21 it ends after its absolute lifetime, however much it is used", async () => {
     let time = Date.UTC(2030, 0, 1);
     setClock(() => time);
     const browser = new Browser(await create());

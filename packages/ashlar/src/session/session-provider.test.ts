@@ -90,7 +90,7 @@ describe("without a session", () => {
   test.each([
     { name: "SessionMiddleware", middleware: SessionMiddleware },
     { name: "VerifyCsrfToken", middleware: VerifyCsrfToken },
-  ])("$name without the provider makes the boot fail", async ({ middleware }) => {
+  ])("$name without the provider makes startup fail", async ({ middleware }) => {
     class Kernel extends HttpKernel {
       override routeMiddleware: RouteMiddleware = { web: [middleware], api: [] };
     }
@@ -124,7 +124,7 @@ describe("without a session", () => {
       { store: () => Promise.resolve({}) },
       "config/session.ts: SESSION.store: is a function that does not return a store. Return an object with the methods of SessionStore, not a promise.",
     ],
-  ])("%j makes the boot fail", async (SESSION, message) => {
+  ])("%j makes startup fail", async (SESSION, message) => {
     const booting = createApplication({
       providers: [SessionProvider],
       config: { session: { SESSION } },
@@ -133,7 +133,7 @@ describe("without a session", () => {
     await expect(booting).rejects.toMatchObject({ code: "E_INVALID_CONFIGURATION", message });
   });
 
-  test("settings under a misspelled name make the boot fail", async () => {
+  test("settings under a misspelled name make startup fail", async () => {
     const booting = createApplication({
       providers: [SessionProvider],
       config: { session: { SESION: { store: "database" } } },

@@ -62,7 +62,7 @@ function refused(answer: Page, text = EXPIRED): void {
 }
 
 describe("the token", () => {
-  test("a program that sends none, or a wrong one, is told of the token, and not to reload a page", async () => {
+  test("an API client that sends none, or a wrong one, gets a message about the token, not about reloading a page", async () => {
     const application = await create();
     const post = async (headers: Record<string, string>) => {
       const sent = { accept: "application/json", ...headers };
@@ -356,7 +356,7 @@ describe("exemptions", () => {
     expect([(await browser.post("/checked")).status, (await browser.post("/free")).text]).toEqual([419, "free"]);
   });
 
-  test("exempting an unknown route makes the boot fail", async () => {
+  test("exempting an unknown route makes startup fail", async () => {
     class Mistaken extends VerifyCsrfToken {
       protected override readonly except: readonly string[] = ["payments.webhok"];
     }

@@ -75,7 +75,7 @@ test("a request continues a trace with what its vendor has added", () => {
   expect([traceId, traceState?.serialize()]).toEqual([TRACE, "vendor=7"]);
 });
 
-test("what is not known of a request is not an attribute", () => {
+test("unknown properties of a request are not attributes", () => {
   end(begin());
   expect(finished()[0]).toMatchObject({ name: "GET", status: { code: SpanStatusCode.UNSET } });
   expect(finished()[0]!.attributes).toEqual({ "http.request.method": "GET", "url.scheme": "https" });
@@ -99,7 +99,7 @@ test("a method that could be made up is in no name, whatever the route", () => {
   expect(finished()[0]!.attributes["http.request.method"]).toBe("_OTHER");
 });
 
-test("the end of a request whose start was not seen is no span", () => {
+test("the end of a request whose start was not seen is not a span", () => {
   const request = begin();
   end(request);
   end({ ...request });
@@ -152,7 +152,7 @@ test("work is over when all of it is", async () => {
   ]);
 });
 
-test("work without a request is no span", async () => {
+test("work without a request is not a span", async () => {
   expect(traced(traceChannels.hash, { operation: "hash" }, () => 5)).toBe(5);
   expect(await traced(traceChannels.query, { ...SELECT }, async () => 5)).toBe(5);
   expect(finished()).toEqual([]);

@@ -80,7 +80,7 @@ test("a request is a span of the server, named by its route, and active in the h
   expect(stock!.parentSpanContext?.spanId).toBe(request!.spanContext().spanId);
 });
 
-test("only what is the server's fault is an error, without its message, and an unknown method is not an attribute", async () => {
+test("only the server's faults are errors, without their message, and an unknown method is not an attribute", async () => {
   const { ask } = await make();
   await ask("/broken");
   await ask("/nowhere/x", {}, "BREW");

@@ -44,7 +44,7 @@ describe("travel", () => {
     expect(now() - NEW_YEAR.getTime()).toBe(MINUTE / 2);
   });
 
-  test("using restores the clock's previous time at the end of the block, also for nested blocks", () => {
+  test("using restores the clock's previous time at the end of the block, even for nested blocks", () => {
     {
       using _hour = travel(60);
       {

@@ -15,7 +15,7 @@ function summary(throttle: unknown): Record<string, string[]> {
   );
 }
 
-/** The message of the error that makes the boot fail. */
+/** The message of the error that makes startup fail. */
 function problem(settings: unknown): string {
   try {
     readThrottleSettings(settings);
@@ -150,7 +150,7 @@ describe("configured limits", () => {
   });
 });
 
-describe("invalid settings make the boot fail", () => {
+describe("invalid settings make startup fail", () => {
   test.each([
     [[], "a list"],
     ["memory", "text"],

@@ -264,7 +264,7 @@ describe("hit", () => {
     expect(lockouts).toMatchObject([{ address: "203.0.113.7", account: null }]);
   });
 
-  test("S47 a lockout does not reveal a secret that was typed in place of an account", async () => {
+  test("S47 a lockout does not reveal a secret that was typed instead of an account", async () => {
     const { throttle, lockouts, events } = create({ renew: { account: "token", buckets: [PAIR] } });
     const context = await makeLoadedContext({
       ip: "203.0.113.7",

@@ -222,12 +222,12 @@ describe("ThrottleMiddleware", () => {
     ["throttle:", "This middleware takes the name of one limit, as in throttle:login."],
     ["throttle:login,api", "This middleware takes the name of one limit, as in throttle:login."],
     ["throttle:login,user,api", "This middleware takes the name of one limit, as in throttle:login."],
-  ])("%s makes the boot fail", async (use, message) => {
+  ])("%s makes startup fail", async (use, message) => {
     const routes = [Route.get("/", () => "").middleware(use)];
     await expect(create({ routes })).rejects.toThrow(message);
   });
 
-  test("without its provider, the boot fails with an error that names it", async () => {
+  test("without its provider, startup fails with an error that names it", async () => {
     await expect(create({ providers: [] })).rejects.toThrow('Nothing is bound to "throttle".');
   });
 });
@@ -265,13 +265,13 @@ describe("ThrottleProvider", () => {
     expect(await statuses(other, [{}])).toEqual([200]);
   });
 
-  test("a configuration that cannot work makes the boot fail", async () => {
+  test("a configuration that cannot work makes startup fail", async () => {
     await expect(create({ config: { throttle: { THROTTLE: { limits: { login: {} } } } } })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
     });
   });
 
-  test("an export whose name is misspelled makes the boot fail, with a suggestion", async () => {
+  test("an export whose name is misspelled makes startup fail, with a suggestion", async () => {
     await expect(create({ config: { throttle: { THROTLE: THROTTLE } } })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message: expect.stringContaining('Did you mean "THROTTLE"?'),

@@ -40,7 +40,7 @@ const LANGUAGE = [
   ...["encodeURIComponent", "isFinite", "isNaN", "parseFloat", "parseInt"],
 ];
 
-describe("S154 a template sees its data, its own variables and what is registered, and nothing else of the process", () => {
+describe("S154 a template sees its data, its own variables and registered values, and nothing else of the process", () => {
   test("data with the name of any global is printed, whether or not the process has that global", async () => {
     const data = Object.fromEntries(GLOBALS.map((name) => [name, `data:${name}`]));
     const printed = await render(GLOBALS.map((name) => `{{ ${name} }}`).join("\n"), data);
@@ -122,7 +122,7 @@ describe("S154 a template sees its data, its own variables and what is registere
     "A template may contain arrow functions with one expression, but no statements. Write others as helpers";
   const TAG = "{{ String.raw`" + "x` }}";
 
-  test("what is no expression at all is refused with its place, too", async () => {
+  test("text that is not an expression is refused with its location, too", async () => {
     const error = await render("\n{{ new.target }}").catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: "E_VIEW", message: expect.stringContaining("page.edge:2: ") });
   });

@@ -33,7 +33,7 @@ function create(routes: readonly RouteEntry[], environment = "test"): Promise<Ap
   });
 }
 
-test("a page whose template is missing makes the boot fail, with every path", async () => {
+test("a page whose template is missing makes startup fail, with every path", async () => {
   write("welcome", "hello");
   const routes = [Route.view("/", "welcme"), Route.view("/a", "pages/about"), Route.view("/b", "welcome")];
   await expect(create(routes)).rejects.toMatchObject({

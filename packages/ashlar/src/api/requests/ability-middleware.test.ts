@@ -39,7 +39,7 @@ describe("S100 a token's abilities", () => {
     ["", [403, 403, 403]],
     [["orders.write"], [403, 403, 403]],
     [null, [403, 403, 403]],
-  ])("in the claim scope are all that it may be used for: %j", async (scope, expected) => {
+  ])("are limited to those in the claim scope: %j", async (scope, expected) => {
     const api = await testApi({ routes: ROUTES, middleware });
     expect(await statuses(api, tokenWith(scope))).toEqual(expected);
   });
@@ -55,7 +55,7 @@ describe("S100 a token's abilities", () => {
     expect((await api.get("/api/write", { token: tokenWith("orders.write") })).body).toEqual([false, true]);
   });
 
-  test("are asked only of a request that proves something, wherever the middleware runs", async () => {
+  test("are checked only for a request with a proof, wherever the middleware runs", async () => {
     const api = await testApi({ routes: ROUTES, middleware, stack: [] });
     expect((await api.get("/api/write")).status).toBe(401);
     const { headers } = await api.get("/api/write", { token: "garbage" });
@@ -68,7 +68,7 @@ describe("S100 a token's abilities", () => {
     expect(await statuses(api, tokenWith("orders.read orders.write"))).toEqual([401, 401, 401]);
   });
 
-  test("of a login of this request are all", async () => {
+  test("of a login in this request are all abilities", async () => {
     const routes = [
       Route.get("/in", async ({ auth }) => {
         await auth.attemptById(BOB.id);
@@ -113,7 +113,7 @@ describe("abilities at the token endpoint", () => {
     },
   );
 
-  test("are those that the user may give, at each renewal", async () => {
+  test("are those that the user may grant, at each renewal", async () => {
     let allowed = ["orders.read", "orders.write"];
     const api = await testApi({ routes: ROUTES, middleware, driver: { abilitiesOf: () => allowed } });
     expect((await login(api)).abilities).toEqual(allowed);
@@ -138,7 +138,7 @@ describe.each([
     return [before, auth.tokenCan("orders.write"), auth.tokenCan("orders.read")];
   });
 
-  test("loses at once what its user may no longer give", async () => {
+  test("immediately loses abilities that its user may no longer grant", async () => {
     let allowed = ["orders.read", "orders.write"];
     const { api } = await manyTokensApi({ routes: [tell], driver: { ...driver, abilitiesOf: () => allowed } });
     const token = await api.token();
@@ -153,7 +153,7 @@ describe.each([
     expect(await told()).toEqual([200, [true, true, true]]);
   });
 
-  test("does so without the middleware of tokens, once its user is known", async () => {
+  test("does so without the token middleware, once its user is known", async () => {
     const options = { stack: [], routes: [tell], guards: { default: "jwt" } };
     const abilitiesOf = () => ["orders.read"];
     const { api: before } = await manyTokensApi({ ...options, driver });
@@ -200,7 +200,7 @@ describe("at boot, an unknown ability fails startup", () => {
   });
 });
 
-test("the middleware can stand behind that of tokens", async () => {
+test("the middleware can come after the token middleware", async () => {
   const api = await testApi({ routes: ROUTES, middleware, stack: [JWTAuthenticationMiddleware, LoadUserMiddleware] });
   expect(await statuses(api, tokenWith("orders.write"))).toEqual([200, 403, 200]);
 });

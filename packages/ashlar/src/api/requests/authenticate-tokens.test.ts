@@ -121,7 +121,7 @@ const GUARDS = ["jwt", ["web", "jwt"], ["jwt", "web"]] as const;
 const ACCEPTS = ["application/json", "*/*", "text/html,*/*;q=0.8"];
 
 describe.each(Object.keys(REFUSED))("a token that is refused: %s", (state) => {
-  test("is answered as by the API's own routes, whatever the caller accepts", async () => {
+  test("gets the same response as from the API's own routes, whatever the caller accepts", async () => {
     onTestFinished(() => setClock(null));
     const { api, issuer } = await severalDrivers();
     const authorization = `Bearer ${await REFUSED[state]!(api, issuer)}`;
@@ -139,7 +139,7 @@ describe.each(Object.keys(REFUSED))("a token that is refused: %s", (state) => {
   });
 });
 
-test("a token of another issuer that can't be verified is answered as by the API's own routes", async () => {
+test("an unverifiable token of another issuer gets the same response as from the API's own routes", async () => {
   const { api, issuer } = await severalDrivers();
   issuer.respond = (_request, response) => issuer.publish(response, 500);
   const authorization = `Bearer ${await issuer.token()}`;
@@ -153,7 +153,7 @@ test("a token of another issuer that can't be verified is answered as by the API
   }
 });
 
-test("an input named token of a page's address doesn't make its visitor a program", async () => {
+test("an input named token in a page's URL doesn't make its visitor an API client", async () => {
   const { api } = await severalDrivers();
   const request = (accept: string) => () =>
     new Request("http://localhost/invitation?token=abc", { headers: { accept } });
@@ -170,7 +170,7 @@ test("an input named token of a page's address doesn't make its visitor a progra
   }
 });
 
-test("a guest without a token, of pages that take one, is led to the login page", async () => {
+test("a guest without a token is redirected to the login page on pages that accept one", async () => {
   const { api } = await severalDrivers();
   for (const headers of [{}, { authorization: "Basic MTox" }, { authorization: "Bearer " }]) {
     const request = () => new Request("http://localhost/orders", { headers: headers as Record<string, string> });
@@ -179,14 +179,14 @@ test("a guest without a token, of pages that take one, is led to the login page"
   }
 });
 
-test("a guest with a token, of pages that take none, is led to the login page as well", async () => {
+test("a guest with a token is redirected to the login page on pages that accept none, too", async () => {
   const { api } = await severalDrivers();
   const headers = { authorization: `Bearer ${await api.token()}` };
   const [refused] = await refusals(api.application, () => new Request("http://localhost/orders", { headers }), "web");
   expect([refused?.[0], refused?.[5]]).toEqual([302, "/login"]);
 });
 
-test("a response varies by what was looked at to find out who it is", async () => {
+test("a response varies by everything that was used to identify the user", async () => {
   const { api } = await severalDrivers();
   const authorization = `Bearer ${await api.token()}`;
   const vary = async (guard: string | readonly string[], headers: Record<string, string> = {}) => {
@@ -201,7 +201,7 @@ test("a response varies by what was looked at to find out who it is", async () =
   expect(await vary(["web", "jwt"], { authorization })).toEqual([true, "cookie, authorization"]);
 });
 
-test("CSRF tokens need sessions, also to be checked by the handler", async () => {
+test("CSRF tokens need sessions, even to be checked by the handler", async () => {
   const { application } = await testApi();
   const visitor = await application.authenticate(new Request("http://localhost/orders", { method: "POST" }), {
     guard: "jwt",

@@ -71,7 +71,7 @@ describe("the options", () => {
   const PROTECTING = ["expires", "version", "issuer", "audience", "reauthWithinMinutes"];
   const OTHERS = ["algorithm", "previousSecrets", "authenticates", "tokenInQuery", "clockSkewSeconds"];
 
-  test.each(PROTECTING)("a blank %s disables nothing: it makes the boot fail", (name) => {
+  test.each(PROTECTING)("a blank %s disables nothing: it makes startup fail", (name) => {
     expect(() => configured({ [name]: "" })).toThrow(
       expect.objectContaining({
         code: "E_INVALID_CONFIGURATION",
@@ -186,7 +186,7 @@ describe("S12 a secret that is long enough but not random", () => {
     ["a JWK", (text) => ({ kty: "oct", k: Buffer.from(text).toString("base64url"), key_ops: ["sign", "verify"] })],
   ];
 
-  test.each(forms)("as %s, fails the boot with its location and a remedy, and is not shown", (_, form) => {
+  test.each(forms)("as %s, fails startup with its location and a remedy, and is not shown", (_, form) => {
     for (const text of weak) {
       expect(() => configured({ secret: form(text) })).toThrow(
         expect.objectContaining({

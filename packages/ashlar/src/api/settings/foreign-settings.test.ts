@@ -19,7 +19,7 @@ function configured(options: object = {}) {
   return readApiSettings({ idp: { ...IDP, ...options } })[0];
 }
 
-test("what is left out has a default", () => {
+test("omitted options have defaults", () => {
   expect(configured()).toEqual({
     ...IDP,
     kind: "foreign",

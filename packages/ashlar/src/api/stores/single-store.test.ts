@@ -133,7 +133,7 @@ describe("S29 a user whom a step of the login refuses", () => {
     expect(active.get(1)).toEqual(new Set([digest(one), digest(other)]));
   });
 
-  test("does not get a lost answer again either", async () => {
+  test("does not get a lost response again, either", async () => {
     const { tokens, one } = await make();
     await tokens.renew(one, REQUEST, admit);
     await expect(tokens.renew(one, REQUEST, refuse)).rejects.toThrow("This account is blocked.");
@@ -142,7 +142,7 @@ describe("S29 a user whom a step of the login refuses", () => {
 });
 
 describe("a logout ends", () => {
-  test("the token of the request, also one that has expired, and no other", async () => {
+  test("only the request's token, even if it has expired", async () => {
     const { tokens, one, other } = await make({ expires: 1 });
     setClock(() => Date.now() + 3_600_000);
     onTestFinished(() => setClock(null));
@@ -201,7 +201,7 @@ describe("with signatures that differ each time", () => {
     ["PS256", rsa],
     ["PS384", rsa],
     ["PS512", rsa],
-  ])("a lost answer is given again, and a logout ends the token by what is signed: %s", async (algorithm, secret) => {
+  ])("a lost response is repeated, and a logout ends the token by its signed part: %s", async (algorithm, secret) => {
     const { tokens, user, one, other } = await make({ algorithm, secret });
     const claims = (token: string) => token.slice(0, token.lastIndexOf("."));
     const first = (await tokens.renew(one, REQUEST, admit)) as { token: string };
@@ -214,7 +214,7 @@ describe("with signatures that differ each time", () => {
     expect([revoked, active.get(1)]).toEqual([[digest(claims(first.token)), digest(claims(other))], new Set()]);
   });
 
-  test("a token that an earlier version stored as a whole ends with a logout, too", async () => {
+  test("a token that an earlier version stored in full ends with a logout, too", async () => {
     const { tokens, user } = await make({ algorithm: "ES256", secret: ecKey("P-256") });
     for (const end of [(old: string) => tokens.revoke(old), (old: string) => tokens.forget(user, old)]) {
       const old = tokens.sign(1);
@@ -225,7 +225,7 @@ describe("with signatures that differ each time", () => {
   });
 });
 
-test("a renewed token has the abilities of the one before, as far as the user may still give them", async () => {
+test("a renewed token has its predecessor's abilities, as far as the user may still grant them", async () => {
   let may = ["orders.read", "orders.write"];
   const { tokens, user } = await make({}, new GrantedAbilities(null, async () => may));
   const abilities = ["orders.read", "orders.write"];

@@ -86,7 +86,7 @@ await onEachDatabase("a user", (engine) => {
     });
   });
 
-  test("S51 that is new gets 128 random bits of its own", async () => {
+  test("S51 that is new gets its own 128 random bits", async () => {
     const web = await testWeb({ engine });
     const epochs = await Promise.all(
       [1, 2].map(async (number) => {

@@ -94,7 +94,7 @@ test("S52 of two ends on a proof, one counts; one without a proof always does", 
   expect((await accounts.user()).accessEpoch()).not.toBe(ended?.accessEpoch());
 });
 
-test("S51 if what the caller does last fails, nothing is announced", async () => {
+test("S51 if the caller's own work fails, nothing is announced", async () => {
   const { account, steps } = await adasAccount();
   const also = async () => {
     throw new Error("The disk is full.");

@@ -65,7 +65,7 @@ test("S51 no proof of a user holds once the user is deleted", async () => {
   expect(await rotateAccess(user, "none")).toBe(false);
 });
 
-test("S51 all access of a user ends no matter when the user was read, and no other user's does", async () => {
+test("S51 all of a user's access ends whenever the user was read, and no other user's does", async () => {
   const accounts = await testAccounts();
   const stale = await accounts.user();
   const other = (await accounts.user(BOB.id)).accessEpoch();

@@ -52,7 +52,7 @@ describe("a boot with pages about accounts", () => {
     ["changePassword", "account.password.store"],
     ["changeEmail", "account.email.store"],
     ["undoEmailChange", "email.undo"],
-  ])("fails with the pages %s alone, because of the route %s", async (group, route) => {
+  ])("fails with only the pages %s, because of the route %s", async (group, route) => {
     const { [group]: _, ...leftOut } = WITHOUT_ACCOUNTS;
     const boot = testAccounts({ guards: { web: { driver: "web", model: Person } }, leftOut });
     await expect(boot).rejects.toMatchObject({

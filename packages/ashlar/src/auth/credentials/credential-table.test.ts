@@ -321,7 +321,7 @@ await onEachDatabase("credentials", (engine) => {
       expect((await passkeys.get("id", id!))?.revoked_at).toEqual(keepsRevoked ? new Date(NOON) : undefined);
     });
 
-    test("what was revoked doesn't come back by a change or a use", async () => {
+    test("a revoked row doesn't come back through a change or a use", async () => {
       const { users, passkeys } = await setup();
       const [id] = await stored(passkeys, users, [{ counter: 1 }]);
       await passkeys.revoke({ id: id! });
@@ -497,7 +497,7 @@ await onEachDatabase("credentials", (engine) => {
     expect([await passkeys.prune({ endedBefore: new Date(now()) }), await idsOf(database)]).toEqual([0, [id]]);
   });
 
-  test("lose what is personal once they were not used for a while, also if they never were", async () => {
+  test("lose personal data once they were unused for a while, even if they were never used", async () => {
     const database = await opened(engine);
     const users = rowsBeside(database);
     const passkeys = passkeysOf(database, users.model);

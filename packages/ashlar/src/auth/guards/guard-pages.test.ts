@@ -51,7 +51,7 @@ describe("the routes of a second guard", () => {
     );
   });
 
-  test("for a guard that does not exist make the boot fail", async () => {
+  test("for a guard that does not exist make startup fail", async () => {
     const routes = [...authRoutes(ACCOUNT_CONTROLLERS, { guard: "admni" }).prefix("/admin")];
     await expect(withAdmin(routes)).rejects.toThrow('No guard is named "admni". Did you mean "admin"?');
   });
@@ -119,7 +119,7 @@ describe("the addresses of the pages", () => {
     expect((await accounts.visitor().get("/mine")).headers.get("location")).toBe("/login");
   });
 
-  test("a value of routes that no route name begins with makes the boot fail", async () => {
+  test("a value of routes that no route name starts with makes startup fail", async () => {
     await expect(withAdmin(ADMIN_ROUTES, { routes: "admni." })).rejects.toThrow(
       'config/auth.ts: GUARDS.admin.routes: no route is named "admni.login", where guests are sent. Did you mean "admin.login" or "admin.logins"?',
     );
@@ -128,7 +128,7 @@ describe("the addresses of the pages", () => {
   test.each([
     ["password.confirm", "confirmPassword", "confirm_password"],
     ["verified", "verifyEmail", "email.verify.notice"],
-  ] as const)("%s on a route of a guard without the page makes the boot fail", async (middleware, group, page) => {
+  ] as const)("%s on a route of a guard without the page makes startup fail", async (middleware, group, page) => {
     const routes = [
       ...authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin", [group]: false } as { guard: "admin" }).prefix("/admin"),
       Route.get("/admin/keys", () => "the keys").middleware("auth:admin", middleware),
@@ -297,7 +297,7 @@ describe("S69 the default guard's pages are checked at boot", () => {
     );
   });
 
-  test("S69 pages under other names fail the boot with an error that names the setting", async () => {
+  test("S69 pages under other names fail startup with an error that names the setting", async () => {
     const konto = authRoutes(ACCOUNT_CONTROLLERS).prefix("/konto").name("my.");
     const problem = await testAccounts({ leftOut: all, routes: [...konto] }).catch(String);
     expect(problem).toContain('Write routes: "my." in GUARDS.web, for the route "my.login". Or give a route this name');

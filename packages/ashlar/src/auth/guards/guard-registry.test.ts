@@ -47,7 +47,7 @@ describe("the names of the guards", () => {
     expect(guards.defaultName).toBe("header");
   });
 
-  test("an application works without guards as long as nothing asks for one", () => {
+  test("an application works without guards as long as nothing requests one", () => {
     const guards = registry();
     guards.prepare();
     expect(guards.names).toEqual([]);
@@ -63,7 +63,7 @@ describe("the names of the guards", () => {
   });
 });
 
-describe("what makes the boot fail", () => {
+describe("startup failures", () => {
   test("a guard that cannot be created, even if no route asks for it", async () => {
     const boot = createApplication({
       environment: { APP_ENV: "test" },
@@ -161,7 +161,7 @@ describe("what makes the boot fail", () => {
     expect(() => guards.prepare()).toThrow('refused {"color":"red"}');
   });
 
-  test("a driver that is registered after the boot", () => {
+  test("a driver that is registered after startup", () => {
     const guards = registry();
     guards.prepare();
     expect(() => guards.registerDriver("late", header)).toThrow('"late" was registered after the boot');

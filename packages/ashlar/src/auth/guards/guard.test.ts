@@ -81,7 +81,7 @@ describe("user()", () => {
     expect(Person.lookups).toEqual(["99"]);
   });
 
-  test("runs no lookup if nothing asks for the user", async () => {
+  test("runs no lookup if nothing requests the user", async () => {
     const application = await running(() => "hello");
     expect(await ask(application, { cookie: "person=1" })).toBe("hello");
     expect(Person.lookups).toEqual([]);
@@ -450,12 +450,12 @@ describe("middleware", () => {
     ["guard:web,header", "takes the name of one guard"],
     ["auth:haeder", 'No guard is named "haeder". Did you mean "header"?'],
     ["auth:web,header", "takes the name of at most one guard"],
-  ])("%s makes the boot fail", async (middleware, message) => {
+  ])("%s makes startup fail", async (middleware, message) => {
     const booting = boot([Route.get("/", () => "").middleware(middleware)]);
     await expect(booting).rejects.toMatchObject({ code: "E_UNKNOWN_GUARD", message: expect.stringContaining(message) });
   });
 
-  test("a guard that cannot be created makes the boot fail if the application uses guards", async () => {
+  test("a guard that cannot be created makes startup fail if the application uses guards", async () => {
     const booting = boot([Route.get("/", () => "").middleware("guard:web")], { web: { driver: "nfc", model: Robot } });
     await expect(booting).rejects.toMatchObject({ code: "E_INVALID_CONFIGURATION" });
   });

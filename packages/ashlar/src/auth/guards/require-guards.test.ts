@@ -27,7 +27,7 @@ function boot(use: string, entry: MiddlewareEntry, options: ApplicationOptions =
   return createApplication({ kernel: Kernel, routes, environment: { APP_ENV: "test" }, ...options });
 }
 
-describe("middleware that requires a guard makes the boot fail, not the first request", () => {
+describe("middleware that requires a guard makes startup fail, not the first request", () => {
   test.each(EACH)("%s without AuthProvider", async (use, entry) => {
     await expect(boot(use, entry)).rejects.toMatchObject({
       code: "E_UNKNOWN_SERVICE",

@@ -180,7 +180,7 @@ test("renewing makes no device known that the user has not logged in on", () => 
   expect([browser.deviceOf("1@example.com"), browser.currentOf("1@example.com")]).toEqual([null, null]);
 });
 
-test("what a link has given a device is for one account and one epoch, and comes before the device's own", () => {
+test("a link's grant to a device is for one account and one epoch, and precedes the device's own", () => {
   const browser = browserOf(new KnownDevices(KEY, HTTP));
   browser.login("web", 1);
   browser.login("web", 2);
@@ -204,7 +204,7 @@ test("what a link has given a device is for one account and one epoch, and comes
   expect(browser.groupOf("1@example.com")).not.toMatch(/^~/);
 });
 
-test("a link for one account changes nothing for another, nor what the account's own logins say", () => {
+test("a link for one account changes nothing for another, or for the account's own logins", () => {
   const browser = browserOf(new KnownDevices(KEY, HTTP));
   browser.allow("1@example.com");
   const pass = browser.currentOf("1@example.com");
@@ -234,7 +234,7 @@ describe("S186 hosts of a domain that share logins", () => {
     return context.response.toResponse().headers.getSetCookie();
   };
 
-  test("share what is known of a device, also of one from before", () => {
+  test("share a device's state, even an earlier device's", () => {
     const own = new KnownDevices(KEY, HTTPS);
     const [before] = cookiesOf(own, `${SHOP}/`);
     const devices = new KnownDevices(KEY, HTTPS);

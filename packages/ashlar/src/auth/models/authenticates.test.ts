@@ -278,7 +278,7 @@ describe("S51 access to an account", () => {
     expect(await stored()).toEqual({ ...before, name: "Augusta" });
   });
 
-  test("ends together with what a base class adds", async () => {
+  test("ends together with a base class's additions", async () => {
     class Tagged extends Model {
       accessChanges(): object {
         return { name: "ended" };

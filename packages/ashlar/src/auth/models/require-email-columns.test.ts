@@ -46,7 +46,7 @@ async function start(
   return application;
 }
 
-test("the boot ends if users log in with their address, and the table has no column for it", async () => {
+test("startup fails if users log in with their address and the table has no column for it", async () => {
   await expect(start("username text, password text")).rejects.toMatchObject({
     code: "E_INVALID_MODEL",
     message: PROBLEM,

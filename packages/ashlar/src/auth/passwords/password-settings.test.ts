@@ -406,14 +406,14 @@ describe("PASSWORDS", () => {
       { hasher: { hash() {}, verify() {} } },
       "config/auth.ts: PASSWORDS.hasher: is not a PasswordHasher: it has no needsRehash().",
     ],
-  ])("makes the boot fail if %s", async (_, passwords, message) => {
+  ])("makes startup fail if %s", async (_, passwords, message) => {
     await expect(boot(passwords)).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message: expect.stringContaining(message),
     });
   });
 
-  test("makes the boot fail if its own name is misspelled, and only then", async () => {
+  test("makes startup fail if its own name is misspelled, and only then", async () => {
     await expect(boot({ hasher: argon2id() })).resolves.toBeDefined();
     const config = { auth: { PASSWORD: { hasher: argon2id() } } };
     await expect(createApplication({ providers: [AuthProvider], config })).rejects.toMatchObject({
@@ -422,7 +422,7 @@ describe("PASSWORDS", () => {
     });
   });
 
-  test("S31 in production, the hasher for tests makes the boot fail", async () => {
+  test("S31 in production, the hasher for tests makes startup fail", async () => {
     await expect(boot({ hasher: quickHasher() }, "production")).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message:

@@ -170,7 +170,7 @@ describe("a login that waits, when another user", () => {
     expect((await send(second)).status).toBe(500);
   });
 
-  test("logs in or fails to in the same request, is not what the request's login waits for", async () => {
+  test("logs in or fails to in the same request is not the pending login of the request", async () => {
     const both = Route.post("/both", async ({ auth, request }) => {
       await auth.attempt(ADA.email, PASSWORD);
       const first = auth.pending;

@@ -293,7 +293,7 @@ describe("the proofs that features declare", () => {
   });
 });
 
-test("accounts.methodsOf() lists what a user has, the password first", async () => {
+test("accounts.methodsOf() lists a user's methods, the password first", async () => {
   const desk = badges();
   desk.badges.add(ADA.id);
   const accounts = await withBadges([desk]);

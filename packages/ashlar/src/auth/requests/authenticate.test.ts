@@ -347,7 +347,7 @@ describe("another framework's request", () => {
     }
   });
 
-  test("is refused as a guard of your own says, also in JSON, and its user may do everything without tokenCan", async () => {
+  test("is refused as your own guard decides, even in JSON, and its user may do everything without tokenCan", async () => {
     const web = await shop({
       guards: { pass: { driver: "pass", model: class Pass extends TestUser {} } },
       providers: [SessionProvider, DeviceProvider],

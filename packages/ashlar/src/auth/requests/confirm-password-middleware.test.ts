@@ -52,7 +52,7 @@ async function withLoginAs(engine: TestEngine): Promise<TestWeb> {
 afterEach(() => setClock(null));
 
 await onEachDatabase("password.confirm", (engine) => {
-  test("lets a user through who logged in a while ago, and asks again after that", async () => {
+  test("lets a user through who logged in recently, and asks again later", async () => {
     const web = await testWeb({ engine, guard: { idleMinutes: 600 } });
     travel(0);
     const browser = await loggedIn(web);
@@ -173,7 +173,7 @@ describe("password.confirm", () => {
   });
 
   test.each(["0", "-1", "1.5", "soon", "30,60", "1e3", "9999999999"])(
-    "password.confirm:%s makes the boot fail",
+    "password.confirm:%s makes startup fail",
     async (args) => {
       const booting = testWeb({ routes: [Route.get("/", () => "").middleware(`password.confirm:${args}`)] });
       await expect(booting).rejects.toMatchObject({
@@ -185,7 +185,7 @@ describe("password.confirm", () => {
 });
 
 describe("the page that the visitor wanted", () => {
-  test("is kept while the password is asked for", async () => {
+  test("is kept while the password is requested", async () => {
     const web = await testWeb(SESSIONS);
     const browser = await web.loggedIn();
     travel(31);

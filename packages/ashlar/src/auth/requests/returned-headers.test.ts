@@ -71,7 +71,7 @@ describe.each(KINDS)("a response of %s", (_name, apply) => {
     });
   });
 
-  test("S63 varies by cookie if a user was asked for, also for a guest, and if nothing is stored", async () => {
+  test("S63 varies by cookie if the user was requested, even for a guest, and if nothing is stored", async () => {
     const web = await shop();
     const ada = await web.loggedIn();
     for (const readOnly of [false, true]) {

@@ -96,7 +96,7 @@ await onEachDatabase("a closed account", (engine) => {
     expect(taken.status).toBe(422);
   });
 
-  test("S52 is not logged in to, changed or mailed by what was begun before it was closed", async () => {
+  test("S52 is not logged in to, changed or mailed by work that began before it was closed", async () => {
     const accounts = await membersOf(engine);
     const read = await accounts.user();
     await close(accounts);
@@ -138,7 +138,7 @@ describe("a closed account", () => {
     expect(await accounts.rows("logins")).toEqual([]);
   });
 
-  test("S57 is neither closed nor opened by what a form sets", async () => {
+  test("S57 is neither closed nor opened by a form's inputs", async () => {
     const accounts = await membersOf(null);
     const member = (await accounts.user()).fill({ deleted_at: currentDate(), name: "Countess" } as never);
     expect((member as unknown as Member).deleted_at).toBeNull();

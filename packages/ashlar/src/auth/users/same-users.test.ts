@@ -112,7 +112,7 @@ describe("a class that extends a guard's model and has its own table", () => {
     expect(await accounts.rows("logins")).toEqual([]);
   });
 
-  test("S69 makes the boot fail as the model of another guard", async () => {
+  test("S69 makes startup fail as the model of another guard", async () => {
     await expect(withExtendedUser((model) => ({ admin: { driver: "web", model } }))).rejects.toMatchObject({
       code: "E_INVALID_MODEL",
       message:
@@ -140,7 +140,7 @@ describe("a class that extends a guard's model and has its own table", () => {
     expect(await api.toldOf("api.token_issued")).toHaveLength(1);
   });
 
-  test("S69 makes the boot fail as the model of API tokens", async () => {
+  test("S69 makes startup fail as the model of API tokens", async () => {
     class User extends compose(FullUser, AuthenticatesTokens) {
       static override table = "users";
     }

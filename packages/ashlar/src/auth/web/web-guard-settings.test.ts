@@ -77,7 +77,7 @@ describe("the cookie", () => {
   });
 });
 
-describe("what makes the boot fail", () => {
+describe("startup failures", () => {
   const lifetimes = ["idleMinutes", "absoluteMinutes", "rememberMinutes"];
   const values = [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "60", 576_001, Number.MAX_SAFE_INTEGER];
   test.each(lifetimes.flatMap((name) => values.map((value) => [name, value] as const)))("S21 %s: %s", (name, value) => {

@@ -11,7 +11,7 @@ import { ThrottleMiddleware, ThrottleProvider } from "../../throttle/index.ts";
 import { AuthProvider } from "../auth-provider.ts";
 import { AuthenticationMiddleware } from "../requests/authentication-middleware.ts";
 
-test("two guards with the same cookie make the boot fail", async () => {
+test("two guards with the same cookie make startup fail", async () => {
   const booting = testWeb({ guards: { staff: { driver: "web", model: TestUser, cookie: "token" } } });
   await expect(booting).rejects.toThrow(
     'config/auth.ts: GUARDS.staff.cookie: its cookie "token" is also used by the guard "web"',
@@ -32,7 +32,7 @@ test("an application without a database cannot have a guard with this driver", a
   await expect(booting).rejects.toThrow("config/auth.ts: GUARDS: logins need a database.");
 });
 
-test("an application without a database can keep logins in a store of its own", async () => {
+test("an application without a database can keep logins in its own store", async () => {
   class Kernel extends HttpKernel {
     override routeMiddleware = { web: [] };
   }

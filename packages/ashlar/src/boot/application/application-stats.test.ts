@@ -44,7 +44,7 @@ test("an application without features tells about itself and its process", async
   expect(JSON.parse(JSON.stringify(application.stats()))).toMatchObject(stats);
 });
 
-test("what a feature adds is read when someone asks, and a name can be used once", async () => {
+test("a feature's metrics are read on request, and a name can be used only once", async () => {
   const application = await make();
   let open = 1;
   application.addStats("carts", () => ({ open }));

@@ -167,7 +167,7 @@ test("S50 a job that never ends leaves time for the providers", async () => {
   expect(seconds[0]).toBeLessThanOrEqual(1);
 });
 
-test("S50 what is cut off is counted together: on all ports, and by all providers", async () => {
+test("S50 cut-off requests are counted together, on all ports and by all providers", async () => {
   class Mails extends Provider {
     override async shutdown(): Promise<Record<string, number>> {
       return { mails: 3 };

@@ -39,7 +39,7 @@ test.each([
   { APP_ENV: "production", APP_URL: "http://[::1]:3000" },
   { APP_ENV: "development", APP_URL: "http://shop.example" },
   { APP_ENV: "test", APP_URL: "http://shop.example" },
-])("S20 the boot logs no warning if cookies are secure or stay on the machine: %j", async (environment) => {
+])("S20 startup logs no warning if cookies are secure or stay on the machine: %j", async (environment) => {
   expect(await bootLog(environment)).toEqual([]);
 });
 

@@ -61,7 +61,7 @@ test.each([
   );
 });
 
-test("what is wrong with the whole database is reported as it is, and not as a row's fault", async () => {
+test("a problem with the whole database is reported as such, not as a row's fault", async () => {
   const database = new Database({ default: "main", main: { driver: "sqlite", path: ":memory:" } }, "/");
   onTestFinished(() => database.close());
   await sql`create table t (id integer primary key)`.execute(database.kysely);

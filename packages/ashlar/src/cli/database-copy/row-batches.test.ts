@@ -27,7 +27,7 @@ const numbered = (count: number, columns: string) =>
   `with recursive c(n) as (select 1 union all select n + 1 from c where n < ${count}) select ${columns} from c`;
 const sizes = (batches: readonly Row[][]) => batches.map(({ length }) => length);
 
-test("after a few rows, batches have 500, and the last has what is left", async () => {
+test("after a few rows, batches have 500, and the last has the rest", async () => {
   const { read, statements } = await tableOf("id integer primary key, text", numbered(1100, "n * 3, 'a'"));
   const batches = await read();
   expect(sizes(batches)).toEqual([20, 500, 500, 80]);

@@ -62,7 +62,7 @@ test("the file is loaded once for each variable that it reads, and once more, an
   expect(seen.map((later) => (later as () => unknown)())).toEqual(["real", "real", "real"]);
 });
 
-test("what the file throws is thrown, and without a file there are no drivers", async () => {
+test("the file's error is thrown, and without a file there are no drivers", async () => {
   await expect(variablesIn("", {}, 'throw new Error("not today");')).rejects.toThrow("not today");
   expect((await driverSecretsOf(folderWith({}), {})).drivers.size).toBe(0);
 });

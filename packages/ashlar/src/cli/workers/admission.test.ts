@@ -141,7 +141,7 @@ test("S150 a connection that waits for a worker that takes none is refused once 
   expect([line.refused, lines]).toEqual([1, [expect.objectContaining({ refused: 1, waitedMs: MAX_MS + 1 })]]);
 });
 
-test("S50 a health check that has waited too long is handed over with what was read of it, and is never refused again", async () => {
+test("S50 a health check that has waited too long is handed over with the bytes already read, and is never refused again", async () => {
   const { admission, line, handedOver, startedAt, connect, overload, pass } = await admitting();
   await overload();
   const { socket } = await connect(HEALTH);
@@ -180,7 +180,7 @@ test("S150 a connection on which a request comes while the overload lasts is ref
   expect([line.refused, handedOver]).toEqual([1, []]);
 });
 
-test("S150 what a client has sent before is refused, also if the line is short again by then", async () => {
+test("S150 a client's earlier request is refused, even if the queue is short again by then", async () => {
   const { admission, line, handedOver, connect, pass } = await admitting();
   const { client, socket } = await connect();
   pass(MAX_MS + 1);

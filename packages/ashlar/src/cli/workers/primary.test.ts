@@ -753,7 +753,7 @@ describe("a roll", () => {
     expect(processes[0]!.killed).toEqual([]);
   });
 
-  test("whose new worker can't boot leaves the others alone, and the next one begins again", async () => {
+  test("whose new worker can't boot leaves the others alone, and the next roll begins again", async () => {
     await serving(2);
     await signal("SIGHUP");
     processes[2]!.dies(1);
@@ -775,7 +775,7 @@ describe("a roll", () => {
     expect(processes).toHaveLength(4);
   });
 
-  test("waits for the one before", async () => {
+  test("waits for the previous one", async () => {
     await serving(1);
     await signal("SIGHUP");
     await signal("SIGHUP");

@@ -111,7 +111,7 @@ test("S150 a request that has had a connection gets the next one before those th
   expect(await since()).toEqual(["a", "a again", "a job", "after a response", "b", "c"]);
 });
 
-test("S150 requests are refused before they have done anything while more come than can be served, and what has begun is not", async () => {
+test("S150 during an overload, requests are refused before they do anything, and running ones are not", async () => {
   const pass = stoppedClock();
   const { slots, take, since } = make(1, 1000, 1000);
   const begun = request();
@@ -160,7 +160,7 @@ test("S150 a request that had to wait for its first connection gets the next one
   expect(await since()).toEqual(["b again"]);
 });
 
-test("S150 what is refused says for how long it has waited, and whether another one would be refused now", async () => {
+test("S150 a refusal states how long the request has waited, and whether another one would be refused now", async () => {
   const pass = stoppedClock();
   const { slots } = make(1, 1000, 1000);
   await slots.take();
@@ -206,7 +206,7 @@ test("S150 those that come soon after others have waited are a burst, once no on
   }
 });
 
-test.each([{}, { maxQueueMs: 0 }])("without a longest wait, no request is refused behind others: %o", async (place) => {
+test.each([{}, { maxQueueMs: 0 }])("without a maximum wait, no request is refused behind others: %o", async (place) => {
   const pass = stoppedClock();
   const slots = new ConnectionSlots(
     { poolSize: 1, maxWaiting: 1000, acquireTimeoutMs: 5000 },

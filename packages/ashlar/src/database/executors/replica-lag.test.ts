@@ -70,7 +70,7 @@ test("what can't be asked is not known, and it is asked again", async () => {
   expect(lag.isDue).toBe(true);
 });
 
-test("it is time again after a fifth of what a replica may be late, and not while the last answer is missing", async () => {
+test("it is due again after a fifth of a replica's allowed lag, and not while the last response is missing", async () => {
   const { lag, following, check } = lagOf(async () => true);
   expect(lag.isDue).toBe(true);
   const answer = Promise.withResolvers<string>();

@@ -188,7 +188,7 @@ test("a replica that is tried is not tried by others in the meantime", async () 
   expect(asked.filter((one) => one === "one: select 1")).toHaveLength(1);
 });
 
-test("a read that is refused by a replica is the primary's, which says what is wrong, and the replica is used further", async () => {
+test("a read that a replica refuses goes to the primary, which reports the error, and the replica stays in use", async () => {
   const { asked, failures, reports, ask } = servers(["one"]);
   failures.set("one", new DatabaseError("no such table", "42P01"));
   expect(await inRequest(() => ask())).toBe("primary");

@@ -66,7 +66,7 @@ describe("again()", () => {
     expect(work.attempts).toBe(2);
   });
 
-  test("repeats what the caller says, and nothing else", async () => {
+  test("repeats only the caller's text", async () => {
     const [first] = conflicts(1);
     const own = new Error("The caller's own.");
     const isOwn = (error: unknown): boolean => error === own;

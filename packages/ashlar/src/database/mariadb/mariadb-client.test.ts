@@ -89,7 +89,7 @@ await onMariadb("a client of MariaDB", () => {
     });
   });
 
-  test("prepares statements with values alone, and closes the oldest beyond 200", async () => {
+  test("prepares only statements with values, and closes the oldest beyond 200", async () => {
     const database = open();
     await database.connection().reserved(async () => {
       const before = await status(database, "Com_stmt_prepare");
@@ -116,7 +116,7 @@ await onMariadb("a client of MariaDB", () => {
     await expect(load).rejects.toMatchObject({ databaseCode: expect.stringMatching(/^(?:1148|4166)$/) });
   });
 
-  test("whose driver doesn't tell how many warnings there are asks for them after a comparison with text alone", async () => {
+  test("whose driver doesn't report the number of warnings requests them only after a comparison with text", async () => {
     const { driver: _, ...options } = own.configuration;
     const load = async (): Promise<typeof mysql2> => {
       const createHidden = ((given: mysql2.ConnectionOptions) => {

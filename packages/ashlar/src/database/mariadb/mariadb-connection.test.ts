@@ -162,7 +162,7 @@ await onMariadb("a connection to MariaDB", () => {
     expect((await id()) === before).toBe(isUsed);
   });
 
-  test("names the columns of the violated index of its own table, in their order", async () => {
+  test("names the violated index's columns in its own table, in order", async () => {
     const other = await mariadb.open();
     onTestFinished(() => other.drop());
     const tables = "(c integer, b integer, a integer, unique index once";

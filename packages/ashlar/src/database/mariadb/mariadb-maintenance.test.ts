@@ -68,7 +68,7 @@ await onMariadb("the maintenance of MariaDB", () => {
     expect(await run("select * from notes", other)).toEqual([{ n: 1 }]);
   });
 
-  test("what is unique, loose or plain is that in its own database alone", async () => {
+  test("unique, loose and plain columns are recognized only in their own database", async () => {
     const other = await another();
     const columns = "a varchar(20), b varchar(20), c varchar(20), d varchar(20)";
     const unique = "unique (a), unique (b, c), unique (d(5)), index (c)";

@@ -76,7 +76,7 @@ function define(engine: TestEngine, options: MigrateOptions): void {
     expect((await shop.folder.migrations.status()).map(({ state }) => state)).toEqual(["run"]);
   });
 
-  test("what comes after it waits for locks as long as before", async () => {
+  test("later statements wait for locks as long as before", async () => {
     const shop = await opened(engine);
     const variable = engine === postgres ? sql`show lock_timeout` : sql`select @@session.lock_wait_timeout`;
     const limit = async (): Promise<unknown> => (await variable.execute(shop.database.kysely)).rows;
@@ -157,7 +157,7 @@ await onPostgres("locks that a migration waits for", () => {
     expect(waited).toBeGreaterThanOrEqual(1);
   });
 
-  test("it gives up in the end, says how long it has tried, and leaves nothing behind", async () => {
+  test("it gives up in the end, reports how long it tried, and leaves nothing behind", async () => {
     const shop = await opened(postgres);
     const end = await reading(shop, "locked");
     const error = await shop.folder.migrations.up({ lockTimeoutMs: 5 }).catch((caught: unknown) => caught);
@@ -170,7 +170,7 @@ await onPostgres("locks that a migration waits for", () => {
     await expect(sql`select added from free`.execute(shop.database.kysely)).rejects.toThrow("added");
   });
 
-  test("a migration without a transaction waits as long as it has to: it would leave something behind", async () => {
+  test("a migration without a transaction waits as long as necessary, because it would leave something behind", async () => {
     const shop = await opened(postgres);
     await shop.folder.write(
       SECOND,
@@ -199,7 +199,7 @@ await onMariadb("locks that a migration waits for", () => {
   // The shortest that MariaDB knows.
   define(mariadb, { lockTimeoutMs: 1000 });
 
-  test("a statement that was tried again counts once in what a failed migration has done", async () => {
+  test("a retried statement counts once in a failed migration's report", async () => {
     const shop = await opened(mariadb);
     await shop.folder.write(
       FIRST,

@@ -143,7 +143,7 @@ describe("up", () => {
   });
 });
 
-describe("up, in the version before", () => {
+describe("up, in the previous version", () => {
   test("S152 refuses migrations that are newer than its own unless they are allowed, and says how to continue", async () => {
     await write(A, B, C);
     await migrations.up();

@@ -44,7 +44,7 @@ test("the database is bound, models work on it, and shutdown closes it", async (
   await expect(Note.find(1)).rejects.toMatchObject({ message: expect.stringContaining("has no database") });
 });
 
-test("a mistake in the configuration, and an unreachable database, make the boot fail", async () => {
+test("a configuration mistake and an unreachable database make startup fail", async () => {
   await expect(boot(undefined)).rejects.toMatchObject({ code: "E_INVALID_CONFIGURATION" });
   await expect(boot({ default: "a", a: { driver: "sqlite", path: "/dev/null/x" } })).rejects.toMatchObject({
     code: "E_DATABASE",
@@ -54,7 +54,7 @@ test("a mistake in the configuration, and an unreachable database, make the boot
   });
 });
 
-test("a mistake in the configuration is reported by the boot's own error, and the log adds nothing", async () => {
+test("a configuration mistake is reported by the startup error, and the log adds nothing", async () => {
   const lines: string[] = [];
   const logger = pino({ level: "info" }, { write: (line: string) => void lines.push(line) }) as unknown as Logger;
   const memory = { driver: "sqlite", path: ":memory:", pathh: "x" };

@@ -142,7 +142,7 @@ test("a class's cast for a column takes precedence over its base class's", async
   expect([await name(Json), await name(Same)]).toEqual([[1], [1]]);
 });
 
-test("what a class hides and guards still applies if a class below it lists its own columns", async () => {
+test("a class's hidden and guarded columns still apply if a subclass lists its own", async () => {
   class Reserved extends Thing {
     static override table = "things";
     static override hidden: readonly string[] = ["name"];

@@ -61,7 +61,7 @@ await onEachDatabase("static normalizes", (engine) => {
     ]);
   });
 
-  test("another spelling of what is stored is not a change, and a row of before stays until its column is set", async () => {
+  test("another spelling of the stored value is not a change, and an earlier row stays until its column is set", async () => {
     const database = await coupons();
     await database.kysely.insertInto("coupons").values({ id: 1, code: "old", tag: "new", note: null }).execute();
     const coupon = await Coupon.findOrFail(1);

@@ -37,7 +37,7 @@ async function risks(...migrations: readonly (readonly string[])[]) {
 const kinds = async (...migrations: readonly (readonly string[])[]) =>
   (await risks(...migrations)).map(({ path, line, change }) => [path.slice(-4, -3), line, change.kind, change.table]);
 
-describe("what is a risk", () => {
+describe("risks", () => {
   test("each change that the running version can't live with, by file and line", async () => {
     const found = await kinds(
       [
@@ -120,7 +120,7 @@ describe("a dry run", () => {
     return one!;
   };
 
-  test("records what the schema builder and queries would do, with their lines, and connects to nothing", async () => {
+  test("records the statements of the schema builder and queries, with their lines, without connecting", async () => {
     const { statements, error } = await run(`
       export async function up(database) {
         await database.schema

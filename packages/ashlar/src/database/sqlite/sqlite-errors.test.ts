@@ -86,7 +86,7 @@ test("a full disk is E_DATABASE_FULL, 503 with Retry-After", () => {
   });
 });
 
-test("what is wrong with the file names it, and nothing else does", () => {
+test("only problems with the file name it", () => {
   const messageOf = (errcode: number) =>
     translateSqliteError(Object.assign(new Error("it failed"), { errcode }), false, "data/app.sqlite").message;
   for (const errcode of [7, 8, 10, 11, 13, 14, 26])

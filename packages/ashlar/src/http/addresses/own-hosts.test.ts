@@ -47,7 +47,7 @@ describe("a list of hosts", () => {
   });
 });
 
-test("S186 a function is asked for names only", async () => {
+test("S186 a function is only called with names", async () => {
   const asked: string[] = [];
   const hosts = new OwnHosts(async (host) => asked.push(host) > 0);
   for (const host of ["a.shop.example", "10.0.0.7", "[::1]", "a..b", "x".repeat(64), "_", ""])

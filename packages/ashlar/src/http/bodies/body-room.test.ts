@@ -3,7 +3,7 @@ import { ALWAYS_ROOM_BYTES, BodyRoom } from "./held-bodies.ts";
 
 const LARGE = 10 * ALWAYS_ROOM_BYTES;
 
-test("S196 what arrives is reserved for what is to come, and what doesn't fit is refused with the time to come back", () => {
+test("S196 memory is reserved for the rest of a body, and bodies that don't fit are refused with a time to retry", () => {
   const room = new BodyRoom(2 * LARGE, "maxMemoryBytes");
   const [one, two, three] = [room.share(), room.share(), room.share()];
   for (const share of [one, two]) {

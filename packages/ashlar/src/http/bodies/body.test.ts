@@ -138,7 +138,7 @@ describe("readBody of a platform's Request", () => {
     await expect.poll(() => canceled).toBe(true);
   });
 
-  test("S196 what was announced and hasn't come is not held once the body is complete", async () => {
+  test("S196 announced bytes that never arrived are not reserved once the body is complete", async () => {
     const bodies = new HeldBodies(DEFAULT_BODY_LIMITS);
     const held = bodies.begin();
     const headers = { "content-type": "application/json", "content-length": "50000" };

@@ -73,7 +73,7 @@ test("a file that something has removed before it was complete does not appear u
   expect(await readdir(folder)).toEqual([]);
 });
 
-test("S197 a file is never written through what is there under its hidden name", async () => {
+test("S197 a file is never written through an existing entry under its hidden name", async () => {
   const folder = await temporaryFolder();
   const victim = join(folder, "victim");
   await writeFile(victim, "mine");

@@ -56,7 +56,7 @@ function counted() {
 
 const FETCHED = new Request("http://localhost/");
 
-test("S197 what a request holds ends with the connection's response, which stays as it is", async () => {
+test("S197 a request's reservation ends with the connection's response, which is unchanged", async () => {
   const { raw, res } = requestWith({});
   const [{ end, ended }, response] = [counted(), new Response("body")];
   expect(endWithResponse(raw, response, true, end)).toBe(response);

@@ -57,7 +57,7 @@ test("S197 a file for an upload has a random name in a folder that only this use
   expect(dirname(dirname(path))).toBe(parent);
 });
 
-test("S197 what a killed process has left is removed by the next one, and nothing of one that lives or is stopped", async () => {
+test("S197 a killed process's files are removed by the next one, and none of a running or stopped process", async () => {
   const parent = await temporaryFolder();
   const [killed, stopped, living] = [await other(parent), await other(parent), await other(parent)];
   stopped.child.kill("SIGSTOP");

@@ -183,7 +183,7 @@ test.each([
   [{}, { languages: "de" }, /^config\/app\.ts: APP\.languages: is text\. Write a list of languages/],
   [{}, { languages: ["de", 7] }, /^config\/app\.ts: APP\.languages\[1\]: is 7\. Write the tag of a language/],
   [{}, { languages: ["tlh"] }, /^config\/app\.ts: APP\.languages: offers "tlh", which has no sentences/],
-])("invalid languages fail the boot: %j, %j", async (files, app, expected) => {
+])("invalid languages fail startup: %j, %j", async (files, app, expected) => {
   await expect(create(files, app)).rejects.toThrow(expected);
 });
 

@@ -222,7 +222,7 @@ describe("headers", () => {
   });
 });
 
-test("S63 a response that shows something of the visitor's stays private if it then only asks for a cookie", () => {
+test("S63 a response that shows the visitor's data stays private even if it then only reads a cookie", () => {
   const { response } = makeContext();
   response.dependsOnVisitor(true).dependsOnVisitor(false);
   expect(response.toResponse().headers.get("cache-control")).toBe("private, no-store");

@@ -62,7 +62,7 @@ describe("S161 what an open page loads by itself", () => {
   });
 });
 
-test("a program that says nothing is neither", () => {
+test("a client that sends neither header is neither", () => {
   const request = sent({});
   expect([isNavigation(request), isInBackground(request), isSpeculative(request)]).toEqual([false, false, false]);
 });

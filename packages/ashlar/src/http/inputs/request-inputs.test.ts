@@ -208,7 +208,7 @@ describe("only and except", () => {
     });
   });
 
-  test("except leaves out what a path matches", async () => {
+  test("except leaves out matching paths", async () => {
     expect((await inputs()).except("a.b", "list.*.secret", "n", "nowhere.x")).toEqual({
       a: { c: 2 },
       list: [{ id: 1 }, { id: 2 }],

@@ -111,7 +111,7 @@ describe("S106 a page of a trusted origin", () => {
     ["/refused", 401],
     ["/nowhere", 404],
     ["/away", 302],
-  ] as const)("may read what is not a success: %s", async (path, status) => {
+  ] as const)("may read unsuccessful responses: %s", async (path, status) => {
     const application = await make();
     const found = await ask(application, path, "GET", { origin: FRONT_END, accept: "application/json" });
     expect([found.status, found.cors]).toEqual([status, PERMISSION]);
@@ -153,7 +153,7 @@ describe("S106 a page of a trusted origin", () => {
   });
 });
 
-test("only an OPTIONS request that says what it asks for is a preflight request, and others reach their routes", async () => {
+test("only an OPTIONS request with a requested method is a preflight request, and others reach their routes", async () => {
   const application = await make();
   const asking = { origin: FRONT_END, "access-control-request-method": "PUT" };
   const own = await ask(application, "/own", "OPTIONS", { origin: FRONT_END });
@@ -186,7 +186,7 @@ describe("Vary", () => {
     ["/open", "origin"],
     ["/header", "Accept, Origin"],
     ["/varies", "*"],
-  ])("S106 names Origin also without one, beside what the handler names: %s", async (path, expected) => {
+  ])("S106 names Origin even without one, in addition to the handler's headers: %s", async (path, expected) => {
     expect((await ask(await make(), path, "GET", {})).vary).toBe(expected);
   });
 

@@ -76,7 +76,7 @@ describe("IpMiddleware", () => {
     expect(new IpMiddleware().handle(makeContext(), () => "answer")).toBe("answer");
   });
 
-  test("S54 a subclass that lists trusted proxies itself fails the boot, and the error names the setting to use", () => {
+  test("S54 a subclass that lists trusted proxies itself fails startup, and the error names the setting to use", () => {
     class Former extends IpMiddleware {
       static trustedProxies: readonly string[] = [];
     }
@@ -89,7 +89,7 @@ describe("IpMiddleware", () => {
     );
   });
 
-  test.each(["X-Forwarded-For", "x_real_ip", "HTTP_", "HTTP_a", ""])("a header named %j fails the boot", (header) => {
+  test.each(["X-Forwarded-For", "x_real_ip", "HTTP_", "HTTP_a", ""])("a header named %j fails startup", (header) => {
     class Wrong extends IpMiddleware {
       static override headers: readonly string[] = [header];
     }

@@ -49,7 +49,7 @@ test.each<[string | null, readonly string[], string]>([
   },
 );
 
-test("a subclass replaces what is derived from the trusted origins, and single permissions", () => {
+test("a subclass replaces the values derived from the trusted origins, and single permissions", () => {
   class Own extends SecurityHeadersMiddleware {
     static override headers = { ...SecurityHeadersMiddleware.headers, "cross-origin-resource-policy": "same-origin" };
     static override permissions: Record<string, string> = { geolocation: '(self "https://map.example")', camera: "()" };
@@ -100,7 +100,7 @@ test("a subclass loosens one directive and keeps the others", () => {
   expect(policy).toContain("img-src 'self' https://images.example");
 });
 
-test("S46 a subclass with a value that contains a line break fails the boot", () => {
+test("S46 a subclass with a value that contains a line break fails startup", () => {
   class Broken extends SecurityHeadersMiddleware {
     static override policy = { ...SecurityHeadersMiddleware.policy, "img-src": "'self'\r\nSet-Cookie: a=b" };
   }

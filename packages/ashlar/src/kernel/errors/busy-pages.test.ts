@@ -19,7 +19,7 @@ async function pagesIn(...languages: string[]) {
 }
 
 describe("the pages of a busy server", () => {
-  test("are in each language that the application offers, and chosen by what the browser prefers", async () => {
+  test("are in each of the application's languages, chosen by the browser's preference", async () => {
     const pages = await pagesIn("en", "de", "ar");
     expect(busyPageFor(pages, "de-CH,de;q=0.9,en;q=0.8").opened).toContain('<html lang="de" dir="ltr">');
     expect(busyPageFor(pages, "ar").opened).toContain('<html lang="ar" dir="rtl">');
@@ -27,7 +27,7 @@ describe("the pages of a busy server", () => {
     expect(busyPageFor(pages, undefined).opened).toContain("<h1>Not available right now</h1>");
   });
 
-  test("lead to what was asked for, and say to those who sent something that it was not accepted", async () => {
+  test("lead to the requested page, and say that a sent form was not accepted", async () => {
     const { opened, sent } = busyPageFor(await pagesIn("en"), "en");
     expect(opened).toContain('<a class="button" href="">Try again</a>');
     expect(sent).not.toContain("<a ");
@@ -36,7 +36,7 @@ describe("the pages of a busy server", () => {
     );
   });
 
-  test("S41 say what a translation says as text", async () => {
+  test("S41 show a translation as text", async () => {
     const messages = new Catalogue();
     declareErrorMessages(messages);
     const sentences = { "errors.busy": "<b>Busy</b>" };

@@ -72,7 +72,7 @@ test.each([{ cookie: "a=b" }, { authorization: "Bearer a" }])(
   },
 );
 
-test("S150 a form of a visitor with a session is left to the middleware, and a program's request is not", async () => {
+test("S150 a form from a visitor with a session is left to the middleware, and an API client's request is not", async () => {
   const { ask, handled } = await shop();
   const post = (headers: Record<string, string>) => ask("/orders/1", headers, "POST");
   for (const headers of [{ cookie: "a=b" }, { authorization: "Bearer a" }] as const) {

@@ -168,7 +168,7 @@ describe("production", () => {
   });
 });
 
-describe("S150 what is refused with 503 because something is down", () => {
+describe("S150 requests refused with 503 because something is down", () => {
   const BEGINS = /^The request was refused: /;
   const OVER = "Requests were refused with 503. The log has only the first of them.";
 

@@ -56,7 +56,7 @@ test("S150 of an outage, the first one is the caller's to log, and the last line
   expect([lines, vi.getTimerCount()]).toEqual([[], 0]);
 });
 
-test("the end of the process says what has not been said, and nothing if nothing was refused", () => {
+test("at the end of the process, unreported refusals are logged, if there are any", () => {
   const { lines, log } = refusals();
   log.stop();
   expect(lines).toEqual([]);

@@ -42,7 +42,7 @@ test("a response that is not a stream is logged before it is sent", async () => 
   expect(lines()).toEqual([["/", 200, undefined]]);
 });
 
-test("S150 what is refused because there are too many is counted, and not logged", async () => {
+test("S150 requests refused because of overload are counted, and not logged", async () => {
   const refusal = { why: "Too many.", bindings: {}, waitedMs: 0 };
   const { application, port, lines } = await serve(() => {
     throw RefusedError.of("Too many.", refusal);

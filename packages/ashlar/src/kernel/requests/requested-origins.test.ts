@@ -25,7 +25,7 @@ describe("an application inside of another one", () => {
     expect(all()).toEqual([null, null, null]);
   });
 
-  test("what runs under the URL of the inner one does not change the origin of the outer one, also when it runs later", () => {
+  test("code under the inner one's URL does not change the outer one's origin, even when it runs later", () => {
     const [outer, inner] = [originsOf(SHOP), originsOf(BLOG)];
     const later = outer.run("https://acme.shop.example", () => {
       return inner.run(null, () => underSameOrigin(() => [outer.current, inner.current]));

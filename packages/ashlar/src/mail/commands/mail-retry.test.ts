@@ -24,13 +24,13 @@ test.each([
     ["12", "15"],
   ],
   [["--all"], null],
-])("%j is what is tried again", async (args, ids) => {
+])("%j is retried", async (args, ids) => {
   const { done, asked, lines } = await retry(args, 2);
   await done;
   expect([asked, lines]).toEqual([[ids], ["2 mails will be sent again by the servers, or by npx ashlar mail:work."]]);
 });
 
-test("all of none is no mistake", async () => {
+test("an empty list is not a mistake", async () => {
   const { done, lines } = await retry(["--all"], 0);
   await done;
   expect(lines).toEqual(["0 mails will be sent again by the servers, or by npx ashlar mail:work."]);

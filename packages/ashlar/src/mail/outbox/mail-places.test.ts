@@ -10,7 +10,7 @@ function entered(places: MailPlaces<string>, ...priorities: readonly MailPriorit
   return order;
 }
 
-test("what is about an account comes first, and bulk last, each in its order", () => {
+test("account mails come first and bulk mails last, each in order", () => {
   const places = new MailPlaces<string>(10);
   const added = ["bulk 1", "ordinary 1", "account 1", "bulk 2", "ordinary 2", "account 2"];
   for (const name of added) places.add(name, name.split(" ")[0] as MailPriority);

@@ -40,7 +40,7 @@ function setUp(find: () => Promise<MailSizes>) {
   return { counts: new OutboxCounts(async () => outbox), looks: () => looks };
 }
 
-test("someone who asks without waiting gets what the last look found, and has the next one looked for", async () => {
+test("a caller that doesn't wait gets the last result, and starts the next check", async () => {
   let waiting = 1;
   const { counts, looks } = setUp(async () => sizes(waiting, 0));
   expect(counts.read()).toBe(null);

@@ -127,7 +127,7 @@ test("promised work that has become impossible is forgotten, and logged", async 
   expect(logged).toMatchObject([{ level: "error", job: "a greeting", message: "A background job failed." }]);
 });
 
-test("promised work that fails for too long is abandoned, with the code of what it failed with", async () => {
+test("promised work that fails for too long is abandoned, with its error code", async () => {
   const logged: Record<string, unknown>[] = [];
   const { mail, rows, store, application } = await shop(await opened(sqlite), {
     logged,

@@ -86,7 +86,7 @@ await onEachDatabase("rows of the outbox", (engine) => {
     expect(await second.postpone(id, "down", MINUTE)).toBe("lost");
   });
 
-  test("a process doesn't claim what it works on, although that claim has ended", async () => {
+  test("a process doesn't claim its own running work, although that claim has ended", async () => {
     const { rowsOf } = await opened(engine);
     const rows = rowsOf("slow");
     const [one, other] = [await rows.insert(note()), await rows.insert(note())];
@@ -94,7 +94,7 @@ await onEachDatabase("rows of the outbox", (engine) => {
     expect(idsOf(await rows.claim(room(10), [one]))).toEqual([other]);
   });
 
-  test("a look costs one statement while nothing is due but what the process works on", async () => {
+  test("a poll costs one statement while only the process's own work is due", async () => {
     const { database, rowsOf } = await opened(engine);
     const rows = rowsOf("slow");
     const id = await rows.insert(note());
@@ -108,7 +108,7 @@ await onEachDatabase("rows of the outbox", (engine) => {
     expect([await rows.claim(room(10), []), statements]).toEqual([[], 1]);
   });
 
-  test("what has been due longest is claimed first, and no more than asked for", async () => {
+  test("the work that has been due longest is claimed first, and no more than requested", async () => {
     const { database, rowsOf, set } = await opened(engine);
     // A database that reads them along the index has them in this order anyway.
     const index = database.kysely.schema.dropIndex("mail_outbox_due_by_priority");
@@ -124,7 +124,7 @@ await onEachDatabase("rows of the outbox", (engine) => {
     expect(idsOf(await second.claim(room(2), []))).toEqual(idsOf([{ id: ids[0]! }, { id: ids[2]! }]));
   });
 
-  test("what was claimed, or given up, between the look and the claim is left alone", async () => {
+  test("work that was claimed or abandoned between the poll and the claim is left alone", async () => {
     const { database, rowsOf, set, stored } = await opened(engine);
     const connection = database.connection();
     const ids: string[] = [];
@@ -339,7 +339,7 @@ await onEachDatabase("rows of the outbox", (engine) => {
     expect((await rows.failed(10)).at(-1)).toMatchObject({ kind: "greeting", mailable: null });
   });
 
-  test("given-up rows that are asked for begin again: due at once, and tried for as long as new ones", async () => {
+  test("abandoned rows begin again on request, due at once, and are retried for as long as new ones", async () => {
     const { rowsOf, stored } = await opened(engine);
     const rows = rowsOf("first");
     const [waiting, chosen, other] = [await rows.insert(note()), await rows.insert(note()), await rows.insert(note())];

@@ -167,7 +167,7 @@ describe("claims", () => {
     expect([table.renewals, attempts.begun, worker.pending, logged]).toEqual([[["1"]], [], 0, []]);
   });
 
-  test("that can't be asked for before the attempt prevent it, which is logged", async () => {
+  test("that can't be read before the attempt prevent it, which is logged", async () => {
     const { table, attempts, worker, logged } = setUp();
     const claimedAt = performance.now();
     await vi.advanceTimersByTimeAsync(CLAIM_MS);
@@ -340,7 +340,7 @@ describe("looks", () => {
     await worker.close(1);
   });
 
-  test("wait for the one before", async () => {
+  test("wait for the previous one", async () => {
     const { table, worker } = setUp();
     worker.start();
     await turns();
@@ -473,7 +473,7 @@ describe("close()", () => {
     expect(await closed).toBe(0);
   });
 
-  test("waits for what has been claimed, and leaves nothing behind", async () => {
+  test("waits for claimed work, and leaves nothing behind", async () => {
     const { table, attempts, worker } = setUp(1);
     worker.start();
     for (const id of ["1", "2"]) worker.add(id, attempts.of(id), performance.now(), "ordinary");
@@ -486,7 +486,7 @@ describe("close()", () => {
     expect(worker.pending).toBe(0);
   });
 
-  test("aborts what takes longer, and releases that and what has not begun", async () => {
+  test("aborts longer work, and releases it and work that has not begun", async () => {
     const { table, attempts, worker, logged } = setUp(1);
     for (const id of ["1", "2"]) worker.add(id, attempts.of(id), performance.now(), "ordinary");
     await turns();
@@ -533,7 +533,7 @@ describe("close()", () => {
     expect(["1", "2", "3"].map((id) => attempts.signals.get(id)!.aborted)).toEqual([true, true, true]);
   });
 
-  test("ends with the first half if nothing is under way then, and releases what has not begun", async () => {
+  test("ends with the first half if nothing is running then, and releases work that has not begun", async () => {
     const { table, attempts, worker } = setUp();
     worker.adopt("1", attempts.of("1"), performance.now(), "ordinary");
     let isClosed = false;
@@ -545,7 +545,7 @@ describe("close()", () => {
     expect([await closed, attempts.begun]).toEqual([1, []]);
   });
 
-  test("ends at once if the claim on the last row can't be asked for", async () => {
+  test("ends at once if the claim on the last row can't be checked", async () => {
     const { table, worker } = setUp(1);
     let asked = 0;
     table.renew = () => {
@@ -614,7 +614,7 @@ describe("close()", () => {
     expect([await closed, table.claims.length, table.releases, table.due]).toEqual([0, 2, [], ["2"]]);
   });
 
-  test("releases what a look finds after the time", async () => {
+  test("releases rows that a poll finds too late", async () => {
     const { table, attempts, worker } = setUp();
     const gate = Promise.withResolvers<void>();
     table.gate = gate.promise;

@@ -105,7 +105,7 @@ await onEachDatabase("the outbox", (engine) => {
     expect([lost(), application.stats().mail?.failed]).toMatchObject([[{ level: "error" }], 1]);
   });
 
-  test("what a process has left is sent by others, each mail by one of them, once", async () => {
+  test("mails that a process has left are sent by others, each exactly once", async () => {
     const own = await opened(engine);
     await abandoned(own, 40);
     const processes = [await shop(own), await shop(own), await shop(own)];
@@ -364,7 +364,7 @@ await onEachDatabase("the outbox", (engine) => {
     expect(statements).toBe(1);
   });
 
-  test("a timer that is early asks for nothing, and the mail is looked for when it is due", async () => {
+  test("a timer that fires early queries nothing, and the mail is looked for when it is due", async () => {
     const { application, transport, mail, queue } = await shop(await opened(engine), { retry: { delaySeconds: 60 } });
     const timers = vi.spyOn(globalThis, "setTimeout");
     onTestFinished(() => timers.mockRestore());

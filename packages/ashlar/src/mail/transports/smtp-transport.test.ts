@@ -152,7 +152,7 @@ test.each([
 test.each([
   ["closes the connection", ends],
   ["resets the connection", resets],
-])("a server that %s during a mail is not unreachable: it may be what the server can't take", async (_, instead) => {
+])("a server that %s during a mail is not unreachable, because the mail may be the cause", async (_, instead) => {
   for (const command of ["MAIL", "RCPT", "DATA", "."]) {
     const { deliver } = await serve({ [command]: instead });
     const failure = deliveryFailure(await deliver().catch((error: unknown) => error), "delivering");

@@ -206,21 +206,21 @@ test("proxies say what to add if a function decides about hosts, and nothing of 
 });
 
 withProgram("nginx", () => {
-  test("nginx accepts what is written for several hosts", async () => {
+  test("nginx accepts the configuration for several hosts", async () => {
     const text = (await filesFor({ hosts: ["*.shop.example", "acme.example"] })).get("deploy/nginx.conf")!;
     await startProxy("nginx", text);
   });
 });
 
 withProgram("haproxy", () => {
-  test("HAProxy accepts what is written for several hosts", async () => {
+  test("HAProxy accepts the configuration for several hosts", async () => {
     const text = (await filesFor({ hosts: ["*.shop.example", "acme.example"] })).get("deploy/haproxy.cfg")!;
     await startProxy("haproxy", text);
   });
 });
 
 withProgram("caddy", () => {
-  test("Caddy accepts what is written for several hosts", async () => {
+  test("Caddy accepts the configuration for several hosts", async () => {
     for (const hosts of [["*.shop.example", "acme.example"], null]) {
       const root = folderWith({ Caddyfile: (await filesFor({ hosts })).get("deploy/Caddyfile")! });
       const folders = { HOME: root, XDG_DATA_HOME: root, XDG_CONFIG_HOME: root };

@@ -42,7 +42,7 @@ async function holding(): Promise<{ port: number; held: ServerResponse[] }> {
 
 for (const name of ["nginx", "haproxy"] as const) {
   withProgram(name, () => {
-    test(`${name} refuses what is beyond with a page, and continues when there is room again`, async () => {
+    test(`${name} refuses excess requests with a page, and continues when there is room again`, async () => {
       const { port, held } = await holding();
       const { secure } = await startProxy(name, await configuration(name, port, 2));
       // It may not listen yet.

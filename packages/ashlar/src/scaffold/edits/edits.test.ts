@@ -26,7 +26,7 @@ async function after(edit: Edit, text: string, path = "file.ts"): Promise<string
 
 const IMPORT = 'import { Second } from "pkg";\n\n';
 
-test("a text is parsed once for each language, however often it is asked for", async () => {
+test("a text is parsed once for each language, however often it is requested", async () => {
   const text = "export const LIST = [First];\n";
   const code = await Code.of(text, "config/first.ts");
   expect(await Code.of(text, "config/other.ts")).toBe(code);
@@ -103,7 +103,7 @@ describe("a list", () => {
     expect(await after(second, text)).toBe(text);
   });
 
-  test("is not taken to have what a comment or a text mentions", async () => {
+  test("is not considered to have code that only a comment or a text mentions", async () => {
     const text = '// Second\nconst note = "Second";\nexport const LIST = [];\n';
     expect(await after(second, text)).toContain("LIST = [Second];");
   });
@@ -152,7 +152,7 @@ describe("a kernel", () => {
       '\n  registerRoutes() {\n    this.container.bind("a.b", "mine");\n  }\n}\n',
       '\n  registerRoutes() {\n    this.container.bind("a.b", "mine");\n  }\n}\n',
     ],
-  ] as const)("gets what it lacks %#", async (edit, before, wanted) => {
+  ] as const)("gets its missing parts %#", async (edit, before, wanted) => {
     expect(await after(edit, KERNEL + before)).toBe(KERNEL + wanted);
   });
 
@@ -208,7 +208,7 @@ describe("a model", () => {
 });
 
 describe("routes and objects", () => {
-  test("get what they lack", async () => {
+  test("get their missing parts", async () => {
     expect(await after(inRoutes("Api", "pkg", ""), "export const ROUTES = [\n  home,\n];\n")).toBe(
       'import { Api } from "pkg";\n\nexport const ROUTES = [\n  home,\n  ...Api.routes(),\n];\n',
     );

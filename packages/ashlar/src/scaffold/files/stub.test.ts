@@ -81,7 +81,7 @@ test("every stub in the package renders without leftover directives", async () =
   }
 });
 
-test("a stub is rendered with the values given, also after it was rendered with others", async () => {
+test("a stub is rendered with the given values, even after it was rendered with others", async () => {
   const rendered = async (name: string, table: string) => await readStub("make/model.ts", { class: name, table });
   const [order, invoice, again] = [
     await rendered("Order", "orders"),

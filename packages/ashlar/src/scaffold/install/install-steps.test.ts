@@ -13,7 +13,7 @@ async function lineFor(name: string, text: string, model = "User"): Promise<stri
   return lines.at(-1);
 }
 
-test("a missing mixin is added to those that the class has, after what it needs", async () => {
+test("a missing mixin is added to the class's mixins, after its requirements", async () => {
   const verified = `${IMPORTS}export class User extends compose(Model, Authenticates, MustVerifyEmail) {}`;
   const tokens = `${IMPORTS}export class User extends compose(Model, Authenticates, AuthenticatesTokens, Audited) {}`;
   const bare = `${IMPORTS}export class User extends Model {}`;

@@ -90,7 +90,7 @@ test.each<[unknown]>([
   expect(() => readJwks(document, PAIR_ALGORITHMS, 100)).toThrow(expect.objectContaining({ code: "E_JWT_KEY" }));
 });
 
-test("S103 a set with too many keys is refused as a whole", () => {
+test("S103 a set with too many keys is refused completely", () => {
   expect(readJwks({ keys: Array(3).fill(ec) }, ["ES256"], 3).keys).toHaveLength(3);
   expect(() => readJwks({ keys: Array(4).fill(ec) }, ["ES256"], 3)).toThrow(/It has 4 keys; at most 3/);
 });

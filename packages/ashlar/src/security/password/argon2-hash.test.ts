@@ -36,7 +36,7 @@ describe("PHC strings", () => {
     expect(parsePhc(formatPhc(hash))).toEqual(hash);
   });
 
-  test("every written hash is read back, also by the package", () => {
+  test("every written hash is read back, even by the package", () => {
     fc.assert(
       fc.property(hashes, (hash) => {
         expect(parsePhc(formatPhc(hash))).toEqual(hash);

@@ -66,7 +66,7 @@ describe("matchesHash", () => {
   test.each([
     ["scrypt", `$scrypt$n=16384,r=8,p=1$${SCRYPT}`],
     ["PBKDF2", `$pbkdf2-sha256$i=1000$${PBKDF2}`],
-  ])("S31 a hash of %s is verified with what it says, and needs a rehash", (_, hash) => {
+  ])("S31 a %s hash is verified with its own parameters, and needs a rehash", (_, hash) => {
     const { calls, observer } = observed();
     expect(matchesHash(observer, hash, PLAIN, DEFAULT_PARAMETERS)).toBe(true);
     expect(matchesHash(observer, hash, "wrong", DEFAULT_PARAMETERS)).toBe(false);

@@ -81,7 +81,7 @@ test("a server whose connections come from another process closes once they have
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("what is left when the time is up is cut off, and counted", async () => {
+test("requests left when the time is up are cut off, and counted", async () => {
   const pass = stopClock();
   const busy = [new Connection(1), new Connection(100)];
   const { end } = setUp(busy, true);
@@ -122,7 +122,7 @@ test("without any time left, a server stops listening at once", async () => {
   expect(await ended).toMatchObject({ isQuiet: true });
 });
 
-test("what the last connections from another process have sent is read before those that sent nothing are closed", async () => {
+test("requests on the last connections from another process are read before silent ones are closed", async () => {
   const pass = stopClock();
   const late = new Connection(0);
   const { end } = setUp([late], false);
@@ -137,7 +137,7 @@ test("what the last connections from another process have sent is read before th
   expect(await ended).toEqual({ requests: 0, connections: 0, isQuiet: true });
 });
 
-test("a server waits for what another process still hands over before it closes what has sent nothing", async () => {
+test("a server waits for another process's last connections before it closes silent ones", async () => {
   const pass = stopClock();
   const last = Promise.withResolvers<void>();
   const silent = new Connection(0);
@@ -153,7 +153,7 @@ test("a server waits for what another process still hands over before it closes 
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("a server waits for half of its time at most for another process that doesn't say what the last one is", async () => {
+test("a server waits at most half of its time for another process that doesn't name the last connection", async () => {
   const pass = stopClock();
   const silent = new Connection(0);
   const { end } = setUp([silent], false, new Promise(() => {}));

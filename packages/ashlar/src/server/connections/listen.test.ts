@@ -119,7 +119,7 @@ describe.skipIf(!hasIPv6)("a port whose IPv6 side another program is using", () 
 });
 
 test.skipIf(process.platform !== "linux")(
-  "of two processes that find the same socket left behind, one listens, and the other says that it is taken",
+  "of two processes that find the same stale socket, one listens, and the other reports that it is in use",
   async () => {
     const path = join(folderWith({}), "app.sock");
     const source = `import { createServer } from "node:net";

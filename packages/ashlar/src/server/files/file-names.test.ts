@@ -82,7 +82,7 @@ test.each([
   "//page.html",
   "/sub//",
   "/./page.html",
-])("%s is no file", async (path) => {
+])("%s is not a file", async (path) => {
   expect(await served(path)).toEqual([null, null]);
 });
 

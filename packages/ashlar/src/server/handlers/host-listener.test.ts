@@ -102,7 +102,7 @@ test("S109 a malformed target or host is refused", async () => {
   expect((await ask(port, "GET //evil.example/seen HTTP/1.1", "Host: a.example"))[0]).toBe(404);
 });
 
-test("the path is the one that was asked for, also where Express has removed a part of it", async () => {
+test("the path is the requested one, even if Express has removed a part of it", async () => {
   const { handler } = await shop();
   const port = await listening((message, response) => {
     Object.assign(message, { originalUrl: message.url, url: "/" });
@@ -203,7 +203,7 @@ test("S118 the Host header of a Fetch request can't choose its path", () => {
   }
 });
 
-test("S118 a host reads the requested host as the application's own server does, behind a proxy too", async () => {
+test("S118 a host reads the requested host like the application's own server, even behind a proxy", async () => {
   const application = await shop({ TRUSTED_PROXIES: "loopback" });
   const [status, hosts] = await ask(
     await listening((message, response) => {

@@ -54,7 +54,7 @@ test("S50 while an overload lasts, nothing waits for much longer than a tenth of
   expect(Math.max(...handled.slice(100))).toBeLessThanOrEqual(16 * COST_MS);
 });
 
-test("S50 what comes behind those that wait too long is refused at once", async () => {
+test("S50 connections behind those that wait too long are refused at once", async () => {
   const { refused } = await load(6, 500);
   const later = refused.slice(-1000);
   expect(later.filter((ms) => ms <= COST_MS).length).toBeGreaterThan(later.length / 2);
@@ -109,7 +109,7 @@ const MS_AGO = 1500;
 test.each([
   { acceptedMsAgo: MS_AGO, isRefused: true },
   { acceptedMsAgo: null, isRefused: false },
-])("S150 what a request has waited in another process counts: %o", async ({ acceptedMsAgo, isRefused }) => {
+])("S150 a request's wait in another process counts: %o", async ({ acceptedMsAgo, isRefused }) => {
   const { queue, refusedMs, handledAt, connect, send } = stoppedQueue({ costMs: 30 });
   const sockets = Array.from({ length: 20 }, () => connect(acceptedMsAgo));
   // What was sent before is read in the next turn.
@@ -141,7 +141,7 @@ test("S150 a connection that says nothing for some turns was not waiting, whenev
   expect([handledAt.length, refusedMs]).toEqual([20, []]);
 });
 
-test("S150 requests are handled every ten milliseconds, also if new connections come all the time", async () => {
+test("S150 requests are handled every ten milliseconds, even if new connections keep coming", async () => {
   const { handledAt, connect, send, pass } = stoppedQueue();
   for (let turn = 0; turn < 40; turn++) {
     send(connect(null));

@@ -106,7 +106,7 @@ describe.each(Object.keys(LISTENERS) as (keyof typeof LISTENERS)[])("with %s", (
     expect(statusOf(await exchange(port, "GET /x/../admin", ...headers))).toBe(400);
   });
 
-  test("a query is left alone, and so is what only looks alike", async () => {
+  test("a query is left alone, and so is text that only looks similar", async () => {
     const application = await shop();
     const port = await (name === "application.handler, mounted by Express"
       ? LISTENERS["application.handler"]
@@ -185,7 +185,7 @@ describe("a request that comes to fetch", () => {
     expect(await (await application.fetch(request)).text()).toBe("the administration");
   });
 
-  test("S131 a platform has resolved it: what was sent can't be seen", async () => {
+  test("S131 that a platform has resolved, so that the original can't be seen", async () => {
     const application = await shop();
     const request = new Request("http://shop.example/x/../admin");
     expect(await (await application.fetch(request)).text()).toBe("the administration");

@@ -57,7 +57,7 @@ async function shop() {
 
 const PATHS = ["/at-once", "/later"];
 
-test.each(PATHS)("S150 what a handler refuses is held back, and nothing else is: %s", async (path) => {
+test.each(PATHS)("S150 only a handler's refusals are held back: %s", async (path) => {
   const { refused, others } = await shop();
   const { received, closed } = await refused(path);
   await others();
@@ -68,7 +68,7 @@ test.each(PATHS)("S150 what a handler refuses is held back, and nothing else is:
   expect(await closed).toMatch(/^HTTP\/1\.1 503 /);
 });
 
-test.each(PATHS)("what is held back is sent when the server is about to close: %s", async (path) => {
+test.each(PATHS)("held-back responses are sent when the server is about to close: %s", async (path) => {
   const { application, refused } = await shop();
   const { received, closed } = await refused(path);
   expect(received()).toBe("");

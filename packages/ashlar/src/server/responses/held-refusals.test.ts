@@ -43,7 +43,7 @@ test("without a longest wait, nothing is held back", () => {
   expect([sent, vi.getTimerCount()]).toEqual([[1], 0]);
 });
 
-test("so many are held back, and what comes then is sent at once", () => {
+test("only so many are held back, and further ones are sent at once", () => {
   const held = new HeldRefusals(MAX_MS);
   const numbers = Array.from({ length: MOST }, (_, index) => index);
   hold(held, ...numbers);

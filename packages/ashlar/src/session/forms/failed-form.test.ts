@@ -161,15 +161,12 @@ test("what another site has sent is not kept", async () => {
 test.each([
   { path: "/failing/broken", status: 500, filled: true },
   { path: "/failing/forbidden", status: 403, filled: false },
-])(
-  "what was typed waits for the next page if the one that was to show it has failed: $path",
-  async ({ path, status, filled }) => {
-    const browser = await known();
-    await post(browser, "/form", TYPED, { "x-error": "away" });
-    expect(told(await browser.send(path))).toEqual({ status, ...NOTHING });
-    expect(await isFilled(browser)).toBe(filled);
-  },
-);
+])("the typed text waits for the next page if the page for it has failed: $path", async ({ path, status, filled }) => {
+  const browser = await known();
+  await post(browser, "/form", TYPED, { "x-error": "away" });
+  expect(told(await browser.send(path))).toEqual({ status, ...NOTHING });
+  expect(await isFilled(browser)).toBe(filled);
+});
 
 test("a page that fails starts no session", async () => {
   const browser = await known();
@@ -180,7 +177,7 @@ test("a page that fails starts no session", async () => {
 test.each([
   { typed: TYPED, notes: ["lost"] },
   { typed: { ...LONG, text: "x".repeat(70_000) }, notes: ["lost"] },
-])("what was typed is lost if the session that was to keep it can't be saved", async ({ typed, notes }) => {
+])("the typed text is lost if its session can't be saved", async ({ typed, notes }) => {
   const browser = await known({ session: { store: "database" } });
   const answer = await post(browser, "/form", typed, { "x-drop": "yes" });
   expect(told(answer)).toEqual({ status: 500, leadsTo: "/form", processed: "perhaps", notes });

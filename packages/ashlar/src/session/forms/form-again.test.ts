@@ -136,7 +136,7 @@ test("a form at an address without a page is refused, and nothing else fails", a
 });
 
 describe("a form that is sent to another path than its page's", () => {
-  test("is shown again with what was typed, if its token proves its page", async () => {
+  test("is shown again with the typed text, if its token proves its page", async () => {
     const browser = new Browser(await create());
     await browser.open("/things/create?draft=1");
     const { status, text } = await browser.post("/things/often", { __token: browser.token, article: "a lamp" });
@@ -144,7 +144,7 @@ describe("a form that is sent to another path than its page's", () => {
     expect(text).not.toContain("all things");
   });
 
-  test("gets an error page that leads back to its page with what was typed, if its token has expired", async () => {
+  test("gets an error page that leads back to its page with the typed text, if its token has expired", async () => {
     const browser = new Browser(await create());
     await browser.open("/things/create?draft=1");
     const refused = await browser.post("/things", { __token: "stale", article: "a lamp" });
@@ -155,7 +155,7 @@ describe("a form that is sent to another path than its page's", () => {
     expect([text.includes('value="a lamp"'), text.includes("had expired")]).toEqual([true, false]);
   });
 
-  test("ends no session that has no room for what was typed", async () => {
+  test("ends no session that has no room for the typed text", async () => {
     const browser = new Browser(await create());
     await browser.open("/cart/add");
     await browser.open("/things/create");

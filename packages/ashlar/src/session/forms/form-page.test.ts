@@ -151,7 +151,7 @@ test("S163 a token proves its page at its host only", async () => {
   expect((await browser.post("/orders", fields, { headers })).status).toBe(303);
 });
 
-test("a page that only counts the mistakes, in its title, is not what a refused form gets", async () => {
+test("a page that only counts the mistakes, in its title, is not a refused form's page", async () => {
   const browser = new Browser(await create());
   await browser.open("/counted");
   expect((await browser.post("/counted", { __token: browser.token, story: STORY })).status).toBe(303);
@@ -172,7 +172,7 @@ describe("the button of an error page that leads back to a form's page", () => {
     expect((await browser.open("/admin/report")).text).not.toContain("once");
   });
 
-  test("says if not all of what was typed could be kept, and brings back the rest", async () => {
+  test("says if not all typed text could be kept, and restores the rest", async () => {
     const browser = new Browser(await create());
     await browser.open("/login");
     const answer = await naming(browser, "/login", PAGE, { __token: "stale", story: STORY, name: "Ada" });
@@ -180,14 +180,14 @@ describe("the button of an error page that leads back to a form's page", () => {
     expect((await browser.open("/admin/report")).text).toContain('value="Ada"');
   });
 
-  test("says nothing of what was typed if nothing was that may be kept", async () => {
+  test("doesn't mention the typed text if none of it may be kept", async () => {
     const browser = new Browser(await create());
     await browser.open("/login");
     const answer = await naming(browser, "/login", PAGE, { __token: "stale", password: "stone on stone" });
     expect([linkOf(answer), answer.text.includes("you typed")]).toEqual(["/admin/report", false]);
   });
 
-  test("starts a session for what was typed, if the form's session has ended", async () => {
+  test("starts a session for the typed text if the form's session has ended", async () => {
     const browser = new Browser(await create());
     const answer = await naming(browser, "/login", PAGE, { __token: "stale", name: "Ada" });
     expect([answer.status, linkOf(answer), answer.cookies]).toEqual([419, "/admin/report", ["session"]]);
@@ -210,7 +210,7 @@ describe("the button of an error page that leads back to a form's page", () => {
     expect(notes).toEqual([said]);
   });
 
-  test("says that what was typed is lost if it is too much to be read", async () => {
+  test("says that the typed text is lost if it is too long to be read", async () => {
     const browser = new Browser(await create());
     const page = { referer: "/admin/report" };
     const answer = await naming(browser, "/login", page, { story: "x".repeat(1024 * 1024) });

@@ -154,7 +154,7 @@ test.each([
   for (const secret of Object.values(SECRETS)) expect(answer.text).not.toContain(secret);
 });
 
-test("S163 what a handler keeps for the next page itself never fails the response: as much as fits is kept", async () => {
+test("S163 data that a handler keeps for the next page never fails the response, and as much as fits is kept", async () => {
   const browser = new Browser(await create());
   await browser.open("/stories/create");
   expect((await browser.post("/kept", typed(browser))).status).toBe(302);
@@ -176,7 +176,7 @@ async function lengthsAround(isSo: (length: number) => Promise<boolean>): Promis
   return Array.from({ length: 100 }, (_, index) => least - 50 + index);
 }
 
-test("S163 nothing typed is lost at the limit between what the session has room for and what it doesn't", async () => {
+test("S163 no typed text is lost when the session is almost full", async () => {
   const application = await create();
   const send = async (length: number) => {
     const browser = new Browser(application);
@@ -192,7 +192,7 @@ test("S163 nothing typed is lost at the limit between what the session has room 
   }
 });
 
-test("S163 no message is lost at the limit between what the session has room for and what it doesn't", async () => {
+test("S163 no message is lost when the session is almost full", async () => {
   const long = Route.post("/long/@length", ({ request }) => {
     throw new ValidationError({ title: ["x".repeat(Number(request.param("length")))] });
   });

@@ -77,14 +77,14 @@ describe.each(["cookie", "database"])("S162 with the store %s", (store) => {
     expect(await page(browser)).toEqual(NONE);
   });
 
-  test("a page uses up what was flashed, read or not", async () => {
+  test("a page uses up flashed data, read or not", async () => {
     const browser = new Browser(await create());
     await browser.send("/save", { method: "POST", headers: PAGE });
     await page(browser, "/cart");
     expect(await page(browser)).toEqual(NONE);
   });
 
-  test("what a script's request reads of it is used up, as by a script that replaces the page, and nothing else", async () => {
+  test("data that a script's request reads is used up, as by a script that replaces the page, and nothing else", async () => {
     const browser = new Browser(await create());
     await browser.send("/save", { method: "POST", headers: PAGE });
     expect(JSON.parse((await browser.send("/status", { headers: SCRIPT })).text)).toEqual({ status: "Saved." });

@@ -236,7 +236,7 @@ describe("the id", () => {
     expect(next(session).id).toBe(id);
   });
 
-  test("S21 it keeps the time at which it was issued, no matter how late the session is used", () => {
+  test("S21 it keeps its issue time, however late the session is used", () => {
     const session = new Session(null).put("a", 1);
     const { createdAt } = session.identity;
     time += 60_000;
@@ -341,7 +341,7 @@ describe("the page that the visitor wanted", () => {
     "data:text/html,x",
     "/a\r\nset-cookie: x=y",
     `/${"a".repeat(4096)}`,
-  ])("S29 %j is replaced with the fallback, no matter how it got there", (path) => {
+  ])("S29 %j is replaced with the fallback, however it got there", (path) => {
     const intended = new Session(null).intend(path);
     expect([intended.encode(), intended.intended("/home")]).toEqual([null, "/home"]);
     expect(new Session(null).put("url.intended", path).intended("/home")).toBe("/home");

@@ -103,7 +103,7 @@ withProgram("redis-server", () => {
     expect(body).not.toContain(String(server.port));
   });
 
-  test("contents are not in what is logged about a session that could not be stored", async () => {
+  test("contents are not logged when a session could not be stored", async () => {
     const { visitor } = await shop();
     const ada = visitor();
     await ada("/put/first");

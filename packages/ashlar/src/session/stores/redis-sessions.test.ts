@@ -74,13 +74,13 @@ withProgram("redis-server", () => {
     expect(await server.run("KEYS", "steps:*")).toEqual(["steps:sessions:two"]);
   });
 
-  test("S17 the server has the digest of what the cookie carries", async () => {
+  test("S17 the server has the digest of the cookie's value", async () => {
     const store = await ownStore("digests:");
     await store.create(digest("the cookie"), session(), now() + MINUTE_MS);
     expect(await server.run("KEYS", "digests:*")).toEqual([`digests:sessions:${digest("the cookie")}`]);
   });
 
-  test("what is not a session is none", async () => {
+  test("an invalid session value is not a session", async () => {
     const store = await ownStore("foreign:");
     await server.run("SET", "foreign:sessions:one", "something else");
     expect(await store.read("one")).toBeNull();

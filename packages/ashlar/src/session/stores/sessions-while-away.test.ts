@@ -81,7 +81,7 @@ test("while the first store is down, sessions begin in the other one, and stay t
   expect([await both.read("one"), other.sessions.size]).toEqual([null, 0]);
 });
 
-test("a session whose visitor comes while the first store is down has ended, also when it is back", async () => {
+test("a session whose visitor comes while the first store is down has ended, even when the store is back", async () => {
   const { first, both } = stores();
   await both.create("one", session("Ada"), LATER);
   await both.create("two", session("Grace"), LATER);
@@ -104,7 +104,7 @@ test("S19 a session that ends while the first store is down is deleted there as 
   await expect.poll(() => [...first.sessions.keys()]).toEqual(["three"]);
 });
 
-test("S19 made-up keys, and sessions that begin and end in the meantime, do not bring back what has ended while the first store is down", async () => {
+test("S19 made-up keys, and sessions that begin and end in the meantime, do not restore ended sessions while the first store is down", async () => {
   const [first, other] = [new Leaving(), new MemorySessions()];
   const both = new SessionsWhileAway(first, other, 10);
   await both.create("one", session("Ada"), LATER);
@@ -168,7 +168,7 @@ test("an error that is not about the first store's absence is not hidden", async
   await expect(both.read("one")).rejects.toThrow("A mistake.");
 });
 
-test("both stores are checked and closed, and what is in the other one is pruned", async () => {
+test("both stores are checked and closed, and the other one's rows are pruned", async () => {
   const { first, other, both } = stores();
   const checked: string[] = [];
   Object.assign(first, { check: async () => void checked.push("first") });
@@ -210,7 +210,7 @@ test("S19 a logout at a moment when the first store has just gone is remembered,
   await expect.poll(() => [...first.sessions.keys()]).toEqual(["two"]);
 });
 
-test("while what has ended is being deleted, no other request deletes it too", async () => {
+test("while expired rows are being deleted, no other request deletes them too", async () => {
   const { first, both } = stores();
   for (let index = 0; index < 10; index++) await both.create(`key ${index}`, session("Ada"), LATER);
   first.isAway = true;
@@ -222,7 +222,7 @@ test("while what has ended is being deleted, no other request deletes it too", a
   expect(destroy).toHaveBeenCalledTimes(10);
 });
 
-test("closing waits for what is being deleted, and for both stores", async () => {
+test("closing waits for running deletions, and for both stores", async () => {
   const { first, other, both } = stores();
   await both.create("one", session("Ada"), LATER);
   await both.create("two", session("Grace"), LATER);
@@ -259,7 +259,7 @@ test.each(["first", "other"] as const)("a check fails if the %s store can't be r
   await expect(both.check()).rejects.toThrow("away");
 });
 
-test("what was pruned in both stores counts together", async () => {
+test("rows pruned in both stores are added up", async () => {
   const { first, both } = stores();
   await both.create("one", session("Ada"), LATER);
   first.isAway = true;

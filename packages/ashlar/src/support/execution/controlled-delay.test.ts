@@ -11,7 +11,7 @@ test("a burst may make everything wait for half of the longest wait", () => {
   expect(delay.stands(500)).toBe(false);
 });
 
-test("after that, what has waited for more than a tenth is refused, and what has not is done", () => {
+test("after that, work that has waited for more than a tenth is refused, and other work is done", () => {
   const delay = new ControlledDelay(MAX_MS);
   delay.refuses(101, MANY, 0);
   expect([delay.refuses(600, MANY, 501), delay.refuses(100, MANY, 502), delay.refuses(101, MANY, 503)]).toEqual([
@@ -29,7 +29,7 @@ test("it is over once something has waited for no more than half of that", () =>
   expect([delay.refuses(50, MANY, 601), delay.stands(601)]).toEqual([false, false]);
 });
 
-test("a line that stands again within twice the longest wait is no burst, and after that it is", () => {
+test("a queue that stalls again within twice the longest wait is not a burst, but later it is", () => {
   const delay = new ControlledDelay(MAX_MS);
   delay.refuses(101, MANY, 0);
   delay.refuses(600, MANY, 501);

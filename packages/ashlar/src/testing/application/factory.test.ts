@@ -53,7 +53,7 @@ describe("models", () => {
     expect(await customers.createMany(0)).toEqual([]);
   });
 
-  test("each factory counts on its own, also if many are created concurrently", async () => {
+  test("each factory counts separately, even if many are created concurrently", async () => {
     const others = factory(shop.Customer, (n) => ({ name: `O${n}`, email: `o${n}@example.com`, password: "x" }));
     const made = await Promise.all([customers.create(), others.create(), customers.create(), others.create()]);
     expect(made.map(({ name }) => name).sort()).toEqual(["C1", "C2", "O1", "O2"]);

@@ -108,7 +108,7 @@ describe("a cookie is sent", () => {
     expect([sent(jar, "/other"), jar.find("c")?.path]).toEqual(["c=1", "/"]);
   });
 
-  test("only to its host, or with a domain also to hosts below it", () => {
+  test("only to its host, or with a domain to its subdomains too", () => {
     const jar = jarWith("a=1; Path=/", "b=1; Path=/; Domain=.shop.example");
     expect(sent(jar, "https://www.shop.example/")).toBe("b=1");
     expect(sent(jar, "https://eshop.example/")).toBeNull();

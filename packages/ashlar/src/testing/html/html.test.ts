@@ -70,7 +70,7 @@ describe("a page", () => {
 });
 
 describe("the text of a page", () => {
-  test("is what a visitor reads, with words separated as on the page", () => {
+  test("contains the text that a visitor reads, with words separated as on the page", () => {
     const page = `<!doctype html><html><head><title>Shop</title><style>p { color: red }</style>
       <script>const a = "<p>b</p>";</script></head>
       <body><h1>Order&nbsp;7</h1><p>He<b>l</b>lo,<br>A&amp;B <template><p>later</p></template></p><ul><li>a</li><li>b</li></ul>

@@ -73,7 +73,7 @@ describe("the limits that a feature declares", () => {
   });
 });
 
-describe("what makes the boot fail", () => {
+describe("startup failures", () => {
   test.each([
     [
       "a limit of another feature",

@@ -206,7 +206,7 @@ describe("the key of a bucket", () => {
     }
   });
 
-  test("S54 what a client proved is counted instead of its address, and never by address alone", () => {
+  test("S54 a client's proof is counted instead of its address, and never by address alone", () => {
     const [one, other] = ["device one", "device two"].map((proof) => ({ ...ann, proof }));
     const by = ["account", "address"] as const;
     expect(throttleKey(["address"], one!)).toBeNull();

@@ -89,7 +89,7 @@ await onEachDatabase("limits in the database", (engine) => {
     expect((await counter.get("a"))?.attempts).toBe(1);
   });
 
-  test("an attempt that cannot be taken back, or a count that cannot be deleted, is an error", async () => {
+  test("an attempt that cannot be given back, or a count that cannot be deleted, is an error", async () => {
     const { database } = await opened(engine);
     const counter = new DatabaseStore(() => database.connection()).counter(LOGIN);
     await counter.add("a", 1);

@@ -278,7 +278,7 @@ describe("a store", () => {
   test.each([
     ["limts", 'config/database.ts has no connection "limts". Did you mean "limits"?'],
     ["toString", 'config/database.ts has no connection "toString". Known are "limits", "main".'],
-  ])("on a connection that does not exist makes the boot fail: %s", async (name, problem) => {
+  ])("on a connection that does not exist makes startup fail: %s", async (name, problem) => {
     const store = databaseStore({ connection: name });
     // Its provider may come before or after.
     for (const providers of [[DatabaseProvider], [ThrottleProvider, DatabaseProvider]]) {
@@ -292,7 +292,7 @@ describe("a store", () => {
   test.each([
     ["by its name", "database"],
     ["as databaseStore()", databaseStore()],
-  ] as const)("in a database that the application does not have makes the boot fail, %s", async (_, store) => {
+  ] as const)("in a database that the application does not have makes startup fail, %s", async (_, store) => {
     await expect(boot({ store })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message: expect.stringMatching(/^config\/throttle\.ts: THROTTLE\.store: .*DatabaseProvider/),
@@ -306,7 +306,7 @@ describe("a store", () => {
     ["an object without close", () => ({ counter: () => COUNTER })],
     ["an object without counter", () => ({ close() {} })],
     ["a function that returns one", () => memoryStore()],
-  ])("as a function makes the boot fail if it returns %s", async (_, store) => {
+  ])("as a function makes startup fail if it returns %s", async (_, store) => {
     await expect(boot({ store: store as never })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message:
@@ -319,7 +319,7 @@ describe("a store", () => {
     ["nothing", () => undefined, "add, takeBack, get, delete"],
     ["a promise", async () => COUNTER, "add, takeBack, get, delete"],
     ["a counter that takes nothing back", () => ({ ...COUNTER, takeBack: undefined }), "takeBack"],
-  ])("whose method counter returns %s makes the boot fail", async (_, counter, missing) => {
+  ])("whose method counter returns %s makes startup fail", async (_, counter, missing) => {
     await expect(boot({ store: { counter: counter as never, close() {} } })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message: expect.stringMatching(new RegExp(`^config/throttle\\.ts: THROTTLE\\.store: .*: ${missing} missing\\.`)),

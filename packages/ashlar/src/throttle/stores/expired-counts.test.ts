@@ -12,7 +12,7 @@ function create(prune: () => Promise<unknown>) {
   return { expired, warnings };
 }
 
-test("S133 expired counts are deleted every few minutes, also after a failure", async () => {
+test("S133 expired counts are deleted every few minutes, even after a failure", async () => {
   let prunes = 0;
   const { expired, warnings } = create(async () => {
     if (++prunes === 1) throw new Error("The database is down.");
@@ -27,7 +27,7 @@ test("S133 expired counts are deleted every few minutes, also after a failure", 
   expect(warnings).toHaveLength(1);
 });
 
-test("what is being deleted at the end is waited for, and nothing is begun after it", async () => {
+test("running deletions are awaited at the end, and no new ones begin", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   let prunes = 0;
   const { expired } = create(() => {

@@ -61,7 +61,7 @@ describe("counting", () => {
     expect((await counter.add("a", 1)).attempts).toBe(1);
   });
 
-  test("only counted attempts can be taken back, and no count falls below 0", async () => {
+  test("only counted attempts can be given back, and no count falls below 0", async () => {
     const store = new MemoryStore();
     const counter = store.counter(bucket(60));
     await counter.takeBack("a", 1);

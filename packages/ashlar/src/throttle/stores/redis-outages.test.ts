@@ -120,7 +120,7 @@ withProgram("redis-server", () => {
     await isBack(counter);
   });
 
-  test("no value and no password is in what is said of a server that refuses the password", async () => {
+  test("no value and no password is in the message about a server that refuses the password", async () => {
     await server.run("CONFIG", "SET", "requirepass", "right-password");
     const url = server.url.replace("//", "//:wrong-password@");
     const counter = await counterWith({ url, whenAway: "refuse" });
@@ -203,7 +203,7 @@ withProgram("redis-server", () => {
       expect(await statuses(5)).toEqual([200, 200, 200, 429, 429]);
     });
 
-    test("what was counted in the database in the meantime is pruned", async () => {
+    test("counts from the meantime in the database are pruned", async () => {
       const { application, statuses, rows } = await shop({ whenAway: databaseStore() });
       await server.stop();
       await statuses(1);
@@ -212,7 +212,7 @@ withProgram("redis-server", () => {
       expect(await rows()).toEqual([]);
     });
 
-    test("S33 if there is to be no other store, what has a limit is refused with 503, and nothing is let through", async () => {
+    test("S33 if there is no fallback store, limited requests are refused with 503, and none is let through", async () => {
       const { post, handled } = await shop({ whenAway: "refuse" });
       await server.stop();
       const refused = await post();

@@ -116,7 +116,7 @@ withProgram("redis-server", () => {
     expect(await counter.get("a")).toEqual({ attempts: 2, resetInMs: 60_000 });
   });
 
-  test("S64 applications with different prefixes share no count, and no key shows what is counted", async () => {
+  test("S64 applications with different prefixes share no count, and no key reveals the counted value", async () => {
     const [one, other] = [
       await ownStore({ url: server.url, prefix: "one:", ...PATIENT }),
       await ownStore({ url: server.url, prefix: "two:", ...PATIENT }),

@@ -51,7 +51,7 @@ describe("S33 in production, limits in memory fail startup", () => {
     await expect(shop({ processes: 2, store: "memory" })).rejects.toMatchObject(ENDS);
   });
 
-  test("also with a store of the application's own that is local", async () => {
+  test("even with the application's own local store", async () => {
     const own = Object.assign(memoryStore()(), { isLocal: true });
     await expect(shop({ processes: 2, store: own })).rejects.toMatchObject(ENDS);
     await expect(shop({ processes: 2, store: Object.assign(own, { isLocal: false }) })).resolves.toBeDefined();

@@ -208,7 +208,7 @@ describe("the link that undoes a change of address", () => {
     expect([await accounts.rows("users"), await accounts.mails()]).toEqual([before, []]);
   });
 
-  test("S51 S69 keeps the old address from new accounts, also at a guard that has another class for the same rows", async () => {
+  test("S51 S69 keeps the old address from new accounts, even with a guard that has another class for the same rows", async () => {
     const accounts = await undoing({
       guards: { staff: { driver: "web", model: class Staff extends FullUser {} } },
       routes: [authRoutes(ACCOUNT_CONTROLLERS, { guard: "staff" }).prefix("/staff")],

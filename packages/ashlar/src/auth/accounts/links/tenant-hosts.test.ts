@@ -110,7 +110,7 @@ test("S186 mails of requests to several hosts at once lead each to its own, in m
 test.each([
   [TENANT, TENANT],
   ["https://evil.example", "https://shop.example"],
-])("S186 what a process has promised at %s and another one does leads to %s", async (requested, expected) => {
+])("S186 work that a process has promised at %s and another one does leads to %s", async (requested, expected) => {
   class User extends FullUser {}
   const config = { app: { APP: { hosts: () => true } } };
   const environment = { APP_KEY: generateSecret() };

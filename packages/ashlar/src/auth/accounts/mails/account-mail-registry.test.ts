@@ -85,7 +85,7 @@ describe("the names in ACCOUNTS.mailables", () => {
       { welcome: 5 },
       "welcome: is a number. Write a class that extends Mailable, or leave it out.",
     ],
-  ])("make the boot fail if a name or its value is invalid: %#", async (providers, mailables, problem) => {
+  ])("make startup fail if a name or its value is invalid: %#", async (providers, mailables, problem) => {
     await expect(boot(providers, mailables)).rejects.toThrow(`config/auth.ts: ACCOUNTS.mailables.${problem}`);
   });
 });

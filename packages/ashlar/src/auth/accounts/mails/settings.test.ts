@@ -54,7 +54,7 @@ describe("ACCOUNTS", () => {
   });
 
   test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "60", true, 525_601])(
-    "S9 verificationExpiresInMinutes: %j makes the boot fail",
+    "S9 verificationExpiresInMinutes: %j makes startup fail",
     (verificationExpiresInMinutes) => {
       expect(() => readAccountsSettings({ verificationExpiresInMinutes })).toThrow(
         /ACCOUNTS\.verificationExpiresInMinutes: is .*Write a whole number of minutes from 1 to 525600, or leave it out for 1440\.$/,
@@ -132,7 +132,7 @@ describe("ACCOUNTS", () => {
       { retention: { linkDays: 3651 } },
       "ACCOUNTS.retention.linkDays: is 3651. Write a whole number of days from 0 to 3650",
     ],
-  ])("%j makes the boot fail", (accounts, message) => {
+  ])("%j makes startup fail", (accounts, message) => {
     expect(() => readAccountsSettings(accounts)).toThrow(message);
   });
 

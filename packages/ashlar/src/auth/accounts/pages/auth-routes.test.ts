@@ -132,7 +132,7 @@ describe("authRoutes()", () => {
     expect(() => authRoutes(controllers)).toThrow('"logn" is not a group of routes. Did you mean "login" or "logins"?');
   });
 
-  test("a kernel that lacks the throttle, or any other middleware of the routes, makes the boot fail", async () => {
+  test("a kernel that lacks the throttle, or any other middleware of the routes, makes startup fail", async () => {
     class Kernel extends HttpKernel {
       override routeMiddleware: RouteMiddleware = { web: [], "auth.page": [AuthPageMiddleware] };
     }
@@ -312,7 +312,7 @@ function sendForm(visitor: Visitor, path: string): Promise<Page> {
 }
 
 describe("AuthPageMiddleware", () => {
-  test.each([["tokens"], ["token", "more"], [""]])("auth.page:%s makes the boot fail", (...args) => {
+  test.each([["tokens"], ["token", "more"], [""]])("auth.page:%s makes startup fail", (...args) => {
     expect(() => new AuthPageMiddleware().checkArguments(...args)).toThrow(
       "This middleware takes no argument, or token",
     );

@@ -64,7 +64,7 @@ describe("S108 the account routes without pages", () => {
   });
 });
 
-test('S20 with SESSION.sameSite "none", the cookies of logins and devices are None too, also when they are deleted', async () => {
+test('S20 with SESSION.sameSite "none", login and device cookies have SameSite=None too, even when they are deleted', async () => {
   const config = { session: { SESSION: { sameSite: "none" } } };
   const accounts = await testAccounts({ config });
   const visitor = accounts.visitor();

@@ -225,7 +225,7 @@ describe("changePassword()", () => {
     expect(await change(visitor, { current_password: NEW_PASSWORD, ...passwords })).toBe(CHANGED);
   });
 
-  test("also asks for the password with a guard without logins, and ends the logins of all devices", async () => {
+  test("asks for the password even with a guard without logins, and ends the logins on all devices", async () => {
     const change = Route.post("/by-header", async ({ accounts: own, request }) => {
       await own.changePassword(request.input("current_password"), NEW_PASSWORD, NEW_PASSWORD);
       return "changed";

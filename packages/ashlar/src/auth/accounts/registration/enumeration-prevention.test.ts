@@ -183,7 +183,7 @@ describe("preventEnumeration", () => {
     expect(await accounts.toldOf("auth.email_change_requested")).toHaveLength(1);
   });
 
-  test("S9 without MustVerifyEmail, the boot fails", async () => {
+  test("S9 without MustVerifyEmail, startup fails", async () => {
     await expect(preventing({ User: class Customer extends PlainUser {} })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message:
@@ -192,7 +192,7 @@ describe("preventEnumeration", () => {
     });
   });
 
-  test("S9 without a page to choose a password, the boot fails", async () => {
+  test("S9 without a page to choose a password, startup fails", async () => {
     await expect(preventing({ leftOut: { resetPassword: false } })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message:
@@ -201,7 +201,7 @@ describe("preventEnumeration", () => {
     });
   });
 
-  test("S9 without MailProvider, the boot fails", async () => {
+  test("S9 without MailProvider, startup fails", async () => {
     await expect(preventing({ without: [MailProvider] })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
       message:

@@ -81,7 +81,7 @@ describe("accounts.create()", () => {
     expect([row!.id, row!.access_epoch]).not.toEqual([99, "mine"]);
   });
 
-  test("leaves no account behind if what belongs to it fails", async () => {
+  test("leaves no account behind if its related work fails", async () => {
     const accounts = await withSite();
     expect((await create(accounts, { fails: "yes" })).status).toBe(500);
     expect(await rowOf(accounts, NEW)).toBeUndefined();

@@ -175,7 +175,7 @@ describe("a registration that arrives twice", () => {
     expect([(await late.get("/me")).body, await subjects(accounts)]).toEqual([{ user: null }, [TAKEN]]);
   });
 
-  test("S182 in a table without epochs and times, is a taken address, also for the one who has registered it", async () => {
+  test("S182 in a table without epochs and times, is a taken address, even for the visitor who registered it", async () => {
     const accounts = await testAccounts();
     await accounts.database.kysely.schema.alterTable("users").dropColumn("access_epoch").execute();
     const visitor = await atTheForm(accounts);

@@ -71,7 +71,7 @@ test("S33 made-up reset tokens are counted by the address they come from, and no
   expect(lockouts).toEqual([["password_reset", null]]);
 });
 
-test("S69 a reset token counts for the account of the guard that it was created for, no matter which page it is sent to", async () => {
+test("S69 a reset token counts for the account of the guard that it was created for, whichever page it is sent to", async () => {
   const { accounts, post } = await application({ password_reset: { account: "token", ...by("account") } });
   const own = await accounts.resetToken(ADA);
   await accounts.visitor().post("/admin/forgotten");

@@ -53,7 +53,7 @@ test("in production, no spelling of this machine is a site's address", async () 
   }
 });
 
-test("what is said of a missing address, or that of this machine, is true without mail, too", async () => {
+test("the message about a missing or local address is true without mail, too", async () => {
   const problems = async (...lines: string[]) => {
     const subject = await subjectOf({ files: { ".env": `${lines.join("\n")}\n` }, isProduction: true });
     return (await ADDRESS.run(subject)).map(({ problem }) => problem);
@@ -77,7 +77,7 @@ test("ranges larger than a /16 or a /48 are too wide for proxies", async () => {
   }
 });
 
-test("behind a proxy on this machine, the server listens there alone", async () => {
+test("behind a proxy on this machine, the server listens only there", async () => {
   for (const host of ["", "0.0.0.0", "::"]) {
     for (const proxies of ["loopback", "127.0.0.1", "::1"]) {
       expect(await inProduction(URL, `TRUSTED_PROXIES=${proxies}`, `HOST=${host}`)).toEqual([

@@ -17,7 +17,7 @@ async function errors(path: string): Promise<unknown[]> {
 }
 
 withSmallDisk("the disk of a SQLite file", () => {
-  test("that is full is an error, with the folder and what to do, and nothing is left behind", async () => {
+  test("that is full is an error with the folder and a remedy, and nothing is left behind", async () => {
     const disk = makeDisk(1024);
     onTestFinished(() => disk.remove());
     const folder = join(disk.folder, "database");

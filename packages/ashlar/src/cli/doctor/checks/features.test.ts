@@ -19,7 +19,7 @@ async function findingsOf(check: Check, files: Readonly<Record<string, string>>)
 
 const lacking = (name: string): string => `pages.provider ${name} is not in PROVIDERS, and the account pages need it.`;
 
-test("every provider and middleware that the account pages lack is a finding of its own", async () => {
+test("every provider and middleware that the account pages lack is a separate finding", async () => {
   const findings = await findingsOf(PAGES, { "app/controllers/auth/index.ts": "", "views/auth/login.edge": "" });
   expect(findings.filter((finding) => !finding.startsWith("pages.routes"))).toEqual([
     lacking("DatabaseProvider"),
@@ -36,7 +36,7 @@ test("every provider and middleware that the account pages lack is a finding of 
   ]);
 });
 
-test("every provider that API tokens lack is a finding of its own", async () => {
+test("every provider that API tokens lack is a separate finding", async () => {
   const findings = await findingsOf(API, { "routes/api.ts": "export const ROUTES = [];\n" });
   expect(findings.filter((finding) => finding.startsWith("api.provider"))).toEqual(
     ["DatabaseProvider", "AuthProvider", "ApiProvider"].map(

@@ -38,7 +38,7 @@ async function subjectWith(
 /** Ids and problems, one a line. */
 const told = (findings: readonly Finding[]): string[] => findings.map(({ id, problem }) => `${id}: ${problem}`);
 
-test("whatever changes something with a session on a stack of its own needs CSRF protection", async () => {
+test("a route that changes something with a session on a separate stack needs CSRF protection", async () => {
   const routes = [
     Route.get("/read", done),
     Route.post("/post", done),
@@ -85,7 +85,7 @@ test("a stack web without VerifyCsrfToken is one finding, with all its routes", 
   expect(findings[0]!.remedy.lines.at(-1)).toContain("VerifyCsrfToken]");
 });
 
-test("what the account pages' check says of the stack web isn't repeated for its routes", async () => {
+test("the account pages' finding about the stack web isn't repeated for its routes", async () => {
   const files = { "app/controllers/auth/index.ts": "" };
   const routes = [Route.post("/orders", done), Route.post("/mine", done).withoutMiddleware("web").middleware("own")];
   const subject = await subjectWith(routes, { web: OPEN, own: [SessionMiddleware] }, files);
@@ -107,7 +107,7 @@ test("a route for pages under the API's prefix belongs among the API's routes", 
   ]);
 });
 
-test("what is proposed to remove is on the route's own line", async () => {
+test("the text to remove is on the route's own line", async () => {
   const off = Route.post("/mine", done).withoutMiddleware("web").middleware("own");
   const grouped = Route.group({ withoutMiddleware: ["web"] }, [Route.post("/ours", done)]);
   const stacks = { web: WEB, own: [SessionMiddleware] };

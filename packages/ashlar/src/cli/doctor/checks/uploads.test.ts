@@ -55,26 +55,23 @@ withSmallDisk("a disk that takes no more", () => {
   test.each([
     ["is full", (disk: SmallDisk) => fill(disk.folder), "its disk is full. "],
     ["is read-only", (disk: SmallDisk) => disk.makeReadOnly(), "its disk is read-only. "],
-  ] as const)(
-    "and %s is an error, with the folder and what to do; it leaves nothing behind",
-    async (_, end, reason) => {
-      const disk = makeDisk(4096);
-      onTestFinished(() => disk.remove());
-      const app = { uploadFolder: disk.folder, limits: { maxDiskBytes: 2 ** 22 } };
-      expect(await findings(app, photos.bodyLimit("2mb"))).toEqual([]);
-      expect(await readdir(disk.folder)).toEqual([]);
-      await end(disk);
-      const before = await readdir(disk.folder);
-      const [found, ...others] = await findings(app, photos.bodyLimit("2mb"));
-      expect([found?.id, `${found?.problem} `, others]).toEqual([
-        "uploads.folder",
-        expect.stringContaining(`${disk.folder}, can't be written: ${reason}`),
-        [],
-      ]);
-      expect(found?.remedy.note).toContain("APP.uploadFolder");
-      expect(await readdir(disk.folder)).toEqual(before);
-    },
-  );
+  ] as const)("and %s is an error with the folder and a remedy, and leaves nothing behind", async (_, end, reason) => {
+    const disk = makeDisk(4096);
+    onTestFinished(() => disk.remove());
+    const app = { uploadFolder: disk.folder, limits: { maxDiskBytes: 2 ** 22 } };
+    expect(await findings(app, photos.bodyLimit("2mb"))).toEqual([]);
+    expect(await readdir(disk.folder)).toEqual([]);
+    await end(disk);
+    const before = await readdir(disk.folder);
+    const [found, ...others] = await findings(app, photos.bodyLimit("2mb"));
+    expect([found?.id, `${found?.problem} `, others]).toEqual([
+      "uploads.folder",
+      expect.stringContaining(`${disk.folder}, can't be written: ${reason}`),
+      [],
+    ]);
+    expect(found?.remedy.note).toContain("APP.uploadFolder");
+    expect(await readdir(disk.folder)).toEqual(before);
+  });
 });
 
 withSmallDisk("a folder in memory", () => {

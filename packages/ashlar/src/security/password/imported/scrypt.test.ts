@@ -78,7 +78,7 @@ describe("isScrypt", () => {
   });
 
   test.each(["n=32768,r=1,p=1", "n=2,r=1,p=1", "n=2,r=8,p=16", "ln=15,r=8,p=1,nfkc=1"])(
-    "what is accepted can be computed: %s",
+    "accepted expressions can be evaluated: %s",
     (parameters) => {
       const hash = `$scrypt$${parameters}$${SALT}$${TAG}`;
       expect(isScrypt(hash)).toBe(true);
@@ -99,7 +99,7 @@ describe("isScrypt", () => {
     expect(isScrypt(`$scrypt$n=16384,r=8,p=1$${salt}$${tag}`)).toBe(false);
   });
 
-  test("what is accepted never costs more than the limits, whatever the text", () => {
+  test("an accepted hash never costs more than the limits, whatever the text", () => {
     const number = fc.oneof(
       fc.nat(2 ** 31),
       fc.nat(32),
