@@ -19,7 +19,7 @@ const report = process.env.ASHLAR_TEST_REPORT;
 /** CI runs the tests in the same order each time, so that its result says something about the change alone. */
 const CI_SEED = 1;
 
-/** Tests of parts of the framework that keep nothing in their modules. Their files can share a process, and what it loaded. */
+/** Tests of code that keeps no state in its modules. Their files can share a process and its loaded modules. */
 const UNITS =
   "packages/ashlar/src/{boot,cli,client,database,events,http,kernel,mail,node,redis,routing,scaffold,security,server,session,support,testing,throttle,views}/**/*.test.ts";
 
@@ -70,12 +70,13 @@ const configuration: ViteUserConfig = defineConfig({
     ],
   },
   test: {
-    // The tool that changes the sources runs every file in processes of its own.
+    // The tool that changes the sources runs every file in separate processes.
     ...(process.env.ASHLAR_MUTANTS === undefined
       ? { projects: PROJECTS, sequence: { sequencer: SlowestFirst, ...(process.env.CI && { seed: CI_SEED }) } }
       : { include: TESTS }),
     globalSetup: [runFolder],
-    // Many tests wait for processes of their own, or for a database: two more workers than processors keep these busy.
+    // Many tests wait for separate processes or for a database, so two more workers than processors keep the machine
+    // busy.
     maxWorkers: availableParallelism() + 2,
     // What hangs is ended at some time. How late something comes proves nothing: a busy machine takes ten times as long.
     testTimeout: 180_000,

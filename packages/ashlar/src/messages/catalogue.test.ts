@@ -213,7 +213,7 @@ describe("the boot fails", () => {
       'MESSAGES["cart.empty"]: is not a sentence. Write text, or { one: "…", other: "…" }.',
     ],
     [
-      "plural forms without the one that all languages need",
+      "plural forms without the form that all languages need",
       file("en", { "cart.empty": { one: "…" } }),
       'MESSAGES["cart.empty"]: lacks the plural form "other". Write text, or { one: "…", other: "…" }.',
     ],

@@ -16,7 +16,7 @@ const family = (value: number): Family => ({
   values: [{ labels: {}, value }],
 });
 
-/** A relay in this process, and workers that are told what to send to it. */
+/** A relay in this process, and workers that send it given messages. */
 function primary(known?: PrimaryMetrics) {
   const end = relayMetrics(known);
   onTestFinished(end);
@@ -142,7 +142,7 @@ test("messages of the application are left alone, and a relay that has ended pas
   expect([one.got, cluster.listenerCount("message"), cluster.listenerCount("disconnect")]).toEqual([[], 0, 0]);
 });
 
-/** A worker's side in this process, and what it sends to the primary. */
+/** A worker's side in this process, and its messages to the primary. */
 function side(read: () => Promise<readonly Family[]> = async () => [family(1)]) {
   const sent: { readonly type: string; readonly id: string; readonly families?: unknown }[] = [];
   const before = process.send;

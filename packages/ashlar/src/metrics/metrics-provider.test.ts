@@ -245,7 +245,7 @@ describe("at a separate port", () => {
     ]);
   });
 
-  test("S82 a request that is none of a scraper's is refused, and the next one is answered", async () => {
+  test("S82 a request that is not a scraper's is refused, and the next one gets a response", async () => {
     const lines: LoggedLine[] = [];
     const { application, port } = await make({ port: 0 }, { logger: loggerInto(lines) });
     await application.listen(listen);

@@ -1,4 +1,4 @@
-// What the metrics say about Redis, on a server of their own.
+// Redis metrics, on a separate server.
 import { expect, onTestFinished, test } from "vitest";
 import { RedisServer } from "../../test/support/redis-server.ts";
 import { withProgram } from "../../test/support/system-programs.ts";

@@ -146,7 +146,7 @@ test("an error beside a working connection says nothing about a later loss", asy
   expect(waiting.is).toBe("ECONNREFUSED 127.0.0.1:6379.");
 });
 
-test("a first attempt that fails has the reason that was told before, or else its own", async () => {
+test("a first attempt that fails has the reason that was reported before, or else its own", async () => {
   for (const isTold of [true, false]) {
     const { client, loaded, send, pass } = make();
     loaded.resolve();

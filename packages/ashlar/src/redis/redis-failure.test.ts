@@ -41,7 +41,7 @@ test.each<[unknown, string]>([
     "no node of the cluster can be reached: the cluster doesn't serve this key right now (CLUSTERDOWN)",
   ],
   [undefined, "the connection was lost"],
-])("%o is told without what was sent", (error, reason) => {
+])("%o is reported without the sent data", (error, reason) => {
   expect(reasonOf(error)).toBe(reason);
   const { code, status, message, cause } = redisUnavailable(error);
   expect({ code, status, message, cause }).toEqual({

@@ -279,7 +279,7 @@ describe("S50 slow clients do not block others", () => {
     expect(await dial(server, "GET / HTTP/1.1\r\nHost: a\r\n\r\n").closed).toContain("hello");
   });
 
-  test("S50 clients are told how long an idle connection stays open", async () => {
+  test("S50 clients learn how long an idle connection stays open", async () => {
     const { server } = await serve({ keepAliveTimeoutSeconds: 7 });
     const { headers } = await fetch(server.url);
     expect([headers.get("connection"), headers.get("keep-alive")]).toEqual(["keep-alive", "timeout=7"]);

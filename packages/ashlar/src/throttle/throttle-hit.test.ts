@@ -372,7 +372,7 @@ test("S33 without an account, attempts are those of the user, and another user's
   };
   expect(await passing(8, () => throttle.hit(asUser(1), "resend"))).toBe(5);
   expect(await passing(8, () => throttle.hit(asUser(2), "resend"))).toBe(5);
-  // A guest has no account of their own; a given account precedes the user's.
+  // A guest has no account; a given account precedes the user's.
   expect(await passing(8, () => throttle.hit(makeContext({ ip: "203.0.113.7" }), "resend"))).toBe(5);
   expect(await passing(8, () => throttle.hit(asUser(1), "resend", { account: "ann@example.com" }))).toBe(5);
 });

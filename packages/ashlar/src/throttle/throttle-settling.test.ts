@@ -249,7 +249,7 @@ describe("proofs", () => {
     expect(await left({ ...ann, proof: "mine" })).toEqual({ "account,address": 5 });
   });
 
-  test("S54 a given proof precedes the one that the account has", async () => {
+  test("S54 a given proof precedes the account's", async () => {
     const { throttle, left } = create();
     await throttle.hit(request({ "x-proof": "theirs" }), "login", { ...ann, proof: "given" });
     expect(await left({ ...ann, proof: "given" })).toEqual({ "account,address": 4 });

@@ -153,7 +153,7 @@ describe("consume", () => {
     expect(outcome(await throttle.consume("login", ann))).toEqual([true, 7, 1, 600]);
   });
 
-  test("of several equally close buckets, the one that takes longest is reported, and of those the first", async () => {
+  test("of several equally close buckets, the slowest is reported, or the first of the slowest", async () => {
     travel(0);
     const { throttle } = create({ login: { buckets: [PAIR, { ...ADDRESS, attempts: 5 }] } });
     expect(outcome(await throttle.consume("login", ann))).toEqual([true, 5, 4, 600]);

@@ -48,7 +48,7 @@ class Script {
 
 const BLOCKED: Reply = { error: "TypeError" };
 
-/** An empty page on an origin of its own. */
+/** An empty page on a separate origin. */
 async function startFrontEnd(): Promise<Server> {
   const server = createServer((_, response) => {
     response.setHeader("content-type", "text/html");

@@ -37,7 +37,10 @@ export interface Place {
 
 const MOST_REDIRECTS = 5;
 
-/** A browser of the table, behind a proxy of the application: what it sends over the socket is in the table. */
+/**
+ * A browser from the table, behind a proxy of the application. The table contains everything that it sends over the
+ * socket.
+ */
 export class BrowserVisitor {
   readonly #browser: BrowserName;
   readonly #place: Place;

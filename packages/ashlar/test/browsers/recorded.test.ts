@@ -53,7 +53,7 @@ inEachBrowser((name, start) => {
     });
   }
 
-  /** Opens a page that does something, and returns its URL, and the one that it sends something to. */
+  /** Opens a page that does something, and returns its URL, and the URL that it sends a request to. */
   async function visit(from: string, to: string, does: CausingPage["does"], policy: ReferrerPolicy = DEFAULT) {
     const url = new URL(`${recorder.at(to)}/sent/${++count}`);
     const source = new URL(recorder.at(from));

@@ -1,4 +1,4 @@
-// Pages that make a browser send requests, and what it says of them.
+// Pages that make a browser send requests, and the headers that it sends with them.
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import {

@@ -13,7 +13,10 @@ const PACKAGE = join(import.meta.dirname, "../..");
 const SUPPORT = join(PACKAGE, "test/support");
 const VITEST = join(PACKAGE, "../../node_modules/vitest/vitest.mjs");
 
-/** A test that starts a process in a group of its own, takes a database, creates another and an application folder, and never ends. */
+/**
+ * A test that starts a process in a separate group, takes a database, creates another and an application folder, and
+ * never ends.
+ */
 const HANGING = (server: "postgres" | "mariadb", administer: string): string => `
 import { spawn } from "node:child_process";
 import { renameSync, writeFileSync } from "node:fs";

@@ -13,7 +13,10 @@ const IN_SQL =
 /** Methods of the container, whose key `logins` holds the stores, and of routes, whose names can begin with it. */
 const OTHER_NAMES = ["bind", "has", "make", "name"];
 
-/** Sources in which the word is something else: limits have the names of their routes, and exports names of their own. */
+/**
+ * Sources in which the word means something else: limits have the names of their routes, and exports have their own
+ * names.
+ */
 const OTHER_LOGINS = ["auth/accounts/limits.ts", "auth/accounts/account-data.ts", "auth/commands/users-show.ts"];
 
 /** Where a source outside of the store's folder refers to the table. */

@@ -5,7 +5,7 @@ import { generatedApplication } from "../support/generated-application.ts";
 
 const PUBLIC = join(import.meta.dirname, "../../src/public");
 
-/** Loads a module of a new application, which tells what it imports, and whether Vitest has transformed it. */
+/** Loads a module of a new application, which reports its imports, and whether Vitest has transformed it. */
 async function loaded(): Promise<{
   readonly Model: unknown;
   readonly Route: unknown;

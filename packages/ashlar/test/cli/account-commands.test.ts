@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => remove());
 
-/** Runs a command in a process of its own, without a terminal. */
+/** Runs a command in a separate process, without a terminal. */
 function command(...args: readonly string[]): Promise<{ code: number; output: string; errors: string }> {
   return new Promise((resolve) => {
     execFile(process.execPath, [COMMAND, ...args], { cwd: root, env: shellEnvironment() }, (error, output, errors) => {

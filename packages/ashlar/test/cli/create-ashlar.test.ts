@@ -337,7 +337,7 @@ test("--verbose shows what the package manager prints; otherwise it is shown if 
 });
 
 /**
- * Starts the generator in a process group of its own, and waits until its package manager has begun.
+ * Starts the generator in a separate process group, and waits until its package manager has begun.
  *
  * @param before what the package manager does before it counts as begun
  */
@@ -358,7 +358,7 @@ describe.for([
   test("leaves the complete application and nothing else, and says how to continue", async () => {
     const parent = await temporaryFolder();
     const generator = await installing(parent, "exec sleep 600");
-    // To the generator alone: what it started has to be told by it.
+    // Only to the generator, which must notify its child processes.
     generator.child.kill(signal);
     expect((await generator.ended).code).toBe(exit);
     expect(generator.output()).toContain(

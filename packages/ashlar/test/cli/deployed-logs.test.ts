@@ -127,7 +127,7 @@ describe.each(Object.keys(PROXIES) as ProxyName[])("behind %s", (name) => {
       expect(secrets.filter((secret) => written.includes(secret))).toEqual([]);
       expect(served.output().length).toBeGreaterThan(0);
       expect(secrets.filter((secret) => secret !== PIN && served.output().includes(secret))).toEqual([]);
-      // What happened can be told from it all the same.
+      // It still shows what happened.
       for (const path of ["/register", "/password_reset", "/unsubscribe", "/coupons/", "/door/"]) {
         expect(written).toContain(path);
       }

@@ -64,7 +64,7 @@ async function mendAll(
   for (const id of expected) shown.add(id);
 }
 
-/** Adds two drivers whose secrets are in variables of their own. */
+/** Adds two drivers whose secrets are in separate variables. */
 async function addDrivers(root: string): Promise<void> {
   await edit(root, "config/api.ts", [
     "} satisfies DriversSettings",
@@ -876,7 +876,7 @@ describe("code", () => {
     { file: "app/kernel.ts", change: ['"routes/api"', '"routes/more-api"'], ids: ["api.routes"] },
     { file: "app/models/user.ts", change: ["AuthenticatesTokens, ", ""], ids: ["api.model"] },
     { file: "config/api.ts", change: ["export const DRIVERS", "export const OTHERS"], ids: ["api.config"] },
-  ])("that can't boot for what a finding reports is told once: $file without $change.0", async (fault) => {
+  ])("that can't boot because of a finding is reported once: $file without $change.0", async (fault) => {
     const root = await copyOf(original);
     await edit(root, fault.file, fault.change);
     const { findings, skipped } = await doctor(root);
@@ -983,7 +983,7 @@ describe("code", () => {
     expect((await doctor(await copyOf(root))).findings).toEqual([]);
   });
 
-  test("with two routes for one path boots without the one that the message names", async () => {
+  test("with two routes for one path boots without the route that the message names", async () => {
     const broken = await copyOf(original);
     await edit(broken, "routes/web.ts", ["  ...Api.routes(),", "  ...Api.routes(),\n  Route.get('/', () => 1),"]);
     const { findings } = await doctor(broken);
@@ -1169,7 +1169,7 @@ async function npmSettings(): Promise<string> {
     .join("");
 }
 
-/** Mended by what npm installs, which needs a registry. */
+/** Fixed by installing with npm, which needs a registry. */
 const INSTALLED: readonly string[] = ["node.version", "package.copies"];
 
 /**

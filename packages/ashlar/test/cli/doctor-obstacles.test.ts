@@ -38,7 +38,7 @@ async function ownedCopy(): Promise<string> {
   return root;
 }
 
-/** The report of the doctor in a process of its own, started by the owner of the application. */
+/** The doctor's report in a separate process, started by the application's owner. */
 async function doctorOfOwner(root: string): Promise<DoctorReport> {
   const user = OWNER === null ? {} : { uid: OWNER, gid: OWNER };
   const child = spawn(process.execPath, [COMMAND, "doctor", "--json"], { cwd: root, env: shellEnvironment(), ...user });
@@ -138,7 +138,7 @@ describe("an .env", () => {
 });
 
 describe("the repository", () => {
-  /** A copy with a repository of its own, which contains the secrets. */
+  /** A copy with a separate repository, which contains the secrets. */
   async function repository(): Promise<string> {
     const root = await copyOf(original);
     const commit = "git -c user.name=A -c user.email=a@shop.example commit -qm Begin";

@@ -393,7 +393,7 @@ describe("the report", () => {
   });
 });
 
-/** What the command prints in a process of its own. */
+/** The command's output in a separate process. */
 async function processOf(root: string, ...args: string[]): Promise<{ code: number | null; stdout: string }> {
   const script = `import { main } from ${JSON.stringify(join(import.meta.dirname, "../../dist/cli.js"))};
     process.exitCode = await main(${JSON.stringify(args)});`;

@@ -223,7 +223,7 @@ withProgram("systemd-analyze", () => {
       const file = join(root, "deploy/shop@.service");
       const verified = await execute(root, "systemd-analyze", ["verify", "--man=no", file]);
       expect([verified.code, verified.output.split("\n").filter((line) => line.includes("shop@"))]).toEqual([0, []]);
-      // In tenths: 0 is none of its own, 100 is the whole machine.
+      // In tenths: 0 is fully confined, 100 is the whole machine.
       const security = await execute(root, "systemd-analyze", ["security", "--offline=true", "--threshold=20", file]);
       expect(security.code, security.output).toBe(0);
     },

@@ -179,7 +179,7 @@ export class DrizzleUsers implements AccountStore<User> {
   }
 }
 
-/** A store on a database of its own, and the rows of its table. */
+/** A store on a separate database, and the rows of its table. */
 export function makeDrizzleUsers(): { readonly store: DrizzleUsers; readonly rows: () => object[] } {
   const database = new DrizzleSqlite();
   database.connection.exec(`

@@ -95,7 +95,7 @@ export function postgresEnvironment(database: string): Record<string, string> {
   return { DATABASE_CONNECTION: "postgres", DATABASE_URL: url.href };
 }
 
-/** How many visitors there have been: each comes from an address of their own, with its own limits. */
+/** The number of visitors so far: each comes from a separate address, with its own limits. */
 let visitors = 0;
 
 function visitor(application: Application) {

@@ -1,7 +1,7 @@
 /** Node's: a test may put the other one in its place. */
 const plainFetch = globalThis.fetch;
 
-/** A `fetch` that keeps cookies, as a browser's does, and notes what it has sent. */
+/** A `fetch` that keeps cookies, as a browser's does, and records its requests. */
 export interface CookieFetch {
   readonly fetch: typeof globalThis.fetch;
   /** Each request, as `POST /login`. */

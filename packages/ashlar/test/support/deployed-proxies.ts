@@ -14,7 +14,7 @@ export type ProxyName = "nginx" | "caddy" | "haproxy";
 /** The host that the configurations are for. */
 export const HOST = "shop.example";
 
-/** A proxy that runs, on ports of its own. */
+/** A running proxy on separate ports. */
 export interface DeployedProxy {
   /** Where it speaks http, if its configuration says so. */
   readonly plain: number;

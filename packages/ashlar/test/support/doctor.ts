@@ -112,7 +112,7 @@ async function addLines(root: string, file: string, lines: readonly string[]): P
   await writeFile(path, text);
 }
 
-/** A text with an import. What it imports already stays as it is. */
+/** A text with an import. Existing imports stay unchanged. */
 function imported(text: string, line: string): string {
   const [, names, from] = /^import \{ (.+) \} from (".+");$/.exec(line)!;
   const imports = text.match(/^import [\s\S]*?from ".+";$/gm) ?? [];

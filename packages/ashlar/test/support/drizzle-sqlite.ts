@@ -3,7 +3,7 @@ import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { drizzle, type SqliteRemoteDatabase } from "drizzle-orm/sqlite-proxy";
 
 /**
- * Drizzle on a database of `node:sqlite` in memory, for which it has no driver of its own. There is one connection; a
+ * Drizzle on an in-memory database of `node:sqlite`, for which Drizzle has no driver. There is one connection; a
  * transaction has it to itself until it ends.
  */
 export class DrizzleSqlite {

@@ -24,7 +24,7 @@ export const ADA_THERE: SiteAccount = {
   email_verified: true,
 };
 
-/** Stands for the other site: an OpenID provider on loopback, where whoever comes is logged in already. */
+/** Stands for the other site: an OpenID provider on loopback, where every visitor is already logged in. */
 export class ExampleSiteServer {
   readonly #server: Server;
   readonly #keys = generateKeyPairSync("ed25519");

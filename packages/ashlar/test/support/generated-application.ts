@@ -19,7 +19,7 @@ export const COMMAND: string = join(PACKAGE, "bin/ashlar.js");
 /**
  * Generates an application where it can find the framework's source, and removes it when the test has finished.
  *
- * @param options what it includes; default: the pages, the API and SQLite
+ * @param options the features to include; default: the pages, the API and SQLite
  * @returns its folder
  */
 export async function generatedApplication(options: Partial<ProjectOptions> = {}): Promise<string> {
@@ -39,7 +39,7 @@ export async function generateApplication(
 }
 
 /**
- * Runs a program in a folder, and returns what it printed.
+ * Runs a program in a folder, and returns its output.
  *
  * @param environment variables in addition to those of {@link shellEnvironment}
  */
@@ -77,10 +77,10 @@ export async function startServing(root: string, environment: Record<string, str
 /** An application that is served in a separate process. */
 export interface ServedProcess {
   readonly url: string;
-  /** What it printed until it was ready. */
+  /** The output until it was ready. */
   readonly line: string;
   readonly child: ChildProcess;
-  /** What it has printed so far, on both streams. */
+  /** The output so far, on both streams. */
   readonly output: () => string;
   /** Its exit code, its signal and all its output if it has ended; `null` while it runs. */
   readonly end: () => string | null;

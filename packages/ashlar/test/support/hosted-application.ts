@@ -10,7 +10,7 @@ export interface HostProgram {
   readonly url: string;
   readonly port: number;
   readonly child: ChildProcess;
-  /** What it has printed so far, on both streams. */
+  /** The output so far, on both streams. */
   readonly output: () => string;
 }
 

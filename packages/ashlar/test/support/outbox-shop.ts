@@ -92,7 +92,7 @@ export interface OutboxShop {
   readonly queue: (subject: string) => Promise<void>;
 }
 
-/** A process of the application: what it shares with others is only the database. */
+/** A process of the application, which shares only the database with others. */
 export async function shop(own: TestDatabase, options: ShopOptions = {}): Promise<OutboxShop> {
   const transport = new Recording();
   const { outbox = {}, retry = { delaySeconds: 60 }, key = KEY, previous, logged } = options;

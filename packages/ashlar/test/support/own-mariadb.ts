@@ -37,7 +37,10 @@ export interface OwnMariadb {
   remove(): Promise<void>;
 }
 
-/** Defines a suite that starts a server of its own. Without its programs it is skipped, by name; with `CI` set, it fails. */
+/**
+ * Defines a suite that starts a separate server. Without the server's programs, it is skipped by name; with `CI` set,
+ * it fails.
+ */
 export function withOwnMariadb(title: string, define: () => void): void {
   const isMissing = process.env.CI === undefined && !Object.values(PROGRAMS).every((path) => existsSync(path));
   describe.skipIf(isMissing)(isMissing ? `${title} (MariaDB's programs are not installed)` : title, define);
@@ -94,8 +97,8 @@ export async function startMariadb(prepare: (folder: string) => Promise<readonly
 }
 
 /**
- * The environment of a server that keeps its temporary tables in a folder of its own: when one starts, it removes all such
- * files that it finds, also those that another server on the machine is using.
+ * The environment of a server that keeps its temporary tables in a separate folder: when one starts, it removes all
+ * such files that it finds, also those that another server on the machine is using.
  *
  * @param folder of the server; a folder `tmp` is created in it
  */

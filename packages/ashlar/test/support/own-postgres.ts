@@ -11,7 +11,7 @@ import { freeze, thaw } from "./frozen-process.ts";
 
 /** Where Debian keeps the server's programs, by version. */
 const DEBIAN = "/usr/lib/postgresql";
-/** Settings of a server whose data need not survive the machine. What it has acknowledged survives its own end. */
+/** Settings of a server whose data need not survive the machine. Acknowledged writes survive the server's own end. */
 const FAST = ["fsync=off", "full_page_writes=off", "shared_buffers=16MB"];
 
 /** A PostgreSQL server that a test may stop, freeze and break. */
@@ -20,7 +20,7 @@ export interface OwnPostgres {
   /** The address of its database. */
   readonly url: string;
   readonly folder: string;
-  /** Runs a statement as its superuser, on a connection of its own. */
+  /** Runs a statement as its superuser, on a separate connection. */
   run(text: string): Promise<pg.QueryResult>;
   /** Freezes every process of the server, as a machine does that swaps or is suspended. */
   freeze(): void;
@@ -41,7 +41,7 @@ export function postgresPrograms(): string | null {
 }
 
 /**
- * Defines a suite that starts servers of its own. Without PostgreSQL's programs it is skipped, by name; with `CI` set, it
+ * Defines a suite that starts separate servers. Without PostgreSQL's programs it is skipped, by name; with `CI` set, it
  * runs and fails.
  */
 export function withOwnPostgres(title: string, define: () => void): void {
@@ -75,7 +75,7 @@ export async function startStandby(
   const folder = mkdtempSync(join(tmpdir(), "ashlar-postgres-"));
   if (user !== null) chownSync(folder, user.uid!, user.gid!);
   const args = ["-h", "127.0.0.1", "-p", String(primary.port), "-U", "postgres", "-D", join(folder, "data")];
-  // With what it needs to follow the primary (-R), and at once (-c fast).
+  // With the settings to follow the primary (-R), and without delay (-c fast).
   const options = { ...user, cwd: folder } as object;
   await promisify(execFile)(join(programs, "pg_basebackup"), [...args, "-R", "-c", "fast"], options);
   return runServer(programs, folder, port, settings, user);
@@ -118,7 +118,7 @@ async function runServer(
   const forEachProcess = (change: (pid: number) => void): void => {
     const pid = running.child.pid!;
     change(pid);
-    // The server's processes have groups of their own. A frozen one starts no more of them.
+    // The server's processes have separate groups. A frozen one starts no more of them.
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean);
     for (const child of children) {
       try {

@@ -25,7 +25,7 @@ export function proxyFacts(
 }
 
 /**
- * Asks a proxy for a path, on a connection of its own.
+ * Requests a path from a proxy, on a separate connection.
  *
  * @param length of a body that is announced, and not sent
  */

@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from "node:util";
 import { onTestFinished } from "vitest";
 import { shellEnvironment } from "./shell-environment.ts";
 
-/** A program that runs in a terminal of its own. */
+/** A program that runs in a separate terminal. */
 export interface PseudoTerminal {
   /** Types keys. */
   type(keys: string): void;

@@ -59,7 +59,7 @@ export async function startSentinels(atEnd: AtEnd = onTestFinished): Promise<Sen
 
 /** Starts a cluster of three nodes, each with a third of the keys, which they never give up. They end with the test. */
 export async function startCluster(): Promise<{ readonly url: string; readonly nodes: readonly RedisServer[] }> {
-  // Nodes talk on a port of their own. By default it is 10,000 above the other: one that the system gives to any program.
+  // Nodes talk on a separate port. By default it is 10,000 above the other: one that the system gives to any program.
   const busPorts = [await freePort(), await freePort(), await freePort()];
   const args = ["--cluster-enabled", "yes", "--cluster-node-timeout", "120000", "--cluster-port"];
   const start = (busPort: number) => started({ args: [...args, String(busPort)] }, onTestFinished);

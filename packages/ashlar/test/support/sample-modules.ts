@@ -19,7 +19,7 @@ export interface SampleFile extends Sample {
 
 /** A file of a sample as a module. */
 export interface SampleModule extends SampleFile {
-  /** Its code, after imports of what it uses, which are all on the first line. */
+  /** Its code, after its imports, which are all on the first line. */
   readonly text: string;
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe } from "vitest";
 
-/** A file system of its own, which a test may fill up or make read-only. */
+/** A separate file system, which a test may fill up or make read-only. */
 export interface SmallDisk {
   readonly folder: string;
   /** Mounts it again, so that nothing can be written. */
@@ -31,7 +31,7 @@ function mount(...args: string[]): void {
   if (status !== 0) throw new Error(`mount ${args.join(" ")}: ${stderr}`);
 }
 
-/** Defines a suite that needs a disk of its own. Without the permission to mount one it is skipped, by name. */
+/** Defines a suite that needs a separate disk. Without the permission to mount one, it is skipped by name. */
 export function withSmallDisk(title: string, define: () => void): void {
   let isAllowed = process.platform === "linux";
   try {

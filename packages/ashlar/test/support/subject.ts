@@ -9,7 +9,7 @@ const applications = globalThis as { makeTestApplication?: (root: string) => Pro
 const ENTRY = "export default await globalThis.makeTestApplication(import.meta.dirname);";
 
 /**
- * What the doctor's checks look at, of an application in a folder of its own.
+ * The subject of the doctor's checks, for an application in a separate folder.
  *
  * @param options those of `createApplication`; without them, there is no application to boot
  * @param files more files, by path

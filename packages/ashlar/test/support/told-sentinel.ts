@@ -12,7 +12,7 @@ export class ToldSentinel {
   master: number;
   /** Whether it accepts connections, and answers nothing. */
   isSilent = false;
-  /** What it was asked, in order; the words of a command are joined by a space. */
+  /** The commands that it received, in order, with their words joined by a space. */
   readonly asked: string[] = [];
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();

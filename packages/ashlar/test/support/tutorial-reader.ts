@@ -136,7 +136,7 @@ export class TutorialReader {
     return text;
   }
 
-  /** A visitor of the served application, with a browser of their own. */
+  /** A visitor of the served application, with a separate browser. */
   async visitor(): Promise<TestClient> {
     const { url } = await this.#serve();
     const gate = await createApplication({ environment: { APP_ENV: "test", APP_URL: new URL(url).origin } });

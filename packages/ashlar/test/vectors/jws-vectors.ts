@@ -50,7 +50,7 @@ function prepare(key: VectorKey, token: unknown): VerificationKey[] {
   );
 }
 
-/** For the few keys without an algorithm: the one that a careless application would use. */
+/** For the few keys without an algorithm: the algorithm that a careless application would use. */
 function headerAlgorithm(token: unknown): unknown {
   return JSON.parse(Buffer.from(String(token).split(".")[0] ?? "", "base64url").toString()).alg;
 }

@@ -89,7 +89,7 @@ describe("issue()", () => {
     });
   });
 
-  test("only the exact type JWT is an API token, whoever has the secret", () => {
+  test("only the exact type JWT is an API token, regardless of who has the secret", () => {
     const key = new SigningKey("HS512", SECRET);
     const claims = JSON.stringify({ sub: "1", iat: START });
     const judged = [{ typ: "JWT" }, {}, { typ: "jwt" }, { typ: "application/jwt" }, { typ: "at+jwt" }].map((header) =>

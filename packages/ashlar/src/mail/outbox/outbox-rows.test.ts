@@ -56,10 +56,10 @@ function expectTime(value: unknown, ms: number): void {
 }
 
 await onEachDatabase("rows of the outbox", (engine) => {
-  // SQLite has no clock of its own.
+  // SQLite has no separate clock.
   const inexact = engine.name === "sqlite" ? 0 : INEXACT;
 
-  test("a row belongs to the process that wrote it until its claim ends, and then to the one that claims it", async () => {
+  test("a row belongs to the process that wrote it until its claim ends, and then to the process that claims it", async () => {
     const { rowsOf, stored } = await opened(engine);
     const [first, second] = [rowsOf("first"), rowsOf("second")];
     const id = await first.insert(note());

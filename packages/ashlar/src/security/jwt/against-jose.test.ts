@@ -89,7 +89,7 @@ test(`S1 S3 S6 S7 of ${TOKENS} tokens, none that jose refuses is accepted, and a
       reason,
     );
   }
-  // Every kind of token came up often enough to mean something.
+  // Every token type came up often enough to be significant.
   expect([...kinds.values()].every((count) => count > 150)).toBe(true);
   expect(kinds.size).toBe(5 + Object.keys(MUTATIONS).length);
 });

@@ -52,7 +52,7 @@ describe("verifying a JWS", () => {
     expect(Buffer.from(first).toString()).toBe("first");
   });
 
-  test("any of several keys may have signed, and the one that did is returned", () => {
+  test("any of several keys may have signed, and the signing key is returned", () => {
     const older = randomBytes(64);
     const keys = [KEY, new VerificationKey("HS512", older), new VerificationKey("HS256", older)];
     expect(verifyJws(signJws("x", new SigningKey("HS512", older)), keys).key).toBe(keys[1]);
@@ -72,13 +72,13 @@ describe("verifying a JWS", () => {
     ["two dots alone", "..", "malformed"],
     ["no signature", `${segment('{"alg":"HS256"}')}.Zm9v.`, "signature"],
     ["a fourth part", `${signJws("x", SIGNING)}.`, "malformed"],
-    ["a header that is no JSON", forge(segment("{alg:HS256}"), "Zm9v"), "malformed"],
+    ["a header that is not JSON", forge(segment("{alg:HS256}"), "Zm9v"), "malformed"],
     ["a header that is a list", forge(segment('["HS256"]'), "Zm9v"), "malformed"],
     ["a header that is a text", forge(segment('"HS256"'), "Zm9v"), "malformed"],
     ["a header that is null", forge(segment("null"), "Zm9v"), "malformed"],
     ["a header with something behind it", forge(segment('{"alg":"HS256"}x'), "Zm9v"), "malformed"],
     ["a header without an algorithm", forge(segment("{}"), "Zm9v"), "algorithm"],
-    ["an algorithm that is no text", forge(segment('{"alg":["HS256"]}'), "Zm9v"), "algorithm"],
+    ["an algorithm that is not text", forge(segment('{"alg":["HS256"]}'), "Zm9v"), "algorithm"],
     ["an algorithm in another case", forge(segment('{"alg":"hs256"}'), "Zm9v"), "algorithm"],
     ["a header of another algorithm twice", forge(segment('{"alg":"HS256","alg":"none"}'), "Zm9v"), "algorithm"],
     ["a payload that is padded", forge(segment('{"alg":"HS256"}'), "Zm8="), "malformed"],

@@ -12,7 +12,7 @@ const SCRYPT = "YSBzYWx0IG9mIHRleHQ$XLHhZFtRNjRy6rhFUQbS7X8k2XWtHCFc3M51znHui3s"
 const PBKDF2 = "YSBzYWx0IG9mIHRleHQ$TXDXDu+Z19x4cyki8mXdbRGJRECoQbqurMKehOOTwHQ";
 const argon2 = await loadArgon2();
 
-/** The real Argon2, and what it was called with. */
+/** The real Argon2, and the arguments of its calls. */
 function observed() {
   const calls: unknown[] = [];
   const observer: Argon2 = (message, salt, parameters) => {

@@ -75,7 +75,7 @@ test("S109 behind a trusted proxy, address, scheme and host are those that it re
   ]);
 });
 
-test("S109 of a field that was sent twice, none counts", async () => {
+test("S109 a field that was sent twice is ignored", async () => {
   const { handler } = await shop();
   const port = await listening((message, response) => {
     // Frameworks have read the headers by then.

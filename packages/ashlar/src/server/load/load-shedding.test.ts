@@ -311,7 +311,7 @@ test("a client that asks first is told to send its body, unless the server is ov
   await until(() => refused.received().split("try again in a moment.").length > PATHS.length - handled.length + 1);
   expect(refused.received()).toMatch(/HTTP\/1\.1 503 [\s\S]*Connection: close\r\n/i);
   expect([refused.received().includes("100 Continue"), handled.includes("/form")]).toEqual([false, false]);
-  // What it sends all the same is not taken for a request.
+  // Bytes that it sends anyway are not taken for a request.
   const before = handled.length;
   refused.socket.write("bodyGET /next HTTP/1.1\r\nHost: a\r\n\r\n");
   await refused.closed;

@@ -33,7 +33,7 @@ const ERRORS: Readonly<Record<string, () => Error>> = {
   forbidden: () => new AshlarError("E_FORBIDDEN"),
 };
 
-/** Fails with the error that the request names, if it is sent to a path of its own. */
+/** Fails with the error that the request names, if it is sent to a separate path. */
 class Failing {
   beforeBody(): boolean {
     return true;

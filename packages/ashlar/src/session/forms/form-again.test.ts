@@ -190,7 +190,7 @@ test("a form that is refused and not shown begins no session", async () => {
   expect([status, cookies]).toEqual([419, []]);
 });
 
-test("S27 the body of a request that is not known to come from this site is not even read", async () => {
+test("S27 a request's body is not even read unless the request is known to come from this site", async () => {
   const application = await create();
   const headers = { "content-type": "application/x-www-form-urlencoded", "content-length": "9", accept: "text/html" };
   const sent = (site: string): Request => {

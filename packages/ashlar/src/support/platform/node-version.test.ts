@@ -16,7 +16,7 @@ test("the running Node.js is checked by default", () => {
   expect(nodeVersionProblem()).toBeNull();
 });
 
-test("Bun and Deno are judged by their own versions, not by that of the Node.js they imitate", () => {
+test("Bun and Deno are checked by their own versions, not by the Node.js version they imitate", () => {
   expect(runtimeProblem({ node: "24.0.0", bun: "1.4.5" })).toBeNull();
   expect(runtimeProblem({ node: "26.0.0", bun: "1.3.9" })).toBe(
     'Ashlar needs Bun 1.4 or newer and this is 1.3.9: run "bun upgrade".',

@@ -47,7 +47,7 @@ describe("forms of a page", () => {
     expect(controls(only("<form><template><input name=a></template><input name=b></form>"))).toEqual(["text b="]);
   });
 
-  test("every kind of control is read", () => {
+  test("every control is read", () => {
     const form = only(`<form>
       <input name=t value=1><input type=PASSWORD name=p><input type=unknown name=u><input type=hidden name=h value=2>
       <input type=checkbox name=c><input type=checkbox name=c value=x checked><input type=radio name=r value=1 checked>

@@ -148,7 +148,7 @@ test.each<[string, string | string[], (counter: AttemptCounter) => Partial<Attem
     }),
   ],
   [
-    "cannot delete what it never counted",
+    "cannot delete counts that it never stored",
     DELETED,
     (counter) => ({
       async delete(key) {

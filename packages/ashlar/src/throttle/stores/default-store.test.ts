@@ -114,7 +114,7 @@ await onEachDatabase("where limits count", (engine) => {
     await expect(failing).rejects.toThrow("A wrong password.");
     expect((await counter.get("a"))!.attempts).toBe(2);
     store.close();
-    // On connections of their own, attempts are no part of the transaction, and nothing is kept for it.
+    // On separate connections, attempts are not part of the transaction, and nothing is kept for it.
     expect((await counter.get("a"))?.attempts ?? null).toBe(engine.name === "sqlite" ? null : 2);
   });
 

@@ -78,7 +78,7 @@ describe("S33 in production, limits in memory fail startup", () => {
     await expect(listen(await shop({ ...with2, databases }))).resolves.toBeUndefined();
   });
 
-  test("and are told of if nothing says how many processes there are", async () => {
+  test("and are reported if the number of processes is unknown", async () => {
     const warned = async (options: Shop) => {
       const logged: Record<string, unknown>[] = [];
       await shop({ ...options, logged });

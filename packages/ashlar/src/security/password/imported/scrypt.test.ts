@@ -62,7 +62,7 @@ describe("isScrypt", () => {
     ["five times the recommended work", "n=131072,r=8,p=5", false],
     ["16 lanes", "n=16384,r=8,p=16", true],
     ["17 lanes", "n=1024,r=8,p=17", false],
-    ["a cost that is no power of two", "n=16383,r=8,p=1", false],
+    ["a cost that is not a power of two", "n=16383,r=8,p=1", false],
     ["a cost of one", "n=1,r=8,p=1", false],
     ["a cost of two", "n=2,r=8,p=1", true],
     ["the highest cost with one block", "n=32768,r=1,p=1", true],
