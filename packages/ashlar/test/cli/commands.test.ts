@@ -395,7 +395,7 @@ describe("a command that fails", () => {
     await writeFile(join(root, "app.ts"), program.join("\n"));
     const listing = await ashlar(root, "routes");
     expect(listing.errors).toBe(
-      "A command that looks at the application must not start it. Replace the call of listen() in app.ts with: " +
+      "A command that inspects the application must not start it. Replace the call of listen() in app.ts with: " +
         "export default application;",
     );
     expect(listing.code).toBe(1);
