@@ -40,7 +40,7 @@ test.each([undefined, null, "email", {}, { column: "email" }, { columns: "email"
   },
 );
 
-test("the refusal of a violation keeps the driver's error", () => {
+test("a violation's error keeps the driver's error as its cause", () => {
   expect(() => new UniqueViolationError({ cause: CAUSE } as never)).toThrow(
     expect.objectContaining({ code: "E_INTERNAL", cause: CAUSE }),
   );

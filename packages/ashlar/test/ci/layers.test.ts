@@ -132,7 +132,7 @@ test("an import past another folder's index.ts is found, and so is a circular im
   ).toEqual(["no-cycle: auth/guard.ts", "only-index: http/index.ts"]);
 });
 
-test("the client imports nothing of the server, not even types, and the server nothing of it", async () => {
+test("the client imports nothing from the server, not even types, and the server imports nothing from the client", async () => {
   expect(
     await broken({
       "client/index.ts": 'import type { Text } from "../support/index.ts";\nexport const client: Text = "";\n',

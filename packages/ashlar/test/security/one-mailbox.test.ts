@@ -56,7 +56,7 @@ await onEachDatabase("one mailbox", (engine) => {
     }
   });
 
-  test("S132 logs in, gets its mails, and can be changed to, in every spelling", async () => {
+  test("S132 can log in, gets its mails, and can be chosen as a new address, in every spelling", async () => {
     const accounts = await testAccounts({ engine });
     await accounts.visitor().post("/register", registration(UNICODE));
     await accounts.mails();

@@ -57,7 +57,7 @@ test("S52 a proof based on a hash no longer holds if access ends while the newer
   expect((await accounts.user()).email).toBe(ADA.email);
 });
 
-test("S51 no proof of a user holds once the user is deleted", async () => {
+test("S51 no proof holds once its user is deleted", async () => {
   const accounts = await testAccounts();
   const user = await accounts.user();
   await (await accounts.user()).delete();

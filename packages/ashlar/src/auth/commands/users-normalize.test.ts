@@ -49,7 +49,7 @@ await onEachDatabase("users:normalize", (engine) => {
     expect(await normalize(accounts)).toEqual(["In the table users, 0 texts changed."]);
   });
 
-  test("S132 merges no accounts: it names those that would be equal, and leaves both as they are", async () => {
+  test("S132 merges no accounts, but names those that would become equal, and leaves both unchanged", async () => {
     const accounts = await testAccounts({ engine });
     await store(accounts, { [ADA.id]: ASCII, [BOB.id]: UNICODE });
     const collision = `Several users have one email: ${ASCII} (1), ${UNICODE} (2)`;

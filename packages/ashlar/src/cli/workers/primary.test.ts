@@ -836,7 +836,7 @@ describe("a roll", () => {
     expect(processes).toHaveLength(4);
   });
 
-  test("doesn't replace a worker again that died before its turn", async () => {
+  test("doesn't replace a worker twice that died before its turn", async () => {
     await serving(2);
     await signal("SIGHUP");
     processes[1]!.dies(1);

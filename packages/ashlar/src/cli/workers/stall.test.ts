@@ -18,7 +18,7 @@ describe("with the time of a test", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("the time begins again with each thing that comes, and ends with the last", () => {
+  test("the time starts over with each arrival, and ends with the last", () => {
     const noticed = vi.fn();
     const stall = new Stall(STALL_MS, noticed);
     stall.waits();

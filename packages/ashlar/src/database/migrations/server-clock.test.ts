@@ -78,7 +78,7 @@ function clockOfServer(engine: TestEngine): void {
     expect(distance()).toBeLessThan(60);
   });
 
-  test("is asked again by the next comparison if the database has not responded", async () => {
+  test("is requested again by the next comparison if the database has not responded", async () => {
     const { clock, database, lines } = await clockOf();
     await database.close();
     await clock.compare();

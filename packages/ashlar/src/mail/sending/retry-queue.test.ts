@@ -76,7 +76,7 @@ test("a task that started before the response it should wait for runs once", asy
 });
 
 describe("retries", () => {
-  test("a failed task is retried as often and as late as requested", async () => {
+  test("a failed task is retried as often as requested, after the requested pauses", async () => {
     const tries: [task: number, attempts: number, message: string][] = [];
     const run = async (task: number) => {
       if (task === 1) throw new Error("no");

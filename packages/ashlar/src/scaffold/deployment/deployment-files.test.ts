@@ -161,7 +161,7 @@ test("proxies let the hosts in that are listed, redirect each to itself, and say
     );
     expect(text).toContain("return 301 https://$host$request_uri;");
     expect(text.replaceAll(/^ +/gm, "")).toContain(
-      "# The certificate must be for all of these names.\nssl_certificate /etc/letsencrypt/live/shop.example/",
+      "# The certificate must cover all of these names.\nssl_certificate /etc/letsencrypt/live/shop.example/",
     );
   }
   const caddy = files.get("deploy/Caddyfile")!;
@@ -181,7 +181,7 @@ test("proxies of one host redirect every name to it, and say nothing of several"
     const text = files.get(path)!;
     expect(text.match(/server_name .*/g)).toEqual(Array(2).fill("server_name shop.example;"));
     expect(text).toContain("  return 301 https://shop.example$request_uri;\n");
-    expect(text).not.toContain("The certificate must be for all of these names");
+    expect(text).not.toContain("The certificate must cover all of these names");
   }
   const haproxy = files.get("deploy/haproxy.cfg")!;
   expect(haproxy).toContain(

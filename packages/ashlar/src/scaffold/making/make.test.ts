@@ -83,7 +83,7 @@ test.for([
   ["add_reply_to_to_mails", "to_mails", 'addColumn("reply", "varchar(255)")', 'dropColumn("reply")'],
 ] as const)("the migration %s changes the column it names, and changes it back", async ([name, table, up, down]) => {
   const { text } = await makeMigration(name, ".");
-  expect(text).toContain("  // The type is a guess: change it to what the column holds.\n");
+  expect(text).toContain("  // The type is a guess: change it to fit the column.\n");
   const statements = text.split("\n").filter((line) => line.includes("await"));
   expect(statements).toEqual(
     [up, down].map((change) => `  await database.schema.alterTable("${table}").${change}.execute();`),
