@@ -166,13 +166,13 @@ test("proxies let the hosts in that are listed, redirect each to itself, and say
   }
   const caddy = files.get("deploy/Caddyfile")!;
   expect(caddy).toContain("\nshop.example, *.shop.example, acme.example {\n");
-  expect(caddy).toContain("# For a name with an asterisk");
+  expect(caddy).toContain("# For a wildcard name");
   const haproxy = files.get("deploy/haproxy.cfg")!;
   expect(haproxy).toContain("  acl own_host req.fhdr(host),regsub(:[0-9]+$,) -i shop.example acme.example\n");
   expect(haproxy).toContain("  acl own_host req.fhdr(host),regsub(:[0-9]+$,) -i -m end .shop.example\n");
   expect(haproxy).toContain("  http-request redirect scheme https code 301 unless { ssl_fc }\n");
   const named = (await filesFor({ hosts: ["acme.example"] })).get("deploy/Caddyfile")!;
-  expect(named).not.toContain("asterisk");
+  expect(named).not.toContain("wildcard");
 });
 
 test("proxies of one host redirect every name to it, and say nothing of several", async () => {
