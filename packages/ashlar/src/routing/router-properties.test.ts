@@ -86,7 +86,7 @@ describe("from pattern to URL and back", () => {
     );
   });
 
-  test("the URL still matches after it went through URL, and with a trailing slash", () => {
+  test("the URL still matches after being parsed by URL, and with a trailing slash", () => {
     fc.assert(
       fc.property(patternWithValues, ({ pattern, values }) => {
         const router = routerFor(pattern);

@@ -83,7 +83,7 @@ describe("files", () => {
     expect(existsSync(join(root, "deploy"))).toBe(false);
   });
 
-  test("--max-requests limits what nginx and HAProxy send to each instance, also in Compose", async () => {
+  test("--max-requests limits the requests that nginx and HAProxy send to each instance, in Compose too", async () => {
     const root = await generatedApplication();
     const limits = async (): Promise<string[]> => {
       const paths = ["deploy/nginx.conf", "deploy/nginx.compose.conf", "deploy/haproxy.cfg"];

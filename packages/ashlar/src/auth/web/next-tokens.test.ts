@@ -58,7 +58,7 @@ await onEachDatabase("a login whose request changes it more than once", (engine)
     for (const one of [thief, other]) expect((await one.get("/me")).body).toEqual({ user: null });
   });
 
-  test("S22 is not given the token of an earlier change again", async () => {
+  test("S22 never gets an earlier change's token again", async () => {
     freeze(new Date(START));
     const accounts = await open(async (context, own) => {
       const { auth } = context;

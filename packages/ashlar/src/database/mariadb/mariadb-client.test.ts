@@ -65,7 +65,7 @@ await onMariadb("a client of MariaDB", () => {
       expect(await id(database)).not.toBe(before);
     });
 
-    test("waits for a statement of a migration as long as it takes", async () => {
+    test("waits for a migration's statement as long as it takes", async () => {
       const database = open({ statementTimeoutMs: 60_000 });
       const holder = await holding("ashlar_client_migration");
       moveClock();

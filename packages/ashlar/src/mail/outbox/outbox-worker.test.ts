@@ -395,7 +395,7 @@ describe("looks", () => {
     expect(attempts.begun).toEqual([]);
   });
 
-  test("that fail are logged once for an outage", async () => {
+  test("that fail are logged once per outage", async () => {
     const { table, worker, logged } = setUp();
     const line = "error: The outbox of mails could not be read. It is tried again.";
     table.failure = new Error("The database is down.");

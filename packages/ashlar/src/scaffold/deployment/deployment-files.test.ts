@@ -83,7 +83,7 @@ describe("S61 nginx, with routes that stream their bodies, or accept large ones"
     { pattern: "/films", maxBytes: GIB, isStreamed: false },
   ];
 
-  test("has a location for each, and the usual limit for the rest, also in Compose", async () => {
+  test("has a location for each, and the usual limit for the rest, in Compose too", async () => {
     const files = await filesFor({ bodyPaths });
     for (const path of ["deploy/nginx.conf", "deploy/nginx.compose.conf"]) {
       const text = files.get(path)!;

@@ -101,7 +101,7 @@ describe.each(BASES)("S163 under the base path %j, a response to a form shows no
       expect(report.text).not.toContain("<p>");
     });
 
-    test("within a session: a form with mistakes that the session can't hold", async () => {
+    test("within a session: a form with mistakes that is too large for the session", async () => {
       const browser = new Browser(await create(env));
       await browser.open(`${base}/login`);
       const fields = { __token: browser.token, story: STORY, name: "Ada" };

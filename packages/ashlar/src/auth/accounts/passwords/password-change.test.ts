@@ -60,7 +60,7 @@ await onEachDatabase("changePassword()", (engine) => {
     expect(await (await accounts.user()).verifyPassword(NEW_PASSWORD)).toBe(true);
   });
 
-  test("S22 this login continues if another guard has the same users, whose logins there end", async () => {
+  test("S22 this login continues if another guard has the same users, and the logins there end", async () => {
     class User extends FullUser {}
     const accounts = await testAccounts({
       engine,
