@@ -138,7 +138,7 @@ const CONTENTS: readonly Part[] = [
     groups: [
       {
         title: "Reference",
-        pages: ["index", "configuration", "errors", "commands", "doctor", "events", "account-states"].map(
+        pages: ["index", "configuration", "errors", "commands", "doctor", "events", "features", "account-states"].map(
           (name) => `reference/${name}`,
         ),
       },
