@@ -1,18 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { creatingWith, exportingApplication } from "./application-edits.ts";
 import { Code } from "./code.ts";
-import {
-  binding,
-  creatingWith,
-  declaring,
-  type Edit,
-  exportingApplication,
-  inHttpMiddleware,
-  inList,
-  inMiddleware,
-  inObject,
-  inRoutes,
-  mixing,
-} from "./edits.ts";
+import { declaring, type Edit, inList, inObject, inRoutes } from "./edits.ts";
+import { binding, inHttpMiddleware, inMiddleware } from "./kernel-edits.ts";
+import { mixing } from "./user-model-edits.ts";
 
 const ORDER = ["First", "Second", "Third"];
 const second = inList("LIST", "Second", "pkg", ORDER);

@@ -1,14 +1,14 @@
-import type { ImportDeclaration, ImportSpecifier } from "@babel/types";
-import { type Code, declarationOf, nodesIn, rangeOf } from "./code.ts";
+import type { ImportDeclaration, ImportSpecifier, Node } from "@babel/types";
+import { bare, type Code, declarationOf, nodesIn, rangeOf } from "./code.ts";
 import { withItem } from "./lists.ts";
 
-/** The import behind a name in a file. */
+/** An imported value: its exported name, and the module. */
 export interface Imported {
   readonly name: string;
   readonly from: string;
 }
 
-/** The code with an import, and the name that the import has there. */
+/** The code with an import, and the import's local name. */
 export interface WithImport {
   readonly code: Code;
   readonly local: string;
@@ -17,7 +17,7 @@ export interface WithImport {
 /**
  * Imports a value by name, unless it is imported already.
  *
- * @returns `null` if its name stands for something else in the file
+ * @returns `null` if the file uses the name for something else
  */
 export function withImport(code: Code, name: string, from: string): WithImport | null {
   for (const [local, imported] of importsOf(code)) {
@@ -35,13 +35,30 @@ export function withImport(code: Code, name: string, from: string): WithImport |
   return { code: code.with({ at: topOf(code), text: `${line}\n\n` }), local: name };
 }
 
-/** Whether an import follows another: files follow packages. */
+/** Imports a value by name, and then makes a change that uses it. */
+export function withNew(
+  code: Code,
+  name: string,
+  from: string,
+  use: (code: Code, local: string) => Code | null,
+): Code | null {
+  const made = withImport(code, name, from);
+  return made && use(made.code, made.local);
+}
+
+/** The name that an identifier was exported with, or its own name if it isn't imported; `null` for other nodes. */
+export function nameOf(node: Node | null, imports: ReadonlyMap<string, Imported>): string | null {
+  const value = node && bare(node);
+  return value?.type === "Identifier" ? (imports.get(value.name)?.name ?? value.name) : null;
+}
+
+/** Whether an import belongs after another one: those of files follow those of packages. */
 function isAfter(one: string, other: string): boolean {
   const [isFile, isOtherFile] = [one.startsWith("."), other.startsWith(".")];
   return isFile === isOtherFile ? one > other : isFile;
 }
 
-/** The values that a file imports by name, by the names they have there. */
+/** The values that a file imports by name, by their local names. */
 export function importsOf(code: Code): ReadonlyMap<string, Imported> {
   const imports = new Map<string, Imported>();
   for (const { importKind, specifiers, source } of importStatements(code)) {
@@ -76,7 +93,7 @@ function importedName({ imported }: ImportSpecifier): string {
   return imported.type === "Identifier" ? imported.name : imported.value;
 }
 
-/** Every name that an import or a declaration gives something at the top of a file, types included. */
+/** The names of all imports and top-level declarations in a file, including types. */
 function boundNames(code: Code): ReadonlySet<string> {
   const names = new Set<string>();
   for (const statement of code.program.body) {
@@ -104,7 +121,7 @@ function joinedBy(code: Code, { specifiers, source, start }: ImportDeclaration, 
   return withItem(code, list, after === -1 ? names.length : after, name);
 }
 
-/** The place for the first import: after the line that names the interpreter, and after a comment about the file. */
+/** The place for the first import: after a `#!` line, and after a comment about the file. */
 function topOf({ text }: Code): number {
   const [head] = /^\uFEFF?(?:#!.*\r?\n)?(?:(?:\/\/.*\r?\n)+\r?\n|\/\*(?!\*\/)[\s\S]*?\*\/\r?\n\r?\n)?/.exec(text)!;
   return head.length;

@@ -12,21 +12,9 @@ import { ThrottleProvider } from "../../throttle/index.ts";
 import { ViewProvider } from "../../views/index.ts";
 import { Code } from "../edits/code.ts";
 import { initialValueOf } from "../edits/declarations.ts";
-import {
-  all,
-  binding,
-  type Composition,
-  compositionOf,
-  declaring,
-  importing,
-  inHttpMiddleware,
-  inList,
-  inMiddleware,
-  inObject,
-  inRoutes,
-  mixing,
-  overriding,
-} from "../edits/edits.ts";
+import { all, declaring, importing, inList, inObject, inRoutes } from "../edits/edits.ts";
+import { binding, inHttpMiddleware, inMiddleware } from "../edits/kernel-edits.ts";
+import { type Composition, compositionOf, mixing, overriding } from "../edits/user-model-edits.ts";
 import type { ApplicationTraits } from "../files/stub-files.ts";
 import { ACCOUNT_MAILS, PROVIDERS, variableLines } from "./declared-parts.ts";
 import { type CodeStep, manifestStep, type RemainingStep, type Step, variablesStep } from "./steps.ts";

@@ -1,7 +1,9 @@
 import type { ObjectExpression } from "@babel/types";
+import { creatingWith, creationIn, exportingApplication, optionsOf } from "../edits/application-edits.ts";
 import { Code } from "../edits/code.ts";
 import { propertyOf } from "../edits/declarations.ts";
-import { all, binding, creatingWith, creationIn, exportingApplication, importing, optionsOf } from "../edits/edits.ts";
+import { all, importing } from "../edits/edits.ts";
+import { binding } from "../edits/kernel-edits.ts";
 import type { CodeStep } from "./steps.ts";
 
 /**
