@@ -9,7 +9,7 @@ export interface FrameworkStats {}
 
 /**
  * What an application is doing, as `application.stats()` returns it: plain objects with numbers, counted since the start
- * of the process unless stated otherwise. A feature of your own adds its numbers by declaration merging, and with
+ * of the process unless stated otherwise. Your own features add numbers by declaration merging, and with
  * `application.addStats`.
  */
 export interface ApplicationStats extends FrameworkStats {
@@ -18,33 +18,33 @@ export interface ApplicationStats extends FrameworkStats {
   /** The requests that have ended, by route. Routes without requests are missing. */
   readonly requests: readonly RouteStats[];
   /**
-   * How often each error code ended a request, such as `E_TOO_MANY_REQUESTS` or `E_INTERNAL`, also if the response was a
-   * page or a redirect. Codes that did not occur are missing.
+   * How many requests ended with each error code, such as `E_TOO_MANY_REQUESTS` or `E_INTERNAL`, including those whose
+   * response was a page or a redirect. Codes that didn't occur are missing.
    */
   readonly errors: Readonly<Record<string, number>>;
   /** How busy the event loop is; `null` unless the application listens. */
   readonly eventLoop: EventLoopStats | null;
-  /** The line of passwords for hashing, of all applications in the process: how many are hashed, and how many wait. */
+  /** How many passwords are being hashed, and how many are waiting, for all applications in the process. */
   readonly hashing: HashingUsage;
-  /** How many jobs that requests left behind are unfinished. */
+  /** How many background jobs, which requests have started, are unfinished. */
   readonly backgroundJobs: number;
   /**
-   * When this process last deleted what had expired, without a failure, in milliseconds since 1970; `null` if it hasn't: of
-   * several processes, one does it each day.
+   * When this process last deleted expired data without a failure, in milliseconds since 1970; `null` if it hasn't. If there
+   * are several processes, only one of them does it each day.
    */
   readonly prunedAt: number | null;
   readonly process: {
-    /** The memory that the system has given to the process, in bytes. */
+    /** The process's resident memory, in bytes. */
     readonly residentBytes: number;
-    /** The memory of JavaScript objects, in bytes. */
+    /** The memory that JavaScript objects use, in bytes. */
     readonly heapUsedBytes: number;
     readonly heapTotalBytes: number;
-    /** The time of the processors that the process has used, in seconds. */
+    /** The CPU time that the process has used, in seconds. */
     readonly cpuSeconds: number;
   };
 }
 
-/** The names of what features add. */
+/** The names of the members that features add. */
 export type StatsName = Exclude<keyof ApplicationStats, keyof BaseStats>;
 
 type BaseStats = Pick<
@@ -52,7 +52,7 @@ type BaseStats = Pick<
   "uptimeSeconds" | "requests" | "errors" | "eventLoop" | "hashing" | "backgroundJobs" | "prunedAt" | "process"
 >;
 
-/** Puts an application's numbers together when someone asks for them. */
+/** Collects an application's numbers when they are read. */
 export class StatsCollector {
   readonly requests: RequestStats = new RequestStats();
   readonly errors: ErrorCounts = new ErrorCounts();

@@ -19,13 +19,13 @@ import { providersOf } from "./load-providers.ts";
 import type { ProviderClass } from "./provider.ts";
 import "../errors.ts";
 
-/** What an application consists of. Everything is optional. */
+/** The parts of an application. All are optional. */
 export interface ApplicationOptions {
   /** The application's folder, with `config/`, `routes/`, `public/` and `.env`: `import.meta.dirname`. */
   readonly root?: string;
-  /** Declares the middleware and the routes files. */
+  /** The class that declares the middleware and the routes files. */
   readonly kernel?: KernelClass;
-  /** Routes besides those of the routes files, on the stack `web`. */
+  /** Routes in addition to those in the routes files, on the stack `web`. */
   readonly routes?: readonly RouteEntry[];
   /** The enabled features, instead of `PROVIDERS` of `config/providers.ts`. */
   readonly providers?: readonly ProviderClass[];
@@ -33,11 +33,11 @@ export interface ApplicationOptions {
   readonly config?: Readonly<Record<string, ConfigurationSection>>;
   /** Environment variables, which override those of the process and of `.env`. */
   readonly environment?: EnvironmentVariables;
-  /** The log, instead of one on standard output: `createLogger(…)`, or any pino logger. */
+  /** The log; default: one that writes to standard output. Use `createLogger(…)`, or any pino logger. */
   readonly logger?: Logger;
 }
 
-/** @internal What an application needs before it boots. */
+/** @internal The dependencies of an application that hasn't booted. */
 export interface ApplicationDependencies {
   readonly root: string;
   readonly config: Configuration;
@@ -47,18 +47,18 @@ export interface ApplicationDependencies {
   readonly languageFiles: readonly LanguageFile[];
   readonly variables: EnvironmentVariables;
   readonly logger: Logger;
-  /** Whether a command only looks at the application. */
+  /** Whether a command only inspects the application. */
   readonly isInspected: boolean;
 }
 
-/** @internal What an application boots with. */
+/** @internal The options of an application's startup. */
 export interface BootOptions {
   readonly kernel: (container: Container) => HttpKernel;
   readonly providers: readonly ProviderClass[];
   readonly loadRoutes: (container: Container) => Promise<readonly RouteSource[]>;
   /** The path of the public files; `null` if the application has no folder. */
   readonly publicFolder: string | null;
-  /** What is wrong so far. */
+  /** The problems that have been found so far. */
   readonly problems: SetupProblems;
 }
 
@@ -75,11 +75,12 @@ class DefaultKernel extends HttpKernel {
  * await application.listen({ port: 3000 });
  * ```
  *
- * Mistakes in configuration, routes or middleware fail startup; the error says what is wrong, where, and how to fix it.
- * If there are several, it has a line for each, and the code that all of them have, else `E_INVALID_CONFIGURATION`.
+ * Mistakes in configuration, routes or middleware fail startup. The error says what is wrong, where, and how to fix it. If
+ * there are several mistakes, the message has a line for each, and the error has their common code, or else
+ * `E_INVALID_CONFIGURATION`.
  *
  * @throws `E_INVALID_CONFIGURATION`, `E_MISSING_ENVIRONMENT`, `E_WEAK_SECRET`, `E_INVALID_ROUTE`, `E_UNSUPPORTED_NODE`,
- *   and what providers throw
+ *   and errors that providers throw
  */
 export async function createApplication(options: ApplicationOptions = {}): Promise<Application> {
   const tooOld = runtimeProblem();

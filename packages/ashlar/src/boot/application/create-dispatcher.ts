@@ -20,7 +20,7 @@ import { Health } from "./health.ts";
 import { Readiness } from "./readiness.ts";
 import type { Prepared } from "./serving.ts";
 
-/** What the pipelines of an application are made of. */
+/** The dependencies of a dispatcher. */
 export interface DispatcherDependencies extends Prepared {
   readonly instances: MiddlewareInstances;
   /** The kernel's CORS middleware; `null` if it has none. */
@@ -32,9 +32,9 @@ export interface DispatcherDependencies extends Prepared {
 }
 
 /**
- * Builds the pipelines of all routes, and what passes requests to them.
+ * Builds the pipelines of all routes, and the dispatcher that passes requests to them.
  *
- * @throws what {@link buildRoutes} and {@link Health} throw
+ * @throws errors of {@link buildRoutes} and {@link Health}
  */
 export function createDispatcher(application: Application, dependencies: DispatcherDependencies): Dispatcher {
   const { container, environment, logger, messages, serving, settings } = application;
@@ -100,7 +100,7 @@ function createHealth({ logger, serving, settings }: Application, dependencies: 
   );
 }
 
-/** Those of the kernel's own class, if it lists one. */
+/** The headers for files, as the kernel's subclass of `SecurityHeadersMiddleware` sets them, if it lists one. */
 function fileHeadersOf(kernel: HttpKernel): CheckedHeaders {
   const entry = entryOf(kernel, SecurityHeadersMiddleware) as typeof SecurityHeadersMiddleware | undefined;
   return new CheckedHeaders(Object.entries((entry ?? SecurityHeadersMiddleware).fileHeaders));

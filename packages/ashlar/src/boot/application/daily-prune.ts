@@ -5,7 +5,7 @@ import { ProcessTaskClaim, type TaskClaim } from "../process/task-claim.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 const MINUTE_MS = 60_000;
-/** Not while the server starts, and not on all servers that were started together at the same time. */
+/** Random, and not at once, so that a starting server isn't busy with it, nor several servers at the same time. */
 const FIRST_LOOK_MINUTES = [1, 15] as const;
 const NEXT_LOOK_MINUTES = [45, 75] as const;
 
@@ -17,13 +17,13 @@ export interface DailyPruneDependencies {
 }
 
 /**
- * Lets a server prune once a day. About once an hour, each process checks whether the pruning is due, and one of them
- * does it. Failures are logged, and retried after an hour.
+ * Prunes once a day while the application listens. About once an hour, each process checks whether pruning is due, and one of
+ * them does it. Failures are logged, and retried after about an hour.
  */
 export class DailyPrune {
   /** Decides which process prunes. Without a shared database, each one does. */
   claim: TaskClaim = new ProcessTaskClaim();
-  /** Whether it is left to `ashlar prune`. */
+  /** Whether only `ashlar prune` deletes expired data. */
   isOff = false;
   /** When this process last pruned without a failure, in milliseconds since 1970; `null` if it hasn't. */
   succeededAt: number | null = null;
@@ -41,13 +41,13 @@ export class DailyPrune {
     if (!this.isOff && this.#timer === undefined) this.#lookIn(randomInt(...FIRST_LOOK_MINUTES) * MINUTE_MS);
   }
 
-  /** Prunes, if that is due and no other process does it. It never rejects. */
+  /** Prunes if that is due and no other process is doing it. It never rejects. */
   look(): Promise<void> {
     this.#underway = this.#underway.then(() => this.#look());
     return this.#underway;
   }
 
-  /** Stops it, and waits for the batch that is being deleted. The rest is due immediately, for another process. */
+  /** Stops pruning, and waits for the batch that is being deleted. Another process may delete the rest at once. */
   async stop(): Promise<void> {
     this.#stop.abort();
     clearTimeout(this.#timer);
@@ -55,7 +55,7 @@ export class DailyPrune {
   }
 
   #lookIn(delayMs: number): void {
-    // It does not keep the process alive.
+    // The timer doesn't keep the process alive.
     this.#timer = setTimeout(async () => {
       await this.look();
       if (!this.#stop.signal.aborted) this.#lookIn(randomInt(...NEXT_LOOK_MINUTES) * MINUTE_MS);

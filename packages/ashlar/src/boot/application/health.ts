@@ -19,17 +19,17 @@ export interface HealthDependencies {
   /** Reports whether the address is about to stop responding. */
   readonly isLeaving: () => boolean;
   readonly proxies: TrustedProxies;
-  /** What pages of other origins may read: a front end can ask whether the server is back. */
+  /** The CORS headers, so that a front end on another origin can ask whether the server is back. */
   readonly origins: OriginHeaders;
-  /** Headers of every response of the application. */
+  /** Headers that every response has. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /**
  * Responds to load balancers and monitors, before any middleware: without a session, a cookie, a limit or a log line.
  *
- * Security: the response says whether requests are served, and no more. Only clients of `APP.server.health.details` learn
- * which check failed, and only the log why.
+ * Security: the response only says whether requests are served. Only clients listed in `APP.server.health.details` see which
+ * check failed, and only the log says why.
  */
 export class Health implements Probes {
   readonly #dependencies: HealthDependencies;
@@ -37,8 +37,8 @@ export class Health implements Probes {
   readonly #ready: string | null;
 
   /**
-   * @param router the application's own routes with a default path take precedence
-   * @throws `E_INVALID_CONFIGURATION` if a route has a path that the configuration chose
+   * @param router a route with one of the default paths takes precedence
+   * @throws `E_INVALID_CONFIGURATION` if a route has a path that the configuration sets
    */
   constructor(dependencies: HealthDependencies, router: Router) {
     this.#dependencies = dependencies;
@@ -50,8 +50,8 @@ export class Health implements Probes {
   /**
    * Responds to a request for one of the two paths.
    *
-   * @param path the request's
-   * @returns `null` if it is not for them
+   * @param path the request's path
+   * @returns `null` for any other request
    */
   respond(path: string, raw: Request): Response | Promise<Response> | null {
     if (path !== this.#up && path !== this.#ready) return null;
@@ -62,7 +62,7 @@ export class Health implements Probes {
 
   async #readiness(raw: Request): Promise<Response> {
     const { readiness, isLeaving } = this.#dependencies;
-    // A load balancer that is told to stay away need not wait for the checks.
+    // The load balancer gets a 503 anyway, so it doesn't have to wait for the checks.
     const checks = isLeaving() ? {} : await readiness.results();
     const isDraining = isLeaving();
     const isReady = !isDraining && readiness.isReady(checks);
@@ -87,7 +87,7 @@ export class Health implements Probes {
 
   #tellsDetails(raw: Request): boolean {
     const { settings, proxies } = this.#dependencies;
-    // A proxy that is not listed speaks for a client whose address isn't known.
+    // Behind a proxy that isn't listed, the client's address is unknown.
     if (proxies.isEmpty && FORWARDING.some((name) => raw.headers.has(name))) return false;
     return settings.details.trusts(proxies.resolver.resolve(raw.headers, peerAddress(raw)));
   }

@@ -6,7 +6,7 @@ import type { Application } from "./application.ts";
 import type { Serving } from "./serving.ts";
 import "../../http/index.ts";
 
-/** What an application does for handlers of another framework, which respond to their requests themselves. */
+/** Supports handlers of another framework, which respond to their requests themselves. */
 export class Hosting {
   readonly #application: Application;
   readonly #serving: Serving;
@@ -20,11 +20,11 @@ export class Hosting {
    * Runs work for a request that another framework responds to: with a context, for this application, and inside the
    * middleware of every request.
    *
-   * @param request the request; its body is not touched
-   * @param address the address of the socket, if the request doesn't know it
+   * @param request the request; its body isn't read
+   * @param address the socket's address, if the request doesn't have it
    * @returns the work's result
-   * @throws `E_SHUTTING_DOWN` unless the application runs; `E_BAD_REQUEST` if host or target are malformed; `E_ANSWERED` if a
-   * middleware responds; what middleware and work throw
+   * @throws `E_SHUTTING_DOWN` unless the application runs; `E_BAD_REQUEST` if the host or target is malformed; `E_ANSWERED` if a
+   * middleware responds; errors of the middleware and the work
    */
   async run<T>(
     request: HostRequest,
@@ -48,7 +48,7 @@ export class Hosting {
     try {
       raw = throughProxies(withoutItsBody(request, address), this.#application.settings.trustedProxies);
     } catch (refused) {
-      // It is so malformed that nothing of it can be used.
+      // The request is too malformed to use any part of it.
       raw = new Request("http://localhost/");
       thrown = refused;
     }

@@ -3,26 +3,26 @@ import { AshlarError, type EnvironmentVariables } from "../../support/index.ts";
 import type { Application } from "./application.ts";
 import type { ApplicationOptions } from "./create-application.ts";
 
-/** What differs from a normal start while an application is inspected. */
+/** Options of an inspection. */
 export interface InspectionOptions {
-  /** Variables that replace those of the process and of `.env`. */
+  /** Variables that override those of the process and of `.env`. */
   readonly environment?: EnvironmentVariables;
-  /** Gets the lines of the application's log, instead of its own log. */
+  /** The log to use instead of the application's own. */
   readonly logger?: Logger;
 }
 
 let current: Inspection | null = null;
 
 /**
- * A look at an application by a command: it boots, but it connects to no database, creates no file and doesn't listen.
- * `ashlar doctor` and `ashlar routes` load applications this way.
+ * Boots an application for a command that only inspects it: the application doesn't connect to a database, create a file or
+ * listen. `ashlar doctor` and `ashlar routes` load applications this way.
  */
 export class Inspection {
   readonly environment: EnvironmentVariables;
   readonly logger: Logger | null;
-  /** What `createApplication` was called with; `null` if it wasn't. */
+  /** The options that `createApplication` was called with; `null` if it wasn't called. */
   applicationOptions: ApplicationOptions | null = null;
-  /** The application, as soon as it has booted; `null` if it hasn't. */
+  /** The application; `null` until it has booted. */
   application: Application | null = null;
 
   constructor({ environment = {}, logger }: InspectionOptions = {}) {
@@ -32,7 +32,7 @@ export class Inspection {
 
   /** Runs a function that loads an application. Other applications must not be created in the meantime. */
   async run<T>(load: () => Promise<T>): Promise<T> {
-    // A variable, because an application is created while its modules are loaded, and modules load in no one's context.
+    // A variable and not an AsyncLocalStorage, because modules that are being loaded don't run in the caller's context.
     if (current !== null) throw new AshlarError("E_COMMAND", "Another application is being inspected in this process.");
     current = this;
     try {
@@ -43,7 +43,7 @@ export class Inspection {
   }
 }
 
-/** The inspection that is under way; `null` if applications start normally. */
+/** The active inspection; `null` if applications start normally. */
 export function currentInspection(): Inspection | null {
   return current;
 }

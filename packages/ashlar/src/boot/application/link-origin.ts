@@ -5,7 +5,7 @@ const DEFAULT_PORT = 3000;
 
 /** The origin that an application's links begin with. */
 export class LinkOrigin {
-  /** Knows the hosts that visitors use; `null` if they use one. */
+  /** The origins of requests; `null` if visitors use only one host. */
   readonly requests: RequestedOrigins | null;
   readonly #isConfigured: boolean;
   #own: string;
@@ -17,12 +17,12 @@ export class LinkOrigin {
     this.#own = url ?? new URL(`http://localhost:${server.port || DEFAULT_PORT}`).origin;
   }
 
-  /** The origin for the links that the running code makes. */
+  /** The origin for links that the running code creates. */
   get current(): string {
     return this.requests?.current ?? this.#own;
   }
 
-  /** The origin of the `APP.hosts` entry that the running code works for; `null` for the origin of `APP_URL`. */
+  /** The origin of the additional host (`APP.hosts`) that the running code works for; `null` for the origin of `APP_URL`. */
   get requested(): string | null {
     return this.requests?.current ?? null;
   }
@@ -41,7 +41,7 @@ export class LinkOrigin {
     return requests === null || requests.current === null ? work() : requests.run(requests.currentOfSite, work);
   }
 
-  /** Without `APP_URL`, links lead to the address of the first server. */
+  /** Makes links begin with the address of the first server, unless `APP_URL` is set. */
   listensAt(url: string): void {
     if (!this.#isConfigured && !this.#isListening) this.#own = new URL(url).origin;
     this.#isListening = true;

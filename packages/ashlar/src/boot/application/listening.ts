@@ -8,33 +8,33 @@ import type { Application } from "./application.ts";
 import type { StatsCollector } from "./application-stats.ts";
 import type { Providers } from "./providers.ts";
 
-/** What the server of an application is built on, and other runtimes imitate. */
+/** The warning on other runtimes, which only imitate the Node.js APIs that the server is built on. */
 const LISTENING_ELSEWHERE =
   "listen() needs Node.js for its limits on slow clients and on the load of the process, and for several workers: here, " +
   "they may not hold. Pass application.fetch to the runtime's own server, as the guide about other frameworks shows.";
 
 /** Where and how an application listens. */
 export interface ListenOptions {
-  /** The port; `0` takes any free one. Default: the configured one (`PORT`, 3000). */
+  /** The port; `0` for any free port. Default: the configured port (`PORT`, 3000). */
   readonly port?: number;
-  /** The address; default: the configured one (`HOST`), else loopback in development and all addresses otherwise. */
+  /** The address; default: the configured address (`HOST`), else loopback in development and all addresses otherwise. */
   readonly hostname?: string;
   /**
-   * Whether the application ends with its process, which is the default: SIGTERM, SIGINT and SIGHUP shut it down and exit
-   * with 0, or with 1 if something had to be cut off; an unhandled error (a promise that was not awaited, an exception in
-   * a timer) is logged as `fatal` with the id of its request, shuts the application down, and exits with 1. With `false`,
-   * both are up to you.
+   * Whether signals and unhandled errors shut the application down; default: `true`. On SIGTERM, SIGINT or SIGHUP, the process
+   * then exits with 0, or with 1 if something had to be cut off. An unhandled error, such as an unhandled rejection or an
+   * exception in a timer, is logged as `fatal` with its request's id, and the process exits with 1. With `false`, you handle
+   * both yourself.
    */
   readonly handleSignals?: boolean;
-  /** @internal The process that accepts the connections for this one, and tells it when to end. */
+  /** @internal The process that accepts the connections for this process, and decides when it ends. */
   readonly source?: ConnectionSource;
   /** @internal The descriptor of a socket that another program has opened. */
   readonly fd?: number;
-  /** @internal Whether the caller tells where the application listens, so that the log doesn't. */
+  /** @internal Whether the caller prints the address, so that it isn't logged. */
   readonly isAnnounced?: boolean;
 }
 
-/** The application's own servers: what starts along with one, and how it ends with its process. */
+/** The application's servers, and everything that starts and ends with them. */
 export class Listening {
   readonly #servers = new Set<ApplicationServer>();
   readonly #application: Application;
@@ -49,7 +49,7 @@ export class Listening {
     this.#stats = stats;
   }
 
-  /** Those that were started. */
+  /** The servers that were started. */
   get servers(): ReadonlySet<ApplicationServer> {
     return this.#servers;
   }
@@ -105,7 +105,7 @@ export class Listening {
     this.#signalHandlers.push(endWithProcess({ logger, timeoutSeconds, drainSeconds, shutdown }, ownsProcess));
   }
 
-  /** Leaves the signals of the process to others, and its memory to V8. */
+  /** Stops handling the process's signals, and releasing its memory. */
   closed(): void {
     this.#memory?.stop();
     for (const forget of this.#signalHandlers) forget();
@@ -129,7 +129,7 @@ export class Listening {
   #logAddress({ url, socket }: RunningServer): void {
     const { environment, logger, settings } = this.#application;
     const line = `${settings.name} is listening on ${socket ?? url}`;
-    // Log readers expect the address as a member; for people, the line has it already.
+    // Programs that read the log expect the address as a member; people read it in the message.
     if (environment === "production") logger.info(socket === null ? { url } : { socket }, line);
     else if (environment === "development") logger.info(line);
   }

@@ -4,8 +4,8 @@ import { loadConfiguration } from "../environment/load-configuration.ts";
 import type { ProviderClass } from "./provider.ts";
 
 /**
- * Loads `PROVIDERS` of an application's `config/providers.ts`, and no other configuration; an empty list if the file does
- * not exist.
+ * Loads `PROVIDERS` from an application's `config/providers.ts`, and no other configuration. The list is empty if the file
+ * doesn't exist.
  *
  * @param root the application's folder
  * @throws `E_INVALID_CONFIGURATION`
@@ -18,7 +18,7 @@ export async function loadProviders(
 }
 
 /**
- * The provider classes in `PROVIDERS` of `config/providers.ts`, which does not have to exist.
+ * The provider classes in `PROVIDERS` of `config/providers.ts`; an empty list if the file doesn't exist.
  *
  * @throws `E_INVALID_CONFIGURATION`
  */

@@ -3,13 +3,13 @@ import type { Application } from "./application.ts";
 import type { Feature } from "./feature.ts";
 
 /**
- * Adds a feature to an application. Providers are listed in `PROVIDERS`, which determines the enabled features.
+ * Adds a feature to an application. The providers listed in `PROVIDERS` determine which features are enabled.
  *
- * All providers are registered first, in order; then all are booted, and then all are notified that the application is
- * ready, in the same order. At the end, all are shut down in reverse order.
+ * First, `register()` is called on all providers, in order; then `boot()`, and then `ready()`, in the same order. When the
+ * application shuts down, `shutdown()` is called in reverse order.
  */
 export abstract class Provider {
-  /** What the feature adds: `declareFeature({ … })`. */
+  /** Everything that the feature adds: `declareFeature({ … })`. */
   static readonly feature?: Feature;
 
   protected readonly application: Application;
@@ -19,29 +19,29 @@ export abstract class Provider {
   }
 
   /**
-   * Binds those services that {@link Provider.feature} can't declare. It must not use any: other providers may not have bound
-   * theirs yet.
+   * Binds services that {@link Provider.feature} can't declare. It must not use any service, because other providers may not
+   * have bound theirs yet.
    */
   register(): MaybePromise<void> {}
 
   /** Uses services: registers guards, listens to events. */
   boot(): MaybePromise<void> {}
 
-  /** Checks what can only be checked once all providers have booted: nothing is added after that. */
+  /** Checks what can only be checked after all providers have booted. Nothing is added after that. */
   ready(): MaybePromise<void> {}
 
   /**
-   * Starts what only a server does, such as a daily task. Called when the application listens; not for commands, and not if
-   * another host calls `fetch`.
+   * Starts work that only a server does, such as a daily task. Called when the application listens, so not for commands, and
+   * not if another host calls `fetch`.
    *
-   * @param _port the application's
+   * @param _port the port that the application listens on
    */
   listening(_port: number): MaybePromise<void> {}
 
   /**
-   * Deletes what has expired and can no longer be used. Called by `ashlar prune`, and once a day by the server.
+   * Deletes expired data that can no longer be used. Called by `ashlar prune`, and once a day by the server.
    *
-   * @param _signal is aborted when the application shuts down; long tasks then stop halfway
+   * @param _signal is aborted when the application shuts down; long tasks then stop before they are finished
    * @returns how many rows were deleted, by kind: `{ logins: 3 }`
    */
   prune(_signal?: AbortSignal): MaybePromise<Readonly<Record<string, number>>> {
@@ -49,26 +49,27 @@ export abstract class Provider {
   }
 
   /**
-   * Whether `/ready` fails with {@link check}. If not, a failure is only shown in its details, and logged: for what many
-   * requests can do without, and for what all instances share, whose outage would take all of them out of service.
+   * Whether `/ready` fails if {@link check} does. With `false`, a failure is only logged, and shown in the details of the
+   * response. Use that for a service that many requests don't need, and for one that all instances share: its outage would
+   * otherwise take all of them out of service.
    */
   readonly failsReadiness: boolean = true;
 
   /**
-   * Checks whether the feature can serve requests right now, and changes nothing: whether its server can be reached. While
-   * it throws, or takes longer than two seconds, `/ready` responds with 503, and the load balancer sends requests
-   * elsewhere, unless {@link failsReadiness} is `false`. So check only what requests can't do without. Called at most once a
+   * Checks whether the feature can serve requests right now, for example whether its server can be reached, without changing
+   * anything. While it throws, or takes longer than two seconds, `/ready` responds with 503, and the load balancer sends
+   * requests elsewhere, unless {@link failsReadiness} is `false`. So check only what requests need. Called at most once a
    * second.
    *
-   * @throws why it can't; that is logged, and not part of the response
+   * @throws the reason, which is logged, and not part of the response
    */
   check(): MaybePromise<void> {}
 
   /**
-   * Releases what the feature holds (connections, timers). Called once, when the application shuts down.
+   * Releases the feature's resources, such as connections and timers. Called once, when the application shuts down.
    *
-   * @param _seconds how long it may take; `APP.server.shutdownTimeoutSeconds` is for all providers together
-   * @returns what had to be cut off, by kind, such as `{ mails: 3 }`; nothing if everything was finished
+   * @param _seconds how long it may take; all providers share `APP.server.shutdownTimeoutSeconds`
+   * @returns how much work had to be cut off, by kind, such as `{ mails: 3 }`; nothing if everything was finished
    */
   // biome-ignore lint/suspicious/noConfusingVoidType: most providers have nothing to return, and say so with void.
   shutdown(_seconds?: number): MaybePromise<Readonly<Record<string, number>> | void> {}

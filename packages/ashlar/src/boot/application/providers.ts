@@ -7,7 +7,7 @@ import { type InstalledFeature, install, installedFeatures, requireReadCommands 
 import { Provider, type ProviderClass } from "./provider.ts";
 import type { ReadinessCheck } from "./readiness.ts";
 
-/** How long a provider may take to shut down if no time is left, in seconds: enough for what it does without waiting. */
+/** How long a provider may take to shut down if no time is left, in seconds: enough for work that doesn't wait for anything. */
 const LAST_MOMENT_SECONDS = 0.05;
 
 /** The providers of an application, in the order in which they start. */
@@ -15,23 +15,23 @@ export class Providers {
   readonly #application: Application;
   readonly #registered: Provider[] = [];
   #features: readonly InstalledFeature[] = [];
-  /** Those that have booted successfully. */
+  /** The providers that have booted successfully. */
   readonly #booted = new Set<Provider>();
 
   constructor(application: Application) {
     this.#application = application;
   }
 
-  /** The features that the providers bring. They are known before the first provider registers. */
+  /** The providers' features. They are known before the first provider registers. */
   get features(): readonly InstalledFeature[] {
     return this.#features;
   }
 
   /**
-   * Installs the features, then creates the providers, and makes each bind its services.
+   * Installs the features, then creates the providers and has each one bind its services.
    *
-   * @param listed a provider that is listed twice is created once
-   * @param problems collects what is wrong with each of them
+   * @param listed the providers' classes; one that is listed twice is created once
+   * @param problems collects the errors
    */
   async register(listed: readonly ProviderClass[], problems: SetupProblems): Promise<void> {
     const classes = [...new Set(listed)];
@@ -50,9 +50,9 @@ export class Providers {
   }
 
   /**
-   * Makes each use the services.
+   * Calls `boot()` on each provider.
    *
-   * @param problems collects what is wrong with each of them
+   * @param problems collects the errors
    */
   async boot(problems: SetupProblems): Promise<void> {
     const { container } = this.#application;
@@ -68,20 +68,20 @@ export class Providers {
   }
 
   /**
-   * Makes each check what can only be checked once all have booted.
+   * Calls `ready()` on each provider that has booted.
    *
-   * @param problems collects what is wrong with each of them
+   * @param problems collects the errors
    */
   async ready(problems: SetupProblems): Promise<void> {
     for (const provider of this.#booted) await problems.run(() => provider.ready());
   }
 
-  /** Makes each start what only a server does. */
+  /** Calls `listening()` on each provider. */
   async listening(port: number): Promise<void> {
     for (const provider of this.#registered) await provider.listening(port);
   }
 
-  /** What they check before the application counts as ready. */
+  /** The providers' readiness checks. */
   get checks(): readonly ReadinessCheck[] {
     const checking = this.#registered.filter((provider) => provider.check !== Provider.prototype.check);
     return checking.map((provider) => ({
@@ -91,7 +91,7 @@ export class Providers {
     }));
   }
 
-  /** Whether any of them has something to prune. */
+  /** Whether any provider prunes anything. */
   get canPrune(): boolean {
     return this.#registered.some((provider) => provider.prune !== Provider.prototype.prune);
   }
@@ -114,11 +114,10 @@ export class Providers {
   }
 
   /**
-   * Shuts them down, the last one first. Failures are logged.
+   * Shuts the providers down, in reverse order. Failures are logged.
    *
-   * @param secondsLeft returns how long they may still take together. Once that is 0, the remaining providers get no
-   * more than a moment.
-   * @returns what they had to cut off, by kind
+   * @param secondsLeft returns how much time is left for all of them. Once it is 0, each remaining provider gets only a moment.
+   * @returns how much work they had to cut off, by kind
    */
   async shutdown(secondsLeft: () => number): Promise<Readonly<Record<string, number>>> {
     const cutOff: Record<string, number> = {};
@@ -131,7 +130,7 @@ export class Providers {
         const counts = await within(seconds, provider.shutdown(seconds));
         if (counts !== undefined) add(counts);
       } catch (error) {
-        // A provider that did not boot may have nothing to shut down. The failure of the boot is the one to fix.
+        // A provider that hasn't booted may have nothing to shut down. Its failure to boot has already been reported.
         const level = this.#booted.has(provider) ? "error" : "debug";
         const line = { err: error, provider: provider.constructor.name };
         this.#application.logger[level](line, "A provider could not be shut down.");

@@ -2,13 +2,13 @@ import { type Logger, outsideRequests } from "../../kernel/index.ts";
 import type { MaybePromise } from "../../support/index.ts";
 import { OutOfTimeError, within } from "../process/within.ts";
 
-/** Something that requests need. */
+/** A check of something that requests need. */
 export interface ReadinessCheck {
   /** Its name in the log and in the details: `database`. */
   readonly name: string;
-  /** Whether the application is not ready while it fails; default: `true`. */
+  /** Whether the application isn't ready while the check fails; default: `true`. */
   readonly failsReadiness?: boolean;
-  /** Throws, or rejects, if it can't be used. */
+  /** Throws or rejects if the check fails. */
   readonly run: () => MaybePromise<void>;
 }
 
@@ -20,21 +20,21 @@ export type CheckResults = Readonly<Record<string, CheckResult>>;
 
 /** How long a check may take, in seconds. Load balancers usually wait that long, or a little longer. */
 const CHECK_SECONDS = 2;
-/** How long one may take that doesn't decide whether the application is ready: the load balancer waits for it as well. */
+/** How long a check may take that doesn't affect readiness, in seconds: the load balancer waits for it, too. */
 const OTHER_CHECK_SECONDS = 1;
-/** How long results are used again, so that many who ask cost no more than one. */
+/** How long results are reused, in milliseconds, so that frequent requests cost no more than one. */
 const SHARED_MS = 1000;
 
-/** Runs the checks that `/ready` depends on, for everyone who asks at about the same time, and logs when results change. */
+/** Runs the checks that `/ready` depends on, once for all requests within a second, and logs when the results change. */
 export class Readiness {
   readonly #checks: readonly ReadinessCheck[];
   readonly #logger: Logger;
-  /** The latest results, or those on their way. */
+  /** The latest results, which may be pending. */
   #results: Promise<CheckResults> | null = null;
   #askedAt = 0;
-  /** Checks that have not ended, by their names: one that hangs is not started again. */
+  /** Checks that haven't ended, by their names, so that a check that hangs isn't started again. */
   readonly #running = new Map<string, Promise<void>>();
-  /** The names of those that failed, as it was logged last. */
+  /** The names of the failing checks, as last logged. */
   #failing = "";
 
   constructor(checks: readonly ReadinessCheck[], logger: Logger) {
@@ -52,7 +52,7 @@ export class Readiness {
     return this.#results;
   }
 
-  /** Whether all checks pass that the application is not ready without. */
+  /** Whether all checks pass that affect readiness. */
   isReady(results: CheckResults): boolean {
     return this.#checks.every(({ name, failsReadiness = true }) => !failsReadiness || (results[name] ?? "ok") === "ok");
   }
@@ -79,16 +79,16 @@ export class Readiness {
   #start({ name, run }: ReadinessCheck): Promise<void> {
     const running = this.#running.get(name);
     if (running !== undefined) return running;
-    // As part of the request that asks, a check would be refused with the others that the pool of a database has no room for: a
-    // busy instance would be taken for one that is down, and its load go to the next one.
+    // A full database pool refuses work that belongs to a request. A check that ran as part of the probe's request would be
+    // refused, too, so a busy instance would look as if it were down, and its load would move to the next instance.
     const started = outsideRequests(() => Promise.resolve().then(run)).finally(() => this.#running.delete(name));
     this.#running.set(name, started);
-    // It may fail after it was abandoned.
+    // The check may fail after its time limit, when nothing awaits it anymore.
     started.catch(() => {});
     return started;
   }
 
-  /** One line when it changes, not one for each request. */
+  /** Logs a line when the set of failing checks changes, not for each request. */
   #report(errors: Readonly<Record<string, unknown>>, isReady: boolean): void {
     const names = Object.keys(errors).toSorted();
     const failing = names.join(", ");

@@ -52,17 +52,17 @@ export interface SocketAddress {
   readonly address?: string | undefined;
 }
 
-/** What startup has prepared for requests. */
+/** The parts that startup has prepared for serving requests. */
 export interface Prepared {
   readonly kernel: HttpKernel;
   readonly router: Router;
   /** The path of the public files; `null` if the application has no folder. */
   readonly publicFolder: string | null;
-  /** What requests can't do without. */
+  /** The providers' readiness checks. */
   readonly checks: readonly ReadinessCheck[];
 }
 
-/** Responds to an application's requests, from the end of its startup until it shuts down. Before and after, it refuses them. */
+/** Responds to an application's requests, from the end of its startup until it shuts down. At other times, it refuses them. */
 export class Serving {
   /** The class of the application's contexts. */
   readonly context: typeof HttpContext = createContextClass();
@@ -71,7 +71,7 @@ export class Serving {
   readonly paths: LoggablePaths;
   /** The bodies that are held while their requests are handled. */
   readonly bodies: HeldBodies;
-  /** Only if limits matter: tests and development have one client. */
+  /** Only in production: in tests and development there is one client, so limits don't matter. */
   readonly warnings: AddressWarnings | null;
   /** The site's error pages, for errors without an {@link Application.errorPage}; `null` if it has none. */
   errorTemplates: ErrorTemplates | null = null;
@@ -98,17 +98,17 @@ export class Serving {
     this.handler = { fetch: this.fetch, application, rescue: (request, error) => this.#rescue(request, error) };
   }
 
-  /** What responds to requests; `null` unless the application runs. */
+  /** Responds to requests; `null` unless the application is running. */
   get dispatcher(): Dispatcher | null {
     return this.#dispatcher;
   }
 
-  /** What pages of other origins may read of responses that no middleware sees. */
+  /** The CORS headers for responses that no middleware sees. */
   get origins(): OriginHeaders {
     return this.#origins;
   }
 
-  /** What another process needs to refuse requests in place of this one. */
+  /** The facts that another process needs to refuse requests on behalf of this process. */
   get shedding(): SheddingFacts {
     const { messages, settings } = this.#application;
     const { basePath, server, trustedOrigins } = settings;
@@ -135,7 +135,7 @@ export class Serving {
     return runApart(this.#application, () => dispatcher.rescue(request, error));
   }
 
-  /** The response of an application that doesn't run. */
+  /** The response of an application that isn't running. */
   refusal(request: Request): Response {
     const asked = preflightOf(request);
     const preflight = this.#origins.ofPreflight(asked);
@@ -146,9 +146,9 @@ export class Serving {
   }
 
   /**
-   * Creates a context outside of a request, for work that continues one of another process.
+   * Creates a context outside of a request, for work that continues a request of another process.
    *
-   * @throws `E_SHUTTING_DOWN` unless the application has booted, and runs
+   * @throws `E_SHUTTING_DOWN` unless the application is running
    */
   contextFor(raw: Request): HttpContext {
     if (this.#dispatcher === null) throw new AshlarError("E_SHUTTING_DOWN");
@@ -159,7 +159,7 @@ export class Serving {
    * Starts to respond to requests.
    *
    * @param isLeaving reports whether the address is about to stop responding
-   * @throws what {@link createDispatcher} throws
+   * @throws errors of {@link createDispatcher}
    */
   open({ kernel, ...prepared }: Prepared, isLeaving: () => boolean): void {
     const instances = new MiddlewareInstances(this.#application.container);

@@ -2,13 +2,13 @@ import { ConfigurationError } from "../../support/index.ts";
 import type { Application } from "./application.ts";
 
 /**
- * Fails startup in production if other processes run the application too, because what this one keeps in its memory
- * would not be known to them. If it isn't known whether others do, that is logged as a warning.
+ * Fails startup in production if several processes run the application, because they don't share the data that this process
+ * keeps in memory. If the number of processes is unknown, logs a warning instead.
  *
- * @param where what is kept in memory
- * @param harm what would happen, after "several processes run the application: "
- * @param remedy what to write instead
- * @param isTold whether another warning says already what is in memory
+ * @param where the setting that keeps data in memory
+ * @param harm the consequence, as the end of a sentence that begins with "several processes run the application: "
+ * @param remedy the setting to use instead
+ * @param isTold whether another warning already says that the data is in memory
  * @throws `E_INVALID_CONFIGURATION`
  */
 export function requireOneProcess(
@@ -20,7 +20,7 @@ export function requireOneProcess(
 ): void {
   const { environment, processes } = settings;
   if (environment !== "production") return;
-  // A worker has a channel to its primary process, and Node has loaded the module there. Others need not load it.
+  // A worker is connected to its primary process, and has already loaded node:cluster. Other processes don't have to load it.
   const isWorker = processes === null && process.connected && process.getBuiltinModule("node:cluster").isWorker;
   if (processes === null && !isWorker && !isTold) {
     const alone = "If this is the only process, set APP_PROCESSES=1, and this warning ends.";

@@ -5,32 +5,31 @@ import { within } from "../process/within.ts";
 import type { Application } from "./application.ts";
 import type { Providers } from "./providers.ts";
 
-/** What a shutdown had no time for, by kind: `{ requests: 2, jobs: 1 }`. Empty if everything was finished. */
+/** How much work a shutdown cut off, by kind: `{ requests: 2, jobs: 1 }`. Empty if everything was finished. */
 export type CutOff = Readonly<Record<string, number>>;
 
 /** The dependencies of a {@link Shutdown}. */
 export interface ShutdownDependencies {
   readonly servers: ReadonlySet<ApplicationServer>;
   readonly providers: Providers;
-  /** Called once the servers are closed: no request is to be handled any more. */
+  /** Called once the servers are closed, after which no more requests may be handled. */
   readonly closed: () => void;
 }
 
-/** How an application is to end. */
+/** Options of a shutdown. */
 export interface ShutdownOptions {
-  /** Whether to continue serving for `drainSeconds` first, if it listens. */
+  /** Whether to continue serving for `drainSeconds` first, if the application listens. */
   readonly drains: boolean;
-  /** The time that is left, in seconds, if it is less than `shutdownTimeoutSeconds`. */
+  /** How long it may take, in seconds, if less than `shutdownTimeoutSeconds`. */
   readonly withinSeconds?: number;
 }
 
-/** What of the time pending requests may use, and then background jobs; the rest is for the providers. */
+/** The shares of the time by which pending requests, and then background jobs, must end. The rest is for the providers. */
 const REQUESTS_SHARE = 0.8;
 const JOBS_SHARE = 0.9;
 
 /**
- * How an application ends: it drains, then finishes what is pending until one deadline, and reports the work that it
- * cut off.
+ * Shuts an application down: drains it, then finishes pending work until one deadline, and reports the work that was cut off.
  */
 export class Shutdown {
   readonly #application: Application;
@@ -44,19 +43,19 @@ export class Shutdown {
     this.#dependencies = dependencies;
   }
 
-  /** Whether it has begun. */
+  /** Whether the application has begun to drain. */
   get isDraining(): boolean {
     return this.#drainingSince !== null;
   }
 
-  /** Whether the address will stop responding, so that no one should send further requests to it. */
+  /** Whether the address is about to stop responding, so that load balancers should no longer send requests to it. */
   get isLeaving(): boolean {
     return this.#isLeaving;
   }
 
   /**
-   * Makes connections close after their next response, while everything is still served: a proxy then closes the
-   * connections that it keeps, instead of sending a request on one that is being closed.
+   * Closes each connection after its next response, while requests are still served. A proxy then drops the connections that
+   * it keeps open, instead of sending a request on a connection that is being closed.
    *
    * @param isReplaced whether another process continues serving the same address
    */

@@ -21,11 +21,11 @@ export interface StartupDependencies {
   readonly languageFiles: readonly LanguageFile[];
   /** Whether a command only inspects the application. */
   readonly isInspected: boolean;
-  /** Begins to serve requests. */
+  /** Starts to serve requests. */
   readonly open: (prepared: Prepared) => void;
 }
 
-/** How an application starts: bindings, then routes, then what uses both, then the pipelines. */
+/** Starts an application: bindings first, then routes, then code that uses both, then the pipelines. */
 export class Startup {
   readonly #dependencies: StartupDependencies;
   #problems: SetupProblems | null = null;
@@ -55,7 +55,7 @@ export class Startup {
     return this.#kernel !== null && entryOf(this.#kernel, middleware) !== undefined;
   }
 
-  /** @throws one error for everything that is wrong with the application's setup */
+  /** @throws one error with all problems of the application's setup */
   async run(options: BootOptions): Promise<void> {
     const { application } = this.#dependencies;
     beginApplication(application);
@@ -79,7 +79,7 @@ export class Startup {
     const router = (await problems.run(() => this.#createRouter(options), "The router")) ?? null;
     this.#router = router;
     await providers.boot(problems);
-    // The following steps look at routes, and at what providers have done. Without these, they would report their absence.
+    // The following steps check routes, and the results of providers. If these are missing, they would only report that.
     if (router === null || problems.hasFailed) throw problems.error;
     this.#warnOfAmbiguousPaths(router);
     await providers.ready(problems);
@@ -100,7 +100,7 @@ export class Startup {
     });
   }
 
-  /** A path that begins with the base path is taken as complete, wherever one without it may stand. */
+  /** Wherever a path may be written without the base path, one that begins with it is read as a complete path. */
   #warnOfAmbiguousPaths({ routes }: Router): void {
     const { logger, settings } = this.#dependencies.application;
     const { basePath } = settings;

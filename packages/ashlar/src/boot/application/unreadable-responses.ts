@@ -1,7 +1,7 @@
 import { CorsMiddleware } from "../../http/index.ts";
 import type { Application } from "./application.ts";
 
-/** Logs that browsers keep responses from the pages of trusted origins, because nothing says that they may read them. */
+/** Warns that pages of trusted origins can't read responses, because no CORS middleware permits it. */
 export function warnOfUnreadableResponses(application: Application): void {
   const { logger, settings } = application;
   const [origin] = settings.trustedOrigins.list;

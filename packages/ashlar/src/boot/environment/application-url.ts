@@ -3,7 +3,7 @@ import { DEFAULT_PORT } from "../../server/index.ts";
 import { ConfigurationError, isLoopbackHost } from "../../support/index.ts";
 import type { EnvironmentName } from "./environment-name.ts";
 
-/** In seconds. */
+/** The length of a year, in seconds. */
 export const YEAR = 31_536_000;
 const NO_ROOT = "Without a root, no .env is read: add root: import.meta.dirname to createApplication().";
 
@@ -20,7 +20,7 @@ export function readUrl(
 ): { readonly origin: string | null; readonly basePath: string } {
   if (!text) {
     if (name !== "production") return { origin: null, basePath: "" };
-    // Links in mails would otherwise have to be built on the Host header, which the sender of a request chooses.
+    // Without it, links in mails would have to begin with the Host header, which the sender of the request chooses.
     throw new ConfigurationError(
       "Environment variable APP_URL",
       "is not set, and production needs it: links, redirects and cookies depend on the address that visitors use.",

@@ -10,19 +10,19 @@ import {
 /** The exports of one configuration file by name, such as `{ DRIVERS: … }` for `config/api.ts`. */
 export type ConfigurationSection = Readonly<Record<string, unknown>>;
 
-/** The frozen configuration of an application, by section. A feature validates its own at boot. */
+/** The frozen configuration of an application, by section. Each feature validates its own section at boot. */
 export class Configuration {
   readonly #sections: ReadonlyMap<string, ConfigurationSection>;
-  /** The files that could not be loaded, with the reason. */
+  /** The errors of files that couldn't be loaded, by the file's name. */
   readonly #failures: ReadonlyMap<string, unknown>;
   /** The sections that were read. */
   readonly #read = new Set<string>();
-  /** The optional sections that were missing, with the exports that would have been read. */
+  /** The missing optional sections, with the exports that would have been read. */
   readonly #missing = new Map<string, readonly string[]>();
 
   /**
    * @param sections the exports of each configuration file, by the file's name
-   * @param failures what each file that can't be loaded has thrown; asking for its section throws it again
+   * @param failures the error of each file that can't be loaded; reading its section throws it again
    */
   constructor(
     sections: Readonly<Record<string, ConfigurationSection>> = {},
@@ -46,7 +46,7 @@ export class Configuration {
    * Returns the exports of a configuration file.
    *
    * @param name the file's name without folder and extension, such as `api`
-   * @param known the exports that are read; the file may have others. Default: none
+   * @param known the exports that will be read; the file may have others. Default: none
    * @throws `E_INVALID_CONFIGURATION` if the file doesn't exist, or if it lacks one of `known` and exports a similar name
    */
   section(name: string, known: readonly string[] = []): Readonly<Record<string, unknown>> {
@@ -89,11 +89,11 @@ export class Configuration {
   }
 
   /**
-   * @internal Checks the names of the files that were not read: one that is similar to the name of a missing file is a
-   * mistake if it has that file's exports. Called once everything has been read.
+   * @internal Checks files that weren't read: if the name resembles that of a missing file, it may be misspelled. If the file
+   * also has that file's exports, it certainly is. Called once everything has been read.
    *
-   * @returns a sentence for each file of such a name with other exports
-   * @throws `E_INVALID_CONFIGURATION` for a file that was meant to be another
+   * @returns a warning for each file whose name may be misspelled
+   * @throws `E_INVALID_CONFIGURATION` for files whose name is misspelled
    */
   checkNames(): string[] {
     const unread = this.names.filter((name) => !this.#read.has(name));
@@ -113,8 +113,8 @@ export class Configuration {
 }
 
 /**
- * Returns a frozen deep copy of plain data. Classes, functions and instances of classes are passed on unchanged: they
- * belong to others.
+ * Returns a frozen deep copy of plain data. Classes, functions and instances of classes are neither copied nor frozen, because
+ * other code owns them.
  */
 export function frozenCopy<T>(value: T): T {
   return copy(value, new Map()) as T;
@@ -127,7 +127,7 @@ function copy(value: unknown, seen: Map<unknown, unknown>): unknown {
   const made: Record<string, unknown> | unknown[] = Array.isArray(value) ? [] : {};
   seen.set(value, made);
   for (const [key, member] of Object.entries(value)) {
-    // Defined, not assigned: an assignment to "__proto__" would change the copy's prototype instead.
+    // Defined, because assigning "__proto__" would change the copy's prototype instead.
     Object.defineProperty(made, key, {
       value: copy(member, seen),
       enumerable: true,

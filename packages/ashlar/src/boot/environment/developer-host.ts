@@ -9,9 +9,9 @@ const AUTHORITY = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?$/i;
  * Reports whether a request was sent to a host that only the developer uses: a loopback name or address, or the host of
  * `APP_URL`, on any port.
  *
- * Listening on loopback doesn't keep other sites out: a page of theirs can have its own name resolve to 127.0.0.1
- * (DNS rebinding) and then read the responses as its own. Its requests carry that name. Every host that the request names
- * must qualify: where a proxy on this machine is trusted, such a page can also send `X-Forwarded-Host: localhost`.
+ * Security: listening on loopback doesn't keep other sites out. A site can make its own name resolve to 127.0.0.1 (DNS
+ * rebinding), and its page can then read the responses; but its requests contain that name. Every host that the request names
+ * must qualify, because the page can also send `X-Forwarded-Host: localhost` if a proxy on this machine is trusted.
  *
  * @param appUrl the origin of `APP_URL`; `null` if it is not set
  */
@@ -24,14 +24,14 @@ export function isDeveloperHost(raw: Request, appUrl: string | null): boolean {
 }
 
 /**
- * Reports whether the response to a request may show the stack and source of an error: not in production, and otherwise
- * only if {@link isDeveloperHost} says so.
+ * Reports whether the response to a request may show an error's stack and source: never in production, and otherwise only if
+ * {@link isDeveloperHost} returns `true`.
  */
 export function showsErrorDetails(raw: Request, environment: EnvironmentName, appUrl: string | null): boolean {
   return environment !== "production" && isDeveloperHost(raw, appUrl);
 }
 
-/** The host in normal form, without the port and the dot a name may end with; `null` if it is not a host. */
+/** The normalized host, without the port and a trailing dot; `null` if it isn't a host. */
 function hostOf(authority: string): string | null {
   if (!AUTHORITY.test(authority)) return null;
   return URL.parse(`http://${authority}/`)?.hostname.replace(/\.$/, "") ?? null;

@@ -1,6 +1,6 @@
 import { ConfigurationError, type EnvironmentVariables } from "../../support/index.ts";
 
-/** What an application is run for. */
+/** The environments that an application can run in. */
 export type EnvironmentName = "production" | "development" | "test";
 
 export const ENVIRONMENTS: readonly EnvironmentName[] = ["production", "development", "test"];
@@ -8,15 +8,14 @@ export const ENVIRONMENTS: readonly EnvironmentName[] = ["production", "developm
 const CHOICES = `${ENVIRONMENTS.slice(0, -1).join(", ")} or ${ENVIRONMENTS.at(-1)}`;
 
 /**
- * Reads what the application is run for: `APP.environment` of the configuration or `APP_ENV`, else `NODE_ENV`, else
+ * Determines the environment that the application runs in: `APP.environment` or `APP_ENV`, else `NODE_ENV`, else
  * `development`.
  *
- * Where more than one is set they must agree: the looser of two would otherwise win in silence. `NODE_ENV=test` is the
- * exception. Test runners set it on their own, so it contradicts nothing, and `APP_ENV=production` under one is
- * production.
+ * If more than one is set, they must agree. Otherwise the less strict one could win unnoticed. `NODE_ENV=test` is the
+ * exception: test runners set it, so it contradicts nothing, and `APP_ENV=production` in a test runner means production.
  *
  * @param configured `APP.environment`; `null` if it is not set
- * @throws `E_INVALID_CONFIGURATION` if two of them contradict each other, or the deciding one is misspelled
+ * @throws `E_INVALID_CONFIGURATION` if two of them contradict each other, or the one that decides is misspelled
  */
 export function environmentName(
   variables: EnvironmentVariables,
@@ -27,7 +26,7 @@ export function environmentName(
     throw contradiction("APP_ENV", ofVariable, "config/app.ts: APP.environment", configured);
   }
   const chosen = configured ?? ofVariable;
-  // Shells and process managers add spaces and capitals; what means production is taken for production.
+  // Shells and process managers may add spaces and capitals. " Production" must still mean production.
   const ofNode = (variables.NODE_ENV ?? "").trim().toLowerCase();
   if (chosen === null) return ofNode === "" ? "development" : named("NODE_ENV", ofNode, variables.NODE_ENV);
   const contradicts = ofNode !== "test" && ENVIRONMENTS.some((name) => name === ofNode && name !== chosen);

@@ -4,9 +4,9 @@ import { parseEnv } from "node:util";
 import { currentApplication, runningApplications } from "../../kernel/index.ts";
 import { ConfigurationError, type EnvironmentVariables, readEnvFile } from "../../support/index.ts";
 
-/** The variables of the configuration that is being loaded; only its files see them. */
+/** The variables for the configuration that is being loaded. Only its files see them. */
 const loading = new AsyncLocalStorage<EnvironmentVariables>();
-/** The variables of the latest configuration, for a command that loads one without creating an application. */
+/** The variables of the configuration that was loaded last, for commands that don't create an application. */
 let latest: EnvironmentVariables | null = null;
 
 /**
@@ -20,7 +20,7 @@ let latest: EnvironmentVariables | null = null;
  */
 export function readEnvironment(root: string | null, given: EnvironmentVariables = {}): EnvironmentVariables {
   const written = root === null ? {} : parseEnv(readEnvFile(join(root, ".env")) ?? "");
-  // Code that names the environment decides, whatever NODE_ENV happens to be.
+  // An environment that code chooses overrides NODE_ENV.
   const named = given.APP_ENV ? { NODE_ENV: given.APP_ENV } : {};
   return Object.freeze(Object.assign(Object.create(null), written, process.env, named, given));
 }
@@ -32,17 +32,17 @@ export function withEnvironment<T>(variables: EnvironmentVariables, task: () => 
 }
 
 /**
- * Returns an environment variable, mostly for configuration files: from the process, else from the application's `.env`.
+ * Returns an environment variable from the process, or else from the application's `.env`. Meant for configuration files.
  *
- * If there are several applications in the process, it reads the variables of the one whose configuration is being
+ * If there are several applications in the process, it reads the variables of the application whose configuration is being
  * loaded, that is booting, or whose request is being handled.
  *
- * A variable that is empty (`NAME=`) counts as not set. The fallback's type determines the result's type: a number or a
+ * An empty variable (`NAME=`) counts as not set. The fallback's type determines the result's type: a number or a
  * boolean (`true`, `false`, `1`, `0`) is parsed from the text.
  *
  * @param fallback returned if the variable isn't set; default: `undefined`
- * @throws `E_INVALID_CONFIGURATION` if the text can't be parsed as the fallback's type, or if it is called at another moment
- *   and the applications of the process have different values
+ * @throws `E_INVALID_CONFIGURATION` if the text can't be parsed as the fallback's type; or if it is called at any other time,
+ *   and the process's applications have different values
  */
 export function env(name: string): string | undefined;
 export function env(name: string, fallback: string): string;

@@ -11,14 +11,14 @@ const loads = new Map<string, number>();
 let queue: Promise<unknown> = Promise.resolve();
 
 /**
- * Loads an application's configuration from its folder `config/`; `given` overrides it export by export.
+ * Loads an application's configuration from its folder `config/`. Each export in `given` overrides the file's.
  *
  * @param root the application's folder; `null` if it has none
- * @param environment what `env()` reads while the files run
+ * @param environment the variables that `env()` reads while the files run
  * @param given sections by name
- * @param only the name of the only file to load; default: all
- * @param collected gets the errors of files that can't be loaded, instead of the caller
- * @throws `E_INVALID_CONFIGURATION`, with all files that can't be loaded
+ * @param only the name of the only file to load; default: all files
+ * @param collected collects the errors of files that can't be loaded; default: they are thrown
+ * @throws `E_INVALID_CONFIGURATION`, with an error for each file that can't be loaded
  */
 export function loadConfiguration(
   root: string | null,
@@ -34,7 +34,7 @@ export function loadConfiguration(
     for (const [name, section] of Object.entries(given)) sections[name] = { ...sections[name], ...section };
     return new Configuration(sections, failures);
   };
-  // One application at a time: the files read the environment through a function that does not take an application.
+  // One application at a time, because the files read the environment with a function that doesn't take an application.
   const loaded = queue.then(() => withEnvironment(environment, load));
   queue = loaded.catch(() => {});
   return loaded;
@@ -72,7 +72,7 @@ function sectionNames(root: string): string[] {
   return [...new Set(modules.map((entry) => parse(entry.name).name))].sort();
 }
 
-/** A second application in one process has its own environment: its configuration files run again. */
+/** A second application in the process has its own environment, so its configuration files run again. */
 function nextVersion(path: string): string {
   const count = (loads.get(path) ?? 0) + 1;
   loads.set(path, count);

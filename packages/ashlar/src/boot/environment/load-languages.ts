@@ -7,10 +7,10 @@ import { findModule, importModule, MODULE_EXTENSIONS } from "./load-module.ts";
 const FOLDER = "lang";
 
 /**
- * Imports the language files of an application: `lang/de.ts` exports its sentences in German by their keys, as `MESSAGES`.
+ * Imports an application's language files. `lang/de.ts` exports `MESSAGES`, the German sentences by their keys.
  *
  * @param root the application's folder; `null` if it has none
- * @throws `E_INVALID_CONFIGURATION` if a file is not named for a language, or has no `MESSAGES`
+ * @throws `E_INVALID_CONFIGURATION` if a file isn't named after a language, or doesn't export `MESSAGES`
  */
 export async function loadLanguages(root: string | null): Promise<LanguageFile[]> {
   if (root === null || !existsSync(join(root, FOLDER))) return [];

@@ -7,12 +7,12 @@ import { AshlarError, ConfigurationError, placeOf } from "../../support/index.ts
 export const MODULE_EXTENSIONS: readonly string[] = [".ts", ".js"];
 
 /**
- * Finds the file of a module that is named without its extension.
+ * Finds a module's file by its path without the extension.
  *
  * @param root the application's folder
  * @param name the module's path in it, such as `routes/web`
  * @returns the path in the application with its extension, or `null` if there is no such file
- * @throws `E_INVALID_CONFIGURATION` if there are two
+ * @throws `E_INVALID_CONFIGURATION` if there are two such files
  */
 export function findModule(root: string, name: string): string | null {
   const found = MODULE_EXTENSIONS.map((extension) => name + extension).filter((file) => existsSync(join(root, file)));
@@ -27,8 +27,8 @@ export function findModule(root: string, name: string): string | null {
  *
  * @param root the application's folder
  * @param file the module's path in it, with its extension
- * @param version makes the module run again if it differs from the previous one
- * @throws `E_INVALID_CONFIGURATION` naming the file, or what the module threw if that is an error of the framework
+ * @param version a version that differs from the previous one makes the module run again
+ * @throws `E_INVALID_CONFIGURATION` with the file's name; if the module throws an `AshlarError`, that error
  */
 export async function importModule(
   root: string,

@@ -7,7 +7,7 @@ import { findModule, importModule } from "./load-module.ts";
  * Imports the routes files that the kernel has bound: `routes.location` for pages, `routes.api.location` for the API.
  *
  * @param root the application's folder; `null` if it has none
- * @throws `E_INVALID_CONFIGURATION` if a file is missing or has no `ROUTES`
+ * @throws `E_INVALID_CONFIGURATION` if a file is missing or doesn't export `ROUTES`
  */
 export async function loadRoutes(root: string | null, container: Container): Promise<RouteSource[]> {
   const sources: RouteSource[] = [];

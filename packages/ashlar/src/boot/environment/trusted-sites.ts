@@ -13,7 +13,7 @@ const WHERE = "config/app.ts: APP";
 
 type Listed = Setting<readonly string[] | null, string | readonly string[]>;
 
-/** A list of texts, or one text with commas, as a variable of the environment has it. */
+/** A list of texts, or one text with commas, as in an environment variable. */
 function commaSeparated(what: string): Listed {
   return setting({
     what,
@@ -42,7 +42,7 @@ export const HOSTS: Setting<readonly string[] | HostCheck | null, string | reado
 });
 
 /**
- * @returns `null` if the application has no host besides that of `APP_URL`
+ * @returns `null` if the application only has the host of `APP_URL`
  * @throws `E_INVALID_CONFIGURATION`
  */
 export function readHosts(
@@ -83,7 +83,7 @@ export function readTrustedOrigins(
   if (typeof origins === "string") throw new ConfigurationError(where, origins, `Write ${ORIGINS.what}.`);
   const plain = origins.find((origin) => origin.startsWith("http:"));
   if (plain !== undefined && isProduction && url?.startsWith("https:") === true) {
-    // Otherwise https would protect nothing: the network could put its own script into that page.
+    // Otherwise https would be useless: an attacker on the network could insert a script into that origin's pages.
     const problem = `contains "${plain}" in production: anyone on a visitor's network can change its pages.`;
     throw new ConfigurationError(where, problem, "Write its https address, or remove it.");
   }

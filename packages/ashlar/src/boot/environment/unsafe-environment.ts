@@ -3,8 +3,8 @@ import { type EnvironmentVariables, isLoopbackHost } from "../../support/index.t
 import type { CompleteApplicationSettings } from "./application-settings.ts";
 
 /**
- * Logs what leaves connections of an application in production without protection: an `APP_URL` that is not https, unless
- * its host is loopback, and TLS certificates that are not verified.
+ * Warns of unprotected connections in production: an `APP_URL` that isn't https, unless its host is loopback, and TLS
+ * certificates that aren't verified.
  */
 export function warnOfUnsafeEnvironment(
   { environment, url }: CompleteApplicationSettings,
@@ -18,7 +18,7 @@ export function warnOfUnsafeEnvironment(
         "__Host-. Serve the application over https, by a proxy or otherwise, and set APP_URL to its https address.",
     );
   }
-  // Node verifies certificates unless the variable is exactly this.
+  // Node.js verifies certificates unless the variable has exactly this value.
   if (variables.NODE_TLS_REJECT_UNAUTHORIZED === "0") {
     logger.warn(
       "NODE_TLS_REJECT_UNAUTHORIZED is 0, so certificates are not verified: anyone on the network can read and change what " +

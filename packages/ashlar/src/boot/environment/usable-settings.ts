@@ -6,20 +6,20 @@ import { readApplicationSettings } from "./settings.ts";
 
 const SETTING = /^config\/app\.ts: APP\.(\w+)/;
 const VARIABLE = /^Environment variable (\w+)/;
-/** What the application is run for decides what everything else has to be. */
+/** All other settings depend on the environment, so they can't be read without it. */
 const ENVIRONMENT_NAME = /^(?:config\/app\.ts: APP\.environment|Environment variable (?:NODE|APP)_ENV)\b/;
 
-/** What stands for variables that an application can't do without. No request is ever served with them. */
+/** Stand-ins for required variables. No request is ever served with them. */
 const STAND_INS: Readonly<Record<string, () => string>> = {
   APP_KEY: () => randomBytes(32).toString("base64url"),
   APP_URL: () => "https://application.invalid",
 };
 
 /**
- * Reads `APP`. If something in it is wrong, that is collected, and the others are read without it, so that the boot can
- * continue to find out what else is wrong.
+ * Reads `APP`. Collects invalid settings as problems and reads the others without them, so that startup can continue and find
+ * further problems.
  *
- * @returns the settings; `undefined` if they can't be read even without what is wrong
+ * @returns the settings; `undefined` if they can't be read even without the invalid ones
  */
 export function usableSettings(
   problems: SetupProblems,

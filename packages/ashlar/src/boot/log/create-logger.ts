@@ -5,15 +5,15 @@ import { type LogDestination, prettyLines } from "./log-lines.ts";
 import { standardOutput } from "./standard-output.ts";
 
 /**
- * Creates the application's log: JSON lines on standard output, or readable lines in development. If standard output
- * cannot be written, because its reader has stopped or its disk is full, the application continues: up to 1 MiB of lines
- * is kept until it can be, and a line says how many more were dropped.
+ * Creates the application's log: JSON lines on standard output, or readable lines in development. If standard output can't be
+ * written, because its reader has stopped or its disk is full, the application continues. Up to 1 MiB of lines is kept until
+ * it can be written, and a line then says how many lines were dropped.
  *
  * With `ashlar serve --workers`, each line has the number of its process as `worker`.
  *
- * Members that could be secrets are redacted by name, including those of errors and those passed to `logger.child(…)`.
+ * Members whose names suggest a secret are redacted, including members of errors and of the bindings of `logger.child(…)`.
  *
- * @param destination where the lines go instead, for tests
+ * @param destination gets the lines instead of standard output, for tests
  */
 export function createLogger(
   settings: Pick<CompleteApplicationSettings, "name" | "environment"> & {
@@ -24,7 +24,7 @@ export function createLogger(
   const worker = workerId();
   const options = {
     level: settings.log.level,
-    // Several processes may write to one output.
+    // Several processes may share an output.
     base: { app: settings.name, ...(worker !== null && { worker }) },
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }), log: redact },
@@ -35,7 +35,7 @@ export function createLogger(
   const stream = isOutputReserved ? process.stderr : process.stdout;
   if (settings.environment === "development") return redactingBindings(pino(options, prettyLines(stream)));
   if (isOutputReserved) return redactingBindings(pino(options, { write: (line) => void stream.write(line) }));
-  // On its own, pino ends the process if standard output cannot be written, or blocks it until it can be.
+  // If standard output can't be written, pino's own destination ends the process, or blocks it.
   const output = standardOutput();
   const logger: PinoLogger = pino(options, { write: (line) => output.write(line, reportDropped) });
   function reportDropped(count: number): void {
@@ -46,12 +46,12 @@ export function createLogger(
 
 let isOutputReserved = false;
 
-/** Sends the log of this process to standard error: a command's standard output is for its result alone. */
+/** Sends the process's log to standard error, so that a command's standard output contains only its result. */
 export function reserveStandardOutput(): void {
   isOutputReserved = true;
 }
 
-/** pino has no formatter for the bindings of children. A child inherits from its parent, and so has these functions too. */
+/** pino has no formatter for the bindings of child loggers. A child inherits these functions from its parent. */
 function redactingBindings(logger: PinoLogger): Logger {
   const { child, setBindings } = logger;
   logger.child = function (this: PinoLogger, bindings, options) {
@@ -63,7 +63,7 @@ function redactingBindings(logger: PinoLogger): Logger {
   return logger;
 }
 
-/** The number of a worker of `node:cluster`; `null` in any other process. A worker has a channel to its primary process. */
+/** The number of a `node:cluster` worker, which is connected to its primary process; `null` in any other process. */
 function workerId(): number | null {
   return process.connected ? (process.getBuiltinModule("node:cluster").worker?.id ?? null) : null;
 }

@@ -17,9 +17,9 @@ const COLOURS = { trace: "gray", debug: "gray", info: "green", warn: "yellow", e
 const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set(["level", "time", "msg", "err", "app"]);
 
 /**
- * Turns the log's JSON lines into readable ones: time, level, sentence, data, and below them an error's stack.
+ * Turns the log's JSON lines into readable ones: time, level, message and data, followed by an error's stack.
  *
- * @param output where they go; colored if it is a terminal
+ * @param output gets the lines, in color if it is a terminal
  */
 export function prettyLines(output: NodeJS.WritableStream): LogDestination {
   return {
@@ -41,13 +41,13 @@ function prettyLine(entry: Entry, stream: NodeJS.WritableStream): string {
   return stack === undefined ? `${line}\n` : `${line}\n${stack.replaceAll(/^/gm, "  ")}\n`;
 }
 
-/** A value, in quotes if it could be read as more than one. */
+/** A value, in quotes if it could be mistaken for several values. */
 function shownValue(value: unknown): string {
   const isPlain = typeof value === "string" && /^[^\s="\\]+$/u.test(value);
   return printable(isPlain ? value : JSON.stringify(value));
 }
 
-/** A terminal obeys control characters, and the log may contain what a client sent. */
+/** Security: the log may contain text from a client, and a terminal interprets control characters. */
 function printable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the check is for control characters.
   return text.replaceAll(/[\x00-\x1f\x7f-\x9f]/g, (character) => {

@@ -4,36 +4,36 @@ import { counted } from "../../support/index.ts";
 
 const DESCRIPTOR = 1;
 const ERROR_DESCRIPTOR = 2;
-/** How much is kept while standard output cannot be written, in bytes. */
+/** How much text is kept while standard output can't be written, in bytes. */
 const MAX_KEPT_BYTES = 1024 * 1024;
-/** How long to wait before trying again if no further line does, in milliseconds. */
+/** How long to wait before trying again, in milliseconds, if no further line is logged. */
 const RETRY_MS = 100;
 /** How long an exiting process waits for a slow reader, in milliseconds. */
 const MAX_EXIT_MS = 3000;
 const EXIT_RETRY_MS = 10;
 
 /**
- * Lines on the standard output of the process, in their order. Writing never waits: what cannot be written, because a
- * pipe's reader has stopped or the disk is full, is kept and written as soon as it can be. Lines that would exceed
- * {@link MAX_KEPT_BYTES} are dropped. Standard error says when lines are lost, and how many at the exit.
+ * Writes lines to the process's standard output, in order, without ever waiting. If a pipe's reader has stopped or the disk is
+ * full, lines are kept and written as soon as possible. Lines that would exceed {@link MAX_KEPT_BYTES} are dropped. Standard
+ * error reports when lines are lost, and at exit, how many.
  *
- * There is one per process, because a pipe that is almost full takes only the beginning of a line, and the next bytes
- * must be the rest of it.
+ * There is one instance per process: a pipe that is almost full accepts only the beginning of a line, and the rest of the
+ * line must come next.
  */
 class StandardOutput {
-  /** Not written yet; the first may be the rest of a line. */
+  /** The lines that haven't been written. The first may be the rest of a line. */
   #kept: Uint8Array[] = [];
   #keptBytes = 0;
   #retry: NodeJS.Timeout | null = null;
-  /** The lines that could not be kept; reported once the kept ones are written. */
+  /** How many lines were dropped. This is reported once the kept lines are written. */
   #dropped = 0;
   #reportDropped: ((count: number) => void) | null = null;
-  /** Whether the last attempt failed only because the reader has not read enough. */
+  /** Whether the last attempt failed only because the pipe is full. */
   #isFull = false;
-  /** Whether the reader of the pipe is gone for good. */
+  /** Whether the pipe's reader is gone. */
   #isBroken = false;
 
-  /** Whether something that was to be written is not. */
+  /** Whether any text hasn't been written. */
   get isBehind(): boolean {
     return this.#isBroken || this.#kept.length > 0;
   }
@@ -41,7 +41,7 @@ class StandardOutput {
   /**
    * Writes a line, or keeps it.
    *
-   * @param reportDropped logs how many lines were dropped, if this one was; called when everything kept is written
+   * @param reportDropped logs how many lines were dropped; called if this line is dropped, once all kept lines are written
    */
   write(line: string, reportDropped: (count: number) => void): void {
     if (this.#kept.length > 0) this.#writeKept();
@@ -58,9 +58,9 @@ class StandardOutput {
       this.#dropped++;
       return;
     }
-    // The first may be the rest of a line, without which the next line would not be readable either.
+    // The first may be the rest of a line. Without it, the next line would be unreadable, too.
     if (this.#kept.length > 0 && this.#keptBytes + bytes.length > MAX_KEPT_BYTES) {
-      // Standard error may be the same pipe: its line could end up inside one that is only half written.
+      // Standard error may be the same pipe, and its line could end up in the middle of a line that is only half written.
       if (this.#dropped === 0 && !this.#isFull)
         report("Standard output cannot be written: log lines are being dropped.");
       this.#dropped++;
@@ -91,10 +91,10 @@ class StandardOutput {
     if (count > 0) this.#reportDropped?.(count);
   }
 
-  /** Writes what there is room for, and returns how many bytes that was. */
+  /** Writes as much as possible, and returns the number of bytes. */
   #attempt(data: string | Uint8Array): number {
     this.#isFull = false;
-    // Each time, because a child process that shares this output makes it block again.
+    // Set each time, because a child process that shares this output makes it block again.
     unblockStandardStream(process.stdout);
     try {
       return typeof data === "string" ? writeSync(DESCRIPTOR, data) : writeSync(DESCRIPTOR, data);
@@ -119,14 +119,14 @@ class StandardOutput {
     this.#retry = null;
   }
 
-  /** Writes what is kept before the process exits, and says what is lost. */
+  /** Writes the kept lines before the process exits, and reports how many are lost. */
   readonly finish = (): void => {
     this.#writeLast();
     const count = this.#dropped + this.#kept.length;
     if (count > 0) report(`${counted(count, "line")} of the log could not be written to standard output.`);
   };
 
-  /** A reader gets a moment for it; a full disk does not. */
+  /** Waits a moment for a slow reader, but not for a full disk. */
   #writeLast(): void {
     const pause = new Int32Array(new SharedArrayBuffer(4));
     for (let waitedMs = 0; this.#kept.length > 0; waitedMs += EXIT_RETRY_MS) {
@@ -137,19 +137,19 @@ class StandardOutput {
   }
 }
 
-/** Writes a sentence to standard error, if that is possible without waiting. */
+/** Writes a sentence to standard error if that is possible without waiting. */
 function report(sentence: string): void {
   try {
     unblockStandardStream(process.stderr);
     writeSync(ERROR_DESCRIPTOR, `${sentence}\n`);
   } catch {
-    // It is full or closed too.
+    // Standard error is full or closed, too.
   }
 }
 
 let output: StandardOutput | null = null;
 
-/** The standard output of the process. */
+/** The process's standard output. */
 export function standardOutput(): StandardOutput {
   if (output === null) {
     output = new StandardOutput();
@@ -158,8 +158,8 @@ export function standardOutput(): StandardOutput {
   return output;
 }
 
-/** Whether lines that were written to the standard output of the process have not got there, or never will. */
+/** Whether any logged lines haven't reached the process's standard output, or never will. */
 export function isStandardOutputBehind(): boolean {
-  // In development, Node's own stream is used.
+  // In development, the log uses Node's own stream.
   return output?.isBehind ?? process.stdout.errored !== null;
 }

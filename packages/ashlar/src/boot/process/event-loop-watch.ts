@@ -6,11 +6,11 @@ const RESOLUTION_MS = 20;
 const PERIOD_MS = 10_000;
 const NS_PER_MS = 1_000_000;
 
-/** How busy the event loop was during the last complete period of ten seconds, or the first one so far. */
+/** How busy the event loop was during the last complete period of ten seconds, or so far during the first. */
 export interface EventLoopStats {
-  /** The part of the time in which it was working, from 0 to 1. At 1, requests wait for each other. */
+  /** The share of the time that it was busy, from 0 to 1. At 1, requests wait for each other. */
   readonly utilization: number;
-  /** How late it got to what was due, in milliseconds. */
+  /** How late timers ran, in milliseconds. */
   readonly delayMs: { readonly mean: number; readonly p50: number; readonly p99: number; readonly max: number };
 }
 
@@ -21,7 +21,7 @@ export class EventLoopWatch {
   #since: EventLoopUtilization | null = null;
   #last: EventLoopStats | null = null;
 
-  /** Starts to measure, unless it has been started. */
+  /** Starts to measure unless it has already been started. */
   start(): void {
     if (this.#histogram !== null) return;
     this.#histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
@@ -36,14 +36,14 @@ export class EventLoopWatch {
     this.#histogram = null;
   }
 
-  /** Ends a period, and starts the next. */
+  /** Ends a period and starts the next one. */
   endPeriod(): void {
     this.#last = this.#measured();
     this.#histogram?.reset();
     this.#since = performance.eventLoopUtilization();
   }
 
-  /** `null` unless it measures. */
+  /** @returns `null` unless it has been started */
   read(): EventLoopStats | null {
     return this.#histogram === null ? null : (this.#last ?? this.#measured());
   }
@@ -51,7 +51,7 @@ export class EventLoopWatch {
   #measured(): EventLoopStats | null {
     const histogram = this.#histogram;
     if (histogram === null || this.#since === null) return null;
-    // Node measures the time from one measurement to the next, which is the delay plus the resolution.
+    // Node.js records the time between two measurements, which is the delay plus the resolution.
     const delay = (ns: number) => (histogram.count === 0 ? 0 : Math.max(0, ns / NS_PER_MS - RESOLUTION_MS));
     return {
       utilization: performance.eventLoopUtilization(this.#since).utilization,

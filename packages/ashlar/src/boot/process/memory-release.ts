@@ -1,19 +1,19 @@
 import { performance } from "node:perf_hooks";
 import type { Logger } from "../../kernel/index.ts";
 
-/** How long the event loop is watched for each decision, in milliseconds. */
+/** How long the event loop is measured before each decision, in milliseconds. */
 const PERIOD_MS = 3_000;
-/** The part of a period in which a busy server works, at least. */
+/** The share of a period above which a server counts as busy. */
 const BUSY = 0.2;
-/** The part in which an idle one does, at most. */
+/** The share below which it counts as idle. */
 const IDLE = 0.05;
-/** The largest heap to collect, in bytes: a collection stops the process for about a millisecond for each megabyte in use. */
+/** The largest heap to collect, in bytes. A collection pauses the process for about a millisecond per megabyte in use. */
 const MAX_HEAP_BYTES = 64 * 1024 * 1024;
 const BYTES_PER_MB = 1024 * 1024;
 
 /**
- * Returns memory to the system when a server that was busy has become idle. V8 collects garbage when it needs room, so a server
- * without requests keeps the garbage of its last ones, and the room that it needed for them.
+ * Returns memory to the system when a busy server has become idle. V8 collects garbage only when it needs space, so a server
+ * without requests would keep the garbage of its last requests, and the heap that they needed.
  */
 export class MemoryRelease {
   readonly #logger: Logger;
@@ -24,7 +24,7 @@ export class MemoryRelease {
     this.#logger = logger;
   }
 
-  /** Starts to watch, unless it has been started. */
+  /** Starts to measure unless it has already been started. */
   start(): void {
     if (this.#timer !== null) return;
     let since = performance.eventLoopUtilization();
@@ -41,10 +41,10 @@ export class MemoryRelease {
   }
 
   /**
-   * Decides at the end of a period: once for each time that a busy server becomes idle.
+   * Decides at the end of a period whether to release memory: once each time that a busy server becomes idle.
    *
-   * @param utilization the part of the period in which the event loop was working, from 0 to 1
-   * @param heapBytes how much of the heap is in use
+   * @param utilization the share of the period that the event loop was busy, from 0 to 1
+   * @param heapBytes how much of the heap is in use, in bytes
    */
   isDue(utilization: number, heapBytes: number): boolean {
     if (utilization >= BUSY) this.#wasBusy = true;
@@ -67,13 +67,13 @@ type Collect = (options: { readonly type: "major"; readonly flavor: "last-resort
 
 let collect: Collect | null = null;
 
-/** Collects all garbage, shrinks the heap to what is left, and returns the rest to the system. It blocks the process. */
+/** Collects all garbage, shrinks the heap, and returns the freed memory to the system. It blocks the process. */
 export function releaseMemory(): void {
   collect ??= exposedCollect();
   collect({ type: "major", flavor: "last-resort" });
 }
 
-/** V8's function for it, which Node.js has only with `--expose-gc`, and a new context once that is set. */
+/** V8's function to collect garbage. Node.js has it only with `--expose-gc`, which also takes effect for new contexts. */
 function exposedCollect(): Collect {
   const { setFlagsFromString } = process.getBuiltinModule("node:v8");
   setFlagsFromString("--expose-gc");

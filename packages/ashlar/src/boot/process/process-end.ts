@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type Logger, requestTraces } from "../../kernel/index.ts";
 import { isStandardOutputBehind } from "../log/standard-output.ts";
 
-/** An application that ends with its process. */
+/** An application that is shut down when its process ends. */
 export interface Ending {
   readonly logger: Logger;
   /** How long its shutdown may take, in seconds. */
@@ -10,42 +10,43 @@ export interface Ending {
   /** How long it may drain before that, in seconds. */
   readonly drainSeconds: number;
   /**
-   * Releases everything; must not reject.
+   * Shuts the application down. Must not reject.
    *
-   * @param drains whether it may continue serving for `drainSeconds` first
+   * @param drains whether the application may continue serving for `drainSeconds` first
    * @returns whether everything was finished
    */
   shutdown(drains: boolean): Promise<boolean>;
 }
 
-/** SIGHUP comes when the terminal, or the connection to the machine, is closed. */
+/** SIGHUP is sent when the terminal, or the connection to the machine, is closed. */
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
-/** How much longer than that a shutdown may take before the process exits anyway, in seconds: timers come late. */
+/** How much longer than its timeout a shutdown may take before the process exits anyway, in seconds, because timers run late. */
 const GRACE_SECONDS = 2;
-/** How many errors are logged after the first one. An error in a loop could otherwise fill the disk before the end. */
+/** How many errors are logged after the first one. Otherwise, an error in a loop could fill the disk during shutdown. */
 const MAX_FURTHER_ERRORS = 10;
 
-/** The applications to notify, in the order in which they started to listen. */
+/** The applications to shut down, in the order in which they started to listen. */
 const applications = new Set<Ending>();
-/** The shutdown that the process waits for; `null` while it runs normally. */
+/** The shutdown in progress; `null` while the process runs normally. */
 let ending: readonly Ending[] | null = null;
 let furtherErrors = 0;
 
 /**
- * Shuts down an application, and all others like it, when the process has to end:
+ * Shuts an application down when the process has to end, together with all other applications that were passed to this
+ * function:
  *
- * - When it is asked to (SIGTERM, SIGINT, SIGHUP), it drains and shuts down, and exits with 0, or with 1 if something
- *   had to be cut off. A second signal has its usual effect: it ends the process at once.
- * - After an unhandled error, such as that of a promise that was not awaited, it exits with 1. The error may have left
- *   anything half done, so the process does not continue, and accepts no further requests; pending ones still finish.
+ * - On SIGTERM, SIGINT or SIGHUP, the process drains, shuts down, and exits with 0, or with 1 if something had to be cut off.
+ *   A second signal ends the process at once, as it does by default.
+ * - After an unhandled error, such as an unhandled rejection, the process exits with 1. The error may have left work half
+ *   done, so the process accepts no further requests, but pending ones still finish.
  *
- * @param obeysSignals whether signals end it; if not, only unhandled errors do
+ * @param obeysSignals whether signals end the process; if not, only unhandled errors do
  * @returns a function that removes the application; the last one removes the listeners
  */
 export function endWithProcess(application: Ending, obeysSignals = true): () => void {
   if (applications.size === 0 && ending === null) {
     if (obeysSignals) for (const signal of SIGNALS) process.on(signal, onSignal);
-    // Rejections arrive here too, unless the application has its own listener for them.
+    // Unhandled rejections arrive here, too, unless the application has its own listener for them.
     process.on("uncaughtException", onError);
   }
   applications.add(application);
@@ -75,14 +76,14 @@ function onError(error: unknown): void {
   } else if (furtherErrors++ < MAX_FURTHER_ERRORS) tell("error", error, "Another error was not handled.");
 }
 
-/** Logs an error with the id of its request, to the application that handled it. It never throws. */
+/** Logs an error with its request's id, in the log of the application that handled the request. It never throws. */
 function tell(level: "fatal" | "error", error: unknown, sentence: string): void {
   const trace = requestTraces.getStore();
   try {
     const logger = trace?.logger ?? [...applications, ...(ending ?? [])][0]!.logger;
     if (trace !== undefined) trace.id ??= randomUUID();
     logger[level]({ err: error, ...(trace !== undefined && { requestId: trace.id }) }, sentence);
-    // Node would have printed the error: a log that is silent, or not written, must not make the process end silently.
+    // Without a listener, Node.js would print the error. If the log is silent, or can't be written, it is printed here instead.
     if (!logger.isLevelEnabled(level) || isStandardOutputBehind()) console.error(error);
   } catch {
     console.error(error);
@@ -93,7 +94,7 @@ function end(exitCode: 0 | 1, drains: boolean): void {
   if (ending !== null) return;
   ending = [...applications];
   process.exitCode = exitCode;
-  // A shutdown keeps its own deadline. This is for one whose timers can't, or that has been lost.
+  // A shutdown has its own deadline. This is for a shutdown whose timers don't run, or that never settles.
   const seconds = ending.map(({ timeoutSeconds, drainSeconds }) => timeoutSeconds + (drains ? drainSeconds : 0));
   setTimeout(() => process.exit(1), (Math.max(...seconds) + GRACE_SECONDS) * 1000);
   void Promise.all(ending.map((application) => application.shutdown(drains)))
@@ -104,7 +105,7 @@ function end(exitCode: 0 | 1, drains: boolean): void {
     .finally(() => process.exit());
 }
 
-/** Resolves when a stream has written everything: what a slow reader has not read yet would be lost with the process. */
+/** Resolves when a stream has written everything. Output that a slow reader hasn't read would be lost when the process exits. */
 function written(stream: NodeJS.WriteStream): Promise<void> | void {
   if (stream.destroyed || stream.writableLength === 0) return;
   return new Promise((resolve) => stream.write("", () => resolve()));

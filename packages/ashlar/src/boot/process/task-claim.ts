@@ -1,28 +1,28 @@
 import { now } from "../../support/index.ts";
 
-/** A process that claimed a task and has not finished it after this time counts as crashed. */
+/** How long a process may take for a task that it has claimed, in milliseconds, before it counts as crashed. */
 export const LEASE_MS: number = 60 * 60_000;
 
-/** The right, and the duty, of this process alone to do a task now. */
+/** A claim to a task: this process, and no other, must do it now. */
 export interface Claim {
   readonly claimedAt: number;
-  /** What the other processes see as long as the claim is valid; `null` if they see nothing. */
+  /** The value that other processes see while the claim is valid; `null` if they see none. */
   readonly leasedUntil: Date | null;
 }
 
 /** Decides which of several processes does a task, and when. */
 export interface TaskClaim {
-  /** Claims the task, if it is due and no other process has claimed it. An unfinished task is due again in an hour. */
+  /** Claims the task if it is due and no other process has claimed it. An unfinished task is due again after an hour. */
   take(): Promise<Claim | null>;
   /**
-   * Sets when a claimed task is due again. If it took so long that another process has claimed it, nothing changes.
+   * Sets when a claimed task is due again. Does nothing if another process has claimed the task in the meantime.
    *
    * @param dueAt at most 48 hours from now
    */
   finish(claim: Claim, dueAt: number): Promise<void>;
 }
 
-/** Lets each process do the task, because they share nothing. */
+/** Lets every process do the task, for processes that share nothing. */
 export class ProcessTaskClaim implements TaskClaim {
   #dueAt = 0;
 

@@ -8,25 +8,25 @@ const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 5000;
 const SERVICE_UNAVAILABLE = 503;
 
-/** How long to wait for what, and where to say so. */
+/** Options of {@link waitFor}. */
 export interface WaitOptions {
-  /** What is waited for, at the beginning of a sentence: `The database`. */
+  /** The name of the service, as the beginning of a sentence: `The database`. */
   readonly what: string;
-  /** How long after the first attempt the last one may begin; `0` for a single attempt. */
+  /** How long after the first attempt the last one may begin, in seconds; `0` for a single attempt. */
   readonly seconds: number;
   readonly logger: Logger;
-  /** Whether an error of status 503 is final, too, because its cause won't go away by itself. */
+  /** Reports whether an error with status 503 is final, too, because its cause won't go away by itself. */
   readonly isFinal?: (error: AshlarError) => boolean;
   /** Waits for a number of milliseconds. */
   readonly pause?: (ms: number) => Promise<void>;
 }
 
 /**
- * Connects to something that may start later than the application. While it can't be reached, it is tried again, with
- * growing pauses. The log says once that it waits, and then that it continues.
+ * Connects to a service that may start later than the application. If it can't be reached, tries again after growing pauses.
+ * Logs once that it waits, and once that startup continues.
  *
- * @param connect rejects with an error of status 503 if it can't be reached; any other error is final
- * @throws the error of the last attempt
+ * @param connect rejects with an error with status 503 if the service can't be reached; any other error is final
+ * @throws the last attempt's error
  */
 export async function waitFor(connect: () => Promise<void>, options: WaitOptions): Promise<void> {
   const { what, seconds, logger, isFinal = () => false, pause = sleep } = options;
@@ -51,7 +51,7 @@ export async function waitFor(connect: () => Promise<void>, options: WaitOptions
         );
       }
       const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), MAX_PAUSE_MS);
-      // Instances that were started together don't try together.
+      // Random, so that instances that were started together don't all try at the same time.
       await pause(Math.min(randomInt(Math.ceil(pauseMs / 2), pauseMs + 1), leftMs));
     }
   }

@@ -1,6 +1,6 @@
 import type { MaybePromise } from "../../support/index.ts";
 
-/** Work took longer than it may. */
+/** Work exceeded its time limit. */
 export class OutOfTimeError extends Error {
   constructor(seconds: number) {
     super(`It took longer than ${Math.round(seconds * 1000) / 1000} seconds.`);
@@ -8,7 +8,7 @@ export class OutOfTimeError extends Error {
 }
 
 /**
- * Waits for a promise, but no longer than this.
+ * Waits for a promise, within a time limit.
  *
  * @returns the promise's value
  * @throws OutOfTimeError if it takes longer

@@ -11,7 +11,7 @@ interface Options {
 const HELP = `
 Both are connections of config/database.ts. The target must have been migrated and be empty. Stop the application first: anything written in the meantime would be missing from the copy. A copy that fails or is interrupted leaves the target empty.`;
 
-/** The number of rows of one table after which the next line is printed. */
+/** How many rows of a table are copied between two printed lines. */
 const ROWS_PER_LINE = 100_000;
 
 /** `db:copy`: copies all rows from one database to another. */

@@ -11,7 +11,7 @@ export interface DeploymentChoices {
   readonly domain?: string | undefined;
   /** How many requests an instance gets at once; `null` for each proxy's default. */
   readonly maxRequests: number | null;
-  /** Whether it includes a Redis server. */
+  /** Whether the deployment includes a Redis server. */
   readonly redis: boolean;
 }
 
@@ -23,10 +23,10 @@ const HOST =
   /^(?=.{1,253}$)(?!\d+(?:\.\d+)*$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+$/;
 
 /**
- * Reads the facts about an application that the files of a deployment contain, without connecting to its database.
+ * Reads the facts about an application that its deployment files contain, without connecting to its database.
  *
  * @param root the application's folder
- * @throws `E_COMMAND` if there is no application, or the domain is not a host name; and errors of its boot
+ * @throws `E_COMMAND` if there is no application, or the domain is not a host name; and errors of its startup
  */
 export async function deploymentFacts(root: string, choices: DeploymentChoices): Promise<DeploymentFacts> {
   const application = await new Inspection().run(() => loadApplication(root));

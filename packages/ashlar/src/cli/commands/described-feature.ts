@@ -3,11 +3,11 @@ import { type Application, type Feature, namesIn } from "../../boot/index.ts";
 /** One thing that a feature adds. */
 export interface Addition {
   readonly name: string;
-  /** What else is declared of it, in a few words; `null` if nothing is. */
+  /** Its other declarations, in a few words; `null` if there are none. */
   readonly note: string | null;
 }
 
-/** What a feature declares of the names in one of its parts. */
+/** Describes a name in one of a feature's parts. */
 type Describe = (feature: Feature, name: string) => string | null;
 
 const NOTES: Readonly<Record<string, Describe>> = {
@@ -61,7 +61,7 @@ function proofNote(make: NonNullable<Feature["proofs"]>[string]): string | null 
   }
 }
 
-/** What a feature adds, by part. Parts that other features have defined are among them. */
+/** Everything that a feature adds, by part, including parts that other features have defined. */
 export function additionsOf(feature: Feature): ReadonlyMap<string, readonly Addition[]> {
   const described = [...namesIn(feature)].map(([part, names]): [string, readonly Addition[]] => {
     return [part, names.map((name) => ({ name, note: NOTES[part]?.(feature, name) ?? null }))];

@@ -18,7 +18,7 @@ const NAME = /^[a-z][a-z\d-]*(?::[a-z][a-z\d-]*)*$/;
 /** The commands that an application's providers add. */
 export interface FeatureCommands {
   readonly commands: readonly Command[];
-  /** Why others are missing, one sentence for each. */
+  /** Why other commands are missing, one sentence for each. */
   readonly problems: readonly string[];
 }
 
@@ -52,7 +52,7 @@ export async function featureCommands(terminal: Terminal, builtIn: readonly stri
   return { commands, problems };
 }
 
-/** What keeps a command from being added, after its provider's name; `null` if nothing does. */
+/** The reason that a command can't be added, to follow its provider's name; `null` if it can be. */
 function problemOf({ name, description, load }: FeatureCommand, builtIn: readonly string[]): string | null {
   if (!NAME.test(name) || typeof description !== "string" || typeof load !== "function") {
     const remedy = 'Write it as { name: "stock:install", description: "…", load: () => import("./stock-install.ts") }.';
@@ -65,7 +65,7 @@ function problemOf({ name, description, load }: FeatureCommand, builtIn: readonl
 function asCommand(terminal: Terminal, { name, description, help, load }: FeatureCommand): Command {
   const { parameters, options, rest } = helpParts(help ?? "");
   const command = new Command(name);
-  // The program's own settings replace those of `configureHelp`.
+  // The program's settings would override those of `configureHelp`.
   command.createHelp = () => {
     const shown = Command.prototype.createHelp.call(command);
     const own = shown.visibleOptions.bind(shown);
@@ -113,7 +113,7 @@ interface HelpParts {
   readonly rest: string;
 }
 
-/** A command's help: its arguments and options, which are shown like those of other commands, and the rest. */
+/** Splits a command's help into its arguments and options, which are shown like those of other commands, and the rest. */
 function helpParts(help: string): HelpParts {
   const parameters: { form: string; meaning: string }[] = [];
   const options: Option[] = [];

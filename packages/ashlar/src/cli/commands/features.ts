@@ -10,7 +10,7 @@ import { AshlarError, counted, suggestion } from "../../support/index.ts";
 import type { Terminal } from "../terminal.ts";
 import { type Addition, additionsOf } from "./described-feature.ts";
 
-/** How wide the names of parts are, and a line as a whole. */
+/** The width of the column with the names of parts, and of a whole line. */
 const [PART_WIDTH, WIDTH] = [16, 110];
 
 /**
@@ -59,7 +59,7 @@ function messagesLine(feature: InstalledFeature["feature"], count: number): stri
   return `${counted(count, "sentence")}, in ${["en", ...languages].join(", ")}`;
 }
 
-/** Each on a line, if something is said of any; else as many on a line as fit. */
+/** One line for each addition if any has a description; otherwise, as many per line as fit. */
 function linesOf(additions: readonly Addition[]): readonly string[] {
   if (additions.some(({ note }) => note !== null && note !== "audit line" && note !== "secret")) {
     return additions.map(({ name, note }) => (note === null ? name : `${name}: ${note}`));
@@ -74,7 +74,7 @@ function linesOf(additions: readonly Addition[]): readonly string[] {
   return lines;
 }
 
-/** The name of a part as words: `key purposes` for `keyPurposes`. */
+/** A part's name as words: `key purposes` for `keyPurposes`. */
 function titleOf(part: string): string {
   return part.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }

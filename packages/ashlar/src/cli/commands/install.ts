@@ -40,7 +40,7 @@ function installCommand(terminal: Terminal, name: string, feature: Feature, desc
     .option("--dry-run", "print what would change without writing anything")
     .addOption(new Option("--migrations", "write only the missing migrations, for an upgrade").conflicts("force"))
     .addOption(new Option("--migrate", "also run the migrations").conflicts("dryRun"));
-  // The API's own files are never overwritten: existing ones belong to the application's author.
+  // The API's files are never overwritten, because existing ones are the author's.
   if (feature === "pages") {
     command
       .option("--json", "without pages, for your own front end: every route responds with JSON")

@@ -34,10 +34,10 @@ interface Options {
 }
 
 /**
- * `key:generate`: fills in the secrets missing from `.env`, those of the drivers of `config/api.ts` included, and creates
- * the file from `.env.example` if necessary. With `--rotate` it replaces `APP_KEY` and moves the old one to the front
- * of `APP_PREVIOUS_KEYS`; `--stage` and `--promote` do this in two steps. With `--jwt`, it does all of this for the
- * private key that signs API tokens. It never prints a secret.
+ * `key:generate`: fills in the secrets missing from `.env`, including those of the drivers in `config/api.ts`, and creates the
+ * file from `.env.example` if necessary. With `--rotate`, it replaces `APP_KEY` and moves the old key to the front of
+ * `APP_PREVIOUS_KEYS`; `--stage` and `--promote` do this in two steps. With `--jwt`, it does the same for the private key that
+ * signs API tokens. It never prints a secret.
  */
 export function keyGenerateCommand(terminal: Terminal): Command {
   return new Command("key:generate")

@@ -11,7 +11,7 @@ import { printDiff, printWritten } from "../install/print-changes.ts";
 import { emphasis, type Terminal } from "../terminal.ts";
 import { deploymentFacts } from "./deployment-facts.ts";
 
-/** HAProxy and nginx count far more, but no process can use so many at once. */
+/** HAProxy and nginx support far more, but no process can handle so many at once. */
 const MOST_REQUESTS = 9999;
 
 interface Options {

@@ -4,7 +4,7 @@ import type { CompiledRoute } from "../../routing/index.ts";
 import { loadApplication } from "../load-application.ts";
 import { type Terminal, table } from "../terminal.ts";
 
-/** A route as it is listed. */
+/** A route in the list. */
 interface ShownRoute {
   readonly method: string;
   readonly path: string;
@@ -12,7 +12,7 @@ interface ShownRoute {
   readonly stack: string;
   readonly limit: string | null;
   readonly handler: string;
-  /** Where it is written. */
+  /** The file and line of its definition. */
   readonly location: string;
 }
 
@@ -22,7 +22,7 @@ export function routesCommand(terminal: Terminal): Command {
     .description("Lists the routes: method, path, name, stack, handler.")
     .option("--json", "as JSON")
     .action(async (options: { json?: true }) => {
-      // Without connecting: listing routes must not create a database.
+      // An inspection, so that listing routes doesn't create a database.
       const application = await new Inspection().run(() => loadApplication(terminal.root));
       try {
         const hasLimits = application.container.has("throttle");

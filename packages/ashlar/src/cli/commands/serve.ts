@@ -7,17 +7,17 @@ import { loadApplication } from "../load-application.ts";
 import { warnOfPendingMigrations } from "../migrations/warn-of-pending-migrations.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** How often to check whether the shell is still running. */
+/** How often to check whether the shell is still running, in milliseconds. */
 const SHELL_INTERVAL_MS = 500;
 
 interface Options {
   readonly watch?: true;
-  /** Set for the child process that `--watch` serves in. */
+  /** Set for the child process of `--watch`. */
   readonly supervised?: true;
   /** The descriptor of the socket to listen on, for the child process of `--watch`. */
   readonly descriptor?: number;
   readonly workers?: number;
-  /** Set for the processes of `--workers`: their number. */
+  /** Set for the processes of `--workers`: how many there are. */
   readonly worker?: number;
   readonly port?: number;
   readonly host?: string;

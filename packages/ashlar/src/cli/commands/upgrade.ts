@@ -74,7 +74,7 @@ function section(terminal: Terminal, title: string, lines: readonly string[]): v
   for (const line of lines) terminal.print(`  ${line}`);
 }
 
-/** Files that updating the framework has already changed. */
+/** Files that the update of the framework itself has changed. */
 const OF_UPDATE = /(?:^|\/)(?:package\.json|package-lock\.json|pnpm-lock\.yaml|yarn\.lock|bun\.lock)$/;
 
 /** @throws `E_COMMAND` unless everything else is committed, so that the upgrade can be reviewed and reverted */
@@ -84,7 +84,7 @@ async function requireClean(root: string): Promise<void> {
   if (status === null || status.code !== 0) {
     throw new AshlarError("E_COMMAND", `There is no git repository here. Nothing was written. ${remedy}`);
   }
-  // With two characters of status and a space before each path.
+  // Each line has two status characters and a space before the path.
   const changed = status.output.split("\n").map((line) => line.slice(3));
   if (changed.some((path) => path !== "" && !OF_UPDATE.test(path))) {
     throw new AshlarError("E_COMMAND", `There are uncommitted changes. Nothing was written. ${remedy}`);

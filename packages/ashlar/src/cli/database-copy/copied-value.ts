@@ -74,7 +74,7 @@ function withZone(text: string): string {
   return text.replace(WITHOUT_ZONE, "$1T$2Z");
 }
 
-/** Servers refuse it as well, without the column's name. */
+/** The server would refuse it, too, but without the column's name. */
 function jsonOf(text: string): string {
   try {
     JSON.parse(text);

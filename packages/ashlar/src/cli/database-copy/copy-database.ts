@@ -114,7 +114,7 @@ async function copyRows(copy: Copy, seeded: readonly string[]): Promise<number> 
     read.set(name, { total, copied: before });
     rows += total;
   }
-  // Only at the end, because a trigger that the dialect doesn't report may write to a table that was copied earlier.
+  // Checked at the end, because a trigger that the dialect doesn't report may write to a table that was copied earlier.
   for (const [name, { total, copied }] of read) {
     const arrived = await countOf(target, name);
     if (copied === total && arrived === total) continue;
@@ -248,7 +248,7 @@ async function requireParents({ target, to }: Copy): Promise<void> {
   }
 }
 
-/** A version that changes whenever something writes; `null` if the database has none. */
+/** A version that changes with every write; `null` if the database doesn't have one. */
 async function versionOf(connection: Connection): Promise<unknown> {
   const { version } = copyingOf(connection);
   if (version === null) return null;

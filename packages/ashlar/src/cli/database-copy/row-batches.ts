@@ -4,7 +4,7 @@ import { copyingOf, type DescribedTable } from "./described-database.ts";
 /** How many rows are read at once, and about how many bytes: rows that contain files are large. */
 const ROWS = 500;
 const BYTES = 4 * 1024 * 1024;
-/** Databases limit the values of a statement: SQLite to 32,766, the protocols of the others to 65,535. */
+/** Databases limit the number of values in a statement: SQLite to 32,766, the other databases' protocols to 65,535. */
 const VALUES = 20_000;
 
 /** The alias of the expression that orders rows without a primary key. */
@@ -23,7 +23,7 @@ export async function* rowBatches(connection: Connection, table: DescribedTable)
     order = [{ name: ORDER, term: sql.raw(rowOrder) as (typeof order)[number]["term"] }];
     columns.push(sql`${sql.raw(rowOrder)} as ${sql.id(ORDER)}`);
   }
-  // Rows that are equal in every column can take each other's place.
+  // The order of rows that are equal in every column doesn't matter.
   if (order.length === 0) order = table.columns.map(({ name }) => ({ name, term: sql`${sql.id(name)}` }));
   const isKey = keys.length > 0 || rowOrder !== null;
   const orderBy = sql.join(order.map(({ term }) => term));

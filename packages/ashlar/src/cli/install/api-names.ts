@@ -12,7 +12,7 @@ import { Subject } from "../doctor/subject.ts";
 const COMMAND = join(PACKAGE_FOLDER, "bin/ashlar.js");
 /** How long an application may take to load, in milliseconds. */
 const TIMEOUT_MS = 30_000;
-/** The beginning of the line with the names. Everything else that the process prints comes from the application. */
+/** The beginning of the line with the names. All other output of the process comes from the application. */
 const MARK = "ashlar api names: ";
 
 /** The names in an application's API, as the application reports them. */

@@ -4,7 +4,7 @@ import { emphasis, type Terminal } from "../terminal.ts";
 
 /** Prints the changes that would be made. */
 export async function printDiff(terminal: Terminal, plan: Installation): Promise<void> {
-  // Its text contains secrets.
+  // The text of .env isn't printed, because it contains secrets.
   if (plan.environment !== null) terminal.print("Variables would be added to .env.");
   else if (plan.files.length === 0) terminal.print(nothingToWrite(plan, "nothing would be changed"));
   for (const { path, before, text } of plan.files) {
@@ -61,7 +61,7 @@ export function printWritten(
     terminal.print("Run the migrations: npx ashlar migrate");
 }
 
-/** Returns whether a change takes the call of `listen` out of `app.ts`. */
+/** Returns whether a change removes the call of `listen` from `app.ts`. */
 function stopsListening({ path, before, text }: Installation["files"][number]): boolean {
   return path === "app.ts" && before !== null && before.includes(".listen(") && !text.includes(".listen(");
 }

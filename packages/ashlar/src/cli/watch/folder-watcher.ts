@@ -42,7 +42,7 @@ export class FolderWatcher {
 
   /** Watches a folder and its subfolders, and reports the files in them. */
   #add(folder: string, found: (path: string) => void): void {
-    // Watch first, then read, so that nothing in between is missed.
+    // Watches first, then reads, so that no change in between is missed.
     this.#folders.set(folder, folder === "" || !this.#watchesTrees ? this.#watch(folder) : null);
     for (const entry of entriesOf(join(this.#root, folder))) {
       const path = join(folder, entry.name);

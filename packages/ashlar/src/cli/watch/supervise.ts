@@ -9,10 +9,11 @@ import { FolderWatcher } from "./folder-watcher.ts";
 
 /** How long to wait for further changes before a restart, so that a checkout or "save all" is one change, not fifty. */
 const QUIET_MS = 100;
-/** How long the application may take to shut down before it is killed. */
+/** How long the application may take to shut down before it is killed, in milliseconds. */
 const STOP_TIMEOUT_MS = 5000;
 /**
- * npm forwards the Ctrl+C that the terminal already sent to every process: within this time, it counts as the same one.
+ * npm forwards the Ctrl+C that the terminal has already sent to every process. Within this time, in milliseconds, both count
+ * as one.
  */
 const SAME_SIGNAL_MS = 300;
 

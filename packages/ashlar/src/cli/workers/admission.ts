@@ -19,8 +19,8 @@ export interface WorkerLine {
 }
 
 /**
- * Decides which of the connections that wait for workers are still handed over, by how long they have waited, and
- * refuses the others here, which takes no worker's time.
+ * Decides by their waiting time which connections are still handed over to workers. Refuses the others in this process, so that
+ * refusals take no worker's time.
  */
 export class Admission {
   readonly #maxMs: number;
@@ -29,7 +29,7 @@ export class Admission {
   readonly #handOver: (socket: Socket) => void;
   readonly #accepted = new WeakMap<Socket, Accepted>();
 
-  /** @param handOver takes a connection that is not refused after all, and should be handed over next */
+  /** @param handOver called with a connection that isn't refused after all, and should be handed over next */
   constructor(facts: SheddingFacts, logger: Logger, handOver: (socket: Socket) => void) {
     this.#maxMs = facts.maxMs;
     this.#refuser = new ConnectionRefuser(facts);

@@ -2,10 +2,10 @@
 const ANSWER_MS = 1000;
 
 /**
- * Notices that startup never ends because everything that it awaits can no longer happen, for example because modules
- * await each other. In that case Node.js exits, but not while the process is connected to another one.
+ * Detects a startup that can never end, for example because modules await each other. Node.js would then exit, but not while the
+ * process is connected to its primary process.
  *
- * @param noticed called in that case
+ * @param noticed called once that is detected
  * @returns a function that ends the watch
  */
 export function watchBoot(noticed: () => void): () => void {
@@ -16,7 +16,7 @@ export function watchBoot(noticed: () => void): () => void {
       noticed();
       return;
     }
-    // Only the primary process's answer can still arrive.
+    // Only an answer from the primary process can still arrive.
     idleSince = performance.now();
     setTimeout(() => {}, ANSWER_MS);
   };

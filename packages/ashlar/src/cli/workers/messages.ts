@@ -4,15 +4,15 @@ import type { ListenAddress, SheddingFacts } from "../../server/index.ts";
 /** A worker's report to the primary process once its application has booted. */
 export interface Booted {
   readonly type: "booted";
-  /** Where the application would listen. */
+  /** The address that the application would listen on. */
   readonly address: ListenAddress;
   /** The application's settings for the log, which the primary uses, too. */
   readonly log: Parameters<typeof createLogger>[0];
   readonly drainSeconds: number;
   readonly shutdownTimeoutSeconds: number;
-  /** How long its application waits for its database. */
+  /** How long the application waits for its database, in seconds. */
   readonly waitSeconds: number;
-  /** How to refuse requests on its behalf. */
+  /** The facts that the primary needs to refuse requests on its behalf. */
   readonly shedding: SheddingFacts;
 }
 

@@ -10,8 +10,8 @@ import { PACKAGE_FOLDER } from "../../support/index.ts";
  */
 export class ReleaseFolder {
   /**
-   * Where workers start now. The system resolves links when a process enters a folder, so this is where the link led at
-   * that time.
+   * The folder that workers start in now. The system resolves links when a process enters a folder, so this is the link's
+   * target at that time.
    */
   current: string;
   readonly #link: string | null;
@@ -35,8 +35,8 @@ export class ReleaseFolder {
   }
 
   /**
-   * The command of the Ashlar that is installed in the folder: with a different one, the application would have two
-   * copies.
+   * The command of the Ashlar version that is installed in the folder. With another version's command, the process would load
+   * two copies of the framework.
    */
   get command(): string {
     return join(this.#link === null ? PACKAGE_FOLDER : this.#installed(), "bin/ashlar.js");
@@ -47,7 +47,7 @@ export class ReleaseFolder {
       const file = findPackageJSON("ashlar", pathToFileURL(join(this.current, "app.ts")));
       return file === undefined ? PACKAGE_FOLDER : dirname(file);
     } catch {
-      // It isn't installed. The worker's own error says so.
+      // It isn't installed, which the worker's error will say.
       return PACKAGE_FOLDER;
     }
   }

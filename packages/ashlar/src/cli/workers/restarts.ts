@@ -1,26 +1,26 @@
-/** A worker that lived this long was healthy: the next death is not counted with earlier ones. */
+/** A worker that served this long was healthy, so earlier deaths don't count. In milliseconds. */
 const HEALTHY_MS = 10_000;
 const FIRST_PAUSE_MS = 500;
-/** After a failed boot: the next one is unlikely to succeed. */
+/** The longest pause after a failed boot: the next boot is unlikely to succeed. */
 const MAX_PAUSE_MS = 30_000;
-/** After a worker that has served: the next one probably will, too, and the pause only saves the cost of boots. */
+/** The longest pause after a worker that has served: the next one probably will, too, and the pause only limits the cost of boots. */
 const MAX_PAUSE_AFTER_SERVING_MS = 2000;
-/** While no worker is left, connections are accepted and wait, so proxies don't try another instance. */
+/** The longest pause while no worker is left: connections are accepted and wait, so proxies don't try another instance. */
 const MAX_PAUSE_WITHOUT_ANY_MS = 1000;
-/** After this many failed boots in a row, more of them won't help. */
+/** How many boots in a row may fail before the process gives up. */
 const MAX_FAILED_BOOTS = 5;
 
 /** How a worker ended. */
 export interface Death {
   /** Whether it has ever taken connections. */
   readonly hasServed: boolean;
-  /** How long after that it ended, in milliseconds. */
+  /** How long it took connections, in milliseconds. */
   readonly servedMs: number;
   /** Whether no other worker takes connections. */
   readonly isLast: boolean;
 }
 
-/** Decides when a worker that has died is replaced: the first time at once, and then after growing pauses. */
+/** Decides when a dead worker is replaced: the first one at once, and later ones after growing pauses. */
 export class Restarts {
   #deaths = 0;
   #failedBoots = 0;
@@ -37,7 +37,7 @@ export class Restarts {
     return this.#deaths === 1 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (this.#deaths - 2), maximumAfter(hasServed, isLast));
   }
 
-  /** Forgets failed boots: one has succeeded. */
+  /** Forgets failed boots, because one has succeeded. */
   booted(): void {
     this.#failedBoots = 0;
   }

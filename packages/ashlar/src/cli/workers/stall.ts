@@ -1,13 +1,13 @@
 /** How long a worker may not respond, in milliseconds. */
 export const STALL_MS = 15_000;
-/** How many checks make up that time. */
+/** How many times it is checked within that time. */
 const LOOKS = 15;
 
 /**
- * Notices that an expected answer doesn't come, for example because a worker is frozen, or its event loop hangs.
+ * Detects that an expected answer doesn't arrive, for example because a worker is frozen, or its event loop hangs.
  *
- * It counts checks instead of comparing times: while this process itself doesn't run, because it is stopped or busy, it
- * can't see a worker's response, so that whole time counts as one check.
+ * It counts checks instead of comparing times. While this process itself is stopped or busy, it can't receive a worker's
+ * answer, so that whole time counts as one check.
  */
 export class Stall {
   readonly #ms: number;
@@ -29,7 +29,7 @@ export class Stall {
     this.#timer ??= setInterval(() => this.#look(), this.#ms / LOOKS);
   }
 
-  /** An answer came, and more are expected: the time starts over. */
+  /** Starts the time over: an answer has arrived, and more are expected. */
   goesOn(): void {
     this.#looks = 0;
   }

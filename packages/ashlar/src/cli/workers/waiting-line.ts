@@ -4,7 +4,7 @@ import { Stall } from "./stall.ts";
 /** The maximum number of connections that wait for a worker: Linux's maximum for a process. */
 export const MAX_WAITING = 4096;
 
-/** The connections that were accepted while no worker takes any. They are closed after some time. */
+/** Connections that were accepted while no worker takes any. They are closed after some time. */
 export class WaitingLine {
   readonly #sockets: Socket[] = [];
   readonly #stall: Stall;
@@ -19,7 +19,7 @@ export class WaitingLine {
   }
 
   add(socket: Socket): void {
-    // Clients that have left aren't noticed here, and those that have waited longest are the most likely to have left.
+    // A client that disconnects isn't noticed here, and those that have waited longest are the most likely to have done so.
     if (this.#sockets.length >= MAX_WAITING) this.#sockets.shift()!.destroy();
     this.#sockets.push(socket);
     this.#stall.waits();

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { FromPrimary } from "./messages.ts";
 import { Stall } from "./stall.ts";
 
-/** How many times a worker is pinged within the time after which it counts as hanging. */
+/** How many times a worker is pinged before it counts as hanging. */
 const PINGS = 3;
 
 /** Options of a {@link WorkerChannel}. */
@@ -30,13 +30,13 @@ export class WorkerChannel {
   readonly #stall: Stall;
   /** The waiting connections, the next one first. */
   readonly #queued: Socket[] = [];
-  /** The connection that Node has, and sends when the previous one has arrived; `null` if it doesn't have one. */
+  /** The connection that Node.js is sending; `null` if there isn't one. */
   #sending: Socket | null = null;
   /** Resolves when the queue is empty, for callers that wait for that. */
   #emptied: PromiseWithResolvers<void> | null = null;
   /** Whether the worker was pinged and hasn't answered yet. */
   #isPinged = false;
-  /** Whether more has been sent since. */
+  /** Whether more has been sent since the ping. */
   #isUnconfirmed = false;
   #heartbeat: NodeJS.Timeout | null = null;
 
@@ -52,8 +52,8 @@ export class WorkerChannel {
   }
 
   /**
-   * Tells the worker something. The message goes after the connection that Node has, and before the waiting ones.
-   * Resolves when it is on its way.
+   * Sends the worker a message, after the connection that Node.js is sending, and before the waiting ones. Resolves once it has
+   * been sent.
    */
   async tell(message: FromPrimary): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<unknown>();
@@ -76,7 +76,7 @@ export class WorkerChannel {
   }
 
   /**
-   * Gives Node the next connection. It gets one at a time, because messages wait behind the connections that it has.
+   * Passes the next connection to Node.js. It gets one at a time, because messages queue behind the connections that it has.
    */
   #sendNext(): void {
     let socket: Socket | undefined;
@@ -91,7 +91,7 @@ export class WorkerChannel {
       return;
     }
     this.#sending = socket;
-    // Without `keepOpen`, Node closes its own copy when the worker confirms, and never does if the worker dies first.
+    // Without `keepOpen`, Node.js closes its own copy only when the worker confirms, so never if the worker dies first.
     this.#worker.send(message, socket, { keepOpen: true }, (error) => {
       if (this.#sending !== socket) return;
       this.#sending = null;
@@ -105,12 +105,12 @@ export class WorkerChannel {
     });
   }
 
-  /** Goes through the waiting connections, the longest first, and removes those that a function takes. */
+  /** Removes waiting connections from the front of the queue, as long as a function takes them. */
   dropFirst(takes: (socket: Socket) => boolean): void {
     while (this.#queued.length > 0 && takes(this.#queued[0]!)) this.#queued.shift();
   }
 
-  /** Takes back the waiting connections, so that others get them, except the connection that Node has. */
+  /** Takes back the waiting connections, except the one that Node.js is sending, so that other workers get them. */
   withdraw(): Socket[] {
     return this.#queued.splice(0);
   }
@@ -124,8 +124,8 @@ export class WorkerChannel {
   }
 
   /**
-   * Waits until everything has been sent, and closes connections that haven't been by then. Node doesn't send those
-   * anymore.
+   * Waits until all connections have been sent, and closes those that haven't been by the time limit. Node.js doesn't send
+   * those anymore.
    *
    * @param maxMs how long to wait, in milliseconds
    * @returns how many connections were closed
@@ -141,9 +141,9 @@ export class WorkerChannel {
   }
 
   /**
-   * Cleans up after a worker that is gone.
+   * Cleans up after a worker that has ended.
    *
-   * @returns the connections that were not sent: Node keeps them, and their clients would wait forever
+   * @returns the connections that weren't sent: Node.js keeps them open, so their clients would wait forever
    */
   end(): Socket[] {
     this.#stall.end();
@@ -159,8 +159,8 @@ export class WorkerChannel {
   }
 
   /**
-   * Asks whether the worker runs, and whether everything sent to it has arrived. Even a frozen worker can be sent a
-   * connection.
+   * Asks whether the worker responds, and whether everything sent to it has arrived: sending a connection succeeds even if the
+   * worker is frozen.
    */
   #ping(): void {
     this.#stall.waits();

@@ -10,8 +10,8 @@ import { watchBoot } from "./endless-boot.ts";
 import { CLOCK_OFFSET_MS, type ConnectionMessage, type FromPrimary, type FromWorker } from "./messages.ts";
 
 /**
- * Signals that are sent to all processes of a terminal or a service. The primary process handles them, and tells the
- * workers what to do.
+ * Signals that a terminal or a service manager sends to all processes. The primary process handles them, and tells the workers
+ * what to do.
  */
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 
@@ -49,14 +49,14 @@ export async function serveAsWorker(terminal: Terminal, count: number, options: 
 /** @throws `E_INVALID_CONFIGURATION` */
 function requireProcesses({ settings }: Application, count: number): void {
   const { processes } = settings;
-  // Security: with a single process, stores in memory would have been allowed.
+  // Security: an application that is configured for a single process may keep its stores in memory.
   if (processes === null || processes >= count) return;
   const problem = `says that there are fewer processes than the ${count} workers: ${processes}.`;
   const remedy = "Leave it out, or set the number of all workers.";
   throw new ConfigurationError("APP.processes or APP_PROCESSES", problem, remedy);
 }
 
-/** The application of a worker, which the primary process directs by messages. */
+/** A worker's application, which the primary process controls by messages. */
 class WorkerProcess {
   readonly #terminal: Terminal;
   readonly #options: WorkerOptions;
@@ -64,7 +64,7 @@ class WorkerProcess {
   readonly #closed = Promise.withResolvers<void>();
   #running: Application | null = null;
   #take: (socket: Socket, acceptedAt: number) => void = (socket) => socket.destroy();
-  /** Why it ends by itself, if it does. */
+  /** The reason that the worker ends by itself, if it does. */
   #reason: string | null = null;
   #isClosing = false;
 
@@ -79,12 +79,11 @@ class WorkerProcess {
       this.#reason ??= messageOf(error);
     });
     process.on("message", (message: FromPrimary, socket?: Socket) => this.#obey(message, socket));
-    // Otherwise Node itself would end a worker at once, without letting it finish anything, before this one is
-    // notified.
+    // Otherwise, Node.js would end the worker at once, before it could finish its requests.
     cluster.worker?.once("disconnect", () => {
       cluster.worker!.exitedAfterDisconnect = true;
     });
-    // The primary process is gone, and with it the port. A shutdown that has begun continues.
+    // The primary process has ended, and with it the port. A shutdown that has begun continues.
     process.once("disconnect", () => {
       const problem = "The process that started the workers is gone. This one finishes its requests, and ends.";
       this.#running?.logger.error(problem);
@@ -182,10 +181,10 @@ function addressOf({ settings, environment }: Application, { port, host }: Worke
   };
 }
 
-/** Reports why it can't serve, for the log. Standard error has the complete error. */
+/** Reports why the worker can't serve, for the primary's log. The complete error is printed to standard error. */
 async function tellReason(error: unknown): Promise<void> {
   const reason = messageOf(error);
-  // The process is about to end, and anything unsent would be lost with it.
+  // The process is about to end, and unsent messages would be lost.
   if (process.connected)
     await new Promise((sent) => process.send!({ type: "failed", reason } satisfies FromWorker, sent));
 }
@@ -194,7 +193,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Sends the primary process a message. If it is gone, `disconnect` follows, and ends this one. */
+/** Sends the primary process a message. If that process has ended, `disconnect` follows, and ends this one. */
 function tell(message: FromWorker): void {
   process.send?.(message, () => {});
 }

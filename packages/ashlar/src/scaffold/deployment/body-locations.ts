@@ -1,10 +1,10 @@
 import type { BodyPath } from "./deployment-facts.ts";
 
 /**
- * Returns nginx's blocks for routes with their own body limit, so that only these paths may have such bodies: nginx
- * stores them on its disk before the application is asked. Those that are streamed it sends on at once.
+ * Returns nginx's blocks for routes with their own body limit, so that only these paths accept such bodies. nginx stores a body
+ * on its disk before it asks the application, except for routes that stream bodies.
  *
- * @param upstream the name of the instances; with `-streams`, the name of the same instances for routes that stream
+ * @param upstream the name of the upstream with the instances; the one for routes that stream has the suffix `-streams`
  */
 export function bodyLocations(paths: readonly BodyPath[], upstream: string): string {
   return paths
@@ -23,11 +23,11 @@ export function bodyLocations(paths: readonly BodyPath[], upstream: string): str
 
 /** Twice a limit, as nginx reads sizes: the application itself responds to bodies that are slightly too large. */
 export function nginxSize(bytes: number): string {
-  // 0 turns nginx's limit off.
+  // 0 disables nginx's limit.
   return bytes === Number.POSITIVE_INFINITY ? "0" : `${Math.ceil((2 * bytes) / 1024 ** 2)}m`;
 }
 
-/** The expression for the paths of a route. nginx compares it with the decoded path. */
+/** The regular expression for a route's paths, which nginx matches against the decoded path. */
 function expressionOf(pattern: string): string {
   const segments = pattern.split("/").filter((segment) => segment !== "");
   const written = segments.map((segment) => {

@@ -23,7 +23,7 @@ export const DEPLOYMENT_KINDS: readonly DeploymentKind[] = [
   "haproxy",
 ];
 
-/** A stub, and where it is written. */
+/** A stub, and the path that it is written to. */
 interface Template {
   readonly path: string;
   readonly stub: string;
@@ -33,13 +33,13 @@ interface Template {
 /** How long an instance may take to end beyond its own limits, in seconds. */
 const RESERVE_SECONDS = 10;
 /**
- * How many requests nginx sends to an instance at once: enough for those that wait for something else, and so few that
- * refusing requests itself takes an instance little time.
+ * How many requests nginx sends to an instance at once: enough to include many that wait for other services, and so few that
+ * an instance needs little time if it has to refuse them.
  */
 const NGINX_REQUESTS = 256;
-/** How many instances the proxies' files have. */
+/** How many instances the proxies' files contain. */
 const INSTANCES = 2;
-/** The shares of the drain for which a proxy keeps an idle connection, leaves out a server that failed, and asks again. */
+/** Times of a proxy, as shares of the drain: to keep an idle connection, to skip a failed server, and between health checks. */
 const KEPT_SHARE = 0.8;
 const LEFT_OUT_SHARE = 0.4;
 const CHECK_SHARE = 0.2;
@@ -56,7 +56,7 @@ const MAX_PODS = 6;
 const IN_COMPOSE = ["172.30.0.11", "172.30.0.12"] as const;
 
 /**
- * Renders the files of a deployment.
+ * Renders the deployment files.
  *
  * @param root the application's folder
  * @param kinds which files; `compose` includes those of `docker`, because it builds the image
@@ -74,7 +74,7 @@ export async function deploymentFiles(
   );
 }
 
-/** The name that containers, units and accounts get: the package's, without its scope. */
+/** The name for containers, units and accounts: the package's name without its scope. */
 export async function deployedName(root: string): Promise<string> {
   const { name = basename(root) } = JSON.parse((await readIfThere(root, "package.json")) ?? "{}") as { name?: string };
   return packageName(name);
@@ -88,7 +88,7 @@ async function templatesFor(
   const values = {
     ...commonValues(facts),
     name,
-    // nginx reads no hyphen in the name of a variable.
+    // The names of nginx variables can't contain hyphens.
     variable: name.replaceAll(/\W/g, "_"),
     compose: false,
     bodyLocations: bodyLocations(facts.bodyPaths, name),
@@ -101,7 +101,7 @@ async function templatesFor(
     docker: [
       { path: "Dockerfile", stub: "Dockerfile", values: { ...values, ...image } },
       {
-        // The context of a workspace's image is the root. Docker looks beside the Dockerfile first.
+        // A workspace's image is built in its root. Docker first looks for an ignore file next to the Dockerfile.
         path: image.workspace === true ? "Dockerfile.dockerignore" : ".dockerignore",
         stub: "dockerignore",
         values: { ...values, ...image },
@@ -143,7 +143,7 @@ function commonValues(facts: DeploymentFacts): Record<string, string | boolean> 
     names: names.join(" "),
     sites: names.join(", "),
     plainNames: names.filter((name) => !wildcards.includes(name)).join(" "),
-    // Without their asterisks.
+    // Wildcards without their asterisks.
     parentNames: wildcards.map((name) => name.slice(1)).join(" "),
     nginxRequests: String(nginxRequests),
     keptConnections: String(INSTANCES * nginxRequests),
@@ -177,7 +177,7 @@ function namesOf(domain: string, hosts: readonly string[] | null): string[] {
   return [...new Set([domain, ...(hosts ?? [])])];
 }
 
-/** How long it may take until an instance has ended. */
+/** How long an instance may take to end, in seconds. */
 function stopSeconds(facts: Pick<DeploymentFacts, "drainSeconds" | "shutdownSeconds">): number {
   return Math.ceil(facts.drainSeconds + facts.shutdownSeconds + RESERVE_SECONDS);
 }
@@ -194,7 +194,7 @@ async function imageValues(root: string, { dialect }: DeploymentFacts): Promise<
     node: node ?? currentNode(),
     workspace: workspace !== null,
     folder,
-    // From the application's folder to the root.
+    // From the application's folder to the workspace's root.
     toRoot: folder === "" ? "." : folder.replaceAll(/[^/]+/g, ".."),
     packageManifests: folders.map((one) => copying(`${one}/package.json`, `${one}/`)).join("\n"),
     packageFolders: needed.map((one) => copying(one, `${one}/`)).join("\n"),
@@ -208,7 +208,7 @@ async function imageValues(root: string, { dialect }: DeploymentFacts): Promise<
   };
 }
 
-/** An instruction of a Dockerfile, in the form that allows spaces in paths if there are any. */
+/** A Dockerfile instruction, in the JSON form if a path contains spaces. */
 function copying(from: string, to: string): string {
   return /\s/.test(from) ? `COPY ${JSON.stringify([from, `./${to}`])}` : `COPY ${from} ./${to}`;
 }
@@ -228,15 +228,15 @@ function serviceValues({ dialect, connection, redis, uploadBytes }: DeploymentFa
     connection: connection ?? "",
     hasMounts: mounts.length > 0,
     mounts: mounts.join(", "),
-    // Any other database is outside.
+    // Any other database runs outside of the deployment.
     migrationNetwork: server ? "back" : "front",
     hasVolumes: back || dialect === "sqlite",
   };
 }
 
 /**
- * The command that asks a path, as JSON, and as Compose and YAML read it: without a dollar sign. Debian's images have bash and
- * grep, but neither curl nor wget.
+ * The command that requests a path, as JSON that is also valid in Compose files, so without a dollar sign. Debian's images have
+ * bash and grep, but neither curl nor wget.
  */
 function healthCheck(port: number, path: string): string {
   const asked = `GET ${path} HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\nConnection: close\\r\\n\\r\\n`;
@@ -264,7 +264,7 @@ function podValues(facts: DeploymentFacts, name: string): Record<string, string>
   };
 }
 
-/** A time as proxies read it: `4s`, or `400ms` if it isn't whole seconds. */
+/** A time in the proxies' syntax: `4s`, or `400ms` for a fraction of a second. */
 function duration(time: number): string {
   const seconds = Math.max(MIN_SECONDS, time);
   return Number.isInteger(seconds) ? `${seconds}s` : `${Math.round(seconds * 1000)}ms`;

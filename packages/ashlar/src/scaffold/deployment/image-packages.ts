@@ -2,18 +2,18 @@ import { readIfThere } from "../files/existing-files.ts";
 import { managerInReadme, PACKAGE_MANAGERS, type PackageManager } from "../files/package-manager.ts";
 import { type Workspace, workspaceOf } from "./workspace.ts";
 
-/** How the packages of an application get into an image. */
+/** How an application's packages are installed in an image. */
 export interface ImagePackages {
-  /** What `package.json` is copied with: the lock file, and the package manager's own settings. */
+  /** The files to copy along with `package.json`: the lock file, and the package manager's settings. */
   readonly manifests: readonly string[];
-  /** Installs the package manager; `null` for npm, which comes with Node.js. */
+  /** The command that installs the package manager; `null` for npm, which comes with Node.js. */
   readonly installManager: string | null;
-  /** Installs what production needs, as locked. */
+  /** The command that installs the locked production dependencies. */
   readonly install: string;
   /** The lock file that the application doesn't have yet; `null` if it has one. */
   readonly missingLockFile: string | null;
   /**
-   * Whether there is an `.npmrc`. It may contain a registry's token, so it is lent to the installation, and never
+   * Whether there is an `.npmrc`. It may contain a registry's token, so it is only mounted during the installation, and never
    * copied.
    */
   readonly hasNpmrc: boolean;
@@ -29,7 +29,7 @@ const LOCK_FILES: readonly (readonly [file: string, manager: PackageManager])[] 
   ["bun.lockb", "bun"],
 ];
 
-/** What each package manager reads besides `package.json`, its lock file, and `.npmrc`, which all of them read. */
+/** The files that each package manager reads, in addition to `package.json`, its lock file and `.npmrc`. */
 const SETTINGS: Readonly<Record<PackageManager, readonly string[]>> = {
   npm: [],
   pnpm: ["pnpm-workspace.yaml"],
@@ -50,15 +50,14 @@ const INSTALL_ONE: Readonly<Record<Exclude<PackageManager, "yarn">, (workspace: 
   bun: ({ folder }) => `${INSTALL.bun} --filter ${quoted(`./${folder}`)}`,
 };
 
-/** A word for a shell. */
+/** Quotes a word for the shell. */
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 /**
- * Returns how an application's packages are installed in an image: with the package manager of its lock file, in the
- * version that `packageManager` in `package.json` names. In a workspace, these are the lock file and the `package.json` of
- * its root.
+ * Returns how an application's packages are installed in an image: with the package manager that its lock file belongs to, in
+ * the version that `packageManager` in `package.json` names. In a workspace, both files are those of its root.
  *
  * @param folder the application's folder
  */
@@ -78,7 +77,7 @@ export async function imagePackages(folder: string): Promise<ImagePackages> {
   const known = { manifests, missingLockFile: locked === null ? lockFile : null, hasNpmrc, workspace };
   const at = named === manager ? `@${version}` : "";
   if (manager === "yarn") return { ...known, ...(await yarnCommands(root, at, workspace)) };
-  // Both put their program in place with a script, which npm runs for packages that are named only.
+  // Both packages install their program with a script, which npm only runs for packages named on the command line.
   const installed = `npm install --global --allow-scripts=${manager} ${manager}${at}`;
   return {
     ...known,
@@ -88,10 +87,10 @@ export async function imagePackages(folder: string): Promise<ImagePackages> {
 }
 
 /**
- * Yarn 1 has another package than its successors, and another command. Some images of Node.js come with it, and npm only
- * replaces that with --force.
+ * Yarn 1 and its successors have different packages and commands. Some Node.js images contain Yarn 1, and npm only replaces it
+ * with --force.
  *
- * @param at the version, in npm's form after the package's name; empty if none is named
+ * @param at the version, in the form that npm expects after a package's name; empty for any version
  */
 async function yarnCommands(
   root: string,
@@ -108,7 +107,7 @@ async function yarnCommands(
   };
 }
 
-/** The application's lock file. If there are several, the one of the package manager in `package.json` is used. */
+/** The application's lock file. If there are several, the one that belongs to the package manager in `package.json`. */
 async function lockFileIn(
   root: string,
   named: string | undefined,

@@ -1,6 +1,6 @@
 /**
- * A segment that is shown in a log: words as routes have them, and numbers. It is too short for a token, and has none of the
- * capital letters and escapes that tokens have.
+ * A segment that may be logged: a word that could be part of a route, or a number. It is too short for a token, and has no
+ * capital letters or escapes, which tokens have.
  */
 const WORD = "(?:[a-z._-]{1,24}|[a-z0-9._-]{1,12})";
 const IS_WORD = new RegExp(`^${WORD}$`);
@@ -8,19 +8,19 @@ const IS_PARAMETER = /^[@?]/;
 
 /**
  * Returns the expression whose first group is the loggable part of a path, or of a path with its query: the part before
- * the query, and before the first segment that could be a secret. Since it describes harmless paths rather than those
- * with secrets, mistyped links aren't logged either, nor links that the author has added since.
+ * the query, and before the first segment that could be a secret. It describes harmless paths rather than paths with secrets, so
+ * that mistyped links, and links to routes that the author adds later, aren't logged either.
  *
- * nginx and HAProxy read it (PCRE), and Caddy (RE2), so it does without lookarounds.
+ * nginx and HAProxy (PCRE) and Caddy (RE2) use it, so it has no lookarounds.
  *
- * @param secretPaths what paths begin with before a secret that may look like a word
+ * @param secretPaths the beginnings of paths, up to a secret that may look like a word
  */
 export function loggedPath(secretPaths: readonly string[]): string {
   const secret = [...new Set(secretPaths.map(expressionOf).filter((one) => one !== null))].toSorted();
   return `^(${[...secret, `/(?:${WORD}/)*(?:${WORD}?(?:\\?|$))?`].join("|")}).*$`;
 }
 
-/** The expression for the beginning of paths; `null` if these are never shown as far as that. */
+/** The expression for the beginnings of paths; `null` if such paths are never logged up to that point. */
 function expressionOf(start: string): string | null {
   const segments = start.split("/").slice(1, -1);
   if (!segments.every((segment) => IS_PARAMETER.test(segment) || IS_WORD.test(segment))) return null;

@@ -3,11 +3,11 @@ import type { DeploymentFacts } from "./deployment-facts.ts";
 import { type DeploymentKind, deployedName } from "./deployment-files.ts";
 import { imagePackages } from "./image-packages.ts";
 
-/** The packages that the databases' connections need. */
+/** The packages that database connections need. */
 const DRIVERS: Readonly<Record<string, string>> = { postgres: "pg", mariadb: "mysql2" };
 
 /**
- * The steps from the files of a deployment to an application that runs, one line each.
+ * The steps that lead from the deployment files to a running application, one line each.
  *
  * @param root the application's folder
  * @param kinds the files that were written

@@ -6,13 +6,13 @@ import type { Installation, PlannedFile } from "../install/install.ts";
 import type { DeploymentFacts } from "./deployment-facts.ts";
 import { DEPLOYMENT_KINDS, type DeploymentKind, deploymentFiles } from "./deployment-files.ts";
 
-/** The kinds of files that an application can be deployed with. */
+/** The kinds of deployment files that are possible for an application. */
 export function possibleKinds({ dialect }: DeploymentFacts): readonly DeploymentKind[] {
   return DEPLOYMENT_KINDS.filter((kind) => kind !== "kubernetes" || dialect !== "sqlite");
 }
 
 /**
- * Plans the files of a deployment, without writing anything. Those that are in place already are left out.
+ * Plans the deployment files without writing them. Files that are already in place are left out.
  *
  * @param root the application's folder
  * @throws `E_COMMAND` if there is no application in it, or it can't be deployed in this way

@@ -7,15 +7,15 @@ export interface ProxyPage {
   readonly language: string;
   readonly heading: string;
   readonly text: string;
-  /** The text of a link to the page that was asked for; `null` if another attempt would end the same way. */
+  /** The text of a link to the requested page; `null` if trying again wouldn't help. */
   readonly again: string | null;
 }
 
 const STYLE = "max-width:36rem;margin:20vh auto;padding:0 2rem;font:1.0625rem/1.6 system-ui,sans-serif";
-/** Characters with a special meaning within some proxy's strings: its end, a variable, a placeholder, an escape. */
+/** Characters with a special meaning in some proxy's strings: the end, a variable, a placeholder, an escape. */
 const SPECIAL = /["\\$`{}%]|[\r\n]+/g;
 
-/** Returns a page in one line that a proxy's configuration can have between double quotes, and Caddy's between back ticks. */
+/** Returns a page as one line that can be put in double quotes in a proxy's configuration, and in backticks in Caddy's. */
 export function proxyPage({ language, heading, text, again }: ProxyPage): string {
   const title = inString(heading);
   const link = again === null ? "" : `<p><a href=''>${inString(again)}</a></p>`;

@@ -25,8 +25,8 @@ interface Manifest {
 }
 
 /**
- * Returns the workspace that an application is a package of, whose root is the nearest folder above that lists it; `null` if
- * there isn't one.
+ * Returns the workspace that an application belongs to; `null` if there isn't one. Its root is the nearest parent folder that
+ * lists the application.
  *
  * @param root the application's folder
  */
@@ -47,7 +47,7 @@ async function workspaceIn(root: string, folder: string, patterns: readonly stri
     [...manifests].flatMap(([one, { name }]) => (name === undefined ? [] : [[name, one] as const])),
   );
   const needed = new Set([folder]);
-  // Folders that are added on the way are visited, too.
+  // The loop also visits folders that it adds.
   for (const one of needed) {
     const { dependencies, optionalDependencies, peerDependencies } = manifests.get(one) ?? {};
     for (const name of Object.keys({ ...peerDependencies, ...optionalDependencies, ...dependencies })) {
@@ -66,7 +66,7 @@ async function foldersIn(root: string, patterns: readonly string[]): Promise<str
   return [...new Set(folders)].filter((folder) => folder !== "." && isListed(folder, patterns)).toSorted();
 }
 
-/** The last pattern that matches decides, as for package managers. */
+/** The last matching pattern decides, as it does for package managers. */
 function isListed(folder: string, patterns: readonly string[]): boolean {
   const last = patterns.findLast((pattern) => matchesGlob(folder, pattern.replace(/^!/, "")));
   return last !== undefined && !last.startsWith("!");

@@ -11,7 +11,7 @@ export function adding({ imports, to: [variable, ...keys], text }: StepAddition)
     let own = code;
     for (const { name, from } of imports) {
       const made = withImport(own, name, from);
-      // The text has the name that the value was exported with.
+      // The text uses the value's exported name.
       if (made === null || made.local !== name) return null;
       own = made.code;
     }

@@ -1,7 +1,7 @@
 import type { parse } from "@babel/parser";
 import type { Node, Program, Statement } from "@babel/types";
 
-/** A place in a text: from its first character to the one after its last, in UTF-16 units. */
+/** A range in a text, in UTF-16 units. The end is exclusive. */
 export interface Range {
   readonly start: number;
   readonly end: number;
@@ -17,15 +17,15 @@ export interface Insertion {
 
 type Parse = typeof parse;
 
-/** Files that were parsed, by their language and text: a command that installs or upgrades parses most of them several times. */
+/** Parsed files, by their language and text: commands that install or upgrade parse most files several times. */
 const PARSED = new Map<string, Code>();
 
-/** How many of them are kept. */
+/** How many parsed files are kept. */
 const MOST_PARSED = 200;
 
 /**
- * A file of an application with its syntax tree. It is changed by insertions alone, so that everything else stays as its
- * author wrote it, to the byte.
+ * An application's file, with its syntax tree. Changes are only insertions and replacements at places in the text, so that
+ * everything else stays exactly as its author wrote it.
  */
 export class Code {
   readonly text: string;
@@ -50,7 +50,7 @@ export class Code {
   /**
    * Parses a file.
    *
-   * @param path its name, which tells TypeScript from JavaScript
+   * @param path the file's path, whose extension distinguishes TypeScript from JavaScript
    * @throws `SyntaxError` with the line and column
    */
   static async of(text: string, path: string): Promise<Code> {
@@ -72,12 +72,12 @@ export class Code {
   /**
    * Returns the code with insertions, parsed again.
    *
-   * @throws `SyntaxError` if the result is not a program
+   * @throws `SyntaxError` if the result isn't valid code
    */
   with(...insertions: readonly Insertion[]): Code {
     const end = this.text.includes("\r\n") ? "\r\n" : "\n";
     let text = this.text;
-    // From the end, so that places stay valid; of two at one place, the first comes first.
+    // From the end, so that earlier places stay valid. Of two insertions at the same place, the first one comes first.
     const fromEnd = insertions.toReversed().toSorted((one, other) => other.at - one.at);
     for (const { at, text: added, until = at } of fromEnd) {
       text = text.slice(0, at) + added.replaceAll("\n", end) + text.slice(until);
@@ -111,12 +111,12 @@ export class Code {
     return this.text[end - 1] === "\r" && end > place ? end - 1 : end;
   }
 
-  /** The white space that the line of a place starts with. */
+  /** The indentation of the line of a place. */
   indentAt(place: number): string {
     return /^[ \t]*/.exec(this.text.slice(this.text.lastIndexOf("\n", place - 1) + 1))![0];
   }
 
-  /** One level of indentation, as in the rest of the file. */
+  /** One level of indentation, as used in the file. */
   get indent(): string {
     return /^(?: {1,8}|\t)(?=[^\s*])/m.exec(this.text)?.[0] ?? "  ";
   }
@@ -137,7 +137,7 @@ export class Code {
     return `${quote}${text}${quote}`;
   }
 
-  /** A semicolon, unless the file's statements end without. */
+  /** A semicolon, unless the file's statements end without one. */
   get semicolon(): string {
     const ends = this.program.body.filter(({ type }) => type === "ImportDeclaration" || type === "ExpressionStatement");
     return ends.length > 0 && ends.every(({ end }) => this.text[end! - 1] !== ";") ? "" : ";";

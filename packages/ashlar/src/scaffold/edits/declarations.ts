@@ -59,14 +59,14 @@ export function withElement(code: Code, array: ArrayExpression, index: number, e
   return withItem(code, { ...bracketsOf(array), items, isSpaced: false }, index, element);
 }
 
-/** Adds a member to a class, after the others. Its lines are indented as a member's. */
+/** Adds a member to the end of a class, with the indentation of its members. */
 export function withMember(code: Code, { body }: ClassDeclaration, lines: readonly string[]): Code {
   const outer = code.indentAt(body.start!);
   const member = lines.map((line) => `\n${outer}${code.indent}${line.replaceAll("\t", code.indent)}`).join("");
   return withLast(code, body.body.at(-1) ?? null, rangeOf(body), member, "\n");
 }
 
-/** Adds statements to a method, after the others. */
+/** Adds statements to the end of a method. */
 export function withStatements(code: Code, { body }: ClassMethod, statements: readonly string[]): Code {
   const last = body.body.at(-1) ?? null;
   const isOwnLine = last !== null && code.text.slice(0, last.start!).trimEnd() !== code.text.slice(0, last.start!);
@@ -78,7 +78,7 @@ export function withStatements(code: Code, { body }: ClassMethod, statements: re
   return withLast(code, last, rangeOf(body), text, "");
 }
 
-/** Adds lines to a block: after its last part and the comment beside that, or as its only ones. */
+/** Adds lines to a block: after its last node, and the comment on the same line, or as its only lines. */
 function withLast(
   code: Code,
   last: Node | null,

@@ -11,7 +11,7 @@ export interface CommaList {
   readonly isSpaced: boolean;
 }
 
-/** Adds an item before the one at an index, or at the end, in the way in which the others are written. */
+/** Adds an item before the one at an index, or at the end, in the style of the others. */
 export function withItem(code: Code, list: CommaList, index: number, item: string): Code {
   return code.with(...insertionsOf(code, list, index, item));
 }
