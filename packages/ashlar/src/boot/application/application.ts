@@ -23,7 +23,7 @@ import type { InstalledFeature } from "./installed-features.ts";
 import { LinkOrigin } from "./link-origin.ts";
 import { Listening, type ListenOptions } from "./listening.ts";
 import { Providers } from "./providers.ts";
-import { Serving, type SocketAddress } from "./serving.ts";
+import { Serving } from "./serving.ts";
 import { type CutOff, Shutdown, type ShutdownOptions } from "./shutdown.ts";
 import { Startup } from "./startup.ts";
 
@@ -177,7 +177,10 @@ export class Application {
    * Pass the socket's address. Behind a proxy listed in `APP.trustedProxies`, the client's address is the address that the
    * proxy reports. Mounted applications that use this framework get the address, too.
    */
-  readonly fetch: (request: Request, options?: SocketAddress) => Response | Promise<Response>;
+  readonly fetch: (
+    request: Request,
+    options?: { readonly address?: string | undefined },
+  ) => Response | Promise<Response>;
 
   /**
    * Responds to a request of a `node:http` server that belongs to another framework. It is bound to the application:
@@ -209,7 +212,11 @@ export class Application {
    * @param error whatever was thrown
    * @param options.address the socket's address, as for {@link fetch}
    */
-  errorResponse(request: HostRequest, error: unknown, options: SocketAddress = {}): Promise<Response> {
+  errorResponse(
+    request: HostRequest,
+    error: unknown,
+    options: { readonly address?: string | undefined } = {},
+  ): Promise<Response> {
     return this.hosting.errorResponse(request, options.address, error);
   }
 
@@ -326,11 +333,7 @@ export class Application {
     await this.stop({ drains: false });
   }
 
-  /**
-   * @internal Shuts the application down, and returns what was cut off.
-   *
-   * @param options see {@link ShutdownOptions}
-   */
+  /** @internal Shuts the application down, and returns what was cut off; see {@link ShutdownOptions}. */
   stop(options: ShutdownOptions): Promise<CutOff> {
     return this.#shutdown.run(options);
   }

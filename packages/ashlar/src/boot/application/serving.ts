@@ -46,12 +46,6 @@ import type { StatsCollector } from "./application-stats.ts";
 import { createDispatcher } from "./create-dispatcher.ts";
 import type { ReadinessCheck } from "./readiness.ts";
 
-/** The address that a request comes from, if the request itself doesn't have it. */
-export interface SocketAddress {
-  /** The address of the socket, such as `203.0.113.7`. */
-  readonly address?: string | undefined;
-}
-
 /** The parts that startup has prepared for serving requests. */
 export interface Prepared {
   readonly kernel: HttpKernel;
@@ -116,7 +110,7 @@ export class Serving {
   }
 
   /** See {@link Application.fetch}. */
-  readonly fetch: (request: Request, options?: SocketAddress) => Response | Promise<Response> = (request, options) => {
+  readonly fetch: Application["fetch"] = (request, options) => {
     const dispatcher = this.#dispatcher;
     if (dispatcher === null) return this.refusal(request);
     const given = options?.address;

@@ -15,7 +15,7 @@ const CHOICES = `${ENVIRONMENTS.slice(0, -1).join(", ")} or ${ENVIRONMENTS.at(-1
  * exception: test runners set it, so it contradicts nothing, and `APP_ENV=production` in a test runner means production.
  *
  * @param configured `APP.environment`; `null` if it is not set
- * @throws `E_INVALID_CONFIGURATION` if two of them contradict each other, or the one that decides is misspelled
+ * @throws `E_INVALID_CONFIGURATION` if two of them contradict each other, or the deciding name is misspelled
  */
 export function environmentName(
   variables: EnvironmentVariables,

@@ -3,7 +3,7 @@ import { type Application, type Feature, namesIn } from "../../boot/index.ts";
 /** One thing that a feature adds. */
 export interface Addition {
   readonly name: string;
-  /** Its other declarations, in a few words; `null` if there are none. */
+  /** Its other declarations, in a few words; `null` if it has no others. */
   readonly note: string | null;
 }
 

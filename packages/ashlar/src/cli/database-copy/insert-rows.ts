@@ -30,7 +30,7 @@ export async function insertRows(rows: readonly Row[], insertion: Insertion): Pr
     await target.transaction(() => insert(insertion, values));
   } catch (error) {
     if (isOfTheServer(error)) throw error;
-    // Inserts the rows one by one to find the one that fails.
+    // Inserts the rows one by one to find the row that fails.
     for (const [n, row] of values.entries()) {
       try {
         await target.transaction(() => insert(insertion, [row]));

@@ -110,7 +110,7 @@ export class WorkerChannel {
     while (this.#queued.length > 0 && takes(this.#queued[0]!)) this.#queued.shift();
   }
 
-  /** Takes back the waiting connections, except the one that Node.js is sending, so that other workers get them. */
+  /** Takes back the waiting connections, except the connection that Node.js is sending, so that other workers get them. */
   withdraw(): Socket[] {
     return this.#queued.splice(0);
   }

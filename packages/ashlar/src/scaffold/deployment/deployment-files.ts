@@ -208,7 +208,7 @@ async function imageValues(root: string, { dialect }: DeploymentFacts): Promise<
   };
 }
 
-/** A Dockerfile instruction, in the JSON form if a path contains spaces. */
+/** A COPY instruction, in the JSON form if the path contains spaces. */
 function copying(from: string, to: string): string {
   return /\s/.test(from) ? `COPY ${JSON.stringify([from, `./${to}`])}` : `COPY ${from} ./${to}`;
 }
@@ -244,7 +244,7 @@ function healthCheck(port: number, path: string): string {
   return `"bash", "-c", ${JSON.stringify(script)}`;
 }
 
-/** A part of a block. */
+/** Indents the lines of a block by one level. */
 function indented(text: string): string {
   return text.trimEnd().replaceAll(/^(?=.)/gm, "  ");
 }
@@ -264,7 +264,7 @@ function podValues(facts: DeploymentFacts, name: string): Record<string, string>
   };
 }
 
-/** A time in the proxies' syntax: `4s`, or `400ms` for a fraction of a second. */
+/** A time in the proxies' syntax: `4s`, or `400ms` if it is not a whole number of seconds. */
 function duration(time: number): string {
   const seconds = Math.max(MIN_SECONDS, time);
   return Number.isInteger(seconds) ? `${seconds}s` : `${Math.round(seconds * 1000)}ms`;

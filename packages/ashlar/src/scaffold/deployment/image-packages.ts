@@ -107,7 +107,7 @@ async function yarnCommands(
   };
 }
 
-/** The application's lock file. If there are several, the one that belongs to the package manager in `package.json`. */
+/** The application's lock file. If there are several, that of the package manager in `package.json`. */
 async function lockFileIn(
   root: string,
   named: string | undefined,

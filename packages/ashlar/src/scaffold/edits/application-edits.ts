@@ -4,7 +4,7 @@ import { initialValueOf, withProperty } from "./declarations.ts";
 import type { Edit } from "./edits.ts";
 import { importsOf, nameOf } from "./imports.ts";
 
-/** The call of `createApplication` in a file; `null` if there are none or several. */
+/** The call of `createApplication` in a file; `null` if there isn't exactly one. */
 export function creationIn(code: Code): CallExpression | null {
   const imports = importsOf(code);
   const calls: CallExpression[] = [];
