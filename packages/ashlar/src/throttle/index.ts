@@ -1,8 +1,15 @@
-export type { AccountIdentity, NamedAccount, ThrottleAccounts } from "./counting/accounts.ts";
-export type { ThrottleResult } from "./counting/results.ts";
+export {
+  type AccountIdentity,
+  type AttemptKeys,
+  accountDigest,
+  type CountedDevice,
+  type NamedAccount,
+  type ThrottleAccounts,
+  type ThrottleKeys,
+} from "./counting/attempt-keys.ts";
+export { type ThrottleResult, tooManyRequests, waitOf } from "./counting/results.ts";
 export type { LockoutEvent } from "./events.ts";
 export type { ByLimit, LimitName, Limits } from "./limit-name.ts";
-export { type AttemptKeys, accountDigest, type CountedDevice, type ThrottleKeys } from "./limits/keys.ts";
 export type { Bucket, LimitDeclaration } from "./limits/limit.ts";
 export type { ThrottleSettings } from "./settings.ts";
 export { databaseStore } from "./stores/database-store.ts";
@@ -10,6 +17,6 @@ export { memoryStore } from "./stores/memory-store.ts";
 export { createRateLimitsTable } from "./stores/rate-limits-table.ts";
 export { redisStore } from "./stores/redis-store.ts";
 export type { AttemptCounter, ThrottleStore } from "./stores/store.ts";
-export { Throttle, tooManyRequests, waitOf } from "./throttle.ts";
-export { ThrottleMiddleware } from "./throttle-middleware.ts";
+export { Throttle } from "./throttle.ts";
+export { limitIn, ThrottleMiddleware } from "./throttle-middleware.ts";
 export { ThrottleProvider } from "./throttle-provider.ts";

@@ -1,12 +1,12 @@
-/** What the framework's features add to {@link Limits}. An application augments `Limits` itself. */
+/** The limits that the framework's features add to {@link Limits}. Applications augment `Limits` itself. */
 export interface FrameworkLimits {
-  /** The limit that belongs to no particular feature. */
+  /** The limit that doesn't belong to a particular feature. */
   api: true;
 }
 
 /**
- * The names of limits. A feature or an application with its own limit adds the name by declaration merging. A misspelt
- * name in `throttle:export`, `throttle.hit` or `config/throttle.ts` then does not compile:
+ * The names of limits. A feature or an application adds the names of its own limits by declaration merging, so that a
+ * misspelled name in `throttle:export`, `throttle.hit` or `config/throttle.ts` doesn't compile:
  *
  * ```ts
  * declare module "ashlar/throttle" { interface Limits { export: true } }

@@ -1,6 +1,6 @@
 import { type MessageMaker, messagesOf } from "../messages/index.ts";
 
-/** What is said of attempts that a limit refuses. */
+/** The messages for attempts that a limit refuses. */
 export const THROTTLE_MESSAGES = {
   "throttle.wait": "Too many attempts. Try again in {wait}.",
   "throttle.waitForNetwork":

@@ -29,8 +29,8 @@ import type { ThrottleStore, ThrottleStoreSource } from "./stores/store.ts";
 export type ThrottleStoreName = "memory" | "database";
 
 /**
- * The shape of `THROTTLE` in `config/throttle.ts`. A limit there replaces the one with the same name that a feature
- * declares. The name of any other is added to `Limits`:
+ * The shape of `THROTTLE` in `config/throttle.ts`. A limit there replaces the limit of the same name that a feature
+ * declares. Add the names of your own limits to `Limits`:
  *
  * ```ts
  * declare module "ashlar/throttle" { interface Limits { export: true } }
@@ -51,34 +51,35 @@ export type ThrottleStoreName = "memory" | "database";
  */
 export interface ThrottleSettings {
   /**
-   * Where attempts are counted: `databaseStore()`, `memoryStore()`, their names, or a store of your own. Default: the
-   * database if it has the table `rate_limits`, otherwise the memory of this process.
+   * Where attempts are counted: `databaseStore()`, `memoryStore()`, their names, or your own store. Default: the database
+   * if it has the table `rate_limits`, otherwise the memory of this process.
    */
   readonly store?: ThrottleStoreSource | ThrottleStoreName;
   /** The limits by name, in addition to those that features declare. */
   readonly limits?: ByLimit<LimitSettings>;
   /**
-   * The networks in which many people share an address, such as a campus, a large office or a mobile provider (CGNAT), in CIDR
-   * notation: how many times the attempts each of their addresses has, 2 to 1,000, where limits count by address alone. Others
-   * stay as they are, those by account among them.
+   * Networks in which many people share an address, such as a campus, a large office or a mobile provider (CGNAT), in CIDR
+   * notation, each with a factor, 2 to 1,000: buckets that count by address alone allow its addresses that many times the
+   * attempts. Other buckets, such as those by account, don't change.
    *
    * ```ts
    * export const THROTTLE = { sharedNetworks: { "198.51.100.0/24": 20 } } satisfies ThrottleSettings;
    * ```
    *
-   * Security: anyone in such a network can try that many times the accounts, with one or two guesses at each. The prefix is at
-   * least /8, for IPv6 /16.
+   * Security: anyone in such a network can try that many times more accounts, with one or two guesses at each. The prefix
+   * must be at least /8, or /16 for IPv6.
    */
   readonly sharedNetworks?: Readonly<Record<string, number>>;
 }
 
-/** {@link ThrottleSettings}, as they were read. */
+/** {@link ThrottleSettings}, checked and complete. */
 export interface CompleteThrottleSettings {
-  /** Where attempts are counted; `null` leaves it to the application: in its database, if possible. */
+  /** Where attempts are counted; `null` for the default. */
   readonly store: ThrottleStoreSource | null;
   /** The limits by name, including those that features declare. */
   readonly limits: ReadonlyMap<string, Limit>;
-  readonly sharedNetworks: SharedNetworks;
+  /** `null` if none are configured. */
+  readonly sharedNetworks: SharedNetworks | null;
 }
 
 const WHERE = "config/throttle.ts: THROTTLE";
@@ -86,7 +87,7 @@ const STORES: Readonly<Record<ThrottleStoreName, () => ThrottleStoreSource>> = {
   memory: memoryStore,
   database: databaseStore,
 };
-/** The token endpoint once had this limit to itself, which gave password guesses a second set of attempts. */
+/** The token endpoint's former limit, which gave password guesses a second set of attempts. */
 const FORMER_LIMIT = "api.auth";
 
 const STORE: Setting<ThrottleStoreSource | null, ThrottleStoreSource | ThrottleStoreName> = setting({
@@ -102,7 +103,7 @@ const STORE: Setting<ThrottleStoreSource | null, ThrottleStoreSource | ThrottleS
 });
 
 /**
- * Reads `THROTTLE`. Limits that it leaves out are as their features declare them.
+ * Reads `THROTTLE`. Limits that it doesn't contain are as their features declare them.
  *
  * @param throttle what `config/throttle.ts` exports as `THROTTLE`
  * @param declared the limits of features, by name
@@ -139,7 +140,7 @@ export function readThrottleSettings(
 }
 
 /**
- * A limit in the configuration may have any name that routes can use, except another spelling of a declared limit's.
+ * A limit in the configuration may have any name that a route can use, except a misspelling of a declared limit's name.
  */
 function checkLimitName(name: string, where: string, known: readonly string[]): void {
   if (name === FORMER_LIMIT) {

@@ -12,18 +12,25 @@ declare module "../routing/middleware-name.ts" {
   }
 }
 
+const PREFIX = "throttle:";
+
+/** The name of the limit in a route's middleware, such as `throttle:login,user`; `null` if it is another middleware. */
+export function limitIn(middleware: string): string | null {
+  return middleware.startsWith(PREFIX) ? middleware.slice(PREFIX.length).split(",")[0]! : null;
+}
+
 /** The argument for counting by the user instead of an input. */
 const USER = "user";
 
 /**
  * `throttle:<name>`: counts each request of a route as an attempt under a limit of `config/throttle.ts`, and responds
- * with 429 (`E_TOO_MANY_REQUESTS`) if there have been too many. The account is the input named in the limit, if that is
+ * with 429 (`E_TOO_MANY_REQUESTS`) if there have been too many. The account is the input that the limit names, if it is
  * text.
  *
  * `throttle:<name>,user`: the account is that of the logged-in user, and inputs are ignored. For routes behind `auth`
- * on which users prove something about themselves.
+ * on which users prove their identity again.
  *
- * An unknown name makes the boot fail.
+ * Startup fails if there is no limit with this name.
  */
 export class ThrottleMiddleware implements Middleware {
   readonly #throttle: Throttle;
@@ -53,7 +60,7 @@ export class ThrottleMiddleware implements Middleware {
     this.#throttle.limit(name);
   }
 
-  /** A limit that counts by an input reads the body itself, once the address has attempts left. */
+  /** A limit that counts by an input reads the body itself, after checking that the address has attempts left. */
   beforeBody(): boolean {
     return true;
   }

@@ -33,7 +33,7 @@ export class ThrottleProvider extends Provider {
     name: "throttle",
     errors: THROTTLE_ERRORS,
     messages: { english: THROTTLE_MESSAGES, translations: { de: () => import("./messages.de.ts") } },
-    // The limit that belongs to no particular feature.
+    // The limit that doesn't belong to a particular feature.
     limits: { api: { buckets: [{ by: ["address"], attempts: 300, windowSeconds: 60 }] } },
     events: { "auth.lockout": { audit: ({ limit, account }) => ({ limit, ...(account !== null && { account }) }) } },
     context: { throttle: (_context, { container }) => container.make("throttle") },
@@ -56,7 +56,7 @@ export class ThrottleProvider extends Provider {
       },
     ],
   });
-  /** Requests without a limit work without the store, and every instance has the same one. */
+  /** Requests without a limit work without the store, and all instances share it. */
   override readonly failsReadiness: boolean = false;
   #store: ThrottleStore | null = null;
   #expired: ExpiredCounts | null = null;
@@ -66,8 +66,8 @@ export class ThrottleProvider extends Provider {
   }
 
   /**
-   * @throws `E_INVALID_CONFIGURATION` if `config/throttle.ts` cannot work, if its store uses a connection that does not
-   * exist, or if it counts in memory although several processes run the application in production
+   * @throws `E_INVALID_CONFIGURATION` if `config/throttle.ts` is invalid, if its store uses a connection that doesn't exist,
+   * or if it counts in memory although several processes run the application in production
    */
   override async boot(): Promise<void> {
     const { container, isInspected } = this.application;
@@ -78,7 +78,7 @@ export class ThrottleProvider extends Provider {
   }
 
   /**
-   * A command that creates the table must not need it, so only a server does.
+   * Only a server needs the table, because a command may be about to create it.
    *
    * @throws `E_INVALID_CONFIGURATION` as {@link boot}
    */
@@ -87,14 +87,14 @@ export class ThrottleProvider extends Provider {
     const store = this.#store;
     if (store instanceof DatabaseStore) await requireTableElsewhere(() => store.check());
     if (!(this.#store instanceof DefaultStore)) return;
-    // While the database is unavailable, it's unknown whether the table exists: it is looked up again later.
+    // While the database is unavailable, it's unknown whether the table exists. The store checks again later.
     if (await this.#store.isInMemory().catch(() => false)) {
-      // Without its table, it says so itself.
+      // If the database lacks the table, the store logs that itself.
       this.#requireOneProcess(this.application.container.has("database"));
     }
   }
 
-  /** Unless an application prunes by a command alone. */
+  /** Does nothing if the application prunes only by command. */
   #deleteExpired(): void {
     const { dailyPrune, logger } = this.application;
     if (dailyPrune.isOff || this.#store?.prune === undefined) return;

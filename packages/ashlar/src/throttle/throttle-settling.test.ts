@@ -4,7 +4,7 @@ import { makeContext } from "../../test/support/http-context.ts";
 import { readThrottleSettings } from "../../test/support/throttle-settings.ts";
 import type { HttpContext } from "../http/index.ts";
 import { setClock } from "../support/index.ts";
-import type { HitOptions, ThrottleAccounts } from "./counting/accounts.ts";
+import type { HitOptions, ThrottleAccounts } from "./counting/attempt-keys.ts";
 import type { LimitName } from "./limit-name.ts";
 import type { Bucket, LimitSettings } from "./limits/limit.ts";
 import { MemoryStore } from "./stores/memory-store.ts";

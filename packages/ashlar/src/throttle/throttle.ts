@@ -1,34 +1,33 @@
 import type { Events } from "../events/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import type { Logger } from "../kernel/index.ts";
-import { AshlarError, currentDate, type Duration, type Message } from "../support/index.ts";
-import { attemptKeys, type HitOptions, type ThrottleAccounts } from "./counting/accounts.ts";
+import { AshlarError, currentDate } from "../support/index.ts";
 import {
-  allFinished,
-  type CountedAttempt,
-  CountedRequests,
-  isSameAccount,
-  takeBack,
-} from "./counting/counted-attempts.ts";
-import { asProof } from "./counting/counted-limit.ts";
+  type AttemptKeys,
+  accountDigest,
+  attemptKeys,
+  type HitOptions,
+  type ThrottleAccounts,
+  type ThrottleKeys,
+  throttleKey,
+} from "./counting/attempt-keys.ts";
+import { allFinished, asProof, type CountedAttempt, takeBack } from "./counting/counted-limit.ts";
 import { LimitCounts } from "./counting/limit-counts.ts";
 import "./errors.ts";
-import { type ThrottleResult, writeRateLimits } from "./counting/results.ts";
+import { type ThrottleResult, tooManyRequests, writeRateLimits } from "./counting/results.ts";
 import type {} from "./events.ts";
 import type { LimitName } from "./limit-name.ts";
-import { accountDigest, type ThrottleKeys, throttleKey } from "./limits/keys.ts";
 import type { Limit } from "./limits/limit.ts";
-import { message } from "./messages.ts";
 import type { CompleteThrottleSettings } from "./settings.ts";
 import type { ThrottleStore } from "./stores/store.ts";
 import "../http/index.ts";
 
 /** What {@link Throttle.giveBack} gives back. */
 export interface GiveBackOptions {
-  /** Only what this attempt was counted as: a result of {@link Throttle.hit}. Default: all attempts of the request. */
+  /** The only attempt to give back: a result of {@link Throttle.hit}. Default: all attempts of the request. */
   readonly attempt?: ThrottleResult;
   /**
-   * Only counts by account, or only those by address alone: the former if the request may still be part of a flood.
+   * Which counts: only those by account (if the request may still be part of a flood), or only those by address alone.
    * Default: both.
    */
   readonly only?: "account" | "address";
@@ -37,16 +36,59 @@ export interface GiveBackOptions {
 /** How many attempts a limit may let pass, if it is to protect what can be guessed. */
 const MAX_GUESSES_PER_HOUR = 600;
 
+/** How a request was counted under one limit. */
+interface CountedRequest {
+  readonly limit: string;
+  readonly keys: AttemptKeys;
+  readonly result: ThrottleResult;
+  readonly attempts: readonly CountedAttempt[];
+}
+
+/** Remembers how each request was counted, so that a success can give back exactly those attempts. */
+class CountedRequests {
+  readonly #counted = new WeakMap<HttpContext, CountedRequest[]>();
+
+  add(context: HttpContext, counted: CountedRequest): void {
+    const before = this.#counted.get(context);
+    if (before === undefined) this.#counted.set(context, [counted]);
+    else before.push(counted);
+  }
+
+  /** The counts of a request, in order. */
+  of(context: HttpContext): readonly CountedRequest[] {
+    return this.#counted.get(context) ?? [];
+  }
+
+  /** The counts of a request under a limit, in order. */
+  under(context: HttpContext, limit: string): readonly CountedRequest[] {
+    return this.of(context).filter((counted) => counted.limit === limit);
+  }
+
+  /** Removes a count, so that nothing is given back twice. */
+  settle(context: HttpContext, counted: CountedRequest): void {
+    this.#counted.set(
+      context,
+      this.of(context).filter((one) => one !== counted),
+    );
+  }
+}
+
+/** Returns whether two attempts have the same account and subject; `false` if one has no account. */
+function isSameAccount(one: ThrottleKeys, other: ThrottleKeys): boolean {
+  const [a, b] = [one, other].map((keys) => throttleKey(["account"], { ...keys, address: null }));
+  return a !== null && a === b;
+}
+
 /**
  * The application's limits: a number of attempts per window, counted by account and by address.
  *
- * Windows are fixed and begin with the first attempt. Refused attempts do not extend them, so no one is locked out for
- * good.
+ * Windows are fixed and begin with the first attempt. Refused attempts don't extend them, so no one is locked out
+ * permanently.
  */
 export class Throttle {
   /** @internal Where attempts are counted. */
   readonly store: ThrottleStore;
-  /** @internal What counts them. */
+  /** @internal Counts attempts under the limits. */
   readonly counts: LimitCounts;
   readonly #events: () => Events | null;
   readonly #logger: Pick<Logger, "error">;
@@ -57,8 +99,8 @@ export class Throttle {
   /**
    * @param settings the limits
    * @param store where attempts are counted
-   * @param events emits lockouts; called when there is one
-   * @param logger gets an error if attempts cannot be given back
+   * @param events returns the emitter of lockouts; called for each lockout
+   * @param logger receives an error if attempts can't be given back
    */
   constructor(
     settings: CompleteThrottleSettings,
@@ -72,14 +114,14 @@ export class Throttle {
     this.#logger = logger;
   }
 
-  /** Makes limits count accounts by what identifies them. Called at boot by the feature with the guards. */
+  /** Sets how limits identify accounts. Called at boot by the feature with the guards. */
   useAccounts(accounts: ThrottleAccounts): void {
     this.#accounts = accounts;
   }
 
   /**
-   * Makes limits by address refuse requests whose client's address is not known, instead of counting without it: then
-   * nothing would count what has no account.
+   * Makes limits by address refuse requests whose client address is unknown. Otherwise, attempts without an account would
+   * not be counted at all.
    */
   requireAddresses(): void {
     this.#requiresAddresses = true;
@@ -114,7 +156,7 @@ export class Throttle {
   }
 
   /**
-   * Returns whether an attempt would pass, without counting one.
+   * Returns whether an attempt would pass, without counting it.
    *
    * @throws `E_INVALID_CONFIGURATION` if there is no such limit
    */
@@ -123,9 +165,9 @@ export class Throttle {
   }
 
   /**
-   * Forgets the attempts at an account once its owner has succeeded: those counted by account, or by account and
-   * address. Counts by address alone stay: otherwise a client could log in to its own account between attempts and try
-   * other accounts without limit.
+   * Deletes the counts of an account once its owner has succeeded: those by account, and by account and address. Counts by
+   * address alone stay: otherwise, a client could log in to its own account between attempts, and try other accounts without
+   * limit.
    *
    * @throws `E_INVALID_CONFIGURATION` if there is no such limit; what the store throws
    */
@@ -134,21 +176,21 @@ export class Throttle {
   }
 
   /**
-   * Counts a request as an attempt, and throws if it does not pass. Controllers and middleware both use this.
+   * Counts a request as an attempt, and throws if it doesn't pass. Controllers and middleware both use this.
    *
    * ```ts
    * await throttle.hit(context, "login", { account: email });
    * ```
    *
    * The response gets `RateLimit-Policy` and `RateLimit`. The first refused attempt of a window emits `auth.lockout`.
-   * The address is `request.clientAddress`; `request.ip()` is not used. If the address is not known, counts by address
-   * leave it out.
+   * The address is `request.clientAddress`, not `request.ip()`. If it is unknown, buckets by address alone don't count the
+   * request.
    *
    * Security: a route with the middleware `throttle:login` has already counted the request; calling this as well counts
    * it twice.
    *
-   * @throws `E_TOO_MANY_REQUESTS` (429) with `Retry-After` if it does not pass; `E_INVALID_CONFIGURATION` if there is no
-   * such limit; `E_UNKNOWN_CLIENT` in production, if it counts by address and the address is not known
+   * @throws `E_TOO_MANY_REQUESTS` (429) with `Retry-After` if it doesn't pass; `E_INVALID_CONFIGURATION` if there is no such
+   * limit; `E_UNKNOWN_CLIENT` in production, if the limit counts by address and the address is unknown
    */
   async hit(context: HttpContext, name: LimitName, options: HitOptions = {}): Promise<ThrottleResult> {
     const result = await this.attempt(context, name, options);
@@ -156,7 +198,7 @@ export class Throttle {
     return result;
   }
 
-  /** @internal The same, but returns whether it passes, unless its account refuses it already. */
+  /** @internal Like {@link hit}, but throws only if the account itself refuses the attempt; the result says whether it passes. */
   async attempt(context: HttpContext, name: LimitName, options: HitOptions = {}): Promise<ThrottleResult> {
     this.#requireAddress(context, name);
     const keys = attemptKeys(context, this.counts.limit(name), options, this.#accounts);
@@ -170,33 +212,33 @@ export class Throttle {
     return result;
   }
 
-  /** @internal Reports whether a request was counted under any limit, and that has not been given back. */
+  /** @internal Returns whether a request was counted under any limit, and the attempt hasn't been given back. */
   hasCounted(context: HttpContext): boolean {
     return this.#requests.of(context).length > 0;
   }
 
   /**
-   * Refuses a request as {@link hit} does if its address has no attempts left, and otherwise counts nothing. It reads no
-   * input, so a client over its limit is refused before its body is read.
+   * Refuses a request like {@link hit} if its address has no attempts left; otherwise, it counts nothing. It reads no input,
+   * so a client over its limit is refused before the request's body is read.
    *
    * @throws `E_TOO_MANY_REQUESTS`, `E_INVALID_CONFIGURATION`, as {@link hit}
    */
   async refuseByAddress(context: HttpContext, name: LimitName): Promise<void> {
     this.#requireAddress(context, name);
-    // Counts by address alone refuse no client that has proved something.
+    // Buckets by address alone don't refuse clients with a proof.
     if (this.#accounts?.mayHaveProof(context, name)) return;
     if (await this.counts.hasLeftFor(name, context.request.clientAddress)) return;
     const attempt = await this.hit(context, name, { account: null });
-    // Its window has ended since.
+    // It passed after all: the window has just ended.
     await this.giveBack(context, name, { attempt });
   }
 
   /**
-   * Moves an attempt to the account that it turns out to be at, if a route has counted it for another one: one guard's
-   * attempts are never counted as another's, nor by an input that the attempt has nothing to do with. A request that
-   * was not counted under the limit stays uncounted, unless `always`. Guards call this; controllers don't have to.
+   * Moves an attempt to its actual account if a route has counted it for another one, such as an account of another guard,
+   * or one in an unrelated input. A request that wasn't counted under the limit stays uncounted, unless `always` is set.
+   * Guards call this; controllers don't have to.
    *
-   * @param always whether to count the request if it was not counted yet
+   * @param always whether to count the request if it wasn't counted yet
    * @throws `E_TOO_MANY_REQUESTS`, as {@link hit}
    */
   async aim(context: HttpContext, name: LimitName, options: HitOptions, always = false): Promise<void> {
@@ -211,15 +253,15 @@ export class Throttle {
   }
 
   /**
-   * Settles a success: forgets the attempts at the account that the request has proved to own, and gives back the
-   * attempt that was counted by address alone, because those buckets count failures. Nothing else is given back. The
-   * guards' `attempt` and `confirmPassword` call it, and so does a password reset; call it from your own controllers if
-   * they verify passwords in another way.
+   * Settles a success: deletes the counts of the account that the request has proved to own, and gives back the attempt that
+   * was counted by address alone, because those buckets count failures. Nothing else is given back. The guards' `attempt` and
+   * `confirmPassword` call it, and so does a password reset. Call it from your own controllers if they verify passwords in
+   * another way.
    *
    * If the store fails, that is only logged: the success has already taken effect. The attempts then count until their
    * window ends.
    *
-   * @param others limits under which only the attempts of this request are given back, in the same round trip
+   * @param others limits under which only this request's attempts are given back, in the same round trip
    * @throws `E_INVALID_CONFIGURATION` if there is no such limit
    */
   async clear(
@@ -247,8 +289,8 @@ export class Throttle {
   }
 
   /**
-   * Gives back what the request was counted as under a limit, because it turned out not to be an attempt. If the store
-   * fails, that is only logged, as in {@link clear}.
+   * Gives back the request's attempts under a limit, because it turned out not to be an attempt. If the store fails, that is
+   * only logged, as in {@link clear}.
    */
   async giveBack(context: HttpContext, name: LimitName, { attempt, only }: GiveBackOptions = {}): Promise<void> {
     const isGivenBack = ({ isOfAccount }: CountedAttempt): boolean => {
@@ -286,25 +328,8 @@ export class Throttle {
   #announce(context: HttpContext, limit: string, { account, address = null }: ThrottleKeys, options: HitOptions): void {
     const guard = options.guard ?? (this.limit(limit).ofAccounts ? (this.#accounts?.guardOf(context) ?? null) : null);
     const event = { time: currentDate(), address, guard, user: context.currentUser, limit };
-    // Listeners are not awaited: they must not delay responses under attack. Attempts count in a transaction that is rolled
-    // back too.
+    // Listeners aren't awaited, because they must not delay responses during an attack. The event doesn't wait for a commit,
+    // because attempts count even if the transaction around them is rolled back.
     void this.#events()?.happen("auth.lockout", { ...event, account: accountDigest(account) });
   }
-}
-
-/** The error for an attempt that does not pass. */
-export function tooManyRequests({ resetInSeconds, buckets }: ThrottleResult, sentence?: Message): AshlarError {
-  // Behind one address, there may be a whole campus: most of its visitors have tried nothing.
-  const refusing = buckets.filter(({ allowed }) => !allowed);
-  const isNetworks = refusing.length > 0 && refusing.every(({ isOfNetwork }) => isOfNetwork);
-  const key = isNetworks ? "throttle.waitForNetwork" : "throttle.wait";
-  const said = sentence ?? message(key, { wait: waitOf(resetInSeconds) });
-  return new AshlarError("E_TOO_MANY_REQUESTS", said, {
-    headers: { "Retry-After": String(resetInSeconds) },
-  });
-}
-
-/** A duration in words, rounded up so that it has passed by then. */
-export function waitOf(seconds: number): Duration {
-  return seconds < 120 ? { seconds } : { minutes: Math.ceil(seconds / 60) };
 }

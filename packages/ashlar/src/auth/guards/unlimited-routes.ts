@@ -1,7 +1,6 @@
 import type { HttpContext, RouteInfo } from "../../http/index.ts";
 import type { Logger } from "../../kernel/index.ts";
-
-const THROTTLE = "throttle:";
+import { limitIn } from "../../throttle/index.ts";
 
 /** Warns of routes that check a password or send a mail without a limit, or with a weak one: once for each route. */
 export class UnlimitedRoutes {
@@ -22,10 +21,10 @@ export class UnlimitedRoutes {
     if (route === null || this.#seen.has(route)) return;
     this.#seen.add(route);
     const { throttle } = context.auth;
-    const limits = route.middleware.filter((text) => text.startsWith(THROTTLE));
+    const limits = route.middleware.filter((text) => limitIn(text) !== null);
     // A limit that the author has replaced in config/throttle.ts is as strict as it should be.
-    const isStrict = (name: string): boolean => name === nameOf(limit) || throttle?.allowsGuessing(name) === false;
-    if (limits.some((text) => isStrict(nameOf(text)))) return;
+    const isStrict = (name: string): boolean => name === limitIn(limit) || throttle?.allowsGuessing(name) === false;
+    if (limits.some((text) => isStrict(limitIn(text)!))) return;
     if (limits.length === 0 && throttle?.hasCounted(context) === true) return;
     const problem =
       limits.length === 0
@@ -34,9 +33,4 @@ export class UnlimitedRoutes {
     const label = `${route.methods.join("|")} ${route.pattern}`;
     this.#logger.warn(`${label} ${problem} Add .middleware("${limit}") to the route.`);
   }
-}
-
-/** The limit's name in `throttle:login,user`. */
-function nameOf(text: string): string {
-  return text.slice(THROTTLE.length).split(",")[0]!;
 }

@@ -1,5 +1,8 @@
 import { inspect } from "node:util";
 import { AshlarError, ConfigurationError, now } from "../../support/index.ts";
+import type { Bucket, Limit, ThrottlePart } from "../limits/limit.ts";
+import type { SharedNetworks } from "../limits/shared-networks.ts";
+import type { AttemptCount, AttemptCounter, ThrottleStore } from "../stores/store.ts";
 import {
   type AttemptKeys,
   devicesKey,
@@ -9,11 +12,7 @@ import {
   throttleKey,
   type WiderPrefix,
   widerKey,
-} from "../limits/keys.ts";
-import type { Bucket, Limit, ThrottlePart } from "../limits/limit.ts";
-import type { SharedNetworks } from "../limits/shared-networks.ts";
-import type { AttemptCount, AttemptCounter, ThrottleStore } from "../stores/store.ts";
-import { allFinished, type CountedAttempt, takeBack } from "./counted-attempts.ts";
+} from "./attempt-keys.ts";
 import { type BucketResult, type CountedTogether, countedResult, peekedResult } from "./results.ts";
 
 /** A bucket that applies to an attempt. */
@@ -40,10 +39,22 @@ interface AddressBucket extends CountedBucket {
 export interface CountedLimit {
   readonly limit: Limit;
   readonly store: ThrottleStore;
-  readonly networks: SharedNetworks;
+  /** `null` if none are configured. */
+  readonly networks: SharedNetworks | null;
   readonly buckets: readonly AddressBucket[];
-  /** For each bucket by account and address: what all known devices of an account may try together. */
+  /** For each bucket by account and address, a bucket that all known devices of an account share. */
   readonly devices: readonly CountedBucket[];
+}
+
+/** An attempt that was added to one bucket. */
+export interface CountedAttempt {
+  readonly bucket: Bucket;
+  readonly counter: AttemptCounter;
+  readonly key: string;
+  /** Whether the bucket counts by account, alone or together with the address. */
+  readonly isOfAccount: boolean;
+  /** The end of the window that it was added to, in milliseconds since 1970. */
+  readonly endsAt: number;
 }
 
 /** The result of counting an attempt in several buckets, up to the first that refuses it. */
@@ -54,14 +65,14 @@ export interface Counted {
 }
 
 /**
- * How many times the attempts of one device all known devices of an account have together. Each login without a cookie
- * creates another device. Without this factor, every collected cookie would be another full set of attempts.
+ * How many times a single device's attempts all known devices of an account share. Each login without a cookie creates
+ * another device, so without this limit, every collected cookie would be another full set of attempts.
  */
 const DEVICES_SHARE = 3;
 
 /**
- * How many times the attempts of 64 bits a wider block of IPv6 addresses has: those of 256 networks in a home or a small
- * office, and of 65,536 on a site, or with one customer of a provider.
+ * How many times the attempts of a /64 a wider block of IPv6 addresses has. A /56 (256 networks) is a home or a small
+ * office; a /48 (65,536 networks) is a site, or a provider's customer.
  */
 const WIDER: readonly (readonly [prefix: WiderPrefix, share: number])[] = [
   [56, 4],
@@ -71,11 +82,11 @@ const WIDER: readonly (readonly [prefix: WiderPrefix, share: number])[] = [
 const BY_ACCOUNT: readonly ThrottlePart[] = ["account"];
 
 /**
- * Creates the counters of a limit's buckets, in the order they are checked. Buckets by address alone come first,
- * because they bound what one client can do to the store: once they refuse, accounts that the client makes up are no
+ * Creates the counters of a limit's buckets, in the order in which they are checked. Buckets by address alone come first,
+ * because they limit what one client can write to the store: once they refuse, accounts that the client makes up are no
  * longer counted.
  */
-export function countedLimit(limit: Limit, store: ThrottleStore, networks: SharedNetworks): CountedLimit {
+export function countedLimit(limit: Limit, store: ThrottleStore, networks: SharedNetworks | null): CountedLimit {
   const isByAccount = ({ by }: Bucket) => Number(by.includes("account"));
   const ordered = limit.buckets.toSorted((a, b) => isByAccount(a) - isByAccount(b));
   const pairs = limit.buckets.filter(({ by }) => by.includes("account") && by.includes("address"));
@@ -92,12 +103,12 @@ export function countedLimit(limit: Limit, store: ThrottleStore, networks: Share
   return { limit, store, networks, buckets, devices: pairs.map(ofDevices).map(counted) };
 }
 
-/** What all addresses of a wider block share. No limit can have this name. */
+/** The bucket that all addresses of a wider block share. No limit can have this name. */
 function ofBlock({ name, by, attempts, windowSeconds }: Bucket, prefix: WiderPrefix, share: number): Bucket {
   return Object.freeze({ name: `${name}:${prefix}`, by, attempts: attempts * share, windowSeconds });
 }
 
-/** What all known devices of an account share, for a bucket by account and address. No limit can have this name. */
+/** The bucket that all known devices of an account share. No limit can have this name. */
 function ofDevices({ name, attempts, windowSeconds }: Bucket): Bucket {
   return Object.freeze({ name: `${name}:devices`, by: BY_ACCOUNT, attempts: attempts * DEVICES_SHARE, windowSeconds });
 }
@@ -107,12 +118,12 @@ export function asProof({ device = null, ...keys }: AttemptKeys): ThrottleKeys {
   return device === null ? keys : { ...keys, proof: device.id };
 }
 
-/** A limit's buckets that count under separate keys. */
+/** The buckets of the first list whose keys aren't in the second. */
 export function without(
   some: readonly ApplicableBucket[],
   others: readonly ApplicableBucket[],
 ): readonly ApplicableBucket[] {
-  // Two buckets of one limit that count by the same things have the same key, so both have a key or neither has.
+  // Comparing keys is enough: buckets of one limit that count by the same parts have the same key.
   return some.filter(({ key }) => !others.some((other) => other.key === key));
 }
 
@@ -122,28 +133,28 @@ export function applicableBuckets(counted: CountedLimit, keys: ThrottleKeys): re
   const applicable = counted.buckets.flatMap(({ bucket: given, counter, wider }) => {
     const key = wider === null ? throttleKey(given.by, keys) : widerKey(keys, wider);
     if (key === null) return [];
-    // What has no account is counted by address alone, whatever the bucket counts by.
+    // An attempt without an account is counted by address alone, whatever the bucket counts by.
     const isByAddress = !isOfAccount || !given.by.includes("account");
-    const bucket = isByAddress ? counted.networks.bucketFor(given, keys.address ?? null) : given;
-    // Others are counted in a wider block, too.
-    // Of a limit for accounts, only what never counts by account: that an attempt has no account may tell of one.
+    const isShared = isByAddress && counted.networks !== null;
+    const bucket = isShared ? counted.networks.bucketFor(given, keys.address ?? null) : given;
+    // In a limit for accounts, only buckets that never count by account: whether an attempt has an account must not show.
     const isOfNetwork = !given.by.includes("account") || (isByAddress && !counted.limit.ofAccounts);
     return [{ bucket, counter, key, isClientsOwn: wider === null && isClientsOwn(bucket.by, keys), isOfNetwork }];
   });
   const { proof = null } = keys;
-  // A limit that counts only by address has nothing else to bound a client that has proved something.
+  // A limit that counts only by address has no other bucket for a client with a proof.
   return applicable.length === 0 && proof !== null ? applicableBuckets(counted, { ...keys, proof: null }) : applicable;
 }
 
-/** The buckets that all known devices of one group share. */
+/** The buckets that all known devices of a group share. */
 export function deviceBuckets({ devices }: CountedLimit, keys: AttemptKeys): readonly ApplicableBucket[] {
   const key = devicesKey(keys);
   return key === null ? [] : devices.map((one) => ({ ...one, key, isClientsOwn: false, isOfNetwork: false }));
 }
 
 /**
- * Adds an attempt to buckets: first to those by address alone, in one round trip if the store can, and unless one of them
- * refuses, to the others. If a bucket refuses, the attempt is taken back from those beside it, because it is not made.
+ * Adds an attempt first to the buckets by address alone, in one round trip if the store can, and unless one of them refuses,
+ * to the others. If a bucket refuses, the attempt is taken back from the others in its round trip, because it isn't made.
  */
 export async function addToAll(
   store: ThrottleStore,
@@ -192,6 +203,47 @@ async function countsOf(
   return some.map((_, index) => checkedCount("addTogether", counts[index]!, cost));
 }
 
+/** More than any count, so that subtracting it leaves 0. */
+const ALL = 1_000_000_000;
+
+/**
+ * Takes attempts back, in one round trip if the store can, except those whose window has ended: the key may have a new
+ * window by now, with other attempts.
+ *
+ * @param some the attempts
+ * @param cost how many attempts each counted for
+ * @param isForgotten returns whether the whole count under an attempt's key is deleted
+ */
+export async function takeBack(
+  store: ThrottleStore,
+  some: readonly CountedAttempt[],
+  cost = 1,
+  isForgotten: (attempt: CountedAttempt) => boolean = () => false,
+): Promise<void> {
+  const open = some.filter(({ endsAt }) => now() < endsAt);
+  const changes = open.map((attempt) => {
+    const { bucket, key } = attempt;
+    return { bucket, key, cost: isForgotten(attempt) ? ALL : cost };
+  });
+  if (open.length > 1 && store.takeBackTogether !== undefined) return store.takeBackTogether(changes);
+  await allFinished(
+    open.map(async (attempt, index) => {
+      const { counter, key } = attempt;
+      return isForgotten(attempt) ? counter.delete(key) : counter.takeBack(key, changes[index]!.cost);
+    }),
+  );
+}
+
+/** Waits for all operations, even if one fails, so that none is still running after the response. */
+export async function allFinished<T>(operations: readonly Promise<T>[]): Promise<T[]> {
+  const done: T[] = [];
+  for (const result of await Promise.allSettled(operations)) {
+    if (result.status === "rejected") throw result.reason;
+    done.push(result.value);
+  }
+  return done;
+}
+
 /** The results that buckets would have for one more attempt. */
 export function peekAll(applicable: readonly ApplicableBucket[]): Promise<BucketResult[]> {
   return Promise.all(applicable.map(async (one) => peekedResult(one.bucket, await one.counter.get(one.key), one)));
@@ -200,8 +252,8 @@ export function peekAll(applicable: readonly ApplicableBucket[]): Promise<Bucket
 const METHODS = ["add", "takeBack", "get", "delete"] as const;
 
 /**
- * Checks the results of a store's counter: a count that is not a number would silently refuse every attempt, and a
- * negative one would let every attempt pass. An impossible result is an error (`E_INTERNAL`).
+ * Checks the results of a store's counter. A count that isn't a number would silently refuse every attempt, and a negative
+ * one would let every attempt pass, so an impossible result throws `E_INTERNAL`.
  *
  * @throws `E_INVALID_CONFIGURATION` if it lacks a method
  */

@@ -1,14 +1,15 @@
 import { ConfigurationError, suggestion } from "../../support/index.ts";
-import { type AttemptKeys, type ThrottleKeys, throttleKey } from "../limits/keys.ts";
 import { LIMITS_WHERE, type Limit } from "../limits/limit.ts";
 import type { SharedNetworks } from "../limits/shared-networks.ts";
 import type { ThrottleStore } from "../stores/store.ts";
-import { allFinished, type CountedAttempt } from "./counted-attempts.ts";
+import { type AttemptKeys, type ThrottleKeys, throttleKey } from "./attempt-keys.ts";
 import {
   type ApplicableBucket,
   addToAll,
+  allFinished,
   applicableBuckets,
   asProof,
+  type CountedAttempt,
   type CountedLimit,
   countedLimit,
   deviceBuckets,
@@ -23,12 +24,12 @@ interface CountedResult {
   readonly attempts: readonly CountedAttempt[];
 }
 
-/** Counts attempts under an application's limits. Whose attempts they are, its callers decide. */
+/** Counts attempts under an application's limits. Callers decide whose attempts they are. */
 export class LimitCounts {
   readonly #limits: ReadonlyMap<string, CountedLimit>;
   readonly #store: ThrottleStore;
 
-  constructor(limits: Iterable<Limit>, store: ThrottleStore, networks: SharedNetworks) {
+  constructor(limits: Iterable<Limit>, store: ThrottleStore, networks: SharedNetworks | null) {
     const counted = [...limits].map((limit) => countedLimit(limit, store, networks));
     this.#limits = new Map(counted.map((one) => [one.limit.name, one]));
     this.#store = store;
@@ -40,9 +41,9 @@ export class LimitCounts {
   }
 
   /**
-   * Counts an attempt. If it comes from a device that the account was used on before, it counts by device, and for all
-   * such devices together. When these have used up what they share, it also counts as an unknown client's. So collected
-   * cookies gain an attacker nothing, and the owner is not refused because of what others do elsewhere.
+   * Counts an attempt. If it comes from a device that the account was used on before, it is counted for the device, and for
+   * all such devices together. Once their shared attempts are used up, it also counts as an unknown client's. So an
+   * attacker gains nothing by collecting cookies, and other clients' attempts don't lock out the owner.
    */
   async count(name: string, keys: AttemptKeys, cost: number): Promise<CountedResult> {
     const found = this.#find(name);
@@ -65,9 +66,9 @@ export class LimitCounts {
   }
 
   /**
-   * Counts an attempt under a limit that counts known devices apart: a client with a proof alone, such as a device that the
-   * account is used on, and other devices of the account together. Once these are used up, it counts as an unknown
-   * client's, and after that under the slower limit.
+   * Counts an attempt under a limit that counts known devices separately. A client with a proof, such as a device with an
+   * active login, has its own attempts; the account's other known devices share theirs. Once those are used up, it counts as
+   * an unknown client's, and after that under the slower limit.
    */
   async #countApart(found: CountedLimit, keys: AttemptKeys, cost: number): Promise<CountedResult> {
     const { limit, store } = found;
@@ -86,7 +87,7 @@ export class LimitCounts {
     }
     const result = await add(found, stranger);
     refusals.push(...result.buckets);
-    // What has refused it on the way is part of the result: it may be the first refusal.
+    // Buckets that refused it before are part of the result: this may be their first refusal.
     if (result.allowed || limit.slower === null) return { result: { ...result, buckets: refusals }, attempts };
     const slow = await add(this.#find(limit.slower), stranger);
     return { result: { ...slow, buckets: [...refusals, ...slow.buckets] }, attempts };
@@ -100,15 +101,15 @@ export class LimitCounts {
     return summarize(await peekAll(applicable), mostOf(found.limit), publicPolicy(applicable));
   }
 
-  /** Reports whether the buckets that count the client's address alone have attempts left for it. */
+  /** Returns whether the buckets that count by address alone have attempts left for an address. */
   async hasLeftFor(name: string, address: string | null): Promise<boolean> {
     const buckets = applicableBuckets(this.#find(name), { address });
-    // Wider blocks are looked at when the attempt is counted: each would be another statement here.
+    // Wider blocks are checked when the attempt is counted: here, each would take another statement.
     const byAddress = buckets.filter((one) => !one.bucket.by.includes("account") && one.isClientsOwn);
     return (await peekAll(byAddress)).every(({ allowed }) => allowed);
   }
 
-  /** The buckets that count attempts at an account; none without one. */
+  /** The buckets that count attempts at an account; empty if there is no account. */
   ofAccount(name: string, keys: ThrottleKeys): readonly ApplicableBucket[] {
     const found = this.#find(name);
     if (throttleKey(["account"], { ...keys, address: null }) === null) return [];
@@ -116,10 +117,9 @@ export class LimitCounts {
   }
 
   /**
-   * Forgets everything that was counted under these keys: by account, by address, and by both for keys that have
-   * both.
+   * Deletes all counts under these keys: by account, by address, and for keys with both, by the combination.
    *
-   * @param name the only limit to forget it under; `null`: all
+   * @param name the limit whose counts are deleted; `null`: all limits
    * @returns how many counts there were
    * @throws `E_INVALID_CONFIGURATION` if there is no such limit; what the store throws
    */
@@ -129,7 +129,7 @@ export class LimitCounts {
       const apart = found.limit.knownDevicesApart ? all.map((keys) => apartKeys(keys)) : [];
       return [...all, ...apart].flatMap((keys) => applicableBuckets(found, keys));
     });
-    // Buckets have the same key for several of these, such as an address of an account that is given alone as well.
+    // Several keys can lead to the same count, such as an address that is also given with an account.
     const each = new Map(counted.map((one) => [`${one.bucket.name} ${one.key}`, one]));
     const found = await allFinished(
       [...each.values()].map(async ({ counter, key }) => {
@@ -142,9 +142,9 @@ export class LimitCounts {
   }
 
   /**
-   * Forgets everything that was counted under a limit.
+   * Deletes all counts of a limit.
    *
-   * @returns whether the store can, and how many counts it has deleted; `null` if it doesn't know
+   * @returns whether the store supports it, and how many counts it deleted; `null` if it doesn't know
    * @throws `E_INVALID_CONFIGURATION` if there is no such limit; what the store throws
    */
   async forgetLimit(name: string): Promise<{ readonly isDone: boolean; readonly cleared: number | null }> {
@@ -167,7 +167,7 @@ export class LimitCounts {
   }
 }
 
-/** The keys by which a limit counts a client with a proof apart, or the other known devices of an account. */
+/** The keys that count a client with a proof on its own, and an account's other known devices together. */
 function apartKeys({ proof = null, device: _, ...stranger }: AttemptKeys): ThrottleKeys {
   return { ...stranger, subject: proof === null ? "known devices" : `proof ${proof}` };
 }

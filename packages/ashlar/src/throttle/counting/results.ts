@@ -1,11 +1,13 @@
 import type { HttpResponse } from "../../http/index.ts";
+import { AshlarError, type Duration, type Message } from "../../support/index.ts";
 import type { Bucket } from "../limits/limit.ts";
+import { message } from "../messages.ts";
 import type { AttemptCount } from "../stores/store.ts";
 
 /** The result of one bucket for an attempt. */
 export type BucketResult = ThrottleResult["buckets"][number];
 
-/** Whose attempts a bucket counts. */
+/** Which clients a bucket counts together. */
 export type CountedTogether = Pick<BucketResult, "isClientsOwn" | "isOfNetwork">;
 
 /**
@@ -19,7 +21,7 @@ export interface ThrottleResult {
   readonly remaining: number;
   /** How long until the window ends, in whole seconds, rounded up; 0 if none is active. */
   readonly resetInSeconds: number;
-  /** The same for each bucket that was checked. */
+  /** The result of each bucket that was checked. */
   readonly buckets: readonly {
     readonly bucket: Bucket;
     readonly allowed: boolean;
@@ -34,7 +36,7 @@ export interface ThrottleResult {
     /** Whether everyone with the client's address, or in its network, is counted together here. */
     readonly isOfNetwork: boolean;
   }[];
-  /** The value of `RateLimit-Policy`: the buckets that apply to the attempt, and whose counts the client may know. */
+  /** The value of `RateLimit-Policy`: the buckets that apply to the attempt and whose counts the client may see. */
   readonly policy: string;
 }
 
@@ -79,7 +81,7 @@ export function peekedResult(
 /**
  * The result of a limit, from the results of its buckets.
  *
- * @param limit how many attempts pass, in case no bucket applies to the attempt
+ * @param limit how many attempts pass if no bucket applies to the attempt
  */
 export function summarize(buckets: readonly BucketResult[], limit: number, policy: string): ThrottleResult {
   const [first, ...others] = buckets;
@@ -94,7 +96,7 @@ function isStricter(a: BucketResult, b: BucketResult): boolean {
   return a.remaining === b.remaining ? a.resetInSeconds > b.resetInSeconds : a.remaining < b.remaining;
 }
 
-/** The value of `RateLimit-Policy` for buckets whose counts a client may know: one item each. */
+/** The value of `RateLimit-Policy`, with one item for each bucket. */
 export function policyOf(buckets: readonly Bucket[]): string {
   return buckets.map(({ name, attempts, windowSeconds }) => `"${name}";q=${attempts};w=${windowSeconds}`).join(", ");
 }
@@ -104,10 +106,9 @@ export function policyOf(buckets: readonly Bucket[]): string {
  * request, such as `"login";q=5;w=300`, and one for each that was checked, such as `"login";r=4;t=300`
  * (draft-ietf-httpapi-ratelimit-headers-11 §3 and §4, structured fields).
  *
- * §8.2 of the draft: counts for an account across clients would tell each client what the others did. They are left
- * out.
+ * Counts that several clients share are left out, because they would reveal what the others did (§8.2 of the draft).
  *
- * @param results the results of all limits that have counted the request; they replace what was written before
+ * @param results the results of all limits that have counted the request; earlier values of the headers are replaced
  */
 export function writeRateLimits(response: HttpResponse, results: readonly ThrottleResult[]): void {
   const policies: string[] = [];
@@ -120,4 +121,21 @@ export function writeRateLimits(response: HttpResponse, results: readonly Thrott
   }
   if (policies.length > 0) response.header("RateLimit-Policy", policies.join(", "));
   if (states.length > 0) response.header("RateLimit", states.join(", "));
+}
+
+/** The error for an attempt that does not pass. */
+export function tooManyRequests({ resetInSeconds, buckets }: ThrottleResult, sentence?: Message): AshlarError {
+  // A whole campus may share an address, and most of its visitors have not tried anything.
+  const refusing = buckets.filter(({ allowed }) => !allowed);
+  const isNetworks = refusing.length > 0 && refusing.every(({ isOfNetwork }) => isOfNetwork);
+  const key = isNetworks ? "throttle.waitForNetwork" : "throttle.wait";
+  const said = sentence ?? message(key, { wait: waitOf(resetInSeconds) });
+  return new AshlarError("E_TOO_MANY_REQUESTS", said, {
+    headers: { "Retry-After": String(resetInSeconds) },
+  });
+}
+
+/** A duration for messages: in minutes from two minutes on, rounded up. */
+export function waitOf(seconds: number): Duration {
+  return seconds < 120 ? { seconds } : { minutes: Math.ceil(seconds / 60) };
 }

@@ -4,7 +4,7 @@ import { checkDeclaredLimits, type LimitDeclaration } from "./limit.ts";
 /**
  * The limits that an application's features declare, by name.
  *
- * @throws `E_INVALID_CONFIGURATION` if one of them cannot work
+ * @throws `E_INVALID_CONFIGURATION` if one of them is invalid
  */
 export function declaredLimits(features: readonly InstalledFeature[]): Readonly<Record<string, LimitDeclaration>> {
   const all: Record<string, LimitDeclaration> = {};

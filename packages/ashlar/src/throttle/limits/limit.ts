@@ -18,34 +18,34 @@ export interface BucketSettings {
   readonly by: readonly ("account" | "address")[];
   /** How many attempts pass in one window, 1 to 1,000,000. */
   readonly attempts: number;
-  /** How long a window is, in seconds, 1 to 86,400. It begins with the first attempt. */
+  /** The length of a window in seconds, 1 to 86,400. A window begins with the first attempt. */
   readonly windowSeconds: number;
 }
 
-/** What a bucket counts by. */
+/** A part of an attempt that a bucket counts by. */
 export type ThrottlePart = BucketSettings["by"][number];
 
 /** A limit, as written in `config/throttle.ts`. An attempt passes if it passes all buckets. */
 export interface LimitSettings {
-  /** The name of the input that holds the account, such as `email`. */
+  /** The name of the input with the account, such as `email`. */
   readonly account?: string;
-  /** The main bucket comes first: it has the limit's name in the headers. */
+  /** The main bucket comes first. In the headers, it has the limit's name. */
   readonly buckets: readonly BucketSettings[];
 }
 
-/** A limit, as a feature declares it in its `limits`. */
+/** A limit in a feature's `limits`. */
 export interface LimitDeclaration extends LimitSettings {
   /**
-   * Whether it counts attempts at the accounts of guards: the account is then one of the active guard's users, by what
-   * identifies them there. Default: `false`, the account has nothing to do with a guard.
+   * Whether the account is one of the active guard's users, identified as that guard does. Default: `false`, the account
+   * isn't tied to a guard.
    */
   readonly ofAccounts?: boolean;
   /**
-   * Whether attempts from devices that the account was used on before are counted apart from all others, so that others
-   * can't use them up. Default: `false`.
+   * Whether attempts from devices that the account was used on before are counted separately, so that other clients can't
+   * use them up. Default: `false`.
    */
   readonly knownDevicesApart?: boolean;
-  /** The name of a limit under which an attempt may pass that this one refuses, for slower attempts. Default: none. */
+  /** The name of a slower limit, under which an attempt may still pass if this one refuses it. Default: none. */
   readonly slower?: string;
 }
 
@@ -69,46 +69,46 @@ declare module "../../boot/application/feature.ts" {
   }
 }
 
-/** {@link LimitSettings}, as they were read. */
+/** {@link LimitSettings}, checked. */
 interface ReadLimit {
   readonly account: string | null;
   readonly buckets: readonly BucketSettings[];
 }
 
-/** A {@link LimitDeclaration}, as it was read. */
+/** A {@link LimitDeclaration}, checked and complete. */
 interface ReadDeclaration extends ReadLimit {
   readonly ofAccounts: boolean;
   readonly knownDevicesApart: boolean;
   readonly slower: string | null;
 }
 
-/** A bucket, as it was read. */
+/** A bucket, checked and named. */
 export interface Bucket extends BucketSettings {
   /** Unique among all buckets; its name in the headers: `login`, `login-address`. */
   readonly name: string;
 }
 
-/** A limit, as it was read. */
+/** A limit, checked and complete. */
 export interface Limit {
   readonly name: string;
-  /** The input that holds the account; `null` if none does. */
+  /** The name of the input with the account; `null` if the limit has no such input. */
   readonly account: string | null;
-  /** Whether it counts attempts at the accounts of guards. */
+  /** Whether the account is one of the active guard's users. */
   readonly ofAccounts: boolean;
-  /** Whether attempts from devices that the account was used on before are counted apart. */
+  /** Whether attempts from devices that the account was used on before are counted separately. */
   readonly knownDevicesApart: boolean;
-  /** The name of the limit for slower attempts; `null`: none. */
+  /** The name of the slower limit; `null` if the limit has no slower one. */
   readonly slower: string | null;
   /** As configured, the main one first. */
   readonly buckets: readonly Bucket[];
 }
 
 const PARTS: readonly ThrottlePart[] = ["account", "address"];
-/** What a route can write after `throttle:`, and a header between quotes. */
+/** A name that is valid after `throttle:` in a route, and between quotes in a header. */
 const LIMIT_NAME = /^[A-Za-z][\w.-]*$/;
-/** A day. Longer windows lock people out more than they slow attackers down. */
+/** One day. Longer windows lock out users more than they slow down attackers. */
 const MAX_WINDOW_SECONDS = 86_400;
-/** Where an application sets its limits. */
+/** The location of an application's limits, for messages. */
 export const LIMITS_WHERE = "config/throttle.ts: THROTTLE.limits";
 
 const BY: Setting<readonly ThrottlePart[]> = setting({
@@ -153,7 +153,7 @@ export const DECLARED_LIMITS: Setting<
 /**
  * Checks the limits that a feature declares.
  *
- * @param where the place of the declaration
+ * @param where the location of the declaration, for messages
  * @throws `E_INVALID_CONFIGURATION`
  */
 export function checkDeclaredLimits(limits: unknown, where: string): void {
@@ -170,7 +170,7 @@ export function requireLimitName(name: string, where: string): void {
 /**
  * Names the buckets of a limit.
  *
- * @param taken the names of other buckets, to which these are added
+ * @param taken the names of other buckets; the new names are added to it
  * @throws `E_INVALID_CONFIGURATION` if two buckets would share their counts
  */
 export function withNames(limit: string, buckets: readonly BucketSettings[], taken: Set<string>): Bucket[] {

@@ -7,7 +7,7 @@ const BUCKET = { by: ["address"], attempts: 10, windowSeconds: 60 } as unknown a
 /** How many attempts an address has, of ten. */
 function attempts(networks: Readonly<Record<string, number>>, address: string): number {
   const read = SHARED_NETWORKS.read(networks, "config/throttle.ts: THROTTLE.sharedNetworks");
-  return sharedNetworksOf(read).bucketFor(BUCKET, address).attempts;
+  return sharedNetworksOf(read)!.bucketFor(BUCKET, address).attempts;
 }
 
 test.each(["first", "last"])(

@@ -3,13 +3,13 @@ import { ConfigurationError, integer, recordOf, type Setting } from "../../suppo
 import type { Bucket } from "./limit.ts";
 
 /**
- * The shortest prefix of a network: a larger one is not the network of one site or one provider, and its limits would be those
- * of a good part of all clients.
+ * The shortest prefix that a network may have. No single site or provider has a larger network, so the setting would
+ * raise the limits for a large share of all clients.
  */
 const MIN_PREFIX: Readonly<Record<string, number>> = { ipv4: 8, ipv6: 16 };
 const TIMES = integer({ from: 2, to: 1000 });
 
-/** A network whose addresses are shared, and how many times the attempts each of them has. */
+/** A network with shared addresses, and the factor by which each address has more attempts. */
 interface SharedNetwork {
   readonly range: AddressRange;
   readonly times: number;
@@ -18,15 +18,15 @@ interface SharedNetwork {
 /** The networks in which many people share an address: `THROTTLE.sharedNetworks`. */
 export class SharedNetworks {
   readonly #networks: readonly SharedNetwork[];
-  /** The buckets with more attempts, by how many times. Each is made once, because buckets are compared by identity. */
+  /** The buckets with more attempts, by factor. Each is created once, because buckets are compared by identity. */
   readonly #buckets = new Map<number, WeakMap<Bucket, Bucket>>();
 
-  /** @param networks the largest number first */
-  constructor(networks: readonly SharedNetwork[] = []) {
+  /** @param networks in any order; if several contain an address, the largest factor counts */
+  constructor(networks: readonly SharedNetwork[]) {
     this.#networks = networks.toSorted((one, other) => other.times - one.times);
   }
 
-  /** A bucket as it counts an address: with more attempts if the address is shared. */
+  /** The bucket that counts an address: one with more attempts if the address is shared. */
   bucketFor(bucket: Bucket, address: string | null): Bucket {
     const times = this.#timesOf(address);
     if (times === 1) return bucket;
@@ -37,9 +37,8 @@ export class SharedNetworks {
     return known;
   }
 
-  /** If several networks contain the address, the largest number counts. */
   #timesOf(address: string | null): number {
-    if (address === null || this.#networks.length === 0) return 1;
+    if (address === null) return 1;
     return this.#networks.find(({ range }) => isInRanges(address, [range]))?.times ?? 1;
   }
 }
@@ -69,7 +68,8 @@ export const SHARED_NETWORKS: Setting<Readonly<Record<string, number>>> = record
   '"198.51.100.0/24"',
 );
 
-/** The networks of {@link SHARED_NETWORKS}, as they were read. */
-export function sharedNetworksOf(read: Readonly<Record<string, number>>): SharedNetworks {
-  return new SharedNetworks(Object.entries(read).map(([text, times]) => ({ range: parseRange(text)!, times })));
+/** The networks in the checked setting {@link SHARED_NETWORKS}; `null` if the setting is empty. */
+export function sharedNetworksOf(read: Readonly<Record<string, number>>): SharedNetworks | null {
+  const networks = Object.entries(read).map(([text, times]) => ({ range: parseRange(text)!, times }));
+  return networks.length === 0 ? null : new SharedNetworks(networks);
 }

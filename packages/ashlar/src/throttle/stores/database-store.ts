@@ -1,57 +1,50 @@
 import {
   type Connection,
-  type Expression,
   type PreparedStatement,
-  parameter,
   pauseAfterBatch,
   type Row,
-  type SqlBool,
   StoreTable,
-  sql,
 } from "../../database/index.ts";
 import type { Container } from "../../kernel/index.ts";
 import { digest } from "../../security/index.ts";
 import { ConfigurationError, integer, now, systemTime } from "../../support/index.ts";
 import type { Bucket } from "../limits/limit.ts";
+import {
+  CLEARED_AT_ONCE,
+  type CountStatements,
+  countStatements,
+  PRUNED_AT_ONCE,
+  START_LENGTH,
+} from "./count-statements.ts";
 import { MemoryStore } from "./memory-store.ts";
 import { createRateLimitsTable, RATE_LIMITS_TABLE } from "./rate-limits-table.ts";
 import type { AttemptCount, AttemptCounter, CountChange, ThrottleStore } from "./store.ts";
 
-/**
- * A window that seems to last longer than it should was started before the clock was set back; a difference up to this
- * may be chance.
- */
-const SLACK_MS = 60_000;
 const STORE = "config/throttle.ts: THROTTLE.store";
-/** Three are enough for some thousand attempts a second. */
+/** The size of the separate pool. Three connections are enough for a few thousand attempts per second. */
 const POOL = integer({ from: 0, to: 100 }, 3);
-/** How many counts one statement of {@link DatabaseStore.prune} deletes, so that other statements don't wait long. */
-const PRUNED_AT_ONCE = 500;
-/** How many counts one statement of {@link DatabaseStore.clear} deletes. Each looks through the table for them. */
-const CLEARED_AT_ONCE = 5000;
-/** How many characters the ids of a bucket's counts have in common. Two of 100 buckets share them once in 10^11 cases. */
-const START_LENGTH = 8;
-
 /**
  * Counts attempts in the table `rate_limits`, so all processes of an application count together, and a restart loses
  * nothing. One statement counts an attempt and returns the new count.
  *
- * On PostgreSQL, windows end by the server's clock, because the processes' clocks may differ. The table holds digests,
- * not addresses.
+ * On a database server, windows end by the server's clock, because the processes' clocks may differ. The table contains
+ * digests, not addresses.
  *
- * An attempt counts even if the transaction around it is rolled back: this process also keeps such attempts in memory.
+ * An attempt counts even if the transaction around it is rolled back: attempts in transactions are also kept in this
+ * process's memory.
  */
 export class DatabaseStore implements ThrottleStore {
   readonly #connection: () => Connection;
   readonly #inTransactions = new MemoryStore();
-  /** By the names of their buckets. */
+  /** The counters by their buckets' names. */
   readonly #counters = new Map<string, DatabaseCounter>();
   readonly #table: (() => StoreTable) | null;
+  #counts: CountTable | null = null;
 
   /**
-   * @param connection returns the connection; called when something is counted for the first time
-   * @param poolSize how many connections of their own its statements have at most; 0: none
-   * @param table the table, if it is another one than the application's default; called at boot
+   * @param connection returns the connection; called at boot, or when something is counted for the first time
+   * @param poolSize the maximum size of the separate pool for its statements; 0: they share the connection's pool
+   * @param table returns the table if the store creates and checks it; called at boot
    */
   constructor(
     connection: () => Connection,
@@ -63,7 +56,7 @@ export class DatabaseStore implements ThrottleStore {
   }
 
   counter(bucket: Bucket): AttemptCounter {
-    const counter = new DatabaseCounter(bucket, this.#connection, this.#inTransactions.counter(bucket));
+    const counter = new DatabaseCounter(bucket, () => this.#countTable, this.#inTransactions.counter(bucket));
     this.#counters.set(bucket.name, counter);
     return counter;
   }
@@ -78,8 +71,7 @@ export class DatabaseStore implements ThrottleStore {
   }
 
   async clear(bucket: Bucket): Promise<number> {
-    const connection = this.#connection();
-    const { clear } = statementsOn(connection);
+    const { clear } = this.#countTable.statements;
     let cleared = 0;
     for (;;) {
       const begun = performance.now();
@@ -98,7 +90,7 @@ export class DatabaseStore implements ThrottleStore {
   }
 
   /**
-   * Rows are written in the order of their keys, so that two statements about the same rows never wait for each other.
+   * Runs one statement for all changes. It writes rows in the order of their keys, so two such statements never deadlock.
    *
    * @returns the counts, in the order of the changes
    */
@@ -106,20 +98,26 @@ export class DatabaseStore implements ThrottleStore {
     name: "addTogether" | "takeBackTogether",
     changes: readonly CountChange[],
   ): Promise<readonly AttemptCount[]> {
-    const connection = this.#connection();
+    const table = this.#countTable;
     const ids = changes.map(({ bucket, key }) => rowId(bucket.name, key));
     const inOrder = ids.map((_, index) => index).toSorted((a, b) => (ids[a]! < ids[b]! ? -1 : 1));
-    const given: Record<string, string | number> = { clock: clockOn(connection) };
+    const given: Record<string, string | number> = { clock: clockOn(table.connection) };
     for (const [position, index] of inOrder.entries()) {
       const { bucket, cost } = changes[index]!;
       given[`id_${position}`] = ids[index]!;
       given[`cost_${position}`] = cost;
       given[`window_${position}`] = bucket.windowSeconds * 1000;
     }
-    const rows = await statementsOn(connection)[name](changes.length)(given);
+    const rows = await table[name](changes.length)(given);
     if (name === "takeBackTogether") return [];
     const counts = new Map(rows.map((row) => [row.id, row]));
     return changes.map(({ bucket }, index) => countOf(counts.get(ids[index]!)!, bucket.windowSeconds * 1000));
+  }
+
+  /** Prepared when something is counted for the first time: by then, the table exists. */
+  get #countTable(): CountTable {
+    this.#counts ??= countTableOn(this.#connection());
+    return this.#counts;
   }
 
   #counterOf({ bucket }: CountChange): DatabaseCounter {
@@ -127,15 +125,15 @@ export class DatabaseStore implements ThrottleStore {
   }
 
   /**
-   * Resolves the connection now, so that a wrong name makes the boot fail, rather than each attempt.
+   * Looks up the connection now, so that a wrong name fails the boot rather than every attempt.
    *
-   * @throws whatever the function throws that returns the connection
+   * @throws `E_INVALID_CONFIGURATION` if there is no such connection
    */
   checkConnection(): void {
     this.#connection();
   }
 
-  /** Creates the table where migrations don't. */
+  /** Creates the table if no migration does. */
   async connect(): Promise<void> {
     await this.#table?.().prepare();
   }
@@ -145,12 +143,11 @@ export class DatabaseStore implements ThrottleStore {
   }
 
   async prune(): Promise<number> {
-    const connection = this.#connection();
-    const { prune } = statementsOn(connection);
+    const { connection, statements } = this.#countTable;
     let pruned = 0;
     for (;;) {
       const begun = performance.now();
-      const { length } = await prune({ clock: clockOn(connection) });
+      const { length } = await statements.prune({ clock: clockOn(connection) });
       pruned += length;
       if (length < PRUNED_AT_ONCE) return pruned;
       await pauseAfterBatch(begun);
@@ -163,7 +160,7 @@ export class DatabaseStore implements ThrottleStore {
 }
 
 /**
- * Counts attempts in the database, for all processes of the application together: the default if there is a database with
+ * Counts attempts in the database, for all processes of the application together. This is the default if the database has
  * the table `rate_limits`.
  *
  * ```ts
@@ -173,10 +170,10 @@ export class DatabaseStore implements ThrottleStore {
  *
  * The boot fails with `E_INVALID_CONFIGURATION` if there is no such connection.
  *
- * @param options `connection`: its name in `config/database.ts`; default: the default connection. `poolSize`: how many
- * connections to a database server its statements have to themselves, beyond those of the connection's pool, 0 to 100;
- * 0: none, so they share the pool. Default: 3. With them, a flood of attempts leaves the other statements their connections, and
- * limits are counted while all others are in use.
+ * @param options `connection`: its name in `config/database.ts`; default: the default connection. `poolSize`: the size of a
+ * separate pool for its statements on a database server, 0 to 100; with 0, they share the connection's pool. Default: 3.
+ * With a separate pool, a flood of attempts doesn't take connections from other statements, and attempts are still counted
+ * when all other connections are in use.
  */
 export function databaseStore({
   connection,
@@ -216,14 +213,16 @@ function connectionOf(container: Container, name: string | undefined): Connectio
 class DatabaseCounter implements AttemptCounter {
   readonly #name: string;
   readonly #windowMs: number;
-  readonly #connection: () => Connection;
-  /** What was counted in transactions that may still be rolled back. */
+  readonly #table: () => CountTable;
+  /** The attempts in transactions, which may still be rolled back. */
   readonly #inTransactions: AttemptCounter;
+  /** Whether there ever were any, so that applications without them don't look there for each attempt. */
+  #hasKept = false;
 
-  constructor({ name, windowSeconds }: Bucket, connection: () => Connection, inTransactions: AttemptCounter) {
+  constructor({ name, windowSeconds }: Bucket, table: () => CountTable, inTransactions: AttemptCounter) {
     this.#name = name;
     this.#windowMs = windowSeconds * 1000;
-    this.#connection = connection;
+    this.#table = table;
     this.#inTransactions = inTransactions;
   }
 
@@ -231,10 +230,13 @@ class DatabaseCounter implements AttemptCounter {
     return this.keep(key, cost, (await this.#run("add", key, cost))!);
   }
 
-  /** Keeps what was counted in a transaction in memory, too, and returns the higher count. */
+  /** Also keeps an attempt in memory if it was counted in a transaction. Returns the higher count. */
   async keep(key: string, cost: number, stored: AttemptCount): Promise<AttemptCount> {
+    const { inTransaction } = this.#table().connection;
+    if (!this.#hasKept && !inTransaction) return stored;
     const kept = await this.#inTransactions.get(key);
-    if (kept === null && !this.#connection().inTransaction) return stored;
+    if (kept === null && !inTransaction) return stored;
+    this.#hasKept = true;
     const before = kept?.attempts ?? 0;
     const attempts = Math.max(stored.attempts, before + cost);
     return this.#inTransactions.add(key, attempts - before);
@@ -245,25 +247,26 @@ class DatabaseCounter implements AttemptCounter {
     await this.takeBackKept(key, cost);
   }
 
-  /** Takes back what {@link keep} has kept. */
-  takeBackKept(key: string, cost: number): Promise<void> {
-    return this.#inTransactions.takeBack(key, cost);
+  /** Takes back attempts that {@link keep} has kept. */
+  async takeBackKept(key: string, cost: number): Promise<void> {
+    if (this.#hasKept) await this.#inTransactions.takeBack(key, cost);
   }
 
   async get(key: string): Promise<AttemptCount | null> {
     const stored = await this.#run("get", key);
+    if (!this.#hasKept) return stored;
     const kept = await this.#inTransactions.get(key);
     return kept !== null && kept.attempts > (stored?.attempts ?? 0) ? kept : stored;
   }
 
   async delete(key: string): Promise<void> {
     await this.#run("delete", key);
-    await this.#inTransactions.delete(key);
+    if (this.#hasKept) await this.#inTransactions.delete(key);
   }
 
   async #run(name: "add" | "takeBack" | "get" | "delete", key: string, cost = 0): Promise<AttemptCount | null> {
-    const connection = this.#connection();
-    const [row] = await statementsOn(connection)[name]({
+    const { connection, statements } = this.#table();
+    const [row] = await statements[name]({
       id: rowId(this.#name, key),
       clock: clockOn(connection),
       window: this.#windowMs,
@@ -273,13 +276,13 @@ class DatabaseCounter implements AttemptCounter {
   }
 }
 
-/** The primary key of a count: 43 characters, of which the last 35 are 210 bits of a digest. */
+/** A count's primary key: 43 characters, the last 35 of which are 210 bits of a digest. */
 function rowId(bucket: string, key: string): string {
   const whole = digest(`${bucket}\0${key}`);
   return idStart(bucket) + whole.slice(START_LENGTH);
 }
 
-/** What the ids of a bucket's counts begin with. */
+/** The prefix of the ids of a bucket's counts. */
 function idStart(bucket: string): string {
   return digest(bucket).slice(0, START_LENGTH);
 }
@@ -288,86 +291,12 @@ function countOf(row: Row, windowMs: number): AttemptCount {
   return { attempts: Number(row.attempts), resetInMs: Math.min(Number(row.left_ms), windowMs) };
 }
 
-/**
- * Their parameters are `id`, the result of {@link rowId}; `start`, that of {@link idStart}; `clock`, that of {@link clockOn};
- * `window`, its length in milliseconds; and `cost`.
- */
-interface Statements
-  extends Readonly<Record<"add" | "takeBack" | "get" | "delete" | "clear" | "prune", PreparedStatement>> {
-  /** For a number of rows, each with its own `id`, `cost` and `window`: `id_0` and so on. */
-  readonly addTogether: (rows: number) => PreparedStatement;
-  readonly takeBackTogether: (rows: number) => PreparedStatement;
-}
-
-const statements = new WeakMap<Connection, Statements>();
-
-/**
- * The framework's time or, if the database server's clock is used, how far the framework's time is from the system's.
- */
+/** The framework's time, or its difference from the system's if the database server's clock is used. */
 function clockOn({ dialect }: Connection): number {
   return dialect.values.serverTime === null ? now() : now() - systemTime();
 }
 
-function statementsOn(connection: Connection): Statements {
-  let made = statements.get(connection);
-  if (made === undefined) {
-    made = prepared(connection);
-    statements.set(connection, made);
-  }
-  return made;
-}
-
-function prepared(connection: Connection): Statements {
-  connection.keepOnPrimary([RATE_LIMITS_TABLE]);
-  const { serverTime } = connection.dialect.values;
-  const [id, clock, cost] = [parameter("id"), parameter("clock"), parameter("cost")];
-  const table = sql.raw(RATE_LIMITS_TABLE);
-  // The server's view: one time for the whole statement, and one clock for all processes.
-  const at = serverTime === null ? clock : sql`(${serverTime} + ${clock})`;
-  const end = sql`${at} + ${parameter("window")}`;
-  const isUnderWay = sql<SqlBool>`${table}.resets_at > ${at} and ${table}.resets_at <= ${end} + ${sql.lit(SLACK_MS)}`;
-  const returning = ["attempts", sql`${table}.resets_at - ${at}`.as("left_ms")] as const;
-  const all = connection.kysely.selectFrom(RATE_LIMITS_TABLE).where("id", "=", id);
-  return {
-    addTogether: byNumber((rows) => addition(connection, rows, at)),
-    takeBackTogether: byNumber((rows) => subtraction(connection, rows, at)),
-    add: connection.writes.upsert({
-      table: RATE_LIMITS_TABLE,
-      values: { id, attempts: cost, resets_at: end },
-      key: ["id"],
-      changes: {
-        attempts: sql`case when ${isUnderWay} then ${table}.attempts else 0 end + ${cost}`,
-        resets_at: sql`case when ${isUnderWay} then ${table}.resets_at else ${end} end`,
-      },
-      returning,
-    }),
-    takeBack: connection.prepare(
-      connection.kysely
-        .updateTable(RATE_LIMITS_TABLE)
-        .set({ attempts: sql`case when attempts > ${cost} then attempts - ${cost} else 0 end` })
-        .where("id", "=", id)
-        .where(isUnderWay),
-    ),
-    get: connection.prepare(all.select(returning).where(isUnderWay)),
-    delete: connection.prepare(connection.kysely.deleteFrom(RATE_LIMITS_TABLE).where("id", "=", id)),
-    clear: connection.writes.delete({
-      table: RATE_LIMITS_TABLE,
-      where: sql`substr(id, 1, ${sql.lit(START_LENGTH)}) = ${parameter("start")}`,
-      limit: CLEARED_AT_ONCE,
-      key: "id",
-      returning: ["id"],
-    }),
-    prune: connection.writes.delete({
-      table: RATE_LIMITS_TABLE,
-      where: sql`resets_at <= ${at}`,
-      limit: PRUNED_AT_ONCE,
-      key: "id",
-      returning: ["id"],
-    }),
-  };
-}
-
-/** Makes a statement for each number of rows once. */
+/** Prepares the statement for each number of rows once. */
 function byNumber(make: (rows: number) => PreparedStatement): (rows: number) => PreparedStatement {
   const made = new Map<number, PreparedStatement>();
   return (rows) => {
@@ -380,48 +309,18 @@ function byNumber(make: (rows: number) => PreparedStatement): (rows: number) => 
   };
 }
 
-function rowsOf(count: number, endOf: (position: number) => Expression<unknown>) {
-  return Array.from({ length: count }, (_, position) => ({
-    id: parameter(`id_${position}`),
-    attempts: parameter(`cost_${position}`),
-    resets_at: endOf(position),
-  }));
+/** A connection, and the statements that are prepared on it. */
+interface CountTable extends Pick<CountStatements, "addTogether" | "takeBackTogether"> {
+  readonly connection: Connection;
+  readonly statements: CountStatements;
 }
 
-/** Adds to several counts. The row that is to be stored has the cost and the end of a new window. */
-function addition(connection: Connection, count: number, at: Expression<unknown>): PreparedStatement {
-  const table = sql.raw(RATE_LIMITS_TABLE);
-  return connection.writes.upsertRows({
-    table: RATE_LIMITS_TABLE,
-    rows: rowsOf(count, (position) => sql`${at} + ${parameter(`window_${position}`)}`),
-    key: ["id"],
-    changes: (incoming) => {
-      const end = incoming("resets_at");
-      const isUnderWay = sql`${table}.resets_at > ${at} and ${table}.resets_at <= ${end} + ${sql.lit(SLACK_MS)}`;
-      return {
-        attempts: sql`case when ${isUnderWay} then ${table}.attempts else 0 end + ${incoming("attempts")}`,
-        resets_at: sql`case when ${isUnderWay} then ${table}.resets_at else ${end} end`,
-      };
-    },
-    returning: ["id", "attempts", sql`${table}.resets_at - ${at}`.as("left_ms")],
-  });
-}
-
-/**
- * Takes back from several counts. As an upsert, because that alone writes rows in a given order: a row that is missing is
- * stored as one whose window has ended.
- */
-function subtraction(connection: Connection, count: number, at: Expression<unknown>): PreparedStatement {
-  const table = sql.raw(RATE_LIMITS_TABLE);
-  return connection.writes.upsertRows({
-    table: RATE_LIMITS_TABLE,
-    rows: rowsOf(count, () => sql`0`),
-    key: ["id"],
-    changes: (incoming) => {
-      const taken = incoming("attempts");
-      const isUnderWay = sql`${table}.resets_at > ${at} and ${table}.attempts > ${taken}`;
-      return { attempts: sql`case when ${isUnderWay} then ${table}.attempts - ${taken} else 0 end` };
-    },
-    returning: [],
-  });
+function countTableOn(connection: Connection): CountTable {
+  const statements = countStatements(connection);
+  return {
+    connection,
+    statements,
+    addTogether: byNumber(statements.addTogether),
+    takeBackTogether: byNumber(statements.takeBackTogether),
+  };
 }

@@ -6,19 +6,19 @@ import { RATE_LIMITS_TABLE } from "./rate-limits-table.ts";
 import type { AttemptCount, AttemptCounter, CountChange, ThrottleStore } from "./store.ts";
 
 /**
- * Counts if the application doesn't configure a store: in the database if it has the table `rate_limits`, otherwise in
- * memory. This is decided once, when something is first counted.
+ * The store of applications that don't configure one. It counts in the database if that has the table `rate_limits`,
+ * otherwise in memory. It decides once, when something is counted for the first time.
  */
 export class DefaultStore implements ThrottleStore {
   readonly #container: Container;
   readonly #memory = new MemoryStore();
-  /** Its counters, by the names of their buckets. */
+  /** The counters in memory, by their buckets' names. */
   readonly #inMemory = new Map<string, AttemptCounter>();
   readonly #database: DatabaseStore;
   readonly #warn: (message: string) => void;
   #chosen: Promise<ThrottleStore> | null = null;
 
-  /** @param logger gets a warning if a database lacks the table */
+  /** @param logger receives a warning if there is a database without the table */
   constructor(container: Container, logger: Logger) {
     this.#container = container;
     this.#database = new DatabaseStore(() => container.make("database").connection());
@@ -41,8 +41,8 @@ export class DefaultStore implements ThrottleStore {
   }
 
   /**
-   * Whether it counts in the memory of this process, or would if something were counted now; asks the database for the
-   * table. It decides nothing: a migration may create the table before something is counted.
+   * Whether it counts in this process's memory, or would if something were counted now, which it finds out from the
+   * database. It doesn't decide yet: a migration may create the table before something is counted.
    */
   async isInMemory(): Promise<boolean> {
     return this.#chosen === null ? !(await this.#hasTable()) : (await this.#chosen) === this.#memory;
@@ -76,7 +76,7 @@ export class DefaultStore implements ThrottleStore {
 
   #choice(): Promise<ThrottleStore> {
     this.#chosen ??= this.#choose().catch((error: unknown) => {
-      // A database that is unavailable now may have the table: it is checked again.
+      // The database is unavailable, and may have the table: the next attempt checks again.
       this.#chosen = null;
       throw error;
     });

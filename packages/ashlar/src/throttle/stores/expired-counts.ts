@@ -2,12 +2,13 @@ import { randomInt } from "node:crypto";
 import type { Logger } from "../../kernel/index.ts";
 
 const MINUTE_MS = 60_000;
-/** Not in all processes at the same time. */
+/** The range of the random pause, so that not all processes delete at the same time. */
 const PAUSE_MINUTES = [2, 5] as const;
 
 /**
- * Lets a server delete expired counts every few minutes, since each address that is counted is a row: a storm of them would
- * fill the table until the daily pruning. Each process does it; there is mostly nothing left to delete. Failures are logged.
+ * Deletes expired counts every few minutes while the server runs. Each counted address is a row, so a flood of addresses
+ * would otherwise fill the table until the daily pruning. Every process does this, usually with nothing left to delete.
+ * Failures are logged.
  */
 export class ExpiredCounts {
   readonly #prune: () => Promise<unknown>;
@@ -16,13 +17,13 @@ export class ExpiredCounts {
   #underway: Promise<void> = Promise.resolve();
   #isStopped = false;
 
-  /** @param prune deletes them */
+  /** @param prune deletes expired counts */
   constructor(prune: () => Promise<unknown>, logger: Pick<Logger, "warn">) {
     this.#prune = prune;
     this.#logger = logger;
   }
 
-  /** Begins to delete from time to time. It does not keep the process alive. */
+  /** Starts the timer, which doesn't keep the process alive. */
   start(): void {
     this.#timer = setTimeout(
       async () => {
@@ -34,7 +35,7 @@ export class ExpiredCounts {
     ).unref();
   }
 
-  /** Stops it, and waits for what is being deleted. */
+  /** Stops the timer, and waits for a deletion that is in progress. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);

@@ -2,32 +2,31 @@ import { now } from "../../support/index.ts";
 import type { Bucket } from "../limits/limit.ts";
 import type { AttemptCount, AttemptCounter, ThrottleStore } from "./store.ts";
 
-/** How many keys are kept at most in all buckets together: about 50 MB. */
+/** The maximum number of keys in all buckets together: about 50 MB. */
 const MAX_KEYS = 100_000;
 
 /**
- * Counts attempts in the memory of this process, by the framework's clock.
+ * Counts attempts in this process's memory, by the framework's clock.
  *
- * It holds a bounded number of keys. When one more would exceed the bound, the bucket with the most keys drops the key
- * whose window ends first, so a flood of one limit does not affect the others. A client that wants to be forgotten this
- * way needs that many keys and, for a limit that counts by address, almost as many addresses, which give it more
- * attempts than it gains.
+ * It keeps a bounded number of keys. When it is full, the bucket with the most keys drops the key whose window ends first,
+ * so a flood of attempts under one limit doesn't affect the others. To push out its own count, a client needs that many keys
+ * and, for a limit by address, almost as many addresses, which by themselves allow more attempts than that gains.
  *
- * Security: each process counts for itself, and a restart forgets the counts. Behind a load balancer, n processes allow
- * n times the attempts: `DatabaseStore` counts for all of them. In production, the
- * boot ends if it is known that there are several.
+ * Security: each process counts on its own, and a restart loses the counts. Behind a load balancer, n processes allow n
+ * times the attempts; `DatabaseStore` counts for all of them together. In production, startup fails if several processes
+ * are configured.
  */
 export class MemoryStore implements ThrottleStore {
   readonly isLocal = true;
   readonly #maxKeys: number;
   readonly #counters: MemoryCounter[] = [];
 
-  /** @param maxKeys how many keys are kept at most in all buckets together */
+  /** @param maxKeys the maximum number of keys in all buckets together */
   constructor(maxKeys: number = MAX_KEYS) {
     this.#maxKeys = maxKeys;
   }
 
-  /** How many keys are kept. */
+  /** The number of keys. */
   get size(): number {
     return this.#counters.reduce((sum, counter) => sum + counter.size, 0);
   }
@@ -59,11 +58,11 @@ export class MemoryStore implements ThrottleStore {
 }
 
 /**
- * Counts attempts in the memory of each process: the default if there is no database, or if it lacks the table
+ * Counts attempts in the memory of each process. This is the default if there is no database, or if it lacks the table
  * `rate_limits`.
  *
- * Security: n processes allow n times the attempts of a limit, and a restart forgets the counts. In production, the boot
- * ends with `E_INVALID_CONFIGURATION` if several processes run the application (`APP.processes`).
+ * Security: n processes allow n times the attempts of a limit, and a restart loses the counts. In production, startup
+ * fails with `E_INVALID_CONFIGURATION` if several processes run the application (`APP.processes`).
  */
 export function memoryStore(): () => ThrottleStore {
   return () => new MemoryStore();
@@ -76,7 +75,7 @@ interface Window {
 }
 
 class MemoryCounter implements AttemptCounter {
-  /** The name of its bucket. */
+  /** The bucket's name. */
   readonly name: string;
   readonly #windowMs: number;
   readonly #makeRoom: () => void;
@@ -125,7 +124,7 @@ class MemoryCounter implements AttemptCounter {
     if (oldest !== undefined) this.#windows.delete(oldest);
   }
 
-  /** Begins a window and returns its length in milliseconds. */
+  /** Starts a window, and returns its length in milliseconds. */
   #open(key: string): number {
     this.#sweep();
     this.#makeRoom();
@@ -133,12 +132,12 @@ class MemoryCounter implements AttemptCounter {
     return this.#windowMs;
   }
 
-  /** How much of a key's window is left, in milliseconds; 0 if there isn't one. A former window is dropped. */
+  /** The time left in a key's window, in milliseconds; 0 if there is no window. A window that has ended is dropped. */
   #timeLeft(key: string): number {
     const window = this.#windows.get(key);
     if (window === undefined) return 0;
     const left = window.endsAt - now();
-    // More than a whole window is left if the clock was set back: it is dropped rather than waited for.
+    // If the clock was set back, more than a whole window may be left: the window is then dropped, too.
     if (left > 0 && left <= this.#windowMs) return left;
     this.#windows.delete(key);
     return 0;

@@ -1,10 +1,10 @@
 import type { Kysely } from "../../database/index.ts";
 
-/** The table of counts. */
+/** The name of the table with the counts. */
 export const RATE_LIMITS_TABLE = "rate_limits";
 
 /**
- * Creates the table `rate_limits`, in which limits count their attempts; for a migration:
+ * Creates the table `rate_limits`, which contains the counts of limits. For use in a migration:
  *
  * ```ts
  * export async function up(database: Kysely<unknown>): Promise<void> {

@@ -18,8 +18,8 @@ import type { AttemptCount, AttemptCounter, ThrottleStore, ThrottleStoreSource }
 /** The settings of {@link redisStore}. */
 export interface RedisStoreSettings extends RedisSettings {
   /**
-   * Where attempts are counted while Redis can't be used: `databaseStore()`, `memoryStore()`, or a store of your own.
-   * `"refuse"` refuses what has a limit with 503 (`E_REDIS_UNAVAILABLE`). Default: the database if it has the table
+   * Where attempts are counted while Redis is unavailable: `databaseStore()`, `memoryStore()`, or your own store. With
+   * `"refuse"`, requests that have a limit get a 503 (`E_REDIS_UNAVAILABLE`). Default: the database if it has the table
    * `rate_limits`, otherwise the memory of each process.
    */
   readonly whenAway?: ThrottleStoreSource | "refuse";
@@ -27,10 +27,10 @@ export interface RedisStoreSettings extends RedisSettings {
 
 const WHERE = "config/throttle.ts: THROTTLE.store";
 
-/** As in the database: a window that lasts longer than it should began before the server's clock was set back. */
+/** How much longer than its length a window may seem to last; beyond that, the server's clock was set back. */
 const SLACK_MS = 60_000;
 
-// A script is one step for the server, whose clock stands still in the meantime. A window ends when its key expires.
+// The server runs a script as one step, during which its clock stands still. A window ends when its key expires.
 const TIME_LEFT = `local left = redis.call("PTTL", KEYS[1])
   local length = tonumber(ARGV[1])
   local isUnderWay = left >= 0 and left <= length + ${SLACK_MS}`;
@@ -53,22 +53,22 @@ const GET = redisScript(
 );
 
 /**
- * Counts attempts in Redis or Valkey, for all processes of the application together, in one round trip each. It needs the
- * package `ioredis`: `npm install ioredis`.
+ * Counts attempts in Redis or Valkey, for all processes of the application together, with one round trip per count. It
+ * needs the package `ioredis`: `npm install ioredis`.
  *
  * ```ts
  * // config/throttle.ts
  * export const THROTTLE = { store: redisStore({ url: env("REDIS_URL") }) } satisfies ThrottleSettings;
  * ```
  *
- * A store of sessions with the same settings shares its connection. While Redis can't be used, attempts are counted
- * elsewhere (`whenAway`), which the log tells once, as it tells the end.
+ * A session store with the same settings shares the connection. While Redis is unavailable, attempts are counted elsewhere
+ * (`whenAway`); the beginning and the end of an outage are logged.
  *
- * The boot fails with `E_INVALID_CONFIGURATION` if a setting is unknown or invalid, and with `E_MISSING_PACKAGE` without
- * the package.
+ * Startup fails with `E_INVALID_CONFIGURATION` if a setting is unknown or invalid, and with `E_MISSING_PACKAGE` if the
+ * package isn't installed.
  *
- * Security: a server that evicts keys when its memory is full forgets attempts. Set its `maxmemory-policy` to
- * `noeviction`. During an outage, counts start over: an attacker has each limit once more.
+ * Security: a server that evicts keys when its memory is full loses counts. Set its `maxmemory-policy` to `noeviction`.
+ * During an outage, counts start over, so an attacker gets every limit's attempts once more.
  */
 export function redisStore(options: RedisStoreSettings): (container: Container) => ThrottleStore {
   return (container) => {
@@ -88,15 +88,15 @@ function otherStore(container: Container, whenAway: unknown): ThrottleStore | nu
   throw new ConfigurationError(`${WHERE}.whenAway`, "is not a store.", remedy);
 }
 
-/** Counts attempts in Redis, and elsewhere while it can't be used. */
+/** Counts attempts in Redis, and in another store while Redis is unavailable. */
 export class RedisStore implements ThrottleStore {
   readonly #lease: RedisLease;
   readonly #other: ThrottleStore | null;
   readonly #outage: Outage;
-  /** Deletes what was counted elsewhere; Redis deletes by itself what has ended. */
+  /** Prunes the other store; in Redis, keys expire by themselves. */
   readonly prune?: () => MaybePromise<number>;
 
-  /** @param other counts while Redis can't be used; `null` if nothing is counted then, and what has a limit is refused */
+  /** @param other counts while Redis is unavailable; `null` if requests that have a limit are refused then */
   constructor(lease: RedisLease, other: ThrottleStore | null, container: Container) {
     this.#lease = lease;
     this.#other = other;
@@ -111,7 +111,7 @@ export class RedisStore implements ThrottleStore {
     return new RedisCounter(bucket, this.#lease, this.#other?.counter(bucket) ?? null, this.#outage);
   }
 
-  /** If Redis can't be used, the log says what happens in the meantime, and the application starts anyway. */
+  /** If Redis is unavailable, the application starts anyway, and the log says what happens in the meantime. */
   async connect(): Promise<void> {
     try {
       await this.#lease.connection.connect();
@@ -124,7 +124,7 @@ export class RedisStore implements ThrottleStore {
 
   async clear(bucket: Bucket): Promise<number> {
     const cleared = await this.#lease.connection.deleteKeys(startOf(this.#lease, bucket));
-    // What is counted there while Redis is down.
+    // Attempts that were counted there while Redis was down.
     const others = (await this.#other?.clear?.(bucket)) ?? 0;
     return cleared + others;
   }
@@ -133,7 +133,7 @@ export class RedisStore implements ThrottleStore {
     return this.#lease.connection.check();
   }
 
-  /** What Redis deletes once its memory is full, attempts included; `null` if nothing. */
+  /** The policy by which Redis evicts keys, counts included, once its memory is full; `null` if it evicts none. */
   evictionPolicy(): Promise<string | null> {
     return this.#lease.connection.evictionPolicy();
   }
@@ -152,7 +152,7 @@ function sentenceOf(other: ThrottleStore | null): string {
   return "Limits count in the other store";
 }
 
-/** What the keys of a bucket's counts begin with. */
+/** The prefix of the keys of a bucket's counts. */
 function startOf({ connection }: RedisLease, { name }: Bucket): string {
   return `${connection.prefix}limits:${name}:`;
 }
@@ -195,8 +195,8 @@ class RedisCounter implements AttemptCounter {
       async () => {
         const found = await this.#lease.connection.script(GET, this.#keyOf(key), this.#windowMs);
         const count = found === null ? null : this.#countOf(found as [number, number]);
-        // What can be read but not changed, such as a replica, doesn't have the attempts that were counted in the
-        // meantime.
+        // A server that can be read but not written, such as a replica, lacks the attempts that were counted elsewhere in
+        // the meantime.
         const elsewhere = this.#outage.isAway ? ((await this.#other?.get(key)) ?? null) : null;
         return elsewhere !== null && elsewhere.attempts > (count?.attempts ?? 0) ? elsewhere : count;
       },
@@ -211,13 +211,13 @@ class RedisCounter implements AttemptCounter {
     );
   }
 
-  /** A digest: keys are any text, and no key shows an address. */
+  /** A digest, because keys are arbitrary text, and must not reveal addresses. */
   #keyOf(key: string): string {
     return this.#start + digest(key);
   }
 
   #countOf([attempts, left]: readonly [number, number]): AttemptCount {
-    // Less than a millisecond is left if it is 0.
+    // 0 means that less than a millisecond is left.
     return { attempts, resetInMs: Math.min(Math.max(left, 1), this.#windowMs) };
   }
 

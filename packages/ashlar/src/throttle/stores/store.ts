@@ -2,11 +2,11 @@ import type { Container } from "../../kernel/index.ts";
 import type { MaybePromise } from "../../support/index.ts";
 import type { Bucket } from "../limits/limit.ts";
 
-/** What has been counted for a key in the current window. */
+/** A key's count in the current window. */
 export interface AttemptCount {
   /** All attempts in the window, including refused ones. */
   readonly attempts: number;
-  /** How long until the window, and the count with it, ends, in milliseconds, more than 0. */
+  /** The time until the window ends, and the count with it, in milliseconds; more than 0. */
   readonly resetInMs: number;
 }
 
@@ -28,13 +28,13 @@ export interface AttemptCounter {
    * @param cost how many attempts, at least 1
    */
   takeBack(key: string, cost: number): Promise<void>;
-  /** The count of a key; `null` if nothing has been counted. */
+  /** A key's count; `null` if nothing has been counted in the current window. */
   get(key: string): Promise<AttemptCount | null>;
-  /** Deletes the count of a key. It may have none. */
+  /** Deletes a key's count, if it has one. */
   delete(key: string): Promise<void>;
 }
 
-/** A count that a store adds to, or takes from, together with others. */
+/** A change to one of several counts that a store changes together. */
 export interface CountChange {
   readonly bucket: Bucket;
   readonly key: string;
@@ -43,8 +43,8 @@ export interface CountChange {
 }
 
 /**
- * Counts attempts: `store` in `config/throttle.ts`. `memoryStore` and `databaseStore` create the framework's
- * own; `throttleStoreSuite` of `ashlar/testing` tests the promises listed here.
+ * Counts attempts: `store` in `config/throttle.ts`. `memoryStore`, `databaseStore` and `redisStore` create the framework's
+ * stores. `throttleStoreSuite` of `ashlar/testing` tests the promises listed here.
  *
  * ```ts
  * // app/stores/file-store.ts
@@ -106,74 +106,74 @@ export interface CountChange {
  * decides nothing: the framework compares the count with the limit. A store promises:
  *
  * - **Each attempt is counted once, and has its own count.** Of any number of concurrent calls of `add`, in all
- *   processes, no two return the same count. That holds for the first attempts of a key as well, and for those that
- *   follow a window that has ended: of these, one begins the new window, and the others are counted in it. Make `add` one
- *   statement or one script. With a read followed by a write, an attacker who sends many guesses at once gets them all.
+ *   processes, no two return the same count. That includes a key's first attempts, and those right after a window has
+ *   ended: one of them starts the new window, and the others are counted in it. Make `add` one statement or one script.
+ *   With a read followed by a write, an attacker who sends many guesses at once could make all of them.
  * - **A window begins with its first attempt, and ends on time.** Later attempts don't extend it, and neither do `get` and
  *   `takeBack`. Once it has ended, its count is gone: `get` returns `null`, and `takeBack` changes nothing. All processes
- *   should use one clock, such as the database server's.
+ *   should use the same clock, such as the database server's.
  * - **Counting continues beyond the limit.** Refused attempts count too.
- * - **Taking back is a subtraction.** Attempts that are counted at the same time are not lost, and no count falls below 0.
+ * - **Taking back is a subtraction.** Attempts that are counted at the same time aren't lost, and no count falls below 0.
  * - **Keys and buckets are separate.** A key is any text, compared byte by byte: `a`, `A` and `a ` are three keys. `delete`
  *   deletes one key of one bucket, whether it has a count or not.
- * - **Pruning deletes only what has ended.** Attempts are counted in the meantime, so the deletion itself checks the
- *   end of each window.
- * - **What was counted stays counted,** even if the attempt was made in a transaction of the application that is rolled back.
- *   Use another connection than the application's.
+ * - **Pruning deletes only counts whose window has ended.** Attempts are counted in the meantime, so the deletion itself
+ *   must check the end of each window.
+ * - **A counted attempt stays counted,** even if it was made in a transaction of the application that is rolled back. Use a
+ *   connection other than the application's.
  *
- * Security: a store that cannot count must throw; the request is then refused. A store that returned something else
- * would allow unlimited password guesses whenever its server is unavailable. Impossible counts, such as NaN or less
- * than was just added, are refused as well. If attempts cannot be given back, that is only logged: what they are given
- * back for, such as a login, has already happened.
+ * Security: a store that can't count must throw; the request is then refused. A store that returned a count anyway would
+ * allow unlimited password guesses whenever its server is unavailable. A request is also refused if the count is
+ * impossible, such as NaN or less than was just added. If attempts can't be given back, that is only logged, because the
+ * success that they are given back for, such as a login, has already happened.
  */
 export interface ThrottleStore {
   /**
-   * Whether it counts in the memory of this process, so that others don't know. In production, startup then fails if
-   * several processes run the application. Default: `false`.
+   * Whether it counts in this process's memory, so that other processes don't see the counts. In production, startup then
+   * fails if several processes run the application. Default: `false`.
    */
   readonly isLocal?: boolean;
   /** Creates the counter of a bucket. Called once for each bucket, before the application handles requests. */
   counter(bucket: Bucket): AttemptCounter;
   /**
-   * Adds attempts to several counts, like `add` of their counters, in one round trip. Leave it out if the store can't: the
-   * counters are then called at once. No two changes are to the same count.
+   * Adds attempts to several counts in one round trip, like `add` of their counters. Leave it out if the store can't: the
+   * counters are then called concurrently. No two changes are to the same count.
    *
    * @returns the new counts, in the order of the changes
    */
   addTogether?(changes: readonly CountChange[]): Promise<readonly AttemptCount[]>;
   /**
-   * Deletes all counts of a bucket, whatever their keys. `ashlar limits:clear --limit` calls it. Leave it out if the store
-   * can't: the command then says so.
+   * Deletes all counts of a bucket. `ashlar limits:clear --limit` calls it. Leave it out if the store can't: the command then
+   * says so.
    *
-   * @returns how many it has deleted, if it knows: the command says that, too
+   * @returns how many counts it deleted, if it knows; the command prints the number
    */
   // biome-ignore lint/suspicious/noConfusingVoidType: an async method without a result returns a promise of void.
   clear?(bucket: Bucket): Promise<number | void>;
-  /** Takes back attempts that were added to several counts, like `takeBack` of their counters, in one round trip. */
+  /** Takes back attempts from several counts in one round trip, like `takeBack` of their counters. */
   takeBackTogether?(changes: readonly CountChange[]): Promise<void>;
   /**
-   * Deletes the counts of windows that have ended, and no others. Called by `ashlar prune`, and once a day by the server.
-   * Leave it out if the store drops counts by itself.
+   * Deletes the counts of windows that have ended, and no others. Called by `ashlar prune`, and regularly by the server.
+   * Leave it out if counts expire by themselves.
    *
    * @returns how many counts it deleted
    */
   prune?(): MaybePromise<number>;
   /**
-   * Connects before the application serves, so that no request waits for that; commands that only look at the application
-   * don't call it. It must not throw if the store can't be reached: requests fail then. Leave it out if there is
-   * nothing to connect to.
+   * Connects before the application serves requests, so that no request has to wait for it. Commands that only inspect the
+   * application don't call it. It must not throw if the store can't be reached; requests fail instead. Leave it out if there
+   * is nothing to connect to.
    */
   connect?(): Promise<void>;
   /**
-   * Checks whether the store can be reached, and changes nothing. `ashlar doctor` calls it. Leave it out if there is nothing
-   * to connect to.
+   * Checks that the store can be reached, without changing anything. `ashlar doctor` calls it. Leave it out if there is
+   * nothing to connect to.
    *
-   * @throws an error with the reason if it can't be reached
+   * @throws an error with the reason if the store can't be reached
    */
   check?(): Promise<void>;
   /** Releases all resources. Called once when the application shuts down, after its last request. */
   close(): MaybePromise<void>;
 }
 
-/** A store, or a function that creates the store of each application that has it in its configuration. */
+/** A store, or a function that creates the store for each application whose configuration contains it. */
 export type ThrottleStoreSource = ThrottleStore | ((container: Container) => ThrottleStore);

@@ -1,13 +1,10 @@
 import type { CompiledRoute } from "../../../routing/index.ts";
 import { linesFor } from "../../../scaffold/index.ts";
-import { ThrottleProvider } from "../../../throttle/index.ts";
+import { limitIn, ThrottleProvider } from "../../../throttle/index.ts";
 import { hasApi, hasPages } from "../features.ts";
 import { type Check, error, type Finding } from "../finding.ts";
 import type { Subject } from "../subject.ts";
 import { labelOf } from "./routes.ts";
-
-/** The beginning of the middleware that counts: `throttle:login,user`. */
-const THROTTLE = "throttle:";
 
 /** The limits on attempts. */
 export const LIMITS: Check = {
@@ -30,8 +27,8 @@ function routeFindings(subject: Subject): Finding[] {
     const limit = limitOf(route);
     if (limit === null) return [];
     const origin = `${route.mark!.madeBy}() makes it with ${limit}`;
-    const limits = route.middleware.filter((text) => text.startsWith(THROTTLE));
-    if (limits.some((given) => fits(subject, nameOf(given), nameOf(limit)))) return [];
+    const limits = route.middleware.filter((text) => limitIn(text) !== null);
+    if (limits.some((given) => fits(subject, limitIn(given)!, limitIn(limit)!))) return [];
     const place = subject.placeOf(route.location);
     const label = labelOf(route);
     if (limits.length > 0) {
@@ -45,11 +42,6 @@ function routeFindings(subject: Subject): Finding[] {
   });
 }
 
-/** The limit's name in `throttle:login,user`. */
-function nameOf(text: string): string {
-  return text.slice(THROTTLE.length).split(",")[0]!;
-}
-
 function fits({ boot }: Subject, name: string, expected: string): boolean {
   return name === expected || !boot.application!.container.make("throttle").allowsGuessing(name);
 }
@@ -60,5 +52,5 @@ function hasLimitedRoute({ boot }: Subject): boolean {
 
 /** The limit that a feature made the route with, or another route with the same handler; `null` if none did. */
 function limitOf({ mark }: CompiledRoute): string | null {
-  return mark?.middleware.find((text) => text.startsWith(THROTTLE)) ?? null;
+  return mark?.middleware.find((text) => limitIn(text) !== null) ?? null;
 }

@@ -3,8 +3,15 @@ import { describe, expect, test } from "vitest";
 import { anyText } from "../../../test/support/any-text.ts";
 import { cpuTimeOf } from "../../../test/support/cpu-time.ts";
 import { digest, normalizeEmail } from "../../security/index.ts";
-import { accountDigest, addressBlock, isClientsOwn, type ThrottleKeys, throttleKey, widerBlock } from "./keys.ts";
-import type { ThrottlePart } from "./limit.ts";
+import type { ThrottlePart } from "../limits/limit.ts";
+import {
+  accountDigest,
+  addressBlock,
+  isClientsOwn,
+  type ThrottleKeys,
+  throttleKey,
+  widerBlock,
+} from "./attempt-keys.ts";
 
 const ipv4 = fc.ipV4();
 /** Eight groups of 16 bits; beginning in 2000::/3, so that none of them represents an IPv4 address. */
