@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { type Feature, Provider } from "../boot/index.ts";
 import { columnsOf } from "../database/index.ts";
 import { ConfigurationError, isLoopbackHost, withoutBrackets } from "../support/index.ts";
-import { MailComposer } from "./composing/mail-composer.ts";
-import { MailLinks } from "./composing/mail-links.ts";
+import { composerOf, type MailComposer } from "./composing/mail-composer.ts";
 import { MAIL } from "./feature.ts";
 import { MAILBOX_PREFIX, Mailbox, mailbox, useMailbox } from "./mailbox/mailbox.ts";
 import { mailboxJson, mailboxSite } from "./mailbox/mailbox-site.ts";
@@ -168,21 +167,7 @@ export class MailProvider extends Provider {
     const { container, config, settings: app, logger } = application;
     const settings = readMailSettings(config.optionalSection("mail", ["MAIL"]).MAIL, app);
     this.#isOutboxWanted = settings.outbox.enabled && container.has("database");
-    const composer = new MailComposer({
-      views: () => container.make("views"),
-      links: new MailLinks(
-        () => application.linkOrigin.current,
-        () => application.router,
-      ),
-      messages: application.messages,
-      from: settings.from,
-      app: {
-        name: app.name,
-        get url() {
-          return application.url;
-        },
-      },
-    });
+    const composer = composerOf(application, settings.from);
     const transport = this.#transport(settings);
     this.#mountMailbox(transport, composer);
     const events = container.has("events") ? container.make("events") : null;

@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { domainToASCII } from "node:url";
+import type { Application } from "../../boot/index.ts";
 import { type Catalogue, textDirection } from "../../messages/index.ts";
 import { AshlarError, currentDate } from "../../support/index.ts";
 import type { Views } from "../../views/index.ts";
 import type { MailAddress } from "../message/mail-address.ts";
 import type { MailMessage } from "../message/mail-message.ts";
-import type { MailLinks } from "./mail-links.ts";
+import { MailLinks } from "./mail-links.ts";
 import type { Mailable } from "./mailable.ts";
 import "../errors.ts";
 
@@ -72,6 +73,26 @@ export class MailComposer {
       signedRoute: links.signedRoute.bind(links),
     };
   }
+}
+
+/** Creates the composer of an application's mails, which are sent from an address unless they set another. */
+export function composerOf(application: Application, from: MailAddress): MailComposer {
+  const { container, messages, settings } = application;
+  return new MailComposer({
+    views: () => container.make("views"),
+    links: new MailLinks(
+      () => application.linkOrigin.current,
+      () => application.router,
+    ),
+    messages,
+    from,
+    app: {
+      name: settings.name,
+      get url() {
+        return application.url;
+      },
+    },
+  });
 }
 
 /**

@@ -4,6 +4,7 @@ import { MailPlaces } from "./mail-places.ts";
 import type { ClaimedRow } from "./outbox-claims.ts";
 import type { OutboxRows, RowWork } from "./outbox-rows.ts";
 import type { MailPriority } from "./outbox-table.ts";
+import { type Entry, OwnClaims } from "./own-claims.ts";
 import { ServerOutage, type ServerState } from "./server-outage.ts";
 import { Wakes } from "./wakes.ts";
 
@@ -12,74 +13,60 @@ export interface OutboxWorkerOptions {
   readonly rows: OutboxRows;
   /** How many rows are worked on at once. */
   readonly concurrency: number;
-  /** For how long a claim counts, in milliseconds. */
+  /** How long a claim lasts, in milliseconds. */
   readonly claimMs: number;
   /** How often the table is polled, in milliseconds. */
   readonly pollMs: number;
   /** The first pause of an outage of the mail server, in milliseconds. */
   readonly outagePauseMs: number;
   readonly logger: Logger;
-  /** What to do with a row that this process did not write. */
+  /** Returns the work on a row that this process didn't write. */
   readonly workOn: (row: ClaimedRow) => RowWork;
 }
 
-/** A process with more rows of its own than this looks for no others: each look names them. */
+/** A process that has claimed more rows than this stops polling, because each poll lists them. */
 const MAX_OWN = 1000;
-/**
- * How long a shutdown waits for attempts that it has aborted to report whether the server may have their mails, in
- * milliseconds.
- */
+/** How long a shutdown waits for aborted attempts to report whether the server may have their mails, in milliseconds. */
 const SETTLE_MS = 500;
 
-/** A row that this process has claimed. */
-export interface Entry {
-  readonly id: string;
-  readonly work: RowWork;
-  readonly priority: MailPriority;
-  readonly lost: AbortController;
-  /** Until when no other process can have claimed it, by `performance.now()`. */
-  heldUntil: number;
-}
-
 /**
- * Works on the rows of the outbox: on those that this process wrote, as soon as the response is out, and on those that
- * others left, which it looks for from time to time. While it works on a row, it renews the claim.
+ * Works on the outbox's rows: on those that this process wrote, as soon as the response has been sent, and on those that
+ * other processes left, for which it polls.
  */
 export class OutboxWorker {
   readonly #options: OutboxWorkerOptions;
-  /** All claimed rows, whatever their state. */
-  readonly #entries = new Map<string, Entry>();
+  readonly #claims: OwnClaims;
   /** Rows whose request has no response yet. */
   readonly #held = new Set<Entry>();
   readonly #places: MailPlaces<Entry>;
   readonly #outage: ServerOutage;
   readonly #runs = new Set<Promise<void>>();
-  /** Timers of rows that this process will look for again. */
+  /** Timers for polling when a row is due again. */
   readonly #wakes = new Wakes();
-  /** Whether it is closing: it finishes the mails that it has claimed, and claims no more. */
+  /** Whether it is closing: it finishes the rows that it has claimed, and claims no more. */
   #isClosing = false;
   readonly #stop = new AbortController();
-  #renewal: NodeJS.Timeout | null = null;
   #poll: NodeJS.Timeout | null = null;
   #looking: Promise<void> | null = null;
   /** Whether there may be due rows that wait for a slot. */
   #hasMore = false;
-  /** Whether rows were stored for whichever process has room, and this one has not looked yet. */
+  /** Whether this process has stored rows that it didn't claim, and hasn't polled since. */
   #isOffered = false;
   #isReadable = true;
-  /** Whether a shutdown lets no further attempt begin. */
+  /** Whether a shutdown has begun to refuse further attempts. */
   #isEnding = false;
   #step: PromiseWithResolvers<void> | null = null;
 
   constructor(options: OutboxWorkerOptions) {
     this.#options = options;
+    this.#claims = new OwnClaims(options.rows, options.claimMs, options.logger);
     this.#places = new MailPlaces(options.concurrency);
     this.#outage = new ServerOutage(options.outagePauseMs);
   }
 
   /** How many rows this process has claimed. Those that wait for another attempt belong to all processes. */
   get pending(): number {
-    return this.#entries.size;
+    return this.#claims.size;
   }
 
   /** Works on a row that this process has written, after the response; see {@link adopt}. */
@@ -89,53 +76,44 @@ export class OutboxWorker {
     afterResponse(() => this.#begin(entry));
   }
 
-  /** Looks for rows after the response, because this process has written one that it has not claimed. */
+  /** Polls after the response, because this process has written a row that it didn't claim. */
   offer(): void {
     this.#isOffered = true;
     afterResponse(() => void this.look());
   }
 
   /**
-   * Takes a row over that this process has claimed. {@link run} works on it.
+   * Takes over a row that this process has claimed. {@link run} works on it.
    *
-   * @param claimedAt when, by `performance.now()`: the time before the statement
+   * @param claimedAt the time before the statement that claimed it, by `performance.now()`
    */
   adopt(id: string, work: RowWork, claimedAt: number, priority: MailPriority): Entry {
-    const entry: Entry = {
-      id,
-      work,
-      priority,
-      lost: new AbortController(),
-      heldUntil: claimedAt + this.#options.claimMs,
-    };
-    this.#entries.set(id, entry);
-    this.#renewal ??= setInterval(() => void this.#renewAll(), this.#options.claimMs / 3).unref();
-    return entry;
+    return this.#claims.add(id, work, claimedAt, priority);
   }
 
   /** Works on a row, unless another process has taken it over. It never rejects. */
   async run(entry: Entry): Promise<void> {
     try {
-      if (!(await this.#isHeld(entry))) return;
+      if (!(await this.#claims.isHeld(entry))) return;
       const { pauseMs, server } = await entry.work(AbortSignal.any([this.#stop.signal, entry.lost.signal]));
       this.#learn(server);
       if (pauseMs !== null) this.#lookAt(performance.now() + pauseMs + 1);
     } catch (error) {
-      // The claim ends by itself, and then the row is tried again.
+      // The claim expires, and then the row is tried again.
       if (!this.#stop.signal.aborted) this.#options.logger.error({ err: error }, "The outbox could not be written.");
       return;
     } finally {
-      this.#forget(entry);
+      this.#claims.delete(entry);
       this.#stepped();
     }
   }
 
-  /** Looks for rows of other processes, now and from time to time. */
+  /** Polls for rows of other processes, now and regularly. */
   start(): void {
     if (this.#poll !== null || this.#isClosing) return;
     const { pollMs } = this.#options;
     const again = () => {
-      // Not all processes at the same time.
+      // Random, so that not all processes poll at the same time.
       this.#poll = setTimeout(
         async () => {
           await this.look();
@@ -148,7 +126,7 @@ export class OutboxWorker {
     void this.look();
   }
 
-  /** Claims rows that are due, as many as there is room for. It never rejects. */
+  /** Claims as many due rows as there is room for. It never rejects. */
   look(): Promise<void> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null;
@@ -158,7 +136,7 @@ export class OutboxWorker {
   }
 
   /**
-   * Resolves once each row of this process has been tried, and no other is due. Rows that wait for a response start now.
+   * Resolves once each row of this process has been tried, and no other is due. Rows that wait for a response are tried now.
    */
   async settled(): Promise<void> {
     while (this.pending > 0 || this.#looking !== null || ((this.#isOffered || this.#hasMore) && !this.#isClosing)) {
@@ -172,10 +150,10 @@ export class OutboxWorker {
   }
 
   /**
-   * Works on the claimed rows once more, and releases those that are not done in time. Attempts begin in the first half of it
-   * only: most mail servers respond within the second, and a mail that is cut off may arrive twice.
+   * Tries the claimed rows once more, and releases those that aren't done in time. Attempts begin only in the first half of
+   * that time: most mail servers respond within the second half, and a mail that is cut off may arrive twice.
    *
-   * @returns how many it released
+   * @returns how many rows it released
    */
   async close(seconds: number): Promise<number> {
     this.#isClosing = true;
@@ -192,15 +170,15 @@ export class OutboxWorker {
     clearTimeout(half);
     this.#isEnding = true;
     this.#stop.abort();
-    clearInterval(this.#renewal ?? undefined);
-    const left = [...this.#entries.keys()];
+    this.#claims.stopRenewing();
+    const left = this.#claims.ids;
     await this.#settle();
-    this.#entries.clear();
+    this.#claims.clear();
     await this.#release(left);
     return left.length;
   }
 
-  /** Waits a moment for attempts that were aborted: they hold back rows whose mails the server may have. */
+  /** Waits a moment for aborted attempts: they postpone rows whose mails the server may have. */
   async #settle(): Promise<void> {
     if (this.#runs.size === 0) return;
     const { promise: late, resolve } = Promise.withResolvers<void>();
@@ -222,7 +200,7 @@ export class OutboxWorker {
 
   async #drained(): Promise<void> {
     await this.#looking;
-    while (this.#entries.size > 0 && !(this.#isEnding && this.#runs.size === 0)) {
+    while (this.#claims.size > 0 && !(this.#isEnding && this.#runs.size === 0)) {
       this.#step ??= Promise.withResolvers();
       setImmediate(() => {
         for (const entry of this.#held) this.#begin(entry);
@@ -265,10 +243,10 @@ export class OutboxWorker {
     if (isOn && (this.#runs.size > 0 || performance.now() < retryAt)) return;
     const room = isOn ? { all: 1, bulk: 1 } : this.#places.room;
     this.#hasMore = room.all <= 0;
-    if (this.#hasMore || this.#isClosing || this.#entries.size > MAX_OWN) return;
+    if (this.#hasMore || this.#isClosing || this.#claims.size > MAX_OWN) return;
     const askedAt = performance.now();
     try {
-      const claimed = await rows.claim(room, [...this.#entries.keys()]);
+      const claimed = await rows.claim(room, this.#claims.ids);
       // The database took longer than the shutdown waits.
       if (this.#stop.signal.aborted) return await this.#release(claimed.map(({ id }) => id));
       this.#isReadable = true;
@@ -308,40 +286,8 @@ export class OutboxWorker {
 
   /** Leaves rows in the table, for the end of an outage. */
   #handBack(entries: readonly Entry[]): void {
-    for (const entry of entries) this.#forget(entry);
+    for (const entry of entries) this.#claims.delete(entry);
     void this.#release(entries.map(({ id }) => id));
-  }
-
-  /** Whether no other process can have claimed a row; asked before each attempt, which may come late. */
-  async #isHeld(entry: Entry): Promise<boolean> {
-    if (performance.now() < entry.heldUntil - this.#options.claimMs / 3) return true;
-    await this.#renew([entry]);
-    return !entry.lost.signal.aborted;
-  }
-
-  async #renewAll(): Promise<void> {
-    try {
-      await this.#renew([...this.#entries.values()]);
-    } catch (error) {
-      this.#options.logger.debug({ err: error }, "Claims in the outbox could not be renewed.");
-    }
-  }
-
-  async #renew(entries: readonly Entry[]): Promise<void> {
-    const askedAt = performance.now();
-    const held = await this.#options.rows.renew(entries.map(({ id }) => id));
-    for (const entry of entries) {
-      if (held.has(entry.id)) entry.heldUntil = askedAt + this.#options.claimMs;
-      // A mail that is done by now isn't lost.
-      else if (this.#entries.has(entry.id)) entry.lost.abort();
-    }
-  }
-
-  #forget(entry: Entry): void {
-    this.#entries.delete(entry.id);
-    if (this.#entries.size > 0 || this.#renewal === null) return;
-    clearInterval(this.#renewal);
-    this.#renewal = null;
   }
 
   #stepped(): void {
