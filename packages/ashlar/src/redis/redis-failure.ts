@@ -47,14 +47,17 @@ export function reasonOf(error: unknown): string {
   const text = String(message);
   const hint = name === "ReplyError" ? "" : certificateHint(error);
   if (hint !== "") return `the server's certificate is refused${hint}`;
-  if (name === "ReplyError") {
-    const reply = /^[A-Z]+/.exec(text)?.[0] ?? "ERR";
-    return REPLIES[reply] === undefined ? `the server answered ${reply}` : `${REPLIES[reply]} (${reply})`;
-  }
+  if (name === "ReplyError") return replyReason(text);
   if (text.includes("ETIMEDOUT")) return "no connection was made in time";
   if (text.includes("Socket timeout")) return "the server didn't answer in time";
   if (text.includes("All sentinels are unreachable")) return NO_SENTINEL;
   return LOST;
+}
+
+/** The reason in the server's own error, by its code only: the rest of the text may quote a command. */
+function replyReason(text: string): string {
+  const reply = /^[A-Z]+/.exec(text)?.[0] ?? "ERR";
+  return REPLIES[reply] === undefined ? `the server answered ${reply}` : `${REPLIES[reply]} (${reply})`;
 }
 
 /** The setting to change if a server's certificate was refused; "" for another error. */

@@ -13,12 +13,18 @@ const COPYING = /\bauto_increment\b|\bserial\b|\bdefault \(?\s*(?!now\b|current_
  * https://mariadb.com/kb/en/innodb-online-ddl-overview/
  */
 export function schemaRisk(change: SchemaChange): SchemaRisk | null {
+  const { kind, definition } = change;
+  const breaks = kind === "changeType" || (kind === "addColumn" && isRequired(definition));
+  if (ONLINE.test(definition)) return breaks ? breakingRisk(change) : null;
+  return lockRisk(change);
+}
+
+function lockRisk(change: SchemaChange): SchemaRisk | null {
   const { kind, table, definition, sql } = change;
-  const isOnline = ONLINE.test(definition);
   switch (kind) {
     case "addColumn":
       if (isRequired(definition)) return breakingRisk(change);
-      return COPYING.test(definition) && !isOnline
+      return COPYING.test(definition)
         ? copying(
             table,
             'Add it nullable, without a default that is computed for each row, and fill in the rows in batches. With "lock = none", the server refuses changes that it can\'t make without a lock:',
@@ -27,7 +33,6 @@ export function schemaRisk(change: SchemaChange): SchemaRisk | null {
         : null;
     case "changeType": {
       const broken = breakingRisk(change)!;
-      if (isOnline) return broken;
       return {
         problem: `${broken.problem} And writes to ${table} wait while all of it is copied, unless the type only becomes longer.`,
         remedy: `${broken.remedy} With "lock = none", the server refuses changes that it can't make without a lock:`,
@@ -35,34 +40,30 @@ export function schemaRisk(change: SchemaChange): SchemaRisk | null {
       };
     }
     case "addForeignKey":
-      return isOnline
-        ? null
-        : copying(
-            table,
-            "Without the check of the rows, it is added in place. Look for rows that refer to missing ones first, because the server then doesn't:",
-            [
-              "set foreign_key_checks = 0",
-              `alter table ${quoted(table)} ${sql}, algorithm = inplace, lock = none`,
-              "set foreign_key_checks = 1",
-            ],
-          );
+      return copying(
+        table,
+        "Without the check of the rows, it is added in place. Look for rows that refer to missing ones first, because the server then doesn't:",
+        [
+          "set foreign_key_checks = 0",
+          `alter table ${quoted(table)} ${sql}, algorithm = inplace, lock = none`,
+          "set foreign_key_checks = 1",
+        ],
+      );
     case "addPrimaryKey":
     case "dropConstraint":
-      return /^drop (?!primary)/.test(definition) || isOnline
+      return /^drop (?!primary)/.test(definition)
         ? null
         : copying(table, "Let the server refuse changes that it can't make without a lock:", [
             `alter table ${quoted(table)} ${sql}, lock = none`,
           ]);
     case "rewriteTable":
-      return isOnline
-        ? null
-        : copying(
-            table,
-            'With "lock = none", the server refuses changes that it can\'t make without a lock. Otherwise copy the rows to a new table in batches, as pt-online-schema-change and gh-ost do.',
-            [],
-          );
+      return copying(
+        table,
+        'With "lock = none", the server refuses changes that it can\'t make without a lock. Otherwise copy the rows to a new table in batches, as pt-online-schema-change and gh-ost do.',
+        [],
+      );
     case "createIndex":
-      return /\bfulltext\b|\bspatial\b/.test(definition) && !isOnline
+      return /\bfulltext\b|\bspatial\b/.test(definition)
         ? {
             problem: `Writes to ${table} wait until the index is built: only ordinary indexes are built beside them.`,
             remedy: "Try it on a copy, and migrate at a quiet time.",

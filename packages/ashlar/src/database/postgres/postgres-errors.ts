@@ -3,6 +3,7 @@ import { ColumnValueError } from "../dialect/column-names.ts";
 import { settingsAt } from "../dialect/tls-settings.ts";
 import {
   type ConstraintDetails,
+  type ConstraintViolationError,
   DatabaseError,
   type DatabaseErrorCode,
   ForeignKeyViolationError,
@@ -106,20 +107,8 @@ export function translatePostgresError(error: unknown, where: string | null = nu
   const columns = columnsIn(error.detail);
   // "Failing row contains (1, alice, $argon2id$…)": logging the cause would log the row.
   delete error.detail;
-  const details: ConstraintDetails = {
-    table: error.table ?? null,
-    columns: error.column === undefined ? columns : [error.column],
-    constraint: error.constraint ?? null,
-    cause: error,
-  };
-  switch (error.code) {
-    case UNIQUE_VIOLATION:
-      return new UniqueViolationError(details);
-    case FOREIGN_KEY_VIOLATION:
-      return new ForeignKeyViolationError(details);
-    case NOT_NULL_VIOLATION:
-      return new NotNullViolationError(details);
-  }
+  const violation = violationOf(error, columns);
+  if (violation !== null) return violation;
   if (UNFIT_VALUES.has(error.code)) {
     return new ColumnValueError(error.column ?? null, `A value does not fit its column (SQLSTATE ${error.code}).`);
   }
@@ -139,6 +128,26 @@ export function translatePostgresError(error: unknown, where: string | null = nu
   const code = TEMPORARY.find(([codes]) => codes.test(error.code))?.[1] ?? "E_DATABASE";
   const message = `PostgreSQL: ${error.message} (SQLSTATE ${error.code}).${remedyFor(error, where)}`;
   return new DatabaseError(message, error.code, error, code);
+}
+
+/** @param columns the columns in the error's detail */
+function violationOf(error: ServerError, columns: readonly string[]): ConstraintViolationError | null {
+  const details: ConstraintDetails = {
+    table: error.table ?? null,
+    columns: error.column === undefined ? columns : [error.column],
+    constraint: error.constraint ?? null,
+    cause: error,
+  };
+  switch (error.code) {
+    case UNIQUE_VIOLATION:
+      return new UniqueViolationError(details);
+    case FOREIGN_KEY_VIOLATION:
+      return new ForeignKeyViolationError(details);
+    case NOT_NULL_VIOLATION:
+      return new NotNullViolationError(details);
+    default:
+      return null;
+  }
 }
 
 /**

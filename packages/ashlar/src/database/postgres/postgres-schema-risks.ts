@@ -24,34 +24,14 @@ export function schemaRisk(change: SchemaChange): SchemaRisk | null {
 }
 
 function lockRisk(change: SchemaChange): SchemaRisk | null {
-  const { kind, table, name, definition } = change;
+  const { kind, table, definition } = change;
   switch (kind) {
     case "createIndex":
       return indexRisk(change);
-    case "addColumn": {
-      const required = isRequired(definition) ? requiredColumn(table, name) : null;
-      if (REWRITING.test(definition))
-        return rewriting(
-          table,
-          `Adding ${table}.${name}`,
-          "Add it nullable, without a default that is computed for each row, and fill in the rows in batches",
-        );
-      if (INDEXED.test(definition)) return uniqueColumn(change);
-      const isChecked = /\breferences\b/.test(definition) && /\bdefault (?!null\b)/.test(definition);
-      return isChecked ? foreignKey(change) : required;
-    }
-    case "changeType": {
-      const widens = /^(?:set data )?type (?:text|character varying|varchar)$/.test(
-        definition.split(" using ")[0]!.trim(),
-      );
-      if (widens) return breakingRisk(change);
-      const { remedy, problem } = breakingRisk(change)!;
-      return {
-        problem: `${problem} And the table is written again, unless it is text that may become longer: reads and writes of ${table} wait.`,
-        remedy,
-        lines: [],
-      };
-    }
+    case "addColumn":
+      return columnRisk(change);
+    case "changeType":
+      return typeRisk(change);
     case "setNotNull":
       return change.followsValidation ? null : requiring(change);
     case "addUnique":
@@ -62,17 +42,40 @@ function lockRisk(change: SchemaChange): SchemaRisk | null {
     case "addCheck":
       return / not valid\b/.test(definition) ? null : checkConstraint(change);
     case "validate":
-      if (!change.followsUnvalidated) return null;
-      return {
-        problem: `The same transaction has added a constraint to ${table}, whose lock it keeps while it now reads all rows: reads and writes wait.`,
-        remedy: "Move it to the next migration, whose transaction locks out only other changes of the table.",
-        lines: [statement(`alter table ${quoted(table)} validate constraint ${quoted(String(name))}`)],
-      };
+      return change.followsUnvalidated ? validating(change) : null;
     case "rewriteTable":
       return rewriting(table, "It", GUIDE);
     default:
       return null;
   }
+}
+
+function validating({ table, name }: SchemaChange): SchemaRisk {
+  return {
+    problem: `The same transaction has added a constraint to ${table}, whose lock it keeps while it now reads all rows: reads and writes wait.`,
+    remedy: "Move it to the next migration, whose transaction locks out only other changes of the table.",
+    lines: [statement(`alter table ${quoted(table)} validate constraint ${quoted(String(name))}`)],
+  };
+}
+
+function columnRisk(change: SchemaChange): SchemaRisk | null {
+  const { table, name, definition } = change;
+  if (REWRITING.test(definition)) {
+    const remedy = "Add it nullable, without a default that is computed for each row, and fill in the rows in batches";
+    return rewriting(table, `Adding ${table}.${name}`, remedy);
+  }
+  if (INDEXED.test(definition)) return uniqueColumn(change);
+  if (/\breferences\b/.test(definition) && /\bdefault (?!null\b)/.test(definition)) return foreignKey(change);
+  return isRequired(definition) ? requiredColumn(table, name) : null;
+}
+
+function typeRisk(change: SchemaChange): SchemaRisk | null {
+  const { table, definition } = change;
+  const risk = breakingRisk(change)!;
+  const widens = /^(?:set data )?type (?:text|character varying|varchar)$/.test(definition.split(" using ")[0]!.trim());
+  if (widens) return risk;
+  const problem = `${risk.problem} And the table is written again, unless it is text that may become longer: reads and writes of ${table} wait.`;
+  return { problem, remedy: risk.remedy, lines: [] };
 }
 
 /** `lock_timeout` is set in transactions; a migration without one has no retries, either. */

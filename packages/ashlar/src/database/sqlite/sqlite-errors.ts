@@ -1,6 +1,7 @@
 import { AshlarError } from "../../support/index.ts";
 import {
   type ConstraintDetails,
+  type ConstraintViolationError,
   DatabaseError,
   type DatabaseErrorCode,
   ForeignKeyViolationError,
@@ -63,18 +64,8 @@ export function translateSqliteError(error: unknown, refusesWrites = false, path
   if (error instanceof AshlarError) return error;
   const { errcode, message } = error as Error & { errcode?: number };
   if (errcode === undefined) return new DatabaseError(`SQLite: ${message}.`, null, error);
-  switch (errcode) {
-    case CONSTRAINT_UNIQUE:
-    case CONSTRAINT_PRIMARY_KEY:
-    case CONSTRAINT_ROWID:
-      return new UniqueViolationError({ ...namesIn(message), cause: error });
-    case CONSTRAINT_NOT_NULL:
-      return new NotNullViolationError({ ...namesIn(message), cause: error });
-    case CONSTRAINT_FOREIGN_KEY:
-    case CONSTRAINT_TRIGGER:
-      if (!message.startsWith("FOREIGN KEY")) break;
-      return new ForeignKeyViolationError({ columns: [], cause: error });
-  }
+  const violation = violationOf(errcode, message, error);
+  if (violation !== null) return violation;
   if (refusesWrites && errcode === READONLY) return new DatabaseError(`SQLite: ${message}.`, String(errcode), error);
   const column = NO_COLUMN.exec(message)?.[1];
   if (column !== undefined) return new UnknownColumnError(`SQLite: ${message}.`, [column], String(errcode), error);
@@ -82,6 +73,22 @@ export function translateSqliteError(error: unknown, refusesWrites = false, path
   const code = sqliteErrorCode(errcode);
   const file = path !== null && OF_FILE.has(code) ? ` (${path})` : "";
   return new DatabaseError(`SQLite: ${message}${file}.${remedy}`, String(errcode), error, code);
+}
+
+function violationOf(errcode: number, message: string, cause: unknown): ConstraintViolationError | null {
+  switch (errcode) {
+    case CONSTRAINT_UNIQUE:
+    case CONSTRAINT_PRIMARY_KEY:
+    case CONSTRAINT_ROWID:
+      return new UniqueViolationError({ ...namesIn(message), cause });
+    case CONSTRAINT_NOT_NULL:
+      return new NotNullViolationError({ ...namesIn(message), cause });
+    case CONSTRAINT_FOREIGN_KEY:
+    case CONSTRAINT_TRIGGER:
+      return message.startsWith("FOREIGN KEY") ? new ForeignKeyViolationError({ columns: [], cause }) : null;
+    default:
+      return null;
+  }
 }
 
 /**

@@ -132,15 +132,24 @@ function identify(
   const named = options.user === undefined ? namedAccount(context, limit, options) : null;
   if (named === null) {
     const user = options.user === undefined ? context.currentUser : options.user;
-    if (user === null) return {};
-    const identity = guard === null ? null : accounts?.ofUser(context, guard, user, limit.name);
-    return identity ?? { account: userAccount(user) };
+    return user === null ? {} : identifyUser(context, limit, user, guard, accounts);
   }
   if (typeof named !== "string") return {};
   if (guard === null || accounts === null) return { account: named };
   const identity = accounts.named(context, { limit: limit.name, guard, identifier: named });
   // An application's own limit may count by an input that has nothing to do with accounts.
   return identity.account === null && !limit.ofAccounts ? { account: named } : identity;
+}
+
+function identifyUser(
+  context: HttpContext,
+  limit: Limit,
+  user: object,
+  guard: string | null,
+  accounts: ThrottleAccounts | null,
+): AttemptKeys {
+  const identity = guard === null ? null : accounts?.ofUser(context, guard, user, limit.name);
+  return identity ?? { account: userAccount(user) };
 }
 
 /** The account's identifier in the request or the options; `null` if the limit doesn't use one, or none was sent. */
