@@ -24,18 +24,18 @@ interface Common {
 }
 
 /**
- * Writes a line to the log, and counts, whenever one of certain events happens: the container's key `audit`. Those of
- * the framework's features are among them. A feature of your own adds its events when its provider boots:
+ * Logs and counts certain events, including those of the framework's features: the container's key `audit`. Your own feature
+ * adds its events when its provider boots:
  *
  * ```ts
  * application.container.make("audit").add("order.placed", ({ order }) => ({ orderId: order.id }));
  * ```
  *
- * A line has the name of the event as `event`, and the id of the request as `requestId`. If the payload has a `user` or a
- * `userId`, a `guard` or an `address`, the line has the user's primary key, the guard and the address too.
+ * A line contains the event's name as `event`, and the request's id as `requestId`. If the payload has a `user` or a `userId`,
+ * a `guard` or an `address`, the line also contains the user's primary key, the guard and the address.
  *
- * Security: only the function's result is written of the payload. Leave out secrets and anything that people type,
- * which may be a password in the wrong field.
+ * Security: of the rest of the payload, only the function's result is logged. Leave out secrets and anything that users type,
+ * because they may type a password into the wrong field.
  */
 export class AuditLog {
   readonly #events: Events;
@@ -58,8 +58,8 @@ export class AuditLog {
   /**
    * Writes a line whenever an event happens. If the event has been added before, nothing changes.
    *
-   * @param describe returns what the line has in addition to the event's name, its user, guard, address and request: text, numbers,
-   *   booleans or `null` by name; default: nothing
+   * @param describe returns the line's fields in addition to the event's name, user, guard, address and request: text, numbers,
+   *   booleans or `null` by name; default: none
    */
   add<Name extends EventName>(name: Name, describe?: (payload: EventMap[Name]) => AuditDetails): void {
     if (this.#counts.has(name)) return;
@@ -70,12 +70,12 @@ export class AuditLog {
     });
   }
 
-  /** @internal Text that a visitor typed, if the configuration allows logging it; otherwise nothing. */
+  /** @internal Returns text that a visitor typed, if the configuration allows logging it. */
   typed(identifier: string | null): AuditDetails {
     return this.#settings.identifiers && identifier !== null ? { identifier } : {};
   }
 
-  /** @internal Another client's address, in the configured form; nothing for `null`. */
+  /** @internal Returns another client's address in the configured form, as a field; no field for `null`. */
   addressed(name: string, address: string | null): AuditDetails {
     const logged = loggedAddress(address, this.#settings.addresses);
     return logged === null ? {} : { [name]: logged };

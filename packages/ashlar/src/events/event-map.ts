@@ -1,4 +1,4 @@
-/** The events that the framework's features add to {@link EventMap}. An application augments `EventMap` itself. */
+/** The events that the framework's features add to {@link EventMap}. Applications augment `EventMap` itself. */
 // biome-ignore lint/suspicious/noEmptyInterface: it is empty so that features can augment it.
 export interface FrameworkEvents {}
 

@@ -29,7 +29,7 @@ declare module "../http/exchange/context.ts" {
 
 declare module "../boot/application/feature.ts" {
   interface FrameworkFeatureParts {
-    /** The events that it emits: `{ "stock.taken": { audit: ({ sku }) => ({ sku }) } }`. */
+    /** The events that the feature emits: `{ "stock.taken": { audit: ({ sku }) => ({ sku }) } }`. */
     readonly events?: { readonly [Name in EventName]?: FeatureEvent<EventMap[Name]> };
   }
 }

@@ -51,8 +51,8 @@ export class Events {
   }
 
   /**
-   * Calls all listeners of an event in parallel. Await it if the listeners' work is part of the current work; otherwise let
-   * it run: a shutting down application waits for it.
+   * Calls all listeners of an event concurrently. Await it if the listeners' work is part of the current work. Otherwise, let
+   * it run: the application waits for it when it shuts down.
    *
    * In a database transaction, the event waits for the commit, and never happens if there is a rollback. Awaiting it
    * there doesn't wait for the listeners, because they would in turn wait for the transaction.
@@ -76,7 +76,7 @@ export class Events {
     return done;
   }
 
-  /** How many events have listeners that are still at work. */
+  /** How many events have listeners that are still running. */
   get pending(): number {
     return this.#underway.size;
   }

@@ -4,15 +4,15 @@ import type { EventMap, EventName } from "./event-map.ts";
 /** An event that a feature emits. */
 export interface FeatureEvent<Payload> {
   /**
-   * Whether the audit log has a line each time it happens; or what is particular to the event in that line, besides the user,
-   * the guard, the address and the request.
+   * Whether the audit log gets a line each time the event happens, or a function that returns the line's fields in addition to
+   * the user, the guard, the address and the request.
    *
-   * Security: leave out secrets, and what people type: it may be a password in the wrong field.
+   * Security: leave out secrets and anything that users type, because they may type a password into the wrong field.
    */
   readonly audit: boolean | ((payload: Payload, log: AuditLog) => AuditDetails);
 }
 
-/** Adds those events of a feature to the audit log that have lines there. */
+/** Adds a feature's audited events to the audit log. */
 export function auditEvents(
   log: AuditLog,
   events: { readonly [Name in EventName]?: FeatureEvent<EventMap[Name]> } = {},

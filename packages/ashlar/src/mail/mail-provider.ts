@@ -39,9 +39,9 @@ declare module "../boot/application/application-stats.ts" {
       readonly failedAttempts: number;
       /**
        * The contents of the outbox, for all processes together: how many mails wait to be sent, how many were abandoned
-       * and are still kept, up to 10,000 of each priority, and how long ago the oldest one that waits was queued. It is
-       * as of the last time that someone asked, at most five minutes ago; `null` if it is not known, as the first time,
-       * without an outbox, or while the database can't be read.
+       * and are still kept, up to 10,000 of each priority, and how long ago the oldest waiting mail was queued. The numbers
+       * are from the previous call, at most five minutes ago; `null` on the first call, without an outbox, or while the
+       * database can't be read.
        */
       readonly outbox: MailSizes | null;
     };
@@ -113,7 +113,7 @@ export class MailProvider extends Provider {
     container.make("events").on("mail.failed", () => counts.failed++);
   }
 
-  /** From now on, mails are sent that other processes have left. */
+  /** From now on, this process also sends mails that other processes left. */
   override async listening(): Promise<void> {
     const { container, logger } = this.application;
     const outbox = await container.make("mail").outbox();
@@ -141,7 +141,7 @@ export class MailProvider extends Provider {
     );
   }
 
-  /** A command on a server, where only the unit of the service says that this is production, would keep its mails. */
+  /** On a server where only the service's unit file sets the environment, a command would keep its mails. */
   #warnOfUnsentMails(): void {
     const { logger, settings } = this.application;
     if (settings.url === null || !isPublicSite(settings.url)) return;
@@ -242,7 +242,7 @@ export class MailProvider extends Provider {
 const PRIVATE_NAME = /\.(?:test|invalid|local|internal|home\.arpa)$/;
 
 /**
- * Reports whether an address is that of a site for visitors: https, and a name that anyone may look up.
+ * Returns whether a URL is a public site's: https, and a host name that anyone can look up.
  *
  * @param url a valid URL
  */

@@ -1,10 +1,10 @@
 import type { Logger } from "../kernel/index.ts";
 import type { AshlarError } from "../support/index.ts";
 
-/** How long Redis has to work before it counts as back, in milliseconds: one node of a cluster may be down alone. */
+/** How long Redis must work before it counts as back, in milliseconds: a single node of a cluster may be down. */
 const STEADY_MS = 1000;
 
-/** The log's wording for a store whose Redis can't be used. */
+/** The log's wording for a store whose Redis is unavailable. */
 export interface OutageSentences {
   /** What happens in the meantime. It follows the reason. */
   readonly away: string;
@@ -13,7 +13,7 @@ export interface OutageSentences {
 }
 
 /**
- * Logs once that a store can't use Redis, and once that it can again, however many requests come in between.
+ * Logs the beginning and the end of an outage of Redis once each, however many requests come in between.
  */
 export class Outage {
   readonly #logger: Logger;

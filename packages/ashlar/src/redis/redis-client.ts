@@ -5,7 +5,7 @@ import type { CompleteRedisSettings } from "./redis-settings.ts";
 const CONNECT_TIMEOUT_MS = 5000;
 /** The longest pause between two attempts to connect, in milliseconds. */
 const MAX_PAUSE_MS = 1000;
-/** How often, at most, we leave a server that says it is read-only: its address may lead to the same server again. */
+/** The shortest time between reconnections because of a read-only server: its address may lead to the same server again. */
 const RECONNECT_EVERY_MS = 1000;
 
 /**
@@ -33,10 +33,10 @@ export async function createRedisClient(settings: CompleteRedisSettings): Promis
     lazyConnect: true,
     // A command that can't be sent now fails now. RedisConnection decides which commands may wait for a connection.
     enableOfflineQueue: false,
-    // A command whose answer was lost may have been carried out: it fails with its connection, and isn't sent twice.
+    // A command whose answer was lost may have been executed: it fails with its connection, and isn't sent twice.
     maxRetriesPerRequest: 0,
     connectTimeout: CONNECT_TIMEOUT_MS,
-    // A server that has stopped answering is left, even if the connection to it stays open.
+    // Disconnects from a server that has stopped answering, even if the connection stays open.
     socketTimeout: settings.commandTimeoutMs,
     reconnectOnError: leavesReadOnlyServers(),
     connectionName: "ashlar",
@@ -51,7 +51,7 @@ export async function createRedisClient(settings: CompleteRedisSettings): Promis
       enableOfflineQueue: true,
       clusterRetryStrategy: pauseBefore,
       slotsRefreshTimeout: settings.commandTimeoutMs,
-      // Keys of a node that has gone fail at once, instead of waiting for another to take over.
+      // Commands for the keys of a node that is gone fail at once, instead of waiting for another node to take over.
       retryDelayOnFailover: 0,
       retryDelayOnClusterDown: 0,
       maxRedirections: 5,
@@ -78,7 +78,7 @@ export async function createRedisClient(settings: CompleteRedisSettings): Promis
   });
 }
 
-/** How long to wait before an attempt to connect, in milliseconds. Processes don't all try at the same moments. */
+/** How long to wait before an attempt to connect, in milliseconds. It is random, so that processes don't try in step. */
 function pauseBefore(attempt: number): number {
   return Math.min(50 * attempt, MAX_PAUSE_MS) * (0.75 + Math.random() / 4);
 }

@@ -4,16 +4,16 @@ import { NO_NODE, NO_SENTINEL, RedisReason, reasonOf, redisUnavailable } from ".
 import type { CompleteRedisSettings } from "./redis-settings.ts";
 import { RedisCounts, type RedisUsage } from "./redis-usage.ts";
 
-/** How long the first connection may take, in milliseconds: a process that starts has much else to do. */
+/** How long the first connection may take, in milliseconds: a starting process is busy. */
 const FIRST_CONNECTION_MS = 5000;
 
-/** How many commands wait for a new connection at most. Any more fail at once. */
+/** The maximum number of commands that wait for a new connection. Any more fail at once. */
 const MAX_WAITING = 1000;
 
-/** How many commands are under way at most. Any more fail at once: so late an answer is of no use. */
+/** The maximum number of commands that wait for an answer. Any more fail at once: their answers would come too late. */
 const MAX_UNDER_WAY = 10_000;
 
-/** How long after the client has given up we make it connect again, in milliseconds. */
+/** How long after the client has stopped trying we make it connect again, in milliseconds. */
 const PAUSE_AFTER_END_MS = 100;
 
 /** A Lua script that the server runs atomically. */
@@ -45,7 +45,7 @@ export class RedisConnection {
   /** The client, once its code is loaded. */
   #loaded: RedisClient | null = null;
   readonly #counts = new RedisCounts();
-  /** Why there is no connection; `null` while there is one, or while it is not known yet. */
+  /** Why there is no connection; `null` while there is one, or while that is unknown. */
   #failure: string | null = null;
   /** Whether the first attempt to connect is still under way. */
   #isNew = true;
@@ -71,8 +71,8 @@ export class RedisConnection {
   }
 
   /**
-   * Connects, and waits for an answer of the server: an application calls it before it serves, so that no request waits
-   * for the client's code and the connection.
+   * Connects, and waits for an answer from the server. An application calls it before it serves requests, so that no request
+   * waits for the client's code to load, or for the connection.
    *
    * @throws `E_REDIS_UNAVAILABLE` if the first attempt fails. It keeps trying.
    */
@@ -128,7 +128,7 @@ export class RedisConnection {
   }
 
   /**
-   * Checks whether the server can be reached and accepts changes, and changes nothing.
+   * Checks that the server can be reached and accepts changes, without changing anything.
    *
    * @throws `E_REDIS_UNAVAILABLE`
    */
@@ -269,8 +269,8 @@ export class RedisConnection {
   }
 
   /**
-   * Begins again if the client has given up. It gives up if a Sentinel reports another server while the client is
-   * asking which one to connect to: a call that should only end its former connection ends its attempts too.
+   * Reconnects if the client has stopped trying. It stops if a Sentinel reports another server while the client is asking
+   * which one to connect to: the call that should only close the former connection also ends its attempts.
    */
   #goOn(client: RedisClient): void {
     if (this.#isClosed) return;
@@ -280,7 +280,7 @@ export class RedisConnection {
     setTimeout(again, PAUSE_AFTER_END_MS).unref();
   }
 
-  /** The client swallows why a Sentinel or a node could not be reached: with TLS, it may be the certificate. */
+  /** The client doesn't say why a Sentinel or a node could not be reached: with TLS, the reason may be the certificate. */
   #reasonOf(error: unknown): string {
     const reason = reasonOf(error);
     return this.#settings.tls !== null && (reason === NO_SENTINEL || reason === NO_NODE)
@@ -288,7 +288,7 @@ export class RedisConnection {
       : reason;
   }
 
-  /** Tells the waiting commands that there is a connection, or why there isn't one. */
+  /** Resumes the waiting commands, or fails them if there is no connection. */
   #settle(failure: string | null): void {
     this.#failure = failure;
     this.#isNew = false;

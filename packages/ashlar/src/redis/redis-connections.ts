@@ -8,7 +8,7 @@ import type { RedisUsage } from "./redis-usage.ts";
 
 declare module "../boot/application/application-stats.ts" {
   interface FrameworkStats {
-    /** The connections to Redis, by what uses them, as in `/ready`: `throttle`, `session`, or `session,throttle` if both do. */
+    /** The connections to Redis, by the stores that use them, as in `/ready`: `throttle`, `session`, or `session,throttle`. */
     readonly redis?: Readonly<Record<string, RedisUsage>>;
   }
 }
@@ -23,18 +23,18 @@ interface Shared {
 /** The connections of each application, by their settings. */
 const connections = new WeakMap<Container, Map<string, Shared>>();
 
-/** A store's hold on a connection. */
+/** A store's use of a connection. */
 export interface RedisLease {
   readonly connection: RedisConnection;
-  /** Returns it. The connection closes when no store of the application uses it any longer. */
+  /** Ends the use. The connection closes when no store of the application uses it any longer. */
   release(): void;
 }
 
 /**
  * The connection with these settings. All stores of an application that have the same settings share one.
  *
- * @param user what the store is for: `session`
- * @param where the place of the store, for messages
+ * @param user the store's purpose: `session`
+ * @param where the store's location in the configuration, for messages
  * @param locate finds the client's package; throws if it is not installed
  * @throws `E_INVALID_CONFIGURATION`; `E_MISSING_PACKAGE` with the command that installs the client
  */
@@ -73,7 +73,7 @@ export function leaseRedis(
 }
 
 /**
- * Names are unique, even if one use has two connections, such as limits and their fallback.
+ * Creates a unique name, because a store and its fallback may have two connections with the same purpose.
  */
 function usageOf(connections: ReadonlyMap<string, Shared>): Record<string, RedisUsage> {
   const usage: Record<string, RedisUsage> = {};

@@ -33,8 +33,8 @@ export const NO_NODE: string = `${NO_NODE_OF}: ${LOST}`;
 export class RedisReason extends Error {}
 
 /**
- * Why Redis can't be used, in words without a value, a key or a password: the client's own errors contain the command with
- * everything that was sent.
+ * The reason why Redis is unavailable, in words that contain no value, key or password: the client's errors contain the whole
+ * command.
  */
 export function reasonOf(error: unknown): string {
   if (error instanceof RedisReason) return error.message;
@@ -79,12 +79,12 @@ interface Failure {
   readonly lastNodeError?: unknown;
 }
 
-/** The error for a command that was not carried out, or whose answer is missing. It contains nothing that was sent. */
+/** The error for a command that was not executed, or whose answer is missing. It contains nothing that was sent. */
 export function redisUnavailable(error: unknown): AshlarError {
   return new AshlarError("E_REDIS_UNAVAILABLE", `Redis can't be used: ${reasonOf(error)}.`);
 }
 
-/** Whether an error is from a command that was not carried out, or whose answer is missing. */
+/** Whether an error is from a command that was not executed, or whose answer is missing. */
 export function isRedisUnavailable(error: unknown): error is AshlarError {
   return error instanceof AshlarError && error.code === "E_REDIS_UNAVAILABLE";
 }

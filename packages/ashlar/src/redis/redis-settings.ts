@@ -14,15 +14,15 @@ import {
 import { parseRedisUrl, REDIS_URLS, type RedisAddress } from "./redis-address.ts";
 
 /**
- * How the certificates of an encrypted connection are checked, beyond the authorities that Node knows. `ca`, `cert` and `key` are
- * PEM files, relative to the application's root, or PEM itself.
+ * The certificates of an encrypted connection. `ca`, `cert` and `key` are PEM files, relative to the application's root, or
+ * PEM itself.
  */
 export interface RedisTlsSettings {
-  /** The certificates of the authorities that may have signed the server's, and the Sentinels'; default: those that Node knows. */
+  /** The authorities that may have signed the certificates of the server and the Sentinels; default: those that Node.js knows. */
   readonly ca?: Optional<string>;
   /** The client's certificate, if the server asks for one. */
   readonly cert?: Optional<string>;
-  /** The key of the client's certificate. */
+  /** The private key of the client's certificate. */
   readonly key?: Optional<string>;
   /** The name in the server's certificate, if it is not the host of the URL. */
   readonly servername?: Optional<string>;
@@ -47,7 +47,7 @@ export interface RedisSettings {
   readonly sentinelPassword?: Optional<string>;
   /**
    * The prefix of all keys, up to 64 letters, digits, `.`, `_`, `-` and `:`; default: the application's name, as in
-   * `my-shop:`. Applications that share a server need different ones.
+   * `my-shop:`. Applications that share a server need different prefixes.
    */
   readonly prefix?: Optional<string>;
   /**
@@ -117,7 +117,7 @@ const SCHEMA = settings<RedisSettings>()(
 /**
  * Checks the settings, and fills in defaults.
  *
- * @param place the place of the store, for messages, and the folder that files are relative to
+ * @param place the store's location in the configuration, for messages, and the folder that file paths are relative to
  * @param applicationName the default prefix is derived from it
  * @throws `E_INVALID_CONFIGURATION`
  */

@@ -27,8 +27,8 @@ interface Waiter {
 /**
  * The right to use one of a limited number of connections.
  *
- * Callers get it in the order in which they came. A request that has had one before comes first: it is better to finish
- * requests that have begun than to begin requests that can't be finished. New requests wait in a separate queue. Under
+ * Callers get it in order of arrival, except that requests that have had one before come first: it is better to finish
+ * running requests than to start requests that can't be finished. New requests wait in a separate queue. Under
  * overload, they are refused before they have done any work, so that as many requests are served as without the excess.
  */
 export class ConnectionSlots {
@@ -63,7 +63,7 @@ export class ConnectionSlots {
   async take(): Promise<void> {
     const { poolSize, acquireTimeoutMs, maxWaiting } = this.#limits;
     const request = currentTrace();
-    // Work after the response was promised with it.
+    // The response has promised the work that follows it.
     const begins = request !== null && !request.isHandedOver && !this.#begun.has(request);
     if (this.#used < poolSize) {
       this.#used++;
@@ -98,7 +98,7 @@ export class ConnectionSlots {
     const waiter = this.#next();
     if (waiter !== undefined) {
       clearTimeout(waiter.timer);
-      // Handed over, so that no later caller gets in between.
+      // The slot is handed over, so that no later caller can take it.
       waiter.proceed();
       return;
     }

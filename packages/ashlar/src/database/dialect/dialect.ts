@@ -14,7 +14,7 @@ import type { Executor } from "./executor.ts";
  * // config/database.ts
  * export const DATABASES = {
  *   default: "main",
- *   // Listeners of `onQuery` are not told about this connection.
+ *   // Listeners of `onQuery` don't see this connection's statements.
  *   main: (setup) => sqlite({ path: "database/app.sqlite" })({ ...setup, observer: { notify: null } }),
  * } satisfies DatabaseSettings;
  * ```

@@ -110,7 +110,7 @@ interface Waiter {
   readonly timer: NodeJS.Timeout | undefined;
 }
 
-/** Lets one task in at a time; the others wait in the order in which they came. */
+/** Runs one task at a time; the others wait in order of arrival. */
 export class Mutex {
   readonly #timeoutMs: number;
   readonly #maxWaiting: number;
@@ -137,7 +137,7 @@ export class Mutex {
     return !this.#held;
   }
 
-  /** How many wait for their turn. */
+  /** How many tasks wait for their turn. */
   get waiting(): number {
     return this.#waiting.size;
   }
@@ -173,7 +173,7 @@ export class Mutex {
     });
   }
 
-  /** Lets the next one in. */
+  /** Lets the next waiting task run. */
   release(): void {
     for (const waiter of this.#waiting) {
       this.#waiting.delete(waiter);

@@ -4,19 +4,20 @@ import { type MailPriority, PRIORITIES } from "./outbox-table.ts";
 export interface MailRoom {
   /** Of any priority. */
   readonly all: number;
-  /** Of these, how many may be bulk. */
+  /** How many of them may be bulk mails. */
   readonly bulk: number;
 }
 
-/** Something that has a place, until {@link MailPlaces.leave}. */
+/** An item that occupies a slot, until {@link MailPlaces.leave}. */
 export interface Placed<T> {
   readonly item: T;
   readonly priority: MailPriority;
 }
 
 /**
- * The slots for sending mails concurrently, and the queue for them in this process. One place in five is kept for what
- * isn't bulk: bulk mails that a slow server holds for a minute each never occupy all of them. A single place is shared.
+ * The slots for sending mails concurrently, and this process's queue for them. One slot in five is reserved for mails that
+ * aren't bulk, so that bulk mails, which a slow server may hold for a minute each, never occupy all slots. If there is only
+ * one slot, all mails share it.
  */
 export class MailPlaces<T> {
   readonly #count: number;
@@ -25,18 +26,18 @@ export class MailPlaces<T> {
   #taken = 0;
   #takenByBulk = 0;
 
-  /** @param count how many mails are sent at once, at least 1 */
+  /** @param count the number of slots, at least 1 */
   constructor(count: number) {
     this.#count = count;
     this.#bulkCount = Math.max(1, count - Math.ceil(count / 5));
   }
 
-  /** How many places are taken. */
+  /** How many slots are in use. */
   get taken(): number {
     return this.#taken;
   }
 
-  /** How many wait for a place. */
+  /** How many items wait for a slot. */
   get waiting(): number {
     return [...this.#waiting.values()].reduce((sum, { length }) => sum + length, 0);
   }
@@ -47,12 +48,12 @@ export class MailPlaces<T> {
     return { all, bulk: Math.min(all, this.#bulkCount - this.#takenByBulk) };
   }
 
-  /** Lets something wait for a place. */
+  /** Adds an item to the queue. */
   add(item: T, priority: MailPriority): void {
     this.#waiting.get(priority)!.push(item);
   }
 
-  /** Gives a slot to the first in the queue; `null` if the queue is empty, or no slot is free. */
+  /** Gives a slot to the first item in the queue. Returns `null` if the queue is empty, or no slot is free. */
   enter(): Placed<T> | null {
     const { all, bulk } = this.room;
     for (const priority of PRIORITIES) {
@@ -66,13 +67,13 @@ export class MailPlaces<T> {
     return null;
   }
 
-  /** Frees a place. */
+  /** Frees a slot. */
   leave({ priority }: Pick<Placed<T>, "priority">): void {
     this.#taken--;
     if (priority === "bulk") this.#takenByBulk--;
   }
 
-  /** Removes everything that waits, and returns it. */
+  /** Empties the queue, and returns its items. */
   clear(): T[] {
     return [...this.#waiting.values()].flatMap((waiting) => waiting.splice(0));
   }

@@ -28,12 +28,12 @@ export interface NewRow extends Pick<ClaimedRow, "kind" | "content"> {
   readonly priority: MailPriority;
 }
 
-/** What became of a row whose attempt failed. */
+/** The new state of a row whose attempt failed; `lost` if another process has taken it over. */
 export type Postponement = "postponed" | "failed" | "lost";
 
 /** The parameters of the statements of {@link OutboxRows}. */
 export interface OutboxRowsOptions extends OutboxClaimsOptions {
-  /** For how long a row is tried, in milliseconds. */
+  /** How long a row is retried, in milliseconds. */
   readonly retryMs: number;
 }
 
@@ -43,10 +43,10 @@ const MAX_REASON_LENGTH = 500;
 const MAX_IDS = 1000;
 
 /**
- * The rows of the outbox: each is claimed by one process, which works on it, and then deletes it, postpones it, or gives it
- * up. A claim expires by itself, in case its process died.
+ * The outbox's rows. Each is claimed by one process, which works on it, and then deletes, postpones or abandons it. Claims
+ * expire, in case their process died.
  *
- * Claims are decided by conditional updates, and by the database's clock, because the processes' clocks may differ.
+ * Conditional updates decide who gets a claim. Times are the database's, because the processes' clocks may differ.
  */
 export class OutboxRows {
   readonly connection: Connection;
@@ -112,7 +112,7 @@ export class OutboxRows {
     return numDeletedRows > 0n;
   }
 
-  /** Releases a row for another attempt after a pause, unless that would be too late: then it is abandoned. */
+  /** Releases a row for another attempt after a pause, or abandons it if that would be too late. */
   async postpone(id: string, reason: string, pauseMs: number): Promise<Postponement> {
     const next = sql`${this.#time} + ${sql.lit(Math.ceil(pauseMs))}`;
     return this.#end(id, reason, {
@@ -121,12 +121,12 @@ export class OutboxRows {
     });
   }
 
-  /** Gives a row up. */
+  /** Abandons a row. */
   async fail(id: string, reason: string): Promise<Postponement> {
     return this.#end(id, reason, { failed_at: this.#time });
   }
 
-  /** Releases rows for other processes, at once. */
+  /** Releases rows, so that other processes can claim them immediately. */
   async release(ids: readonly string[]): Promise<void> {
     for (const some of inParts(ids)) {
       await this.connection.kysely
@@ -171,7 +171,7 @@ export class OutboxRows {
     return Number((await chosen.executeTakeFirst()).numUpdatedRows);
   }
 
-  /** Makes rows due that wait for their next attempt, and returns how many. */
+  /** Makes all rows due that wait for their next attempt. Returns how many. */
   async hurry(): Promise<number> {
     const at = this.#time;
     const query = this.connection.kysely.updateTable(TABLE).set({ available_at: at });
@@ -184,7 +184,7 @@ export class OutboxRows {
     return outboxSizes(this.connection, this.#options.hasPriority);
   }
 
-  /** How many rows wait, those that are being sent included, and how many were abandoned. */
+  /** How many rows wait, including those that are being sent, and how many were abandoned. */
   async counts(): Promise<{ readonly waiting: number; readonly failed: number }> {
     const [row] = (await this.connection.kysely
       .selectFrom(TABLE)
@@ -194,7 +194,7 @@ export class OutboxRows {
     return { waiting: all - failed, failed };
   }
 
-  /** Deletes rows that were abandoned longer ago than this, and returns how many. */
+  /** Deletes rows that were abandoned longer ago than `ageMs`. Returns how many. */
   async prune(ageMs: number, signal?: AbortSignal): Promise<number> {
     const table = { kysely: this.connection.kysely, table: TABLE, key: "id" };
     return deleteInBatches(table, () => sql<SqlBool>`failed_at <= ${this.#time} - ${sql.lit(ageMs)}`, signal);
@@ -204,7 +204,7 @@ export class OutboxRows {
     const { kysely } = this.connection;
     const { numUpdatedRows } = await kysely
       .updateTable(TABLE)
-      // Security: the row is sealed except for this, and a server's response often repeats the recipient.
+      // Security: unlike the content, the reason isn't sealed, and a server's response often repeats the recipient.
       .set({ ...values, claim: null, reason: withoutAddresses(reason).slice(0, MAX_REASON_LENGTH) })
       .where("id", "=", id)
       .where("claim", "=", this.#options.claimant)
@@ -224,11 +224,11 @@ function inParts(ids: readonly string[]): string[][] {
   return Array.from({ length: count }, (_, n) => ids.slice(n * MAX_IDS, (n + 1) * MAX_IDS));
 }
 
-/** What became of a row. */
+/** The result of work on a row. */
 export interface RowResult {
-  /** After how many milliseconds it is due again; `null` if it is done or abandoned. */
+  /** The time until the row is due again, in milliseconds; `null` if it is done or abandoned. */
   readonly pauseMs: number | null;
-  /** The findings about the mail server. */
+  /** Whether the attempt reached the mail server. */
   readonly server: ServerState;
 }
 

@@ -24,17 +24,17 @@ export interface OutboxSettings {
    * application without a database or without the table, they wait in memory, and are lost with the process.
    */
   readonly enabled?: boolean;
-  /** How often a server looks for mails that another process has left, 0.05 to 3600 seconds; default: 5. */
+  /** How often a server polls for mails that other processes left, 0.05 to 3600 seconds; default: 5. */
   readonly pollSeconds?: number;
-  /** After how long another process sends a mail whose process has died, 0.5 to 3600 seconds; default: 60. */
+  /** How long until another process sends the mails of a process that has died, 0.5 to 3600 seconds; default: 60. */
   readonly claimSeconds?: number;
-  /** For how long sending a mail is tried, 0.0001 to 720 hours; default: 24. */
+  /** How long to keep trying to send a mail, 0.0001 to 720 hours; default: 24. */
   readonly retryHours?: number;
-  /** For how long mails are kept that could not be sent, 0 to 3650 days; default: 30. */
+  /** How long to keep mails that could not be sent, 0 to 3650 days; default: 30. */
   readonly keepFailedDays?: number;
 }
 
-/** What became of an attempt to send a mail. */
+/** The outcome of an attempt to send a mail. */
 export type MailAttempt =
   | { readonly outcome: "sent" }
   | ({ readonly outcome: "interrupted" } & Pick<DeliveryFailure, "reason" | "mayHaveArrived">)
@@ -42,7 +42,7 @@ export type MailAttempt =
 
 /** The parts of the mailer that an {@link Outbox} needs. */
 export interface MailSender {
-  /** How many mails are sent at once. */
+  /** How many mails are sent concurrently. */
   readonly concurrency: number;
   /**
    * Sends a mail once.
@@ -70,16 +70,16 @@ export interface OutboxOptions {
   readonly logger: Logger;
 }
 
-/** Work that a response has promised, by its name; it may lead to a mail. */
+/** Promised work, which may lead to a mail. Its argument is the stored data. */
 export type PromisedWork = (data: unknown) => Promise<void>;
 
-/** Thrown by promised work that must not be tried again: its purpose has become impossible. */
+/** Thrown by promised work that must not be retried, because it can no longer succeed. */
 export class PromiseBroken extends Error {}
 
 const MAIL = "mail";
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;
-/** So that a mail server that is back gets the mails within minutes. */
+/** The longest pause: once a mail server is back, its mails are sent within minutes. */
 const MAX_PAUSE_MS = 10 * 60_000;
 
 /**
@@ -94,7 +94,7 @@ export class Outbox {
   /** Whether the lost key has been logged: once per process, because its keys don't change. */
   #isLossLogged = false;
 
-  /** @param promises the work that a row may stand for, by name; names can be added later */
+  /** @param promises the functions for promised work, by name; more can be added later */
   constructor(options: OutboxOptions, promises: ReadonlyMap<string, PromisedWork>) {
     const { database, hasPriority, settings, sender, logger } = options;
     const claimMs = settings.claimSeconds * 1000;
@@ -141,15 +141,16 @@ export class Outbox {
   }
 
   /**
-   * Stores that work was promised, in the caller's transaction if there is one, and does it after the commit and the
-   * response, at a random time within a second. If this process dies before that, another one does it.
+   * Stores promised work, in the caller's transaction if there is one, and runs it after the commit and the response, at a
+   * random time within a second. If this process dies before that, another one runs it.
    *
-   * Security: the row is written whatever the work will find out, so the response's time does not depend on that.
+   * Security: the row is written before the work finds out whether there is anything to do, so the response time doesn't
+   * depend on that.
    *
-   * @param name the name of the work, as known to all processes
-   * @param title what it is, for the log
-   * @param data what another process needs to do it; sealed
-   * @param work what this process does
+   * @param name the work's name, as known to all processes
+   * @param title a description for the log
+   * @param data the data that another process needs to run the work; it is sealed
+   * @param work runs the work in this process
    */
   async promise(name: string, title: string, data: unknown, work: () => Promise<void>): Promise<void> {
     const claimedAt = performance.now();
@@ -162,19 +163,18 @@ export class Outbox {
     });
   }
 
-  /** Looks for what other processes have left, from now on. */
+  /** Starts to poll for rows that other processes left. */
   start(): void {
     this.#worker.start();
   }
 
-  /** Resolves once this process has tried everything that it has claimed. */
+  /** Resolves once this process has tried all rows that it has claimed. */
   settled(): Promise<void> {
     return this.#worker.settled();
   }
 
   /**
-   * Makes one more attempt at this process's claimed rows, and releases those that aren't done in time for other
-   * processes.
+   * Tries this process's claimed rows once more. Rows that aren't done in time are released for other processes.
    */
   async close(seconds: number): Promise<void> {
     const left = await this.#worker.close(seconds);
@@ -187,12 +187,12 @@ export class Outbox {
     return this.#rows.sizes();
   }
 
-  /** How many mails wait to be sent, and how many were abandoned, in all processes. It reads all rows. */
+  /** How many mails of all processes wait to be sent, and how many were abandoned. It reads all rows. */
   counts(): Promise<{ readonly waiting: number; readonly failed: number }> {
     return this.#rows.counts();
   }
 
-  /** How many of the oldest 2,000 rows can't be opened, because they were sealed with a key that is gone. */
+  /** How many of the oldest 2,000 rows can't be opened, because the application no longer has the key. */
   lost(): Promise<number> {
     return countLost(this.#rows.connection, this.#options.seal);
   }
@@ -203,17 +203,17 @@ export class Outbox {
     return rows.map((row) => ({ ...row, message: row.kind === MAIL ? this.#messageIn(row) : null }));
   }
 
-  /** Makes abandoned mails due again, and returns how many: those with these ids, or all. */
+  /** Makes abandoned mails due again, either those with these ids or all. Returns how many. */
   retry(ids: readonly string[] | null): Promise<number> {
     return this.#rows.retry(ids);
   }
 
-  /** Makes mails due that wait for their next attempt, and returns how many. */
+  /** Makes all mails due that wait for their next attempt. Returns how many. */
   hurry(): Promise<number> {
     return this.#rows.hurry();
   }
 
-  /** Deletes everything that waits, unsent; see {@link discardWaiting}. */
+  /** Deletes all waiting rows without sending their mails; see {@link discardWaiting}. */
   discard(discarded: (rows: readonly DiscardedRow[]) => void): Promise<number> {
     return discardWaiting(this.#rows.connection, this.#options.seal, discarded);
   }
@@ -223,7 +223,7 @@ export class Outbox {
     return new OutboxSearch(this.#rows.connection, this.#options.seal);
   }
 
-  /** Deletes mails that were abandoned too long ago, and returns how many. */
+  /** Deletes mails that were abandoned longer ago than `keepFailedDays`. Returns how many. */
   prune(signal?: AbortSignal): Promise<number> {
     return this.#rows.prune(this.#options.settings.keepFailedDays * DAY_MS, signal);
   }
@@ -236,7 +236,7 @@ export class Outbox {
     }
     const work = this.#promises.get(row.kind);
     const opened = this.#options.seal.open(row.kind, row.content);
-    // A process with newer code, or with the key, may handle it.
+    // Another process may be able to: one with newer code, or with the key.
     if (work === undefined) return () => this.#again(row, `This application does not know the work "${row.kind}".`);
     if (opened === null) return () => this.#notOpened(row);
     return () => this.#keep(row, row.kind, () => work(opened.value));
@@ -268,7 +268,7 @@ export class Outbox {
       return { pauseMs: null, server: "reached" };
     }
     if (attempt.outcome === "interrupted") {
-      // Without this, another process would send it at once. If it took the row over, this changes nothing.
+      // Without this, another process would send it at once. If one has taken over the row, this changes nothing.
       if (attempt.mayHaveArrived) await this.#rows.postpone(row.id, attempt.reason, varied(MAX_PAUSE_MS));
       return DONE;
     }
@@ -280,7 +280,7 @@ export class Outbox {
     }
     // Each attempt may be another copy in the recipient's mailbox.
     const usualMs = mayHaveArrived ? varied(MAX_PAUSE_MS) : this.#pause(row.attempts);
-    // During an outage, the worker decides which mails are tried; all of them are due once it is over.
+    // During an outage, the worker decides which mails are tried. Once it is over, all of them are due.
     const pauseMs = isUnreachable ? Math.min(usualMs, varied(MAX_OUTAGE_PAUSE_MS)) : usualMs;
     const result = await this.#rows.postpone(row.id, reason, pauseMs);
     if (result === "failed") sender.failed(message, reason, row.attempts);
@@ -289,7 +289,7 @@ export class Outbox {
     return { pauseMs, server };
   }
 
-  /** Does promised work. It and the deletion of its row are one transaction: it is done once, with all its effects. */
+  /** Runs promised work and deletes its row in one transaction, so that it takes effect exactly once. */
   async #keep(row: Tried, title: string, work: () => Promise<void>): Promise<RowResult> {
     try {
       const { database } = this.#options;
@@ -326,13 +326,13 @@ export class Outbox {
   }
 }
 
-/** A pause that is never the same for many mails: a server that is back must not fail again. */
+/** Varies a pause, so that not all mails are retried at once, which could make a server fail again that has just come back. */
 function varied(pauseMs: number): number {
   return pauseMs * (0.75 + randomInt(1000) / 2000);
 }
 
-/** A row, and how often it has been tried. */
+/** A row's id, and how often it has been tried. */
 type Tried = Pick<ClaimedRow, "id" | "attempts">;
 
-/** The row needs no further attempt, and nothing was learned about the mail server. */
+/** The row needs no further attempt, and the attempt shows nothing about the mail server. */
 const DONE: RowResult = { pauseMs: null, server: null };

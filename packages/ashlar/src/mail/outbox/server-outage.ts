@@ -1,12 +1,12 @@
-/** How often a mail server that can't be used is tried at most, in milliseconds: so soon its mails are sent once it is back. */
+/** The longest pause between attempts during an outage, in milliseconds. Mails are sent within that time once the server is back. */
 export const MAX_OUTAGE_PAUSE_MS = 15_000;
 
 /** An attempt's findings about the mail server; `null` if it has none, as with promised work. */
 export type ServerState = "reached" | "unreachable" | null;
 
 /**
- * Whether the mail server can be used right now, as far as this process knows. An outage is one fact, not one for each
- * mail: until it is over, one mail at a time is tried, after growing pauses, and the others keep their turn.
+ * Whether the mail server is available, as far as this process knows. An outage affects all mails: until it is over, one
+ * mail at a time is tried, with growing pauses, and the others keep their place in the queue.
  */
 export class ServerOutage {
   readonly #firstPauseMs: number;
@@ -18,7 +18,7 @@ export class ServerOutage {
     this.#firstPauseMs = firstPauseMs;
   }
 
-  /** Whether the last attempt has not reached the server. */
+  /** Whether the last attempt failed to reach the server. */
   get isOn(): boolean {
     return this.#failures > 0;
   }
@@ -32,7 +32,7 @@ export class ServerOutage {
   learn(state: ServerState): boolean {
     const wasOn = this.isOn;
     if (state === "reached") this.#failures = 0;
-    // Several mails may have been under way when it began: they are one failure.
+    // Mails that were being sent when the outage began count as one failure.
     if (state === "unreachable" && performance.now() >= this.#retryAt) {
       this.#failures++;
       const pauseMs = Math.min(this.#firstPauseMs * 2 ** (this.#failures - 1), MAX_OUTAGE_PAUSE_MS);

@@ -1,8 +1,8 @@
-/** Timers that don't keep the process alive, by `performance.now()`. */
+/** Timers by `performance.now()`, which don't keep the process alive. */
 export class Wakes {
   readonly #timers = new Set<NodeJS.Timeout>();
 
-  /** Does something at a time, not earlier: a timer of a busy process can be early, and nothing would be due. */
+  /** Calls a function at a time, and never earlier: in a busy process, a timer can fire early, before anything is due. */
   at(dueAt: number, wake: () => void): void {
     const delayMs = Math.max(0, Math.ceil(dueAt - performance.now()));
     const timer = setTimeout(() => {

@@ -32,10 +32,10 @@ export interface MailerDependencies {
 export interface QueueOptions {
   /**
    * Whether the mail is one of many that no one waits for, such as a newsletter; default: `false`. Bulk mails are sent after
-   * all others, whatever waits, and never in all of the places in which mails are sent at once.
+   * all others, and never use all of the slots for concurrent mails.
    */
   readonly bulk?: boolean;
-  /** @internal The account that the mail is about: it is sent before all others. */
+  /** @internal The account that the mail is about. Such mails are sent before all others. */
   readonly account?: MailSubject;
 }
 
@@ -111,8 +111,8 @@ export class Mailer {
    * Otherwise the mail is composed after the response and waits in memory, so it is lost if the process is killed; a
    * shutdown waits for it.
    *
-   * Security: the time until the mail is stored is part of the response's. For a mail that only some visitors get, and whose
-   * response must not show that, use `accounts`, which promises it to all.
+   * Security: storing the mail adds to the response time. If only some visitors get a mail, and the response must not reveal
+   * who, use `accounts`, which stores a promise for every visitor.
    *
    * @param to recipients in addition to the mailable's own
    * @param options `{ bulk: true }` for one of many mails that no one waits for: it is sent after all others
@@ -138,13 +138,13 @@ export class Mailer {
   }
 
   /**
-   * @internal Promises work that may lead to mails, before it is known whether it does: after the response, it is done, also
-   * if this process dies in the meantime. Without an outbox, it is a background job.
+   * @internal Promises work that may lead to mails. It runs after the response, even if this process dies in the meantime.
+   * Without an outbox, it is a background job.
    *
-   * @param name of the work as {@link keepPromises} has it
-   * @param title what it is, for the log
-   * @param data what another process needs to do it, as a structured clone
-   * @param work what this process does
+   * @param name the work's name, as passed to {@link keepPromises}
+   * @param title a description for the log
+   * @param data the data that another process needs to run the work; any value that a structured clone can hold
+   * @param work runs the work in this process
    */
   async promise(name: string, title: string, data: unknown, work: () => Promise<void>): Promise<void> {
     const outbox = await this.outbox();
@@ -152,7 +152,7 @@ export class Mailer {
     else await outbox.promise(name, title, data, work);
   }
 
-  /** @internal Declares how promised work is done by a process that has not promised it. */
+  /** @internal Declares how another process runs promised work. */
   keepPromises(name: string, work: PromisedWork): void {
     this.#promises.set(name, work);
   }
@@ -199,10 +199,10 @@ export class Mailer {
   }
 
   /**
-   * @internal Checks whether the transport reaches its other side.
+   * @internal Checks that the transport can connect.
    *
    * @returns `false` if it has nothing to connect to
-   * @throws why mails can't be delivered
+   * @throws an error with the reason if it can't connect
    */
   async check(): Promise<boolean> {
     const { transport } = this.#dependencies;
