@@ -155,6 +155,7 @@ export const floors = {
       "verifier.ts",
       "events.ts",
       "token-holder.ts",
+      "token-mails.ts",
     ],
     ["settings"],
     ["verifiers"],

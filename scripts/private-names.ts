@@ -14,7 +14,7 @@ const FEATURES: readonly string[] = ["api"];
 /** Helpers and constants without state, and without access to other features: a package would write them in a few lines. */
 const HELPERS: readonly string[] = [
   ...["auth: amrOf", "auth: DEFAULT_MAX_PER_USER", "auth: hasExpired", "auth: MAX_PER_USER"],
-  ...["database: CONFLICT_RETRIES", "database: dateOf", "messages: MessageMaker", "messages: messagesOf"],
+  ...["messages: MessageMaker", "messages: messagesOf"],
   ...["security/jwt: PAIR_ALGORITHMS", "security/jwt: unverifiedHeader"],
   ...[
     ...["counted", "currentDate", "derived", "isLoopbackAddress", "isPlainObject", "isSpeltAlike", "isThenable", "now"],
@@ -33,8 +33,6 @@ const HELPERS: readonly string[] = [
 
 /** Types that a package names in another way. */
 const TYPES: Readonly<Record<string, string>> = {
-  "auth: CredentialTableOptions": "ConstructorParameters<typeof CredentialTable>[0]",
-  "auth: CredentialUse": "{ readonly guard: string; readonly id: string; readonly at: Date }",
   "auth: SecurityEvent": 'Pick<EventMap["auth.logout"], "time" | "address" | "guard">',
   "auth: UserClass": 'NonNullable<AuthenticatableClass["userClass"]>',
   "boot: FeatureCommand": 'NonNullable<Feature["commands"]>[number]',
@@ -54,14 +52,11 @@ const LEFT: Readonly<Record<string, readonly string[]>> = {
     "AUTHENTICATION",
     "AccessConditions",
     "AccessHolder",
-    "ExistingUsers",
     "LoginPendingError",
-    "LoginUses",
     "authSettingsOf",
     "deviceName",
     "endAccessWithFeatures",
     "endsWithRowBy",
-    "existingUsers",
     "holdsAccess",
     "isAuthenticatableClass",
     "isBlocked",

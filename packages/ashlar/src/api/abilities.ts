@@ -4,10 +4,10 @@ import { message } from "./messages.ts";
 /** A word that names what a token may be used for, such as `orders.write`. */
 export const ABILITY_PATTERN: RegExp = /^[a-z0-9._:-]{1,64}$/;
 
-/** What to write for an ability, for messages. */
+/** The form of an ability, for messages. */
 export const ABILITY_FORM = "1 to 64 lower-case letters, digits and . _ : -";
 
-/** A token names at most as many. */
+/** The most abilities that a token can name. */
 export const MAX_ABILITIES = 100;
 
 /** Abilities as one text, for a column: separated by spaces, like the claim `scope` (RFC 8693 §4.2, RFC 9068 §2.2.3). */
@@ -38,7 +38,7 @@ export function abilitiesFrom(given: unknown): readonly string[] | null {
   throw new ValidationError({ abilities: [message("api.input.abilities")] });
 }
 
-/** Returns what a user may let a token do. */
+/** Returns the abilities that a user may give to tokens. */
 export type AbilitiesOf = (user: never) => MaybePromise<readonly string[]>;
 
 /** Decides which abilities a user's token gets. */
@@ -56,7 +56,7 @@ export class GrantedAbilities {
   }
 
   /**
-   * Makes sure that a list has abilities of the application.
+   * Requires each of a list to be one of the application's abilities.
    *
    * @throws `E_INVALID_CONFIGURATION` if one is not listed, or cannot be an ability
    */
@@ -72,9 +72,9 @@ export class GrantedAbilities {
   }
 
   /**
-   * The abilities that a token is issued with; `null`: everything that its user may let it do, also later.
+   * The abilities that a token is issued with; `null`: everything that its user may give, now or later.
    *
-   * @param requested those that the client asks for; `null`: all
+   * @param requested what the client asks for; `null`: all
    * @throws `E_INVALID_INPUT` if the user may not give one of them
    */
   async choose(user: object, requested: readonly string[] | null): Promise<readonly string[] | null> {
@@ -103,7 +103,7 @@ export class GrantedAbilities {
     return message("api.input.unknownAbility", { ability: unknown, known: allowed.join(", ") });
   }
 
-  /** Of a token's abilities, those that its user may still give; `null`: everything. */
+  /** Leaves a token the abilities that its user may still give; `null`: everything. */
   async limit(user: object, abilities: readonly string[] | null): Promise<readonly string[] | null> {
     const allowed = await this.#ofUser(user);
     if (allowed === null) return abilities;
@@ -111,8 +111,7 @@ export class GrantedAbilities {
   }
 
   /**
-   * The abilities of a presented token, limited to those that its user may still give. It is a promise only if the
-   * application decides by the user.
+   * The same for a presented token. It is a promise only if the application decides by user.
    */
   limitPresented(user: object, abilities: ReadonlySet<string> | null): MaybePromise<ReadonlySet<string> | null> {
     if (this.#abilitiesOf === null) return abilities;

@@ -56,7 +56,7 @@ export class ApiProvider extends Provider {
     const { container, environment, logger, router } = this.application;
     this.#requireAccounts();
     requirePersonalTokens(this.application);
-    // AuthProvider does it, too.
+    // AuthProvider does the same.
     if (!container.has("accounts")) await requireEmailColumns(this.application);
     await requireHashing(container.make("auth").hasher);
     if (container.has("throttle") || !router.routes.some(isTokenEndpoint)) return;
@@ -67,7 +67,7 @@ export class ApiProvider extends Provider {
     logger.warn(missing.message);
   }
 
-  /** The keys of other issuers are fetched before the first token comes. A server starts without them if it has to. */
+  /** Fetches the keys of other issuers before the first token arrives. The server starts even if that fails. */
   override listening(): void {
     for (const keys of this.#resources.keys) void keys.refresh();
   }
@@ -113,7 +113,7 @@ export class ApiProvider extends Provider {
     });
   }
 
-  /** Pages and mails about ended access must be correct about API tokens too, which only this provider knows about. */
+  /** Tells pages and mails about ended access which API tokens remain valid: only this provider knows. */
   #reportRemainingTokens(drivers: readonly Driver[]): void {
     const { container } = this.application;
     const remaining = drivers

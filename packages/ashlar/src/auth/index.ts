@@ -37,13 +37,11 @@ export { tableOf } from "./checks/guard-models.ts";
 export { createCredentialTable } from "./credentials/create-credential-table.ts";
 export type {
   Credential,
-  CredentialTableOptions,
-  CredentialUse,
   FoundCredential,
 } from "./credentials/credential.ts";
 export { DEFAULT_MAX_PER_USER, hasExpired, MAX_PER_USER } from "./credentials/credential-shape.ts";
 export { CredentialTable } from "./credentials/credential-table.ts";
-export type { ExistingUsers } from "./credentials/prune-credentials.ts";
+export { SharedCredentials } from "./credentials/shared-credentials.ts";
 export type { SecurityEvent } from "./events.ts";
 export { AUTHENTICATION } from "./feature.ts";
 export type { Guard } from "./guards/guard.ts";
@@ -62,10 +60,8 @@ export type {
   LoginStore,
   NewLogin,
 } from "./logins/login-store.ts";
-export { LoginUses } from "./logins/login-uses.ts";
 export type { LoginPage } from "./logins/user-logins.ts";
 export { Authenticates } from "./models/authenticates.ts";
-export { existingUsers } from "./models/model-accounts.ts";
 export { requireEmailColumns } from "./models/require-email-columns.ts";
 export type { AuthenticatesInstance, AuthenticatesStatics } from "./models/user-model.ts";
 export { hasherOf } from "./passwords/model-hasher.ts";

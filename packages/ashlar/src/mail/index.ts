@@ -2,7 +2,7 @@ export { Mailable, type MailContent } from "./composing/mailable.ts";
 export type { MailSentEvent } from "./events.ts";
 export { MailProvider } from "./mail-provider.ts";
 export { mailbox, printMails } from "./mailbox/mailbox.ts";
-export type { MailAttachment, MailMessage } from "./message/mail-message.ts";
+export type { MailMessage } from "./message/mail-message.ts";
 export { type Outbox, PromiseBroken } from "./outbox/outbox.ts";
 export { OutboxSeal } from "./outbox/outbox-seal.ts";
 export type { OutboxOwner } from "./outbox/outbox-search.ts";

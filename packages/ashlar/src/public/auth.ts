@@ -46,6 +46,7 @@ export {
   queueAccountMail,
   type RemainingTokens,
   RequestGuard,
+  SharedCredentials,
   type UnfinishedLogin,
   type UserDataSource,
   type UserId,

@@ -2,7 +2,6 @@ export {
   addPriorityToMailOutbox,
   createMailOutboxTable,
   DeliveryError,
-  type MailAttachment,
   Mailable,
   type MailContent,
   type Mailer,

@@ -82,6 +82,17 @@ describe("tokens:install", () => {
     },
   );
 
+  test("names the command that adds an API to an application without one", async () => {
+    const root = await generatedApplication({ api: false });
+    const before = await readdir(root, { recursive: true });
+    expect(await ashlar(root, "tokens:install")).toEqual({
+      code: 1,
+      output: "",
+      errors: "The application has no API tokens. To add them: npx ashlar api:install",
+    });
+    expect(await readdir(root, { recursive: true })).toEqual(before);
+  });
+
   test("prints the lines for files of another shape, without imports that are already there", async () => {
     const root = await generatedApplication();
     await edit(root, "config/api.ts", ["  jwt: {", "  jwt: {\n    ...{},"]);

@@ -1,6 +1,7 @@
 // The names that scripts/private-names.ts gives for types that aren't public, compared with them by TypeScript.
 import { expectTypeOf, test } from "vitest";
-import type { CredentialTableOptions, CredentialUse, SecurityEvent, UserClass } from "../../src/auth/index.ts";
+import type { CredentialTableOptions, CredentialUse } from "../../src/auth/credentials/credential.ts";
+import type { SecurityEvent, UserClass } from "../../src/auth/index.ts";
 import type { FeatureCommand } from "../../src/boot/index.ts";
 import type { AuthenticatableClass, CredentialTable } from "../../src/public/auth.ts";
 import type { EventMap } from "../../src/public/events.ts";

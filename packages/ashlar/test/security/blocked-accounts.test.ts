@@ -204,7 +204,7 @@ describe("tokens of a blocked account", () => {
     await expect(personal.issue()).rejects.toMatchObject({ code: "E_STALE_PROOF" });
     expect(await personal.rows()).toHaveLength(1);
     await (await migrationOfStub("api/create_api_tokens.ts.stub")).up(kysely as never);
-    const rows = createManyTable(api.application).of({ name: "jwt", model: api.User } as never);
+    const rows = createManyTable(api.application).of("jwt", api.User);
     const at = new Date();
     const made = {
       name: "x",

@@ -5,7 +5,7 @@ import { AshlarError, counted, ValidationError } from "../../support/index.ts";
 import { driversOf } from "../drivers/drivers.ts";
 import type { PersonalStore, PersonalTokenRequest } from "../stores/personal-store.ts";
 
-/** What a command was called with. */
+/** A command's arguments. */
 interface Called<Name extends string> {
   readonly values: Readonly<Partial<Record<Name | "driver", string>>>;
   readonly positionals: readonly string[];
@@ -101,7 +101,7 @@ async function userOf(store: PersonalStore, { user: id }: { readonly user?: stri
   return user;
 }
 
-/** The problems of the request, by the options of the command. */
+/** The request's problems, named by the command's options. */
 function withOptions(error: ValidationError): AshlarError {
   const problems = Object.entries(error.errors).flatMap(([field, all]) => {
     return all.map(({ message }) => (field === "" ? message : `--${field}: ${message}`));

@@ -59,7 +59,7 @@ export class Drivers {
   }
 
   /**
-   * What issues a driver's tokens.
+   * The issuer of a driver's tokens.
    *
    * @param name default: the first driver that issues tokens
    * @throws `E_UNKNOWN_GUARD` if no driver has this name; `E_UNKNOWN_SERVICE` if it does not issue tokens
@@ -86,7 +86,7 @@ export class Drivers {
     throw new AshlarError("E_UNKNOWN_SERVICE", `${problem} Add personal: personal(), from "ashlar/api".`);
   }
 
-  /** What issues tokens for users of a class; if nothing does, what issues those of the first driver. */
+  /** The issuer for users of a class, or else that of the first driver that issues tokens. */
   issuerFor(userClass: object): Issuer {
     const own = this.all.find(({ issuer, settings }) => issuer !== null && isUserClassOf(userClass, settings.model));
     return own?.issuer ?? this.issuer();
@@ -113,8 +113,8 @@ export class Drivers {
   }
 
   /**
-   * The driver that issued a token, whether or not it can still be used: it has signed it, or has a row of it, or its issuer
-   * has signed it for this application. `null` if none has.
+   * The driver that issued a token, even if the token can no longer be used: the driver signed it or has a row for it, or the
+   * driver's issuer signed it for this application. `null` if there isn't one.
    *
    * @throws `E_ISSUER_UNAVAILABLE` if it may be a token of another issuer whose keys could not be fetched
    */
@@ -155,7 +155,7 @@ export async function findIssued({ personal, issuer }: Driver, token: string): P
   return owner === null ? null : { owner, revoke: (address) => issuer!.revoke(token, address) };
 }
 
-/** What gives users of a class personal tokens. */
+/** How to give users of a class personal tokens, for messages. */
 export function remedyFor(model: string): string {
   return `Add personal: personal(), from "ashlar/api", to the entry whose model is ${model}.`;
 }

@@ -38,7 +38,7 @@ export class Issuer {
    * Issues a logged-in user's new token. It replaces the previous one unless the driver's users have several.
    *
    * @param login a complete one, with the guard of the driver: no token is issued while one of its steps is pending
-   * @param request who asks for it, and for what
+   * @param request the client, and what the token should be like
    * @throws `E_UNSUPPORTED_GUARD_OPERATION` for a login with another guard; as {@link issueUnasked}; `E_INVALID_INPUT` if the user may not give one of the abilities
    */
   async issueTo(login: CompleteLogin, request: TokenRequest): Promise<IssuedToken> {
@@ -77,7 +77,7 @@ export class Issuer {
    * Renews a token: with one token per user, with the token itself, which may have expired; with several, with its
    * refresh token. For about a minute, the same token is answered with the same successor: its answer may have been lost.
    *
-   * @param admit asks the steps of a login, and throws what refuses the user; only called if the token can be renewed
+   * @param admit asks the login steps, and throws the error that refuses the user; only called if the token can be renewed
    * @returns the new token, or `null` if the old one is refused
    */
   async renew(token: string, request: TokenRequest, admit: AdmitRenewal): Promise<IssuedToken | null> {

@@ -1,6 +1,6 @@
 import type { Application } from "../../boot/index.ts";
 import { RemoteKeys } from "../../security/jwks/index.ts";
-import { readPem } from "../../support/index.ts";
+import { ConfigurationError, readPem } from "../../support/index.ts";
 import { GrantedAbilities } from "../abilities.ts";
 import { TokenEvents } from "../events.ts";
 import {
@@ -13,15 +13,16 @@ import { type CompleteForeignSettings, requireHttps } from "../settings/foreign-
 import { createManyTable, ManyStore } from "../stores/many-store.ts";
 import { createPersonalTable, PersonalStore } from "../stores/personal-store.ts";
 import { SingleStore } from "../stores/single-store.ts";
+import { TokenMails } from "../token-mails.ts";
 import { ForeignVerifier } from "../verifiers/foreign-verifier.ts";
 import { type Driver, Drivers } from "./drivers.ts";
 import { Issuer } from "./issuer.ts";
 
-/** What the drivers of one application share, and what has to be closed with it. */
+/** What an application's drivers share, and what closes with the application. */
 export class DriverResources {
   readonly many: ReturnType<typeof createManyTable>;
   readonly personal: ReturnType<typeof createPersonalTable>;
-  /** Those of other issuers. */
+  /** The keys of other issuers. */
   readonly keys: RemoteKeys[] = [];
 
   constructor(application: Application) {
@@ -35,7 +36,7 @@ export class DriverResources {
 }
 
 /**
- * Makes the drivers that `config/api.ts` has.
+ * Creates the drivers of `config/api.ts`.
  *
  * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL`, `E_WEAK_SECRET`, `E_JWT_KEY`, `E_JWT_ALGORITHM`
  */
@@ -58,15 +59,24 @@ function issuingDriver(
 ): Driver {
   const { key, previousKeys } = application.settings;
   const events = eventsOf(application, settings.name);
+  const shared = { abilities, events, mails: new TokenMails(settings.name, application.container) };
+  requireDatabase(application, settings);
   const store =
     settings.tokens.kind === "single"
       ? new SingleStore(settings, abilities)
-      : new ManyStore(settings, { abilities, events, table: many, keys: [key, ...previousKeys] });
-  const personal =
-    settings.personal === null ? null : new PersonalStore(settings, { abilities, events, table: personalTable });
+      : new ManyStore(settings, { ...shared, table: many, keys: [key, ...previousKeys] });
+  const personal = settings.personal === null ? null : new PersonalStore(settings, { ...shared, table: personalTable });
   const verifiers = personal === null ? [store] : [personal, store];
   warnOfEndlessTokens(application, settings);
   return { name: settings.name, settings, events, issuer: new Issuer(store, events), personal, verifiers };
+}
+
+/** @throws `E_INVALID_CONFIGURATION` if tokens of this driver are rows, but the application has no database */
+function requireDatabase({ container }: Application, { name, tokens, personal }: CompleteJwtSettings): void {
+  if (container.has("database") || (tokens.kind === "single" && personal === null)) return;
+  const [setting, written] = tokens.kind === "many" ? ["tokens", "tokens: many()"] : ["personal", "personal()"];
+  const remedy = "List DatabaseProvider in PROVIDERS, before ApiProvider.";
+  throw new ConfigurationError(`${DRIVERS_PLACE}.${name}.${setting}`, `${written} needs a database.`, remedy);
 }
 
 function foreignDriver(application: Application, { keys }: DriverResources, settings: CompleteForeignSettings): Driver {

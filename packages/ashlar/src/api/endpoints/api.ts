@@ -29,7 +29,7 @@ export interface ApiRouteOptions {
   readonly driver?: string;
 }
 
-/** Where the public keys are, and whose they are. */
+/** The path of the public keys, and their driver. */
 export interface KeyRouteOptions {
   /** Default: `/.well-known/jwks.json`, or `/.well-known/<driver>/jwks.json` if a driver is named. */
   readonly path?: string;
@@ -37,7 +37,7 @@ export interface KeyRouteOptions {
   readonly driver?: string;
 }
 
-/** The page of personal tokens. */
+/** The application's controller for the page of personal tokens. */
 export interface PersonalTokensController {
   /** `GET /account/tokens`, for users: their tokens, and a form with `name`, `abilities`, `days` and `form`. */
   index(context: HttpContext): unknown;
@@ -57,7 +57,7 @@ export interface TokenResponseOptions {
   readonly abilities?: readonly string[] | null;
 }
 
-/** Whose page of personal tokens it is, and whether it is a page. */
+/** Which users have the page of personal tokens, and in which form. */
 export interface PersonalTokenRouteOptions {
   /** The name of the guard whose users have the tokens; default: the default guard. */
   readonly guard?: string;

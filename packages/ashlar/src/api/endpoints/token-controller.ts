@@ -147,7 +147,7 @@ function texts<Name extends string>(context: HttpContext, names: readonly Name[]
   return found as Record<Name, string>;
 }
 
-/** What a caller wants of a new token. */
+/** The properties of the new token. */
 type WantedToken = Pick<TokenRequest, "name" | "abilities">;
 
 /**
@@ -185,7 +185,7 @@ function tokenResponse({ response }: HttpContext, issued: IssuedToken): HttpResp
   return response.header("Cache-Control", "no-store").json({ data, ...more });
 }
 
-/** Who asks for a token. */
+/** The client that requests a token. */
 function clientOf({ request }: HttpContext): TokenRequest {
   return { address: request.clientAddress, userAgent: request.userAgent() };
 }

@@ -36,7 +36,7 @@ export class ForeignGuard extends RequestGuard {
   /** Whether the request's token may be used for something; without a token, as in a test, its user may do everything. */
   override tokenCan(ability: string): boolean {
     const { value, verified } = this.token;
-    // A genuine token of someone whom the application doesn't know is worth nothing.
+    // A valid token of a user who is unknown to the application allows nothing.
     if (this.knownUser === null) return false;
     return value === null || (verified?.abilities?.has(ability) ?? false);
   }

@@ -75,12 +75,12 @@ export class JwtGuard extends LoginGuard {
 
   /**
    * Whether the request's token may be used for something; without a token, such as after a login in this request, its
-   * user may do everything. With `authenticates`, a token may be used for nothing before its user has been looked up, as the
-   * middleware of tokens and `auth.user()` do.
+   * user may do everything. With `authenticates`, a token may be used for nothing until `auth.user()`, or the middleware for
+   * tokens, has looked up its user.
    */
   override tokenCan(ability: string): boolean {
     const { value, verified, authenticates } = this.token;
-    // What its user may no longer let it do is known once the user is.
+    // Only the user shows which abilities the token has lost.
     if (this.knownUser === null && (value === null || authenticates)) return false;
     if (value === null) return true;
     return verified !== null && (verified.abilities === null || verified.abilities.has(ability));

@@ -16,7 +16,7 @@ declare module "../../http/exchange/context.ts" {
 
 const INPUT = "token";
 
-/** The API token of one request, as each driver that is asked about it verifies it. */
+/** The API token of one request, as each driver verifies it. */
 export class RequestTokens {
   readonly drivers: Drivers;
   readonly #context: HttpContext;
@@ -51,8 +51,7 @@ export class RequestTokens {
 }
 
 /**
- * The API token of one request, as one driver verifies it: looked for, verified and matched to its user at most once
- * each.
+ * The API token of one request, as one driver verifies it. It is found, verified and matched to its user at most once.
  */
 export class PresentedToken {
   readonly #context: HttpContext;
@@ -80,7 +79,7 @@ export class PresentedToken {
   }
 
   /**
-   * Waits for the body if the token can be nowhere else, and for the verification if that asks for anything, such as the
+   * Waits for the body if the token can be nowhere else, and for the verification if that has to fetch anything, such as the
    * keys of another issuer. Call it first in code that runs before the body is read.
    */
   ready(): MaybePromise<void> {
@@ -101,8 +100,8 @@ export class PresentedToken {
   }
 
   /**
-   * @internal What the token proves; `null` if there is no token, or if it is not valid. A token that is verified by asking
-   * for something counts as not valid before {@link ready}.
+   * @internal What the token proves; `null` if there is no token, or if it is not valid. If its verification has to wait for
+   * anything, it counts as not valid before {@link ready}.
    *
    * @throws `E_CONFLICTING_TOKENS`
    */
@@ -165,7 +164,7 @@ export class PresentedToken {
     if (found === null) return null;
     if ("failure" in found) return this.#refuse(found);
     if (isBlocked(found)) return this.#refuse({ failure: "inactive", userId: String(found.authId()) });
-    // Looking at the user may show that the token may be used for less than it says.
+    // The user may have lost abilities since the token was issued.
     const limited = this.#verifier!.abilitiesNow?.(found, verified);
     const abilities = isThenable(limited) ? await limited : limited;
     if (abilities !== undefined && abilities !== verified.abilities) this.#verified = { ...verified, abilities };
@@ -201,7 +200,7 @@ export class PresentedToken {
     return this.#driver.settings.tokenInQuery && requestSearch(this.#context.request.raw) !== "";
   }
 
-  /** The input; if it is not text, or blank, it is not a token. If it cannot be one, nothing is parsed. */
+  /** The input `token`, if it is text and not empty. Nothing is parsed if the token can't be in an input. */
   #input(): string | null {
     const { request } = this.#context;
     const { tokenInQuery } = this.#driver.settings;

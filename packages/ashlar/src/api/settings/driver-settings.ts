@@ -172,7 +172,7 @@ function lacking({ name }: { readonly name: string }, mixin: string, where: stri
 }
 
 const JWT = settings<JwtSettings>()({
-  // Its possible values are reported where keys are created.
+  // Creating the keys reports an unknown algorithm.
   algorithm: setting<JwtAlgorithm>({
     what: "the name of an algorithm",
     accept: (value) => value as JwtAlgorithm,

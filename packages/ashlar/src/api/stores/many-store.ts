@@ -4,6 +4,7 @@ import {
   type CredentialTable,
   deviceName,
   type FoundCredential,
+  SharedCredentials,
   staleProof,
 } from "../../auth/index.ts";
 import type { Application } from "../../boot/index.ts";
@@ -14,11 +15,11 @@ import { type GrantedAbilities, joined, split } from "../abilities.ts";
 import type { TokenEvents } from "../events.ts";
 import type { CompleteJwtSettings } from "../settings/driver-settings.ts";
 import type { ManyTokensSettings } from "../settings/token-settings.ts";
+import type { TokenMails } from "../token-mails.ts";
 import type { RefusedToken, VerifiedJwt } from "../verifier.ts";
 import { JwtVerifier, scopeOf } from "../verifiers/jwt-verifier.ts";
 import { type RefreshClaim, RefreshTokens } from "./refresh-tokens.ts";
 import type { AdmitRenewal, IssuedToken, RenewedToken, Store, TokenRequest } from "./store.ts";
-import { TokenTable } from "./token-table.ts";
 
 /** The table of tokens: one row for each login at the token endpoint, with its current refresh token. */
 export const TOKEN_TABLE = "api_tokens";
@@ -30,7 +31,7 @@ const MAX_ROUNDS = 4;
 /** How many replaced tokens a row remembers. One that is renewed more often within a minute keeps its refresh token. */
 const MAX_REPLACED = 8;
 
-/** What is stored of a token in addition to what every credential has. */
+/** The columns of a token that not every credential has. */
 interface Columns {
   readonly name: string;
   /** The abilities that it was issued with, separated by spaces; `null`: all that its user may give. */
@@ -58,20 +59,20 @@ type Presented =
 interface ManyDependencies {
   readonly abilities: GrantedAbilities;
   readonly events: TokenEvents;
-  readonly table: TokenTable<Columns, Hidden>;
+  readonly mails: TokenMails;
+  readonly table: SharedCredentials<Columns, Hidden>;
   /** The application's key, followed by former ones. */
   readonly keys: readonly string[];
 }
 
 /** Creates the table that the drivers of an application with `many()` share. */
-export function createManyTable(application: Application): TokenTable<Columns, Hidden> {
-  return new TokenTable<Columns, Hidden>(application, {
+export function createManyTable(application: Application): SharedCredentials<Columns, Hidden> {
+  return new SharedCredentials<Columns, Hidden>(application, {
     table: TOKEN_TABLE,
     columns: { name: "text", abilities: "text", family: "text", token_hash: "text", replaced: "text" },
     hidden: ["device"],
-    exported: ["device"],
+    exported: ["id", "guard", "name", "abilities", "device", "last_used_at", "expires_at", "revoked_at", "created_at"],
     personal: ["device"],
-    setting: ["tokens", "tokens: many()"],
     words: ["an API token", "API tokens"],
     useIntervalMs: 5 * 60_000,
   });
@@ -81,29 +82,31 @@ export function createManyTable(application: Application): TokenTable<Columns, H
  * A token per login, each in a row: a short-lived JWT that names the row, and a refresh token that is replaced whenever it
  * is used.
  *
- * Of two parties who hold the same refresh token, one is a thief. Both use it sooner or later, and the second use is seen,
- * more than a minute after the first: then no one can use that login anymore (RFC 9700 §4.14.2). Within that minute it is
- * more likely that an answer was lost, so the same successor is given again.
+ * If two parties hold the same refresh token, one of them has stolen it, and sooner or later both use it. A second use more
+ * than a minute after the first ends the login for both (RFC 9700 §4.14.2). Within that minute, a lost response is more likely,
+ * so the client gets the same successor again.
  */
 export class ManyStore extends JwtVerifier implements Store {
   readonly #options: ManyTokensSettings;
   readonly #events: TokenEvents;
-  readonly #table: TokenTable<Columns, Hidden>;
+  readonly #mails: TokenMails;
+  readonly #table: SharedCredentials<Columns, Hidden>;
   readonly #tokens: CredentialTable<Columns, Hidden>;
   readonly #refreshTokens: RefreshTokens;
 
-  constructor(settings: CompleteJwtSettings, { abilities, events, table, keys }: ManyDependencies) {
+  constructor(settings: CompleteJwtSettings, { abilities, events, mails, table, keys }: ManyDependencies) {
     super(settings, abilities);
     this.#options = settings.tokens as ManyTokensSettings;
     this.#events = events;
+    this.#mails = mails;
     this.#table = table;
-    this.#tokens = table.of(settings);
+    this.#tokens = table.of(settings.name, settings.model);
     this.#refreshTokens = new RefreshTokens(settings.name, settings.version, keys);
   }
 
   async issue(user: Authenticatable, request: TokenRequest): Promise<IssuedToken> {
     const chosen = await this.abilities.choose(user, request.abilities ?? null);
-    // The application is asked before anything is written: if it throws, no token was made and none was ended for it.
+    // Before anything is written: if the application throws, no token has been created or ended.
     const limited = await this.abilities.limit(user, chosen);
     const { authentication = null } = request;
     const claim = { userId: String(user.authId()), family: this.#refreshTokens.makeFamily(), authentication };
@@ -163,7 +166,7 @@ export class ManyStore extends JwtVerifier implements Store {
     { id, userId }: VerifiedJwt,
     isReadOnly = false,
   ): MaybePromise<Authenticatable | null> {
-    // Such as a token from a time when each user had one.
+    // For example, a token that was issued when each user had one.
     if (id === null) return null;
     const userOf = (found: Found): Authenticatable | null => {
       if (!this.#isActive(found, userId)) return null;
@@ -189,7 +192,7 @@ export class ManyStore extends JwtVerifier implements Store {
     return this.#tokens.revoke({ family, user_id: userId });
   }
 
-  /** Keeps as many of those that have ended: a client that logs in again and again fills no table. */
+  /** Limits rows that have ended too, so that a client that keeps logging in can't fill the table. */
   async #endOldest(user: Authenticatable, { address }: TokenRequest): Promise<void> {
     const { maxPerUser } = this.#options;
     const id = user.authId();
@@ -198,7 +201,7 @@ export class ManyStore extends JwtVerifier implements Store {
     for (let count = 0; count < ended; count++) this.#events.emit("api.token_revoked", address, { userId: String(id) });
   }
 
-  /** A client that presents its access token here gets the same answer as others, but this is logged. */
+  /** A client that presents its access token gets the same response as others, but the log says what happened. */
   #mistaken(token: string): RefusedToken | null {
     const verified = this.verifyExpired(token);
     return "failure" in verified ? null : { failure: "not_a_refresh_token", userId: verified.userId };
@@ -228,7 +231,7 @@ export class ManyStore extends JwtVerifier implements Store {
     request: TokenRequest,
   ): Promise<string | null> {
     const recent = replacedIn(row);
-    // It stays recognizable for a minute what was replaced: a client in a loop does not push that out of the row.
+    // Replaced tokens stay recognizable for a minute: a client that renews in a loop must not push them out of the row.
     if (recent.length >= MAX_REPLACED) return token;
     const successor = this.#refreshTokens.successor(token, claim);
     const { id, token_hash, access_epoch } = row;
@@ -245,7 +248,7 @@ export class ManyStore extends JwtVerifier implements Store {
     const isEnded = await this.#table.transaction(async () => {
       if (!(await this.#revoke(claim))) return false;
       this.#events.emit("api.token_reused", address, { userId: String(user.authId()), name });
-      await this.#table.mailOwner(this.settings.name, user, "tokenReused", { name, detectedAt: currentDate() });
+      await this.#mails.queue("tokenReused", user, { name, detectedAt: currentDate() });
       return true;
     });
     return { failure: isEnded ? "reused" : "inactive", userId };
@@ -268,7 +271,7 @@ export class ManyStore extends JwtVerifier implements Store {
     };
   }
 
-  /** Reports whether a token that was found is active, and belongs to the user that it names. */
+  /** Reports whether a row that was found is active, and belongs to the user that the token names. */
   #isActive(found: Found, userId: string): found is ActiveToken {
     return found !== null && String(found.credential.user_id) === userId && this.#tokens.isActive(found);
   }

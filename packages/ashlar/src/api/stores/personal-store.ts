@@ -5,19 +5,20 @@ import {
   type CredentialTable,
   type FoundCredential,
   hasExpired,
+  SharedCredentials,
   staleProof,
 } from "../../auth/index.ts";
 import type { Application } from "../../boot/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { digest } from "../../security/index.ts";
-import { AshlarError, currentDate, type FieldErrors, ValidationError } from "../../support/index.ts";
+import { AshlarError, currentDate, type Message, ValidationError } from "../../support/index.ts";
 import { type GrantedAbilities, joined, MAX_ABILITIES, split } from "../abilities.ts";
 import type { TokenEvents } from "../events.ts";
 import { message } from "../messages.ts";
 import { type CompleteJwtSettings, requireUsersOf } from "../settings/driver-settings.ts";
 import type { PersonalTokensSettings } from "../settings/token-settings.ts";
+import type { TokenMails } from "../token-mails.ts";
 import type { FoundToken, RefusedToken, VerifiedToken, Verifier } from "../verifier.ts";
-import { TokenTable } from "./token-table.ts";
 import { isTokenName, isTokenText, makeTokenText } from "./token-text.ts";
 
 /** The table of personal tokens. */
@@ -29,7 +30,7 @@ const MAX_LISTED = 500;
 /** The longest lifetime that can be chosen if there is no maximum. */
 const MAX_CHOSEN_DAYS = 3650;
 
-/** What is stored of a token in addition to what every credential has. */
+/** The columns of a token that not every credential has. */
 interface Columns {
   readonly name: string;
   /** Separated by spaces; `null`: everything that its user may let a token do. */
@@ -38,11 +39,11 @@ interface Columns {
 
 interface Hidden {
   readonly token_hash: string;
-  /** The digest of what tells one sending of a form from another; `null` without a form. */
+  /** The digest of what identifies the form; `null` without a form. */
   readonly form_hash: string | null;
 }
 
-/** What a user knows of a personal token. */
+/** A personal token as its user sees it. */
 export interface PersonalToken {
   /** What `revoke` takes. */
   readonly id: string;
@@ -63,7 +64,7 @@ export interface CreatedPersonalToken extends Omit<PersonalToken, "lastUsedAt" |
   readonly token: string;
 }
 
-/** What a personal token is to be. */
+/** The properties of a new personal token. */
 export interface PersonalTokenRequest {
   /** What its user knows it by: 1 to 100 characters. */
   readonly name: string;
@@ -71,7 +72,7 @@ export interface PersonalTokenRequest {
   readonly abilities: readonly string[] | null;
   /** For how many days it is valid; `null`: without an end, which only `maximumDays: null` allows. */
   readonly days: number | null;
-  /** Tells one sending of a form from another, so that a form that is sent twice makes one token. */
+  /** Identifies the form, so that submitting it twice creates one token. */
   readonly form?: string | null;
   /** The client's address for the audit trail; `null` outside of a request. */
   readonly address?: string | null;
@@ -86,19 +87,20 @@ interface VerifiedPersonalToken extends VerifiedToken {
 interface PersonalDependencies {
   readonly abilities: GrantedAbilities;
   readonly events: TokenEvents;
-  readonly table: TokenTable<Columns, Hidden>;
+  readonly mails: TokenMails;
+  readonly table: SharedCredentials<Columns, Hidden>;
 }
 
 /** Creates the table that the drivers of an application with `personal()` share. */
-export function createPersonalTable(application: Application): TokenTable<Columns, Hidden> {
-  return new TokenTable<Columns, Hidden>(application, {
+export function createPersonalTable(application: Application): SharedCredentials<Columns, Hidden> {
+  return new SharedCredentials<Columns, Hidden>(application, {
     table: PERSONAL_TOKEN_TABLE,
     columns: { name: "text", abilities: "text" },
     hidden: ["token_hash", "form_hash"],
-    setting: ["personal", "personal()"],
+    exported: ["id", "guard", "name", "abilities", "last_used_at", "expires_at", "revoked_at", "created_at"],
     words: ["a personal token", "personal tokens"],
     useIntervalMs: 60_000,
-    // For as long, users see that a token has expired.
+    // Users see for this long that a token has expired.
     endedDays: 30,
   });
 }
@@ -114,16 +116,18 @@ export class PersonalStore implements Verifier {
   readonly #settings: CompleteJwtSettings;
   readonly #abilities: GrantedAbilities;
   readonly #events: TokenEvents;
-  readonly #table: TokenTable<Columns, Hidden>;
+  readonly #mails: TokenMails;
+  readonly #table: SharedCredentials<Columns, Hidden>;
   readonly #tokens: CredentialTable<Columns, Hidden>;
 
-  constructor(settings: CompleteJwtSettings, { abilities, events, table }: PersonalDependencies) {
+  constructor(settings: CompleteJwtSettings, { abilities, events, mails, table }: PersonalDependencies) {
     this.options = settings.personal!;
     this.#settings = settings;
     this.#abilities = abilities;
     this.#events = events;
+    this.#mails = mails;
     this.#table = table;
-    this.#tokens = table.of(settings, settings.version);
+    this.#tokens = table.of(settings.name, settings.model, settings.version);
   }
 
   /** The class of the users whose tokens these are. */
@@ -139,7 +143,7 @@ export class PersonalStore implements Verifier {
     const found = await this.#find(token);
     if ("failure" in found) return found;
     const { credential, user } = found;
-    // What its user may no longer let a token do, this one no longer may, either.
+    // A token loses the abilities that its user may no longer give.
     const abilities = await this.#abilities.limit(user, split(credential.abilities));
     const verified: VerifiedPersonalToken = {
       userId: String(credential.user_id),
@@ -183,7 +187,7 @@ export class PersonalStore implements Verifier {
     if (id === null) return null;
     try {
       await this.#requireRoom(user);
-      await this.#table.mailOwner(this.#settings.name, user, "tokenCreated", { name, createdAt, expiresAt });
+      await this.#mails.queue("tokenCreated", user, { name, createdAt, expiresAt });
     } catch (error) {
       await this.#tokens.delete({ id });
       throw error;
@@ -256,12 +260,12 @@ export class PersonalStore implements Verifier {
     { name, abilities, days }: PersonalTokenRequest,
   ): Promise<readonly string[] | null> {
     const { maximumDays: maximum } = this.options;
-    const errors: Record<string, FieldErrors[string]> = {};
+    const errors: Record<string, Message[]> = {};
     if (!isTokenName(name)) errors.name = [message("api.input.name")];
     if (!isLifetime(days, maximum)) {
       errors.days = [maximum === null ? message("api.personal.days") : message("api.personal.daysUpTo", { maximum })];
     }
-    // Nothing chosen must never mean everything.
+    // An empty choice must never mean everything.
     if ((abilities === null || abilities.length === 0) && (await this.#abilities.allowed(user)) !== null) {
       errors.abilities = [message("api.personal.noAbilities")];
     } else if (abilities !== null) {
@@ -296,7 +300,7 @@ export class PersonalStore implements Verifier {
     throw new ValidationError({ "": [message("api.personal.tooMany", { count: maxPerUser })] });
   }
 
-  /** Bound to the user, so that no one else's form can be in the way. */
+  /** Bound to the user, so that another user's form can't collide with it. */
   #formHash(user: Authenticatable, form: string | null): string | null {
     return form === null ? null : digest(JSON.stringify([this.#settings.name, String(user.authId()), form]));
   }

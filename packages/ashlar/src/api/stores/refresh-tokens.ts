@@ -7,7 +7,7 @@ export const REFRESH_TOKEN: KeyPurpose = new KeyPurpose("refresh-token");
 export const SUCCESSOR: KeyPurpose = new KeyPurpose("refresh-token-successor");
 const FAMILY_BYTES = 16;
 
-/** What a refresh token says: it was issued here, though it may have been replaced since. */
+/** The contents of a refresh token that was issued here. It may have been replaced since. */
 export interface RefreshClaim {
   /** The primary key of its user. */
   readonly userId: string;
@@ -27,7 +27,7 @@ type Signed = [
   authentication?: TokenAuthentication,
 ];
 
-/** What refresh tokens are made with: one for each of the application's keys. */
+/** Signs refresh tokens and derives their successors with one of the application's keys. */
 interface Maker {
   readonly signer: Signer;
   readonly successorKey: KeyObject;
@@ -43,7 +43,7 @@ interface Maker {
 export class RefreshTokens {
   readonly #guard: string;
   readonly #version: TokenVersion | null;
-  /** The one with the current key comes first. */
+  /** One for each key, the current one first. */
   readonly #makers: readonly [Maker, ...Maker[]];
 
   /** @param secrets the application's key, followed by former ones */

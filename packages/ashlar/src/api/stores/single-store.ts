@@ -15,10 +15,10 @@ const MAX_ROUNDS = 4;
 const RANDOMIZED: readonly JwtAlgorithm[] = ["ES256", "ES384", "ES512", "PS256", "PS384", "PS512"];
 
 /**
- * One active token per user, or what a class of its own makes of `TokenHolder`.
+ * One active token per user, or as many as a class of your own keeps as a `TokenHolder`.
  *
- * The successor of a token is derived from the token and the time of the renewal. So a request that comes second, or comes
- * again because the answer to the first was lost, finds it without anything else being stored.
+ * A token's successor is derived from the token and the time of the renewal. A second request, or one that is repeated because
+ * its response was lost, finds the successor although nothing else is stored.
  */
 export class SingleStore extends JwtVerifier implements Store {
   get #holders(): TokenHolders {

@@ -3,7 +3,7 @@ import type { MaybePromise } from "../../support/index.ts";
 import type { RefusedToken, TokenAuthentication, VerifiedJwt } from "../verifier.ts";
 import type { JwtVerifier } from "../verifiers/jwt-verifier.ts";
 
-/** Who asks for a token, and for which. */
+/** The client that requests a token, and what the token should be like. */
 export interface TokenRequest {
   /** The client's address; `null` outside of a request. */
   readonly address: string | null;
@@ -23,14 +23,14 @@ export type IssuedToken = Awaited<ReturnType<Store["issue"]>>;
 /** A token that was renewed. */
 export interface RenewedToken extends IssuedToken {
   readonly userId: string;
-  /** Whether an earlier request has renewed it, whose answer this repeats. */
+  /** Whether this repeats the response to an earlier request. */
   readonly isRepeated: boolean;
 }
 
-/** Asks the steps of a login whether a user's token may be renewed, and throws what refuses the user. */
+/** Asks the login steps whether a user's token may be renewed, and throws the error that refuses the user. */
 export type AdmitRenewal = (user: Authenticatable) => Promise<CompleteLogin>;
 
-/** Where a driver's JWTs are kept, and which of them are active: one for each user, or many. */
+/** Keeps track of a driver's JWTs, and of which are active: one for each user, or many. */
 export interface Store extends JwtVerifier {
   /** Makes a user's new token, and makes it active. */
   issue(
@@ -46,11 +46,11 @@ export interface Store extends JwtVerifier {
     /** The token's abilities; `null` if it has all. */
     readonly abilities: readonly string[] | null;
   }>;
-  /** Whose token this is, if it was issued here, no matter how long ago, to be used or to renew; otherwise `null`. */
+  /** The user of an access or refresh token that was issued here, however long ago; otherwise `null`. */
   ownerOf(token: string): string | null;
-  /** Renews a token, or says why not. */
+  /** Renews a token, or returns why it is refused. */
   renew(token: string, request: TokenRequest, admit: AdmitRenewal): Promise<RenewedToken | RefusedToken>;
-  /** The user whose active token this is; `null` if it is not. */
+  /** The user whose active token this is; `null` if the token isn't active. */
   findActiveUser(token: string, verified: VerifiedJwt): MaybePromise<Authenticatable | null>;
   /** Revokes a token, even if it has expired. Returns whose it was, if it was active. */
   revoke(token: string): Promise<string | null>;

@@ -41,14 +41,14 @@ export class ForeignVerifier implements Verifier {
     return token.includes(".");
   }
 
-  /** It is a promise only if the issuer's keys have to be fetched. */
+  /** Returns a promise only if the issuer's keys have to be fetched. */
   verify(token: string): MaybePromise<VerifiedToken | RefusedToken> {
     return this.#verifyWithKeys(token, this.#rules);
   }
 
   async isSignedElsewhere(token: string): Promise<boolean | "unknown"> {
     const result = await this.#verifyWithKeys(token, this.#rulesOfExpired);
-    // One that is valid later was signed as well: that is known before times are looked at.
+    // A token that isn't valid yet was signed too: the signature is checked before the times.
     if (!("failure" in result) || result.failure === "not_yet_valid") return true;
     return result.failure === "keys_unavailable" ? "unknown" : false;
   }
@@ -70,7 +70,7 @@ export class ForeignVerifier implements Verifier {
 
   #verifyWithKeys(token: string, rules: JwtVerifyOptions): MaybePromise<VerifiedToken | RefusedToken> {
     const header = unverifiedHeader(token);
-    // A token that could not be accepted with any key is not worth asking the issuer for.
+    // Don't ask the issuer for keys if no key could make the token acceptable.
     if (header === null || !this.#settings.algorithms.includes(header.alg)) {
       return { failure: header === null ? "malformed" : "algorithm", userId: null };
     }

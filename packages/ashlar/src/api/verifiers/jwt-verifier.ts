@@ -9,7 +9,7 @@ import type { RefusedToken, TokenClaims, VerifiedJwt, Verifier } from "../verifi
 
 const TOKEN_ID_BYTES = 16;
 
-/** Signs and verifies the JWTs of one driver. What keeps track of them extends it. */
+/** Signs and verifies the JWTs of one driver. The stores that keep track of them extend it. */
 export abstract class JwtVerifier implements Verifier {
   readonly settings: CompleteJwtSettings;
   /** Decides what tokens may be used for. */
@@ -88,13 +88,13 @@ export abstract class JwtVerifier implements Verifier {
     return this.verify(token, Number.POSITIVE_INFINITY);
   }
 
-  /** With `authenticates`, a token loses at once what its user may no longer let a token do. */
+  /** With `authenticates`, a token immediately loses the abilities that its user may no longer give. */
   abilitiesNow(user: Authenticatable, { abilities }: VerifiedJwt): MaybePromise<ReadonlySet<string> | null> {
     const { abilitiesOf, authenticates } = this.settings;
     return authenticates && abilitiesOf !== null ? this.abilities.limitPresented(user, abilities) : abilities;
   }
 
-  /** A token from a time when tokens did not expire gets today's lifetime, counted from when it was issued. */
+  /** A token that was issued when tokens didn't expire gets the current lifetime, counted from when it was issued. */
   #expiry({ exp, iat }: TokenClaims): number {
     if (exp !== undefined) return exp;
     const { expiresInMinutes } = this.settings;

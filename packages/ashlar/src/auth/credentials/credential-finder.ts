@@ -92,6 +92,14 @@ export class CredentialFinder<Columns extends object> {
     return Number(total);
   }
 
+  /** Columns of all credentials of a user, oldest first, with those that have ended. */
+  async export(userId: UserId, columns: readonly string[]): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    const { guard, table } = this.#options;
+    const query = this.#connection.kysely.selectFrom(table).select([...columns]);
+    const rows: readonly Row[] = await withValues(query, { guard, user_id: userId }).orderBy("id").execute();
+    return rows.map((row) => Object.fromEntries(columns.map((name) => [name, this.#shape.value(name, row[name])])));
+  }
+
   #of(userId: UserId, epoch?: string) {
     const { guard, table } = this.#options;
     const own = { guard, user_id: userId, ...(epoch === undefined ? {} : { access_epoch: epoch }) };

@@ -24,6 +24,12 @@ export class CredentialShape<Columns extends object> {
     return new this.#Row(values) as unknown as Credential<Columns>;
   }
 
+  /** A value of a column as an export has it: the key stays as the database has it. */
+  value(name: string, value: unknown): unknown {
+    const reading = name === "id" ? null : (READ[name] ?? this.#reading(name));
+    return reading === null ? value : reading(value);
+  }
+
   /** Values by column as the database takes them. */
   stored(values: object): Record<string, unknown> {
     const entries = Object.entries(values);

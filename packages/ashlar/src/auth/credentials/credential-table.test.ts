@@ -395,6 +395,27 @@ await onEachDatabase("credentials", (engine) => {
       expect([await staff.deleteAll(ADA.id), await idsOf(database)]).toEqual([1, [id]]);
     });
 
+    test("are exported by their kinds and erased with their user, never for another class's user with the same key", async () => {
+      const { database, users, passkeys } = await setup();
+      const ids = await stored(passkeys, users, [{ is_trusted: true, transports: ["usb"] }, { name: "Key" }]);
+      await passkeys.insert(await userOf(users, BOB.id), values());
+      await passkeys.revoke({ id: ids[1]! });
+      const columns = ["name", "is_trusted", "transports", "created_at", "revoked_at"];
+      const ada = { user: await userOf(users), id: ADA.id };
+      const created_at = new Date(NOON);
+      const rows = [
+        { name: "Phone", is_trusted: true, transports: ["usb"], created_at, revoked_at: null },
+        { name: "Key", is_trusted: false, transports: [], created_at, revoked_at: created_at },
+      ];
+      expect(await passkeys.export(ada, columns)).toEqual(rows);
+      const stranger = { user: new (class Stranger {})() as Authenticatable, id: ADA.id };
+      expect(await passkeys.export(stranger, columns)).toEqual([]);
+      await passkeys.erase(stranger);
+      expect(await idsOf(database)).toHaveLength(3);
+      await passkeys.erase(ada);
+      expect([await passkeys.export(ada, columns), await idsOf(database)]).toEqual([[], [expect.any(String)]]);
+    });
+
     test("are listed from the newest on, in pages, without those that have ended", async () => {
       const { users, passkeys } = await setup();
       const soon = { expires_at: new Date(NOON + HOUR) };

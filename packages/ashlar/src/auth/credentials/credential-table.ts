@@ -2,8 +2,8 @@ import type { BatchCondition, BatchTable } from "../../database/index.ts";
 import { digest } from "../../security/index.ts";
 import { currentDate, type MaybePromise } from "../../support/index.ts";
 import { accessEpochOf, type LoginProof, proofOf } from "../access/access-epoch.ts";
-import { existingUsers } from "../models/model-accounts.ts";
-import { type Authenticatable, isBlocked, type UserId } from "../users/authenticatable.ts";
+import { type Authenticatable, isBlocked, keepsSameRows, type UserId } from "../users/authenticatable.ts";
+import type { DataSubject } from "../users/user-data.ts";
 import type {
   Credential,
   CredentialChanges,
@@ -18,7 +18,7 @@ import { CredentialFinder } from "./credential-finder.ts";
 import { CredentialShape, canBe, hasExpired, unexpiredAt } from "./credential-shape.ts";
 import { CredentialWriter } from "./credential-writer.ts";
 import { ProvenInsert } from "./proven-insert.ts";
-import { type CredentialPruning, type ExistingUsers, forgetUnused, pruneCredentials } from "./prune-credentials.ts";
+import { type CredentialPruning, forgetUnused, pruneCredentials, usersOf } from "./prune-credentials.ts";
 
 /** The access epoch of credentials that outlive it. No user has it. */
 const LASTING = "lasting";
@@ -274,12 +274,35 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
   }
 
   /**
+   * Deletes the credentials of a user whose data is erased, if the user is one of this guard: `erase` of a feature's
+   * `userData`, or of a proof's `data`.
+   */
+  async erase({ user, id }: Pick<DataSubject, "user" | "id">): Promise<void> {
+    if (keepsSameRows(user.constructor, this.#options.users)) await this.deleteAll(id);
+  }
+
+  /**
+   * A user's credentials for an export, oldest first, with those that have ended: `export` of the same.
+   *
+   * @param columns what the user may know; never a digest
+   * @returns none for a user of other guards
+   */
+  async export(
+    { user, id }: Pick<DataSubject, "user" | "id">,
+    columns: readonly string[],
+  ): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    return keepsSameRows(user.constructor, this.#options.users) ? this.#finder.export(id, columns) : [];
+  }
+
+  /**
    * Deletes credentials that ended a while ago, of all guards, and those of users that no longer exist, a few rows at a time.
    *
    * @returns how many were deleted
    */
-  prune({ endedBefore, existingUsers = this.#existing, signal }: CredentialPruning): Promise<number> {
-    return pruneCredentials(this.#rows, { endedBefore, existingUsers, signal });
+  prune({ existingUsers, ...pruning }: CredentialPruning): Promise<number> {
+    const { guard, users } = this.#options;
+    // Rows of other guards stay: their users are not known here.
+    return pruneCredentials(this.#rows, { existingUsers: existingUsers ?? usersOf(guard, users), ...pruning });
   }
 
   /**
@@ -320,13 +343,5 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
 
   get #rows(): BatchTable {
     return { kysely: this.#options.database.kysely, table: this.#options.table, key: "id" };
-  }
-
-  /** Rows of other guards stay: their users are not known here. */
-  get #existing(): ExistingUsers {
-    return async (guard, userIds) => {
-      const found = guard === this.#options.guard ? await existingUsers(this.#options.users, "id", userIds) : null;
-      return found === null ? null : new Set(found);
-    };
   }
 }

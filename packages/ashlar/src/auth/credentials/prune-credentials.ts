@@ -1,5 +1,6 @@
 import { type BatchTable, dateOf, deleteInBatches, type Row, sql, visitInBatches } from "../../database/index.ts";
-import type { UserId } from "../users/authenticatable.ts";
+import { existingUsers } from "../models/model-accounts.ts";
+import type { AuthenticatableClass, UserId } from "../users/authenticatable.ts";
 
 /** Which credentials are deleted, and how. */
 export interface CredentialPruning {
@@ -15,8 +16,15 @@ export interface CredentialPruning {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Finds the users of any guard. */
-export type ExistingUsers = NonNullable<CredentialPruning["existingUsers"]>;
+type ExistingUsers = NonNullable<CredentialPruning["existingUsers"]>;
+
+/** Finds the users of one guard. */
+export function usersOf(guard: string, users: AuthenticatableClass): ExistingUsers {
+  return async (name, ids) => {
+    const found = name === guard ? await existingUsers(users, "id", ids) : null;
+    return found === null ? null : new Set(found);
+  };
+}
 
 /**
  * Deletes the credentials of a table that ended a while ago, and those of users that no longer exist.
@@ -25,10 +33,10 @@ export type ExistingUsers = NonNullable<CredentialPruning["existingUsers"]>;
  */
 export async function pruneCredentials(
   table: BatchTable,
-  { endedBefore, existingUsers, signal }: CredentialPruning & { readonly existingUsers: ExistingUsers },
+  { endedBefore, existingUsers: existing, signal }: CredentialPruning & { readonly existingUsers: ExistingUsers },
 ): Promise<number> {
   const ended = await deleteInBatches(table, (is) => is("expires_at", "<=", endedBefore), signal);
-  return ended + (await pruneOrphans(table, "user_id", existingUsers, signal));
+  return ended + (await pruneOrphans(table, "user_id", existing, signal));
 }
 
 /**

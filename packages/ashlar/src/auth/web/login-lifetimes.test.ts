@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
 import { onEachDatabase } from "../../../test/support/services.ts";
 import { ADA, PASSWORD, testWeb } from "../../../test/support/web-application.ts";
 import { now, setClock } from "../../support/index.ts";
-import { LoginUses } from "../logins/login-uses.ts";
+import { CredentialUses } from "../credentials/credential-uses.ts";
 
 const MINUTE = 60_000;
 const GUEST = { user: null };
@@ -22,7 +22,7 @@ async function settled(): Promise<void> {
 
 const time = (value: unknown) => new Date(value as string | Date).getTime();
 
-const flush = vi.spyOn(LoginUses.prototype, "flush");
+const flush = vi.spyOn(CredentialUses.prototype, "flush");
 
 beforeEach(() => {
   const start = now();

@@ -11,7 +11,7 @@ import {
 import { Route } from "../../routing/index.ts";
 import { digest, generateSecret } from "../../security/index.ts";
 import { now, setClock } from "../../support/index.ts";
-import { LoginUses } from "../logins/login-uses.ts";
+import { CredentialUses } from "../credentials/credential-uses.ts";
 
 const SECOND = 1000;
 const PAGE = { accept: "text/html" };
@@ -101,7 +101,7 @@ await onEachDatabase("S120 a login's token that was replaced", (engine) => {
   test("counts as a use of its login", async () => {
     const web = await open();
     stopClock();
-    const flush = vi.spyOn(LoginUses.prototype, "flush");
+    const flush = vi.spyOn(CredentialUses.prototype, "flush");
     onTestFinished(() => flush.mockRestore());
     const browser = await web.loggedIn();
     travel(299);

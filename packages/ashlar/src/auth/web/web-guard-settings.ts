@@ -12,12 +12,12 @@ import {
 } from "../../support/index.ts";
 import type { AccessEnding } from "../access/end-access.ts";
 import { MAX_PER_USER } from "../credentials/credential-shape.ts";
+import type { CredentialUses } from "../credentials/credential-uses.ts";
 import { GUARD_SETTINGS } from "../guards/guard-settings.ts";
 import { databaseLogins } from "../logins/database/database-logins.ts";
 import type { KnownDevices } from "../logins/devices.ts";
-import { isLoginStoreSource, type LoginStore, type LoginStoreSource } from "../logins/login-store.ts";
+import { isLoginStoreSource, type LoginStore, type LoginStoreSource, type LoginUse } from "../logins/login-store.ts";
 import type { LoginSuccessors } from "../logins/login-successors.ts";
-import type { LoginUses } from "../logins/login-uses.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
 import type { WebGuard } from "./web-guard.ts";
 
@@ -142,7 +142,7 @@ export interface WebGuardDependencies {
   readonly settings: CompleteWebGuardSettings;
   readonly store: LoginStore;
   readonly successors: LoginSuccessors;
-  readonly uses: LoginUses;
+  readonly uses: CredentialUses<LoginUse>;
   readonly devices: KnownDevices;
   /** Which requests from other sites carry the login's cookie. */
   readonly sameSite: "lax" | "none";

@@ -1,17 +1,18 @@
 import type { Application } from "../../boot/index.ts";
 import { type CookieSite, sharedCookieWarning } from "../../http/index.ts";
 import { ConfigurationError } from "../../support/index.ts";
+import { CredentialUses } from "../credentials/credential-uses.ts";
 import type { GuardFactory, GuardSettings } from "../guards/guard-registry.ts";
 import { KnownDevices } from "../logins/devices.ts";
+import type { LoginUse } from "../logins/login-store.ts";
 import { LoginSuccessors } from "../logins/login-successors.ts";
-import { LoginUses } from "../logins/login-uses.ts";
 import { webGuardFactory } from "./web-guard.ts";
 import { readWebGuardSettings, type WebGuardDependencies } from "./web-guard-settings.ts";
 
 /** The driver `web` of one application, and what its guards share. */
 export class WebGuards {
   readonly #application: Application;
-  readonly #uses: LoginUses;
+  readonly #uses: CredentialUses<LoginUse>;
   /** Created with the first guard: an application without one doesn't need a key for it. */
   #successors: LoginSuccessors | null = null;
   /** The guards that keep their token in a cookie, by the cookie's name. */
@@ -20,7 +21,7 @@ export class WebGuards {
   constructor(application: Application) {
     const { container, logger } = application;
     this.#application = application;
-    this.#uses = new LoginUses((use) => container.make("logins").of(use.guard).touch(use), logger);
+    this.#uses = new CredentialUses<LoginUse>((use) => container.make("logins").of(use.guard).touch(use), logger);
   }
 
   /**

@@ -1,14 +1,5 @@
 import type { MailAddress } from "./mail-address.ts";
 
-/** A file attached to a mail. */
-export interface MailAttachment {
-  /** The file name that the reader sees. */
-  readonly filename: string;
-  readonly content: string | Uint8Array;
-  /** The media type, such as `application/pdf`; default: derived from the file name. */
-  readonly contentType?: string;
-}
-
 /** A mail ready to be sent: composed, checked and frozen. Every attempt sends the same one. */
 export interface MailMessage {
   /** Its `Message-ID`, without the angle brackets (RFC 5322 §3.6.4). */
@@ -25,10 +16,19 @@ export interface MailMessage {
   readonly text: string;
   /** `null` if the mail is text only. */
   readonly html: string | null;
-  readonly attachments: readonly MailAttachment[];
+  readonly attachments: readonly {
+    /** The file name that the reader sees. */
+    readonly filename: string;
+    readonly content: string | Uint8Array;
+    /** The media type, such as `application/pdf`; default: derived from the file name. */
+    readonly contentType?: string;
+  }[];
   /** The author's own header fields, checked; missing in a mail that an older version has queued. */
   readonly headers?: readonly { readonly name: string; readonly value: string }[];
 }
+
+/** A file attached to a mail. */
+export type MailAttachment = MailMessage["attachments"][number];
 
 /** The addresses for display, without names: `jane@shop.example, joe@shop.example`. */
 export function addressLine(addresses: readonly MailAddress[]): string {

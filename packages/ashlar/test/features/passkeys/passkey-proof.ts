@@ -10,11 +10,8 @@ export function passkeyProof(passkeys: () => Passkeys): FeatureProof<Authenticat
     label: "passkeys.confirm",
     has: async (user) => (await passkeys().count(user)) > 0,
     data: {
-      export: async ({ user }) => {
-        const all = await passkeys().list(user);
-        return all.map(({ name, created_at, last_used_at }) => ({ name, created_at, last_used_at }));
-      },
-      erase: async ({ id }) => void (await passkeys().deleteAll(id)),
+      export: (subject) => passkeys().export(subject, ["name", "created_at", "last_used_at"]),
+      erase: (subject) => passkeys().erase(subject),
     },
   };
 }

@@ -10,8 +10,8 @@ export function identityProof(identities: () => Identities): FeatureProof<Authen
     label: "exampleSite.confirm",
     has: async (user) => (await identities().count(user)) > 0,
     data: {
-      export: async ({ user }) => (await identities().list(user)).map(({ subject, email }) => ({ subject, email })),
-      erase: async ({ id }) => void (await identities().deleteAll(id)),
+      export: (subject) => identities().export(subject, ["subject", "email"]),
+      erase: (subject) => identities().erase(subject),
     },
   };
 }

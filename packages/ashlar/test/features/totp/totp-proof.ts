@@ -19,8 +19,8 @@ export function totpProof(totp: () => Totp): FeatureProof<Authenticatable> {
       },
     },
     data: {
-      export: async ({ user }) => (await totp().list(user)).map(({ created_at }) => ({ created_at })),
-      erase: async ({ id }) => void (await totp().deleteAll(id)),
+      export: (subject) => totp().export(subject, ["created_at"]),
+      erase: (subject) => totp().erase(subject),
     },
   };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { ADA, BOB, type TestWeb, testWeb } from "../../../test/support/web-application.ts";
-import type { LoginUse } from "./login-store.ts";
-import { LoginUses, type UseLogger } from "./login-uses.ts";
+import type { LoginUse } from "../logins/login-store.ts";
+import { CredentialUses, type UseLogger } from "./credential-uses.ts";
 
 const NOW = new Date("2030-01-01T00:00:00.000Z");
 const LATER = new Date("2030-01-01T02:00:00.000Z");
@@ -35,7 +35,7 @@ describe("a use", () => {
   test("is written some time after it was noted, not immediately", async () => {
     const web = await withLogins(1);
     const { logger } = collecting();
-    const uses = new LoginUses(touchOf(web), logger);
+    const uses = new CredentialUses(touchOf(web), logger);
     const flush = vi.spyOn(uses, "flush");
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
@@ -52,7 +52,7 @@ describe("a use", () => {
 
   test("waits for one timer, which keeps no process alive and is gone once everything is written", async () => {
     const web = await withLogins(2);
-    const uses = new LoginUses(touchOf(web), collecting().logger);
+    const uses = new CredentialUses(touchOf(web), collecting().logger);
     const timers = vi.spyOn(globalThis, "setTimeout");
     onTestFinished(() => timers.mockRestore());
     uses.note(use(1));
@@ -68,7 +68,7 @@ describe("a use", () => {
 
   test("is written once for each login, even if it was noted several times", async () => {
     const web = await withLogins(3);
-    const uses = new LoginUses(touchOf(web), collecting().logger);
+    const uses = new CredentialUses(touchOf(web), collecting().logger);
     for (let round = 0; round < 50; round++) for (const id of [1, 2, 3]) uses.note(use(id));
     const flushed = uses.flush();
     for (const id of [1, 2, 3]) uses.note(use(id));
@@ -79,7 +79,7 @@ describe("a use", () => {
 
   test("of each of two logins of different guards is written, even if their keys are equal", async () => {
     const written: string[] = [];
-    const uses = new LoginUses(async ({ guard }) => void written.push(guard), collecting().logger);
+    const uses = new CredentialUses<LoginUse>(async ({ guard }) => void written.push(guard), collecting().logger);
     for (const guard of ["web", "staff"]) uses.note({ ...use(1), guard });
     await uses.flush();
     expect(written).toEqual(["web", "staff"]);
@@ -87,7 +87,7 @@ describe("a use", () => {
 
   test("that is noted while it is being written is not written again", async () => {
     const web = await withLogins(3);
-    const uses = new LoginUses(touchOf(web), collecting().logger);
+    const uses = new CredentialUses(touchOf(web), collecting().logger);
     for (const id of [1, 2, 3]) uses.note(use(id));
     const flushed = uses.flush();
     await new Promise((resolve) => setImmediate(resolve));
@@ -100,7 +100,7 @@ describe("a use", () => {
   test("of a login that no longer exists changes nothing", async () => {
     const web = await withLogins(1);
     const { logger, lines } = collecting();
-    const uses = new LoginUses(touchOf(web), logger);
+    const uses = new CredentialUses(touchOf(web), logger);
     const before = await web.rows();
     uses.note(use(99));
     await uses.flush();
@@ -110,7 +110,7 @@ describe("a use", () => {
 
 test("many are written without blocking everything else", async () => {
   const web = await withLogins(40);
-  const uses = new LoginUses(touchOf(web), collecting().logger);
+  const uses = new CredentialUses(touchOf(web), collecting().logger);
   for (let id = 1; id <= 40; id++) uses.note(use(id));
   let turns = 0;
   let isDone = false;
@@ -129,7 +129,7 @@ test("many are written without blocking everything else", async () => {
 test("a use that cannot be written is one line in the log, and later uses are written", async () => {
   const web = await withLogins(2);
   const { logger, lines } = collecting();
-  const uses = new LoginUses(touchOf(web), logger);
+  const uses = new CredentialUses(touchOf(web), logger);
   await web.database.kysely.schema.alterTable("logins").renameTo("elsewhere").execute();
   uses.note(use(1));
   uses.note(use(2));

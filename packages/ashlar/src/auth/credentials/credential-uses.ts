@@ -1,11 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { LoginUse } from "./login-store.ts";
+import type { CredentialUse } from "./credential.ts";
 
-/** A use of a credential, to be recorded. */
-interface Use {
-  readonly guard: string;
-  readonly id: string;
-}
+type Use = Pick<CredentialUse, "guard" | "id">;
 
 /** The log for uses that could not be written. */
 export interface UseLogger {
@@ -16,11 +12,11 @@ export interface UseLogger {
 const DELAY_MS = 200;
 
 /**
- * Records when logins, or other credentials, were last used: after the responses, one by one, each of them once.
+ * Records when credentials were last used: after the responses, one by one, each of them once.
  *
- * A use that cannot be written is logged and dropped; the login's next use is noted again.
+ * A use that can't be written is logged and dropped. The credential's next use is noted again.
  */
-export class LoginUses<Noted extends Use = LoginUse> {
+export class CredentialUses<Noted extends Use = CredentialUse> {
   readonly #touch: (use: Noted) => Promise<void>;
   readonly #logger: UseLogger;
   readonly #what: string;

@@ -1,12 +1,12 @@
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
-import { ADA, FullUser, type TestAccounts, testAccounts } from "../../../test/support/account-application.ts";
-import { SECRET } from "../../../test/support/api-application.ts";
-import { migrationOfStub } from "../../../test/support/migration-folder.ts";
-import { onEachDatabase, type TestEngine } from "../../../test/support/services.ts";
-import { setClock } from "../../support/index.ts";
-import { ApiProvider } from "../api-provider.ts";
-import { many } from "../index.ts";
+import { ADA, FullUser, type TestAccounts, testAccounts } from "../../test/support/account-application.ts";
+import { SECRET } from "../../test/support/api-application.ts";
+import { migrationOfStub } from "../../test/support/migration-folder.ts";
+import { onEachDatabase, type TestEngine } from "../../test/support/services.ts";
+import { setClock } from "../support/index.ts";
+import { ApiProvider } from "./api-provider.ts";
+import { many } from "./index.ts";
 
 const NOON = Date.parse("2026-03-01T12:00:00.000Z");
 const DAY = 86_400_000;
