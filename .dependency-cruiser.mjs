@@ -34,7 +34,7 @@ export const floors = {
     ["jwt"],
     ["jwks"],
     ["password"],
-    ["digest.ts", "secrets.ts", "keys.ts", "email.ts", "sealer.ts", "signer.ts", "index.ts"],
+    ["digest.ts", "secrets.ts", "keys.ts", "key-rotation.ts", "email.ts", "sealer.ts", "signer.ts", "index.ts"],
   ],
   http: [
     ["errors.ts", "messages.ts", "messages.de.ts"],
@@ -75,7 +75,7 @@ export const floors = {
     ["files"],
     ["server.ts", "index.ts"],
   ],
-  boot: [["errors.ts"], ["environment"], ["log"], ["process"], ["application"], ["index.ts"]],
+  boot: [["errors.ts"], ["environment"], ["log"], ["process"], ["monitoring"], ["application"], ["index.ts"]],
   database: [
     ["errors.ts", "messages.ts", "messages.de.ts", "bounded-cache.ts", "optional-package.ts", "table-names.ts"],
     ["dialect"],

@@ -29,8 +29,12 @@ const PARTS: Readonly<Record<string, string>> = {
   userData: "Data about users",
 };
 
-/** Text in a cell of a table. */
-const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll(/[<>]/g, (sign) => `\\${sign}`);
+/** Text in a cell of a table, whose addresses aren't links. */
+const cell = (text: string): string =>
+  text
+    .replaceAll("|", "\\|")
+    .replaceAll(/[<>]/g, (sign) => `\\${sign}`)
+    .replaceAll(/https?:\/\/[\w.:/-]*\w/g, "`$&`");
 
 /** The providers that bring a feature. */
 function providersOf(feature: Feature): string[] {

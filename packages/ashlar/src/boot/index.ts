@@ -1,5 +1,4 @@
 export { Application } from "./application/application.ts";
-export type { ApplicationStats } from "./application/application-stats.ts";
 export { type ApplicationOptions, createApplication } from "./application/create-application.ts";
 export { declareFeature, type Feature } from "./application/feature.ts";
 export type { CheckContext, FeatureCheck, FoundProblem } from "./application/feature-check.ts";
@@ -18,5 +17,6 @@ export { type EnvironmentName, environmentName } from "./environment/environment
 export { loadConfiguration } from "./environment/load-configuration.ts";
 export { findModule, importModule } from "./environment/load-module.ts";
 export { createLogger, reserveStandardOutput } from "./log/create-logger.ts";
+export type { ApplicationStats } from "./monitoring/application-stats.ts";
 export { type Claim, LEASE_MS, ProcessTaskClaim, type TaskClaim } from "./process/task-claim.ts";
 export { waitFor } from "./process/wait-for.ts";

@@ -13,7 +13,7 @@ declare module "../kernel/container.ts" {
   }
 }
 
-declare module "../boot/application/application-stats.ts" {
+declare module "../boot/monitoring/application-stats.ts" {
   interface FrameworkStats {
     /** How often each event of the audit log has happened, such as `auth.login`, even if no lines are written. */
     readonly events?: Readonly<Record<string, number>>;

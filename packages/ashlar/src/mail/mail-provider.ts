@@ -25,7 +25,7 @@ declare module "../kernel/container.ts" {
   }
 }
 
-declare module "../boot/application/application-stats.ts" {
+declare module "../boot/monitoring/application-stats.ts" {
   interface FrameworkStats {
     /** The application's mails. */
     readonly mail?: {

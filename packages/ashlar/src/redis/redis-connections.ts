@@ -6,7 +6,7 @@ import { RedisConnection } from "./redis-connection.ts";
 import { readRedisSettings } from "./redis-settings.ts";
 import type { RedisUsage } from "./redis-usage.ts";
 
-declare module "../boot/application/application-stats.ts" {
+declare module "../boot/monitoring/application-stats.ts" {
   interface FrameworkStats {
     /** The connections to Redis, by the stores that use them, as in `/ready`: `throttle`, `session`, or `session,throttle`. */
     readonly redis?: Readonly<Record<string, RedisUsage>>;

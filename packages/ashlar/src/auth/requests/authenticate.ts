@@ -35,7 +35,7 @@ interface AuthenticationCounts {
   refused: number;
 }
 
-declare module "../../boot/application/application-stats.ts" {
+declare module "../../boot/monitoring/application-stats.ts" {
   interface FrameworkStats {
     /** The requests that `authenticate` was called for, by their outcome. */
     readonly authentications?: { readonly users: number; readonly guests: number; readonly refused: number };

@@ -6,7 +6,7 @@ import { hashPassword } from "../../security/index.ts";
 import { EventLoopWatch } from "../process/event-loop-watch.ts";
 import { createApplication } from "./create-application.ts";
 
-declare module "./application-stats.ts" {
+declare module "../monitoring/application-stats.ts" {
   interface ApplicationStats {
     readonly carts?: { readonly open: number };
   }

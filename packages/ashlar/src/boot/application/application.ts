@@ -15,7 +15,7 @@ import type { EnvironmentVariables } from "../../support/index.ts";
 import type { CompleteApplicationSettings } from "../environment/application-settings.ts";
 import type { Configuration } from "../environment/configuration.ts";
 import { isDeveloperHost } from "../environment/developer-host.ts";
-import { type ApplicationStats, StatsCollector, type StatsName } from "./application-stats.ts";
+import { type ApplicationStats, StatsCollector, type StatsName } from "../monitoring/application-stats.ts";
 import type { ApplicationDependencies, BootOptions } from "./create-application.ts";
 import { DailyPrune } from "./daily-prune.ts";
 import { Hosting } from "./hosting.ts";

@@ -15,9 +15,9 @@ import {
   SitePages,
 } from "../../kernel/index.ts";
 import { staticFiles } from "../../server/index.ts";
+import { Health } from "../monitoring/health.ts";
+import { Readiness } from "../monitoring/readiness.ts";
 import type { Application } from "./application.ts";
-import { Health } from "./health.ts";
-import { Readiness } from "./readiness.ts";
 import type { Prepared } from "./serving.ts";
 
 /** The dependencies of a dispatcher. */

@@ -2,10 +2,10 @@ import { UNIX_PEER } from "../../http/index.ts";
 import { busyPages } from "../../kernel/index.ts";
 import { type ApplicationServer, type ConnectionSource, type RunningServer, startServer } from "../../server/index.ts";
 import { AshlarError, ConfigurationError, RUNTIME } from "../../support/index.ts";
+import type { StatsCollector } from "../monitoring/application-stats.ts";
 import { MemoryRelease } from "../process/memory-release.ts";
 import { endWithProcess } from "../process/process-end.ts";
 import type { Application } from "./application.ts";
-import type { StatsCollector } from "./application-stats.ts";
 import type { Providers } from "./providers.ts";
 
 /** The warning on other runtimes, which only imitate the Node.js APIs that the server is built on. */

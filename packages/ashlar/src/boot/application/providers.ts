@@ -1,11 +1,11 @@
 import { runFor } from "../../kernel/index.ts";
 import type { SetupProblems } from "../../support/index.ts";
+import type { ReadinessCheck } from "../monitoring/readiness.ts";
 import { OutOfTimeError, within } from "../process/within.ts";
 import type { Application } from "./application.ts";
 import { requireDistinct } from "./feature-names.ts";
 import { type InstalledFeature, install, installedFeatures, requireReadCommands } from "./installed-features.ts";
 import { Provider, type ProviderClass } from "./provider.ts";
-import type { ReadinessCheck } from "./readiness.ts";
 
 /** How long a provider may take to shut down if no time is left, in seconds: enough for work that doesn't wait for anything. */
 const LAST_MOMENT_SECONDS = 0.05;

@@ -41,10 +41,10 @@ import {
 } from "../../server/index.ts";
 import { AshlarError, type MaybePromise } from "../../support/index.ts";
 import { showsErrorDetails } from "../environment/developer-host.ts";
+import type { StatsCollector } from "../monitoring/application-stats.ts";
+import type { ReadinessCheck } from "../monitoring/readiness.ts";
 import type { Application } from "./application.ts";
-import type { StatsCollector } from "./application-stats.ts";
 import { createDispatcher } from "./create-dispatcher.ts";
-import type { ReadinessCheck } from "./readiness.ts";
 
 /** The parts that startup has prepared for serving requests. */
 export interface Prepared {

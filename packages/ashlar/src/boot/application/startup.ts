@@ -1,4 +1,4 @@
-import { withoutBase } from "../../http/index.ts";
+import { CorsMiddleware, withoutBase } from "../../http/index.ts";
 import { beginApplication, declareErrorMessages, entryOf, type HttpKernel, runFor } from "../../kernel/index.ts";
 import type { LanguageFile } from "../../messages/index.ts";
 import { ownCompilers, Router } from "../../routing/index.ts";
@@ -9,7 +9,6 @@ import type { Application } from "./application.ts";
 import type { BootOptions } from "./create-application.ts";
 import type { Providers } from "./providers.ts";
 import type { Prepared } from "./serving.ts";
-import { warnOfUnreadableResponses } from "./unreadable-responses.ts";
 
 const SIGNED_URL = new KeyPurpose("signed-url");
 
@@ -111,4 +110,15 @@ export class Startup {
         `redirects and links: the path ${basePath}/x means /x of the application there, and not ${basePath}${basePath}/x.`,
     );
   }
+}
+
+/** Warns that pages of trusted origins can't read responses, because no CORS middleware permits it. */
+function warnOfUnreadableResponses(application: Application): void {
+  const { logger, settings } = application;
+  const [origin] = settings.trustedOrigins.list;
+  if (origin === undefined || application.usesMiddleware(CorsMiddleware)) return;
+  logger.warn(
+    `Pages of ${origin}, one of APP.trustedOrigins, can't read responses: the kernel lacks CorsMiddleware. In ` +
+      'app/kernel.ts, import it from "ashlar", and put it first in httpMiddleware: [CorsMiddleware, IpMiddleware].',
+  );
 }

@@ -33,7 +33,7 @@ declare module "../../boot/application/feature-check.ts" {
   }
 }
 
-declare module "../../boot/application/application-stats.ts" {
+declare module "../../boot/monitoring/application-stats.ts" {
   interface FrameworkStats {
     /** The use of each connection's pool, by the connection's name in `config/database.ts`. */
     readonly database?: Readonly<Record<string, ConnectionUsage>>;

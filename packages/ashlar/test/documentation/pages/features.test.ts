@@ -12,9 +12,10 @@ test("the page's feature adds a service, a message, an event, an error and a com
     "config/providers.ts",
     [
       "import { ThrottleProvider",
-      'import { StockProvider } from "../app/stock/stock-provider.ts";\nimport { ThrottleProvider',
+      'import { CheckedStockProvider } from "../app/stock/checked-stock-provider.ts";\n' +
+        'import { StockProvider } from "../app/stock/stock-provider.ts";\nimport { ThrottleProvider',
     ],
-    ["  AuthProvider,\n", "  AuthProvider,\n  StockProvider,\n"],
+    ["  AuthProvider,\n", "  AuthProvider,\n  StockProvider,\n  CheckedStockProvider,\n"],
   );
   await checkTypes(root);
   const { application, end } = await bootApplication(root);
@@ -34,4 +35,7 @@ test("the page's feature adds a service, a message, an event, an error and a com
     code: "E_INVALID_CONFIGURATION",
     message: expect.stringContaining("initial"),
   });
+  await edit(root, "config/stock.ts", ["inital: 1", "initial: 0"]);
+  const doctor = await execute(root, process.execPath, [COMMAND, "doctor", "--json"], { APP_ENV: "test" });
+  expect(doctor.output).toContain("stock.empty");
 });

@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
 import { HttpKernel } from "../../kernel/index.ts";
 import { type HttpContext, type Middleware, type Next, Route } from "../../public/index.ts";
+import type { Application } from "../application/application.ts";
+import { type ApplicationOptions, createApplication } from "../application/create-application.ts";
+import { Provider } from "../application/provider.ts";
 import { createLogger } from "../log/create-logger.ts";
-import type { Application } from "./application.ts";
-import { type ApplicationOptions, createApplication } from "./create-application.ts";
-import { Provider } from "./provider.ts";
 
 type Line = Readonly<Record<string, unknown>>;
 
