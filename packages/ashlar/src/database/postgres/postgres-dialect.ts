@@ -6,12 +6,12 @@ import type { DialectInspection } from "../dialect/dialect-inspection.ts";
 import type { DialectValues } from "../dialect/dialect-values.ts";
 import type { Executor } from "../dialect/executor.ts";
 import { PostgresClients } from "./postgres-clients.ts";
+import { POSTGRES_VALUES } from "./postgres-columns.ts";
 import { POSTGRES_COPYING } from "./postgres-copying.ts";
 import { PostgresMaintenance } from "./postgres-maintenance.ts";
 import { schemaRisk } from "./postgres-schema-risks.ts";
 import { type CompletePostgresSettings, replicaSettings } from "./postgres-settings.ts";
 import { PostgresTransactions } from "./postgres-transactions.ts";
-import { POSTGRES_VALUES } from "./postgres-values.ts";
 
 const UNIQUE_COLUMN_NAMES = `select attname as name from pg_catalog.pg_index
   join pg_catalog.pg_attribute on attrelid = indrelid and attnum = indkey[0]

@@ -4,6 +4,7 @@ import type { DialectInspection } from "../dialect/dialect-inspection.ts";
 import type { DialectValues } from "../dialect/dialect-values.ts";
 import { LockedExecutor, Mutex } from "../executors/executor-layers.ts";
 import type { CompleteSqliteSettings } from "./sqlite.ts";
+import { SQLITE_VALUES } from "./sqlite-columns.ts";
 import { SqliteConnection } from "./sqlite-connection.ts";
 import { SQLITE_COPYING } from "./sqlite-copying.ts";
 import { IN_MEMORY } from "./sqlite-file.ts";
@@ -11,7 +12,6 @@ import { SqliteMaintenance } from "./sqlite-maintenance.ts";
 import { schemaRisk } from "./sqlite-schema-risks.ts";
 import { SqliteShared } from "./sqlite-shared.ts";
 import { SqliteTransactions } from "./sqlite-transactions.ts";
-import { SQLITE_VALUES } from "./sqlite-values.ts";
 
 /** What is found out about the tables of a SQLite file. */
 const INSPECTION: DialectInspection = {
