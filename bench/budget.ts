@@ -1,4 +1,4 @@
-// What the CPU time and the memory of a request are for, by folder: `npm run bench:budget`. Writes a table for each scenario
+// Where a request's CPU time and memory go, by folder: `npm run bench:budget`. Writes a table for each scenario
 // into docs/operations.md. `-- --node PATH` adds another version of Node.js, and may be repeated.
 import { type ChildProcess, execFileSync } from "node:child_process";
 import { once } from "node:events";
@@ -18,20 +18,20 @@ import { type Scenario, writeLoadScript } from "./throughput.ts";
 const PAGE = join(import.meta.dirname, "../docs/operations.md");
 const PROFILER = join(import.meta.dirname, "budget/profiler.mjs");
 const PROFILE = join(FOLDER, "budget.json");
-/** Those of a plain answer, of a token, of a token with its user, and of a page. */
+/** The scenarios of a plain answer, a token, a token with its user, and a page. */
 const SCENARIOS = ["1", "3", "4", "5"];
 const WARM_UP_SECONDS = 8;
 const ROUNDS = 5;
 const SECONDS = 2;
-/** Parts that need less of the time are one row. */
+/** Parts that need less of the time than this share one row. */
 const SMALL_SHARE = 0.01;
 
-/** What a request costs. */
+/** The cost of a request. */
 interface Budget {
   readonly version: string;
   readonly cpuMicroseconds: number;
   readonly time: Shares;
-  /** By part, the bytes that a request allocates. */
+  /** The bytes that a request allocates, by part. */
   readonly bytes: Shares;
 }
 
@@ -106,14 +106,14 @@ async function written(child: ChildProcess): Promise<Profile> {
     try {
       if (existsSync(PROFILE)) return JSON.parse(readFileSync(PROFILE, "utf8")) as Profile;
     } catch {
-      // It is being written.
+      // The file is still being written.
     }
     await sleep(100);
   }
   throw new Error("The server exited while it was being profiled.");
 }
 
-/** A row for each part, and one for all of them. */
+/** A row for each part, and a row for their total. */
 function rowsOf(budgets: readonly Budget[]): Row[] {
   const isSmall = (part: string) => budgets.every(({ time }) => (time.get(part) ?? 0) < SMALL_SHARE);
   const parts = [...new Set(budgets.flatMap(({ time, bytes }) => [...time.keys(), ...bytes.keys()]))];

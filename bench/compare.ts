@@ -1,4 +1,4 @@
-// What has become slower since an earlier commit: its build and this one take turns, as they don't in two runs.
+// Finds what has become slower since an earlier commit. The two builds take turns, which two separate runs wouldn't do.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -7,16 +7,16 @@ import { type Contestant, median } from "./processes.ts";
 import { inTurn, type Scenario } from "./throughput.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-/** More CPU time per request than this share of it before is a loss, and not noise. */
+/** An increase in CPU time per request beyond this share is a loss, not noise. */
 const LOSS = 0.03;
-/** The ports of the earlier build's servers are so much higher. */
+/** How much higher the ports of the earlier build's servers are. */
 const PORT_OFFSET = 100;
 
 /**
  * Compares the CPU time per request with that of an earlier commit.
  *
  * @param commit the earlier commit; `null` for the one of the last recorded run
- * @returns the lines of the report, and whether no scenario has lost more than 3 %
+ * @returns the lines of the report, and whether every scenario has lost at most 3%
  */
 export async function measureChange(
   scenarios: readonly Scenario[],
@@ -64,8 +64,8 @@ function git(...args: readonly string[]): string {
 }
 
 /**
- * Builds an earlier commit with the packages that are installed here, and returns its folder. Its servers have the data of this
- * run.
+ * Builds an earlier commit with the packages that are installed here, and returns its folder. Its servers use this run's
+ * data.
  */
 function buildOf(commit: string): string {
   const folder = join(FOLDER, "before");

@@ -1,4 +1,4 @@
-// What all servers of the benchmark share: the secret, the tokens, the users.
+// The data that all of the benchmark's servers share: the secret, the tokens, the users.
 import {
   createHash,
   createHmac,
@@ -17,7 +17,7 @@ import { hashSync } from "@node-rs/argon2";
 export const FOLDER: string = join(import.meta.dirname, "..", ".bench");
 export const DATABASE: string = join(FOLDER, "users.sqlite");
 export const SECRET: string = "benchmark-only-".padEnd(64, "0123456789abcdef");
-/** That of the driver with several tokens per user. */
+/** The secret of the driver with several tokens per user. */
 export const MANY_SECRET: string = [...SECRET].reverse().join("");
 export const USERS: number = 100_000;
 export const TOKENS: number = 10_000;
@@ -35,7 +35,7 @@ export interface Fixtures {
   readonly signedTokens: readonly string[];
 }
 
-/** An Ed25519 key that all processes make of the same bytes (RFC 8410 §7). */
+/** An Ed25519 key that all processes create from the same bytes (RFC 8410 §7). */
 const PRIVATE_KEY: KeyObject = createPrivateKey({
   key: Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), Buffer.from(SECRET).subarray(0, 32)]),
   format: "der",
@@ -59,7 +59,7 @@ function encode(value: unknown): string {
 /**
  * A token as the framework issues it (HS512), created by hand so that every server gets the same ones.
  *
- * @param more further claims
+ * @param more additional claims
  */
 export function makeToken(subject: number, more: object = {}, secret: string = SECRET): string {
   const claims = {

@@ -1,11 +1,11 @@
-// What grows: users and logins, routes, connections. `npm run bench:growth` takes about ten minutes, and writes its section
-// of RESULTS.md and the arithmetic in docs/operations.md. It needs wrk, and the servers of PostgreSQL and MariaDB on
+// Measures growth in users and logins, routes, and connections. `npm run bench:growth` takes about ten minutes, and writes
+// its section of RESULTS.md and the arithmetic in docs/operations.md. It needs wrk, and PostgreSQL and MariaDB servers on
 // this machine, on which it creates and drops its own databases.
 //
 //   npm run bench:growth                     everything
-//   npm run bench:growth -- sqlite routes    these parts; the others as in the last run on this machine
+//   npm run bench:growth -- sqlite routes    these parts; the others keep the results of their last run on this machine
 //   npm run bench:growth -- tokens-sqlite    the checks of tokens of many()
-//   npm run bench:growth -- report           no part: only the texts
+//   npm run bench:growth -- report           no measurements: only the texts
 import { existsSync, readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { loadavg } from "node:os";
@@ -21,12 +21,12 @@ import { measureTokens, type TokenGrowth } from "./growth/tokens.ts";
 import { type EngineGrowth, measureUsers } from "./growth/users.ts";
 import { RESULTS, withSection } from "./results.ts";
 
-/** Begins the names of the parts about tokens of many(), which have their own section. */
+/** The prefix of the names of parts about tokens of many(), which have their own section. */
 const TOKENS = "tokens-";
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 1);
 
-/** What each part has measured: a ratio is always one within a part. */
+/** Each part's measurements. Ratios are only calculated within a part. */
 type Measured = Record<string, unknown>;
 
 const parts: Readonly<Record<string, () => unknown>> = {
@@ -47,7 +47,7 @@ const parts: Readonly<Record<string, () => unknown>> = {
 
 const wanted = process.argv.slice(2);
 const kept = join(FOLDER, "growth.json");
-/** What was measured last, also by a run of other parts at the same time. */
+/** The latest measurements, including those of concurrent runs of other parts. */
 const read = (): Measured => (existsSync(kept) ? (JSON.parse(readFileSync(kept, "utf8")) as Measured) : {});
 await mkdir(FOLDER, { recursive: true });
 for (const [name, measure] of Object.entries(parts)) {
@@ -70,7 +70,7 @@ if (checks.length > 0) {
   await writeFile(RESULTS, withSection(readFileSync(RESULTS, "utf8"), lines));
   if (steepChecks(checks).length > 0) process.exitCode = 1;
 }
-// The others need neither these parts nor their texts.
+// Parts about tokens don't affect the other texts.
 if (wanted.length > 0 && wanted.every((name) => name.startsWith(TOKENS))) process.exit();
 
 const missing = Object.keys(parts).filter((name) => !name.startsWith(TOKENS) && measured[name] === undefined);
@@ -78,7 +78,7 @@ const engines = Object.keys(ENGINES).filter((name) => !missing.includes(name));
 if (engines.length === 0 || missing.some((name) => !(name in ENGINES))) {
   throw new Error(`Not measured yet: ${missing.join(", ")}`);
 }
-// A database whose server isn't there is left out of the texts.
+// A database whose server isn't running is left out of the texts.
 if (missing.length > 0) console.error(`Without ${missing.join(", ")}`);
 const growth: Growth = {
   users: engines.map((name) => measured[name] as EngineGrowth),

@@ -44,7 +44,7 @@ interface Results {
   readonly latencies: Latency[];
 }
 
-/** Hashes only: the maximum that the processors allow. */
+/** Only hashes: the maximum that the processors allow. */
 async function bareHashes(seconds: number): Promise<Rate> {
   const end = performance.now() + seconds * 1000;
   const before = cpuTime(process.pid);

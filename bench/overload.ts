@@ -1,4 +1,4 @@
-// What a server does at twice the load that it can carry, in an open loop: with and without shedding load.
+// How a server behaves at twice its capacity, in an open loop: with and without load shedding.
 import { execFileSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -17,14 +17,14 @@ interface Outcome {
   readonly sent: number;
   readonly answered: number;
   readonly refused: number;
-  /** Those that were answered after more than 10 seconds, or not at all. */
+  /** Requests that were answered after more than 10 seconds, or not at all. */
   readonly late: number;
   readonly p50: number | null;
   readonly p99: number | null;
   readonly refusedP99: number | null;
 }
 
-/** Runs work with a server in its own process: what one run leaves unanswered must not burden the next. */
+/** Runs a function with a server in a separate process, so that one run's unanswered requests don't burden the next. */
 async function withServer<Result>(contestant: Contestant, work: () => Promise<Result>): Promise<Result> {
   const server = await startServer(contestant);
   try {
@@ -54,7 +54,7 @@ async function overload(contestant: Contestant): Promise<Outcome> {
 /**
  * Measures servers at twice the load that saturates them; they take turns.
  *
- * @returns the lines of the report, and whether Ashlar answers as many requests as it can carry, all in time
+ * @returns the lines of the report, and whether Ashlar answers as many requests as it has capacity for, all in time
  */
 export async function measureOverload(
   contestants: readonly Contestant[],

@@ -78,7 +78,7 @@ export function cpuTime(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10_000;
 }
 
-/** The same in milliseconds, precise enough for a start. Threads that have ended are not counted. */
+/** The same time in milliseconds, precise enough to measure a start. Threads that have ended are not counted. */
 export function preciseCpuTime(pid: number): number {
   const nanoseconds = readdirSync(`/proc/${pid}/task`).map((thread) => {
     return Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]);
@@ -86,7 +86,7 @@ export function preciseCpuTime(pid: number): number {
   return nanoseconds.reduce((sum, one) => sum + one, 0) / 1e6;
 }
 
-/** The memory of a process that is resident, in megabytes (of 2^20 bytes). */
+/** A process's resident memory, in megabytes (of 2^20 bytes). */
 export function residentMemory(pid: number): number {
   const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))!;
   return Number(kilobytes) / 1024;
@@ -97,7 +97,7 @@ export interface LoadOptions {
   readonly connections?: number;
   /** Whether server and load share the processors. */
   readonly onAllProcessors?: boolean;
-  /** Whether all requests are to be refused: it is the refusal that is measured. */
+  /** Whether all requests are expected to be refused, because the refusal is measured. */
   readonly expectsFailures?: boolean;
 }
 
@@ -126,7 +126,7 @@ export async function load(url: string, script: string, seconds: number, options
   return { requests: Number(requests), seconds: Number(time), mean, p50, p99 };
 }
 
-/** The duration after a word in wrk's report, in milliseconds. */
+/** The duration that follows a word in wrk's report, in milliseconds. */
 function duration(output: string, word: string): number | null {
   const [, value, unit] = new RegExp(`${word}\\s+([\\d.]+)(us|ms|s)`).exec(output) ?? [];
   if (value === undefined) return null;

@@ -101,10 +101,10 @@ const introduction = [
   `${cpus()[0]?.model.trim() ?? "unknown processor"}, ${cpus().length} processors · Node.js ${process.versions.node} · Fastify ${version("fastify")} · @fastify/jwt ${version("@fastify/jwt")} · @fastify/cookie ${version("@fastify/cookie")} · Hono ${version("hono")} · ${new Date().toISOString().slice(0, 10)}`,
   "",
 ];
-// A complete run replaces the file. `npm run bench -- overload` and `npm run bench -- tokens`, for which the numbers of the
-// others don't matter, replace their own sections.
+// A complete run replaces the file. `npm run bench -- overload` and `npm run bench -- tokens` replace only their own
+// sections, which don't depend on the others' numbers.
 if (wanted.length === 0) {
-  // The cost of growth has separate runs.
+  // The cost of growth is measured in separate runs.
   const before = readFileSync(RESULTS, "utf8");
   const growth = [GROWTH, TOKEN_GROWTH].map((heading) => sectionOf(before, heading));
   await writeFile(RESULTS, [...introduction, ...sections, ...growth].join("\n"));

@@ -1,4 +1,4 @@
-// What the servers of the benchmark are asked for.
+// The requests that the benchmark sends to the servers.
 import { logInAsBrowsers } from "./browser-logins.ts";
 import { type Fixtures, LOGINS, TOKENS, USERS } from "./fixtures.ts";
 import type { Contestant } from "./processes.ts";
@@ -33,7 +33,7 @@ const count = (number: number): string => number.toLocaleString("en");
 /**
  * The scenarios.
  *
- * @param wants says whether one is wanted, by its number; only for the page, users have to log in first
+ * @param wants returns whether a scenario is wanted, by its number. Users only have to log in for the page
  */
 export async function makeScenarios(
   { tokens, accessTokens, signedTokens }: Fixtures,

@@ -12,7 +12,7 @@ export const APPLICATION: string = join(tmpdir(), "ashlar-start", "shop");
 const REPOSITORY = join(import.meta.dirname, "..");
 const PACKAGE = join(REPOSITORY, "packages/ashlar");
 
-/** How a server is started there. */
+/** How a server is started. */
 export interface Starter {
   readonly name: string;
   readonly args: readonly string[];
@@ -20,7 +20,7 @@ export interface Starter {
 
 export const ashlar: Starter = { name: "Ashlar", args: ["node_modules/ashlar/bin/ashlar.js", "serve"] };
 
-/** The environment that it is started with. */
+/** The environment for the start. */
 export const environment: NodeJS.ProcessEnv = {
   ...process.env,
   NODE_ENV: "production",

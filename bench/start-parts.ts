@@ -1,4 +1,5 @@
-// What a start of a new application loads, and what its memory consists of: `npm run bench:start`. Writes both tables into
+// Shows what a new application loads at its start, and what its memory consists of: `npm run bench:start`. Writes both
+// tables into
 // docs/operations.md.
 import { type ChildProcess, execFileSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
@@ -19,12 +20,12 @@ const MB = 1024 * 1024;
 const STARTS = 9;
 const LOAD_SECONDS = 10;
 const PAUSE_SECONDS = 10;
-/** Modules that cost less are one row of the table, in milliseconds. */
+/** Modules that cost less than this, in milliseconds, share one row of the table. */
 const SMALL_MS = 1;
-/** The built-in modules that a server needs in any case, before anything that needs them. */
+/** The built-in modules that every server needs, listed before the modules that import them. */
 const BUILTINS = ["http", "crypto", "fs/promises", "perf_hooks", "worker_threads", "sqlite"];
 
-/** What the probe says about a process. */
+/** The probe's report about a process. */
 interface Probe {
   readonly loaded: readonly string[];
   readonly builtins: number;
@@ -90,7 +91,7 @@ async function memory(): Promise<Row[]> {
   }
 }
 
-/** What modules cost, by their URLs: the lowest CPU time, and the median of the memory. */
+/** The cost of modules, by URL: the lowest CPU time, and the median memory. */
 function costsOf(urls: readonly string[]): Map<string, { readonly ms: number; readonly mb: number }> {
   const cache = pathToFileURL(join(APPLICATION, "node_modules/ashlar/bin/compile-cache.js")).href;
   const runs = Array.from({ length: STARTS + 1 }, () => {

@@ -7,7 +7,7 @@ import { FOLDER } from "./fixtures.ts";
 import { load, median, preciseCpuTime, residentMemory } from "./processes.ts";
 import { ashlar, createShop, ORIGIN, PORT, type Starter, start, stop } from "./shop.ts";
 
-/** The first starts write what the next ones read: compile caches. */
+/** The first starts write the compile caches that later ones read. */
 const COLD_STARTS = 2;
 /** Starts of each server. The lowest values are the ones without the machine's other work. */
 const STARTS = 20;

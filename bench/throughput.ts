@@ -10,11 +10,11 @@ const CHECKED_AT_ONCE = 32;
 /** Until the JIT compiler has settled, which takes longest for the server with the most code. */
 const WARM_UP_SECONDS = Number(process.env.BENCH_WARM_UP ?? 8);
 
-/** What is sent to all servers, and Ashlar's goal. */
+/** The requests that all servers get, and Ashlar's goal. */
 export interface Scenario {
   readonly title: string;
   readonly path: string;
-  /** What identifies the client; `null` if nothing does. */
+  /** The credentials that identify the client; `null` for anonymous requests. */
   readonly credential: Credential | null;
   /** The status for a broken credential. */
   readonly refusal: number;
@@ -33,7 +33,7 @@ export interface Credential {
   readonly broken: (value: string) => string;
 }
 
-/** What a server did in a round. */
+/** A server's results in a round. */
 export interface Measurement {
   readonly requestsPerSecond: number;
   readonly cpuMicroseconds: number;

@@ -1,4 +1,4 @@
-// What a second worker is worth. Server and load share the processors here, so its CPU time tells, and not its rate.
+// Measures the gain from a second worker. Server and load share the processors here, so CPU time counts, not the rate.
 import { execFileSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,9 +11,9 @@ const PATH = "/login";
 const WARM_UP_SECONDS = 8;
 /** The second worker boots when the first one serves. */
 const BOOT_MS = 2000;
-/** How many times one process two have to be. */
+/** The minimum ratio of two workers' capacity to one process's, by CPU time per request. */
 const GOAL = 1.85;
-/** What of the work of the busier worker the other one has to have. */
+/** The minimum ratio of the less busy worker's work to the busier one's. */
 const GOAL_SHARE = 0.9;
 
 const one: Starter = { name: "one process", args: ashlar.args };
@@ -22,7 +22,7 @@ const two: Starter = { name: "two workers", args: [...ashlar.args, "--workers", 
 interface Measured {
   /** CPU time per request, of all processes, in microseconds. */
   readonly micros: number;
-  /** What of the CPU time of the busier worker the other one has used; `1` without workers. */
+  /** The ratio of the less busy worker's CPU time to the busier one's; `1` without workers. */
   readonly share: number;
 }
 
@@ -37,7 +37,7 @@ function childrenOf(pid: number): number[] {
 /**
  * Measures one process and two workers in turn.
  *
- * @returns the lines of the report, and whether two workers are worth as much as they should
+ * @returns the lines of the report, and whether two workers reach the goals
  */
 export async function measureWorkers(
   rounds: number,

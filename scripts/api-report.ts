@@ -1,7 +1,7 @@
 // Checks packages/ashlar/api-report: what the package exports, one file per import path, each name with its declaration
 // but without comments, so that changes show in a diff; a class is followed by its base class, if that isn't exported. It
 // reads dist. `--write` updates the files; without `--write`, an outdated file is an error. A name with two import paths is
-// always an error, and so is another number of names than ARCHITECTURE.md says.
+// always an error, and so is a number of names that differs from the one in ARCHITECTURE.md.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
@@ -15,7 +15,7 @@ interface Entry {
   readonly types: string;
 }
 
-/** A declaration file: its statements and its text. */
+/** A declaration file's statements and text. */
 class Declarations {
   static readonly #known = new Map<string, Declarations>();
   readonly path: string;
@@ -40,7 +40,7 @@ class Declarations {
     return this.#exports().flatMap(({ specifiers }) => specifiers.map(({ exported }) => textOf(exported)));
   }
 
-  /** Returns the declarations of a name, in whichever file they are, without comments, and those of base classes without a name. */
+  /** Returns a name's declarations from any file, without comments, and those of unexported base classes. */
   declarationsOf(name: string, exported: ReadonlySet<string>): string {
     const own = this.#parsed.program.body.filter((statement) => declaredBy(statement) === name);
     if (own.length > 0) {
@@ -57,7 +57,7 @@ class Declarations {
     throw new Error(`${this.path} does not export ${name}.`);
   }
 
-  /** The declarations of the class that a statement's class extends, unless the package exports it, or it comes from elsewhere. */
+  /** The declarations of a class's base class, unless the package exports that class or it comes from another package. */
   #basesOf(statement: Statement, exported: ReadonlySet<string>): string[] {
     const declared = statement.type === "ExportNamedDeclaration" ? statement.declaration : null;
     if (declared?.type !== "ClassDeclaration" || declared.superClass?.type !== "Identifier") return [];

@@ -14,7 +14,7 @@ const program = ts.createProgram(
 );
 const checker = program.getTypeChecker();
 
-/** The links below a node that lead nowhere. */
+/** The broken links below a node. */
 function brokenLinks(node: ts.Node): string[] {
   const broken: string[] = [];
   const look = (below: ts.Node): void => {

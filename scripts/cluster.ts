@@ -1,5 +1,5 @@
-// `npm run test:cluster`: tries on real processes of this machine what the manual promises operators, and writes the figures
-// to docs/operations.md. A scenario that fails ends with code 1, and leaves the page as it is.
+// `npm run test:cluster`: tests the manual's promises to operators with real processes on this machine, and writes the figures
+// to docs/operations.md. If a scenario fails, the exit code is 1 and the page isn't changed.
 //
 //   npm run test:cluster                 all scenarios
 //   npm run test:cluster -- rolling      those with these names
@@ -43,7 +43,7 @@ const { values: flags, positionals } = parseArgs({
 const unknown = positionals.filter((name) => !SCENARIOS.some((scenario) => scenario.name === name));
 const chosen = SCENARIOS.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
 
-/** Runs a scenario, for no longer than it may take: after that, everything it has started ends with the process. */
+/** Runs a scenario within its time limit. After that, the process ends, with everything that the scenario has started. */
 async function bounded({ name, seconds, run }: Scenario): Promise<Outcome> {
   const timer = setTimeout(() => {
     console.error(`${name} took longer than ${seconds} seconds.`);
@@ -88,7 +88,7 @@ if (unknown.length > 0) {
           withResults(readFileSync(PAGE, "utf8"), scenario, outcome, new Date().toISOString().slice(0, 10)),
         );
     } catch (error) {
-      // What a scenario has started ends before it does, if the process is told to end.
+      // If the process receives a signal, everything that the scenario has started ends first.
       if (isEnding) break;
       console.error(error);
       process.exitCode = 1;

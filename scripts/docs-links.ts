@@ -1,14 +1,14 @@
-// Finds links that lead nowhere: in the built site, and in Markdown files.
+// Finds broken links in the built site and in Markdown files.
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { dirname, join, posix, relative, resolve } from "node:path";
 import { slugOf } from "../docs/.vitepress/slug.ts";
 
-/** An address of another site, or one that is not a page. */
+/** A URL of another site, or one that isn't a page. */
 const ELSEWHERE = /^(?:[a-z][a-z+.-]*:|\/\/)/i;
 
 /**
- * The links of a built site that lead to no file of it, or to no element of the page: `guides/routing.html: #resources`.
+ * The links in a built site whose target file or element doesn't exist: `guides/routing.html: #resources`.
  *
  * @param folder the site
  */
@@ -34,7 +34,7 @@ export async function brokenSiteLinks(folder: string): Promise<string[]> {
   return broken;
 }
 
-/** What a link has before and after its `#`, without percent-encoding. What isn't encoded correctly stays as it is. */
+/** The parts of a link before and after its `#`, percent-decoded. A malformed part stays as it is. */
 function partsOf(link: string): string[] {
   return link.split("#").map((part) => {
     try {
@@ -52,7 +52,7 @@ function attributes(html: string, name: string): Set<string> {
 }
 
 /**
- * The relative links of Markdown files that lead to no file, or to no heading of it.
+ * The relative links in Markdown files whose target file or heading doesn't exist.
  *
  * @param root the folder that the result's paths are relative to
  * @param files the Markdown files, relative to it
@@ -77,7 +77,7 @@ function withoutCode(markdown: string): string {
   return markdown.replaceAll(/^ *```[\s\S]*?^ *```/gm, "").replaceAll(/`[^`\n]+`/g, "");
 }
 
-/** The anchors of a Markdown file's headings, as repositories and the site make them. */
+/** The anchors of a Markdown file's headings, as code hosts and the site generate them. */
 async function anchors(file: string): Promise<Set<string>> {
   const text = (await readFile(file, "utf8")).replaceAll(/^ *```[\s\S]*?^ *```/gm, "");
   const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>

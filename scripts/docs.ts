@@ -1,5 +1,5 @@
-// Builds the manual's site: `npm run docs`. First the API reference, out of the doc comments, then the pages, then a check
-// of every link and anchor. The site is in docs/.vitepress/dist, or in the folder after `--out`.
+// Builds the manual's site: `npm run docs`. It builds the API reference from the doc comments, then the pages, and checks
+// every link and anchor. The site is in docs/.vitepress/dist, or in the folder after `--out`.
 //
 // `--from` names another folder with pages to build, without the reference. `--serve` serves the site after that.
 // `npm run docs:dev` (`--dev`) serves the pages while you write them, and shows each change at once.

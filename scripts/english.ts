@@ -1,6 +1,6 @@
 // Counts phrases that read as translated (scripts/english/markers.ts) in comments, sentences in strings, Markdown and
-// stubs. A file may have as many as scripts/english/baseline.json records, which is how many it had when it was last
-// rewritten. `--write` lowers these numbers and never raises one. `--list` prints every phrase that is counted.
+// stubs. Each file's limit is in scripts/english/baseline.json: the number it had when it was last rewritten. `--write`
+// lowers these limits and never raises one. `--list` prints every phrase that is counted.
 
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { type Finding, findingsIn } from "./english/findings.ts";
 const root = join(import.meta.dirname, "..");
 const recorded = join(import.meta.dirname, "english/baseline.json");
 
-/** What quotes the phrases, and what is generated. */
+/** Files that quote the phrases, and generated files. */
 const LEFT_OUT = /^(?:scripts\/english.*|packages\/ashlar\/(?:api-report|docs|CHANGELOG)\b.*)$/;
 
 function sourceFiles(): string[] {

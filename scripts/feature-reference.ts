@@ -1,5 +1,5 @@
-// Writes what features declare into the manual: docs/reference/features.md, and the columns of tables elsewhere that repeat a
-// manifest. `--write` updates them; without `--write`, an outdated file is an error, and so is a name that a table lacks.
+// Writes the features' declarations into the manual: docs/reference/features.md, and table columns elsewhere that repeat a
+// manifest. `--write` updates them; without `--write`, an outdated file is an error, and so is a name missing from a table.
 
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { FRAMEWORK_FEATURES, FRAMEWORK_PROVIDERS } from "../packages/ashlar/test
 const root = join(import.meta.dirname, "..");
 const problems: string[] = [];
 
-/** The parts that the page lists, by what each name of one is called. The sentences of features are in their `messages.ts`. */
+/** The parts that the page lists, each with the word for one entry. Features' sentences are in their `messages.ts`. */
 const PARTS: Readonly<Record<string, string>> = {
   services: "Service",
   context: "Property of the context",
@@ -29,14 +29,14 @@ const PARTS: Readonly<Record<string, string>> = {
   userData: "Data about users",
 };
 
-/** Text in a cell of a table, whose addresses aren't links. */
+/** Text for a table cell, in which URLs don't become links. */
 const cell = (text: string): string =>
   text
     .replaceAll("|", "\\|")
     .replaceAll(/[<>]/g, (sign) => `\\${sign}`)
     .replaceAll(/https?:\/\/[\w.:/-]*\w/g, "`$&`");
 
-/** The providers that bring a feature. */
+/** The providers that each bring a feature. */
 function providersOf(feature: Feature): string[] {
   return FRAMEWORK_PROVIDERS.filter((one) =>
     installedFeatures([one]).some((installed) => installed.feature === feature),
@@ -77,7 +77,7 @@ function spanOf(seconds: number): string {
   return seconds % 60 === 0 ? `${seconds / 60} min` : `${seconds} s`;
 }
 
-/** Every limit of the framework, by name, with its buckets as the guide writes them. */
+/** Every limit of the framework, by name, with its buckets in the guide's notation. */
 const LIMITS: ReadonlyMap<string, string> = new Map(
   FRAMEWORK_FEATURES.flatMap(({ feature }) => Object.entries(feature.limits ?? {})).map(([name, { buckets }]) => [
     name,
@@ -101,7 +101,7 @@ function addedBy(property: string): string | null {
   return declaring === undefined ? null : providersOf(declaring.feature).join(", ");
 }
 
-/** The rows of the tables whose first column has a title, as the names in their first cells. */
+/** The rows of the tables whose first column has the given title, by the names in their first cells. */
 function namesIn(text: string, title: string): string[] {
   const tables = text.matchAll(new RegExp(`^\\| ${title} \\|.*\\n\\|[-|]+\\|\\n((?:\\|.*\\n)+)`, "gm"));
   return [...tables].flatMap(([, rows = ""]) => [...rows.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name!));
@@ -114,7 +114,7 @@ function requireNames(page: string, what: string, found: readonly string[], decl
     if (!all.includes(name)) problems.push(`${page} has the ${what} ${name}, which no feature declares.`);
 }
 
-/** The guide about limits, with the buckets of each limit in the last column of its table of defaults. */
+/** The guide about limits, with each limit's buckets in the last column of the table of defaults. */
 function limitsGuide(text: string): string {
   const [, before = "", rows = "", after = ""] =
     /^([\s\S]*\n\| Limit \| Account \| Buckets[^\n]*\n\|[-|]+\|\n)((?:\|.*\n)+)([\s\S]*)$/.exec(text) ?? [];
@@ -126,7 +126,7 @@ function limitsGuide(text: string): string {
   return before + written + after;
 }
 
-/** The reference of names, with the providers that add each property. What names mean is written there by hand. */
+/** The reference of names, with the providers that add each property. The meanings of the names are written there by hand. */
 function eventsPage(text: string): string {
   const page = "docs/reference/events.md";
   requireNames(page, "event", namesIn(text, "Event"), EVENTS);

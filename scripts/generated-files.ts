@@ -1,5 +1,6 @@
-// Checks packages/ashlar/data/generated-files.json: the digests by which `ashlar upgrade` recognizes the generated files of every
-// version. `--write` adds those of stubs that have changed; without `--write`, a missing one is an error. None is ever removed.
+// Checks packages/ashlar/data/generated-files.json: the digests that `ashlar upgrade` uses to recognize generated files of
+// every version. `--write` adds the digests of changed stubs; without `--write`, a missing digest is an error. Digests are
+// never removed.
 
 import { globSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
@@ -9,13 +10,13 @@ import { digestOf, FOLDERS } from "../packages/ashlar/src/scaffold/upgrade/gener
 const packageFolder = join(import.meta.dirname, "../packages/ashlar");
 const file = join(packageFolder, "data/generated-files.json");
 
-/** The longest line of the formatter. */
+/** The formatter's line width. */
 const WIDTH = 120;
 
-/** What depends on the application, which doesn't have its own digest. */
+/** Values that depend on the application, which don't get separate digests. */
 const FILLED = /%\{|^\s*\/\/#if/m;
 
-/** An entry as the formatter writes it. */
+/** An entry in the formatter's style. */
 function entry(path: string, digests: readonly string[], end: string): string {
   const values = digests.map((digest) => JSON.stringify(digest));
   const line = `  ${JSON.stringify(path)}: [${values.join(", ")}]${end}`;

@@ -20,7 +20,7 @@ interface Entry {
 }
 type Entries = Record<string, Entry>;
 
-/** In the folder that the script runs in; npm runs it in the repository's. */
+/** In the current folder; npm runs the script in the repository's root. */
 const FILE = "package-lock.json";
 /** Packages that may lack an integrity, by prefix. */
 const WITHOUT_INTEGRITY = ["@biomejs/cli-", "@oxc-parser/binding-", "@swc/core-"];
@@ -29,7 +29,7 @@ function nameOf(path: string): string {
   return path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
 }
 
-/** Where Node looks for a package that another one needs, nearest folder first. */
+/** The folders where Node looks for a dependency of a package, nearest first. */
 function placesOf(name: string, parent: string): string[] {
   const places: string[] = [];
   for (let folder = parent; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf("/node_modules/")))) {
@@ -39,7 +39,7 @@ function placesOf(name: string, parent: string): string[] {
   return [...new Set([...places, `node_modules/${name}`])];
 }
 
-/** Whether an entry is the version that is asked for: packages for platforms are asked for exactly. */
+/** Whether an entry has the requested version. Dependencies on platform packages name an exact version. */
 function fits(entry: Entry | undefined, range: string): boolean {
   return entry !== undefined && (!/^\d/.test(range) || entry.version === range);
 }
@@ -95,7 +95,7 @@ function restore(lock: { packages: Entries }, asksForIntegrity: boolean): void {
   const before = committed();
   for (const { name, range, parent } of missingOf(lock.packages)) {
     const places = placesOf(name, parent);
-    // Where it was, or the widest place that no other version has.
+    // Its former place, or the outermost one that no other version occupies.
     const place =
       places.find((one) => fits(before[one], range)) ??
       places.toReversed().find((one) => lock.packages[one] === undefined) ??
@@ -128,7 +128,7 @@ export function problemsOf(entries: Entries): string[] {
     ...unprovenOf(entries)
       .filter((path) => !WITHOUT_INTEGRITY.some((prefix) => nameOf(path).startsWith(prefix)))
       .map((path) => `${path} has no integrity.`),
-    // Every machine uses its own configured registry.
+    // Every machine uses its configured registry.
     ...Object.entries(entries)
       .filter(([path, { resolved }]) => path.includes("node_modules/") && /^https?:/.test(resolved ?? ""))
       .map(([path]) => `${path} contains its download URL. Set omit-lockfile-registry-resolved.`),

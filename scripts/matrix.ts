@@ -1,13 +1,13 @@
 // `npm run matrix`: creates applications as `npm create ashlar` does, with the packages as they would be published, and
-// checks each: installed, types, lint, its own tests, started, walked by HTTP, and cloned to a second folder without its
-// `.env`, where the generated README is followed and the walk repeated.
+// checks each: it is installed, type-checked, linted, tested with its own tests, started and walked through over HTTP. Then
+// it is cloned into a second folder without its `.env`, set up by the generated README, and walked through again.
 //
 //   npm run matrix                  every combination of choices once, and every pair of package manager and Node.js
 //   npm run matrix -- --all         every combination with every package manager and Node.js
 //   npm run matrix -- --only de     those whose name contains a text; several may be given
 //   npm run matrix -- --list        only their names
 //
-// A signal ends the processes that it has started, and removes its folders and databases.
+// On a signal, the script ends the processes that it has started, and removes its folders and databases.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -47,7 +47,7 @@ interruption.onSignal(() => programs.kill());
 
 const folder = mkdtempSync(join(tmpdir(), "ashlar-matrix-"));
 const registry = await startRegistry();
-/** Everything that is downloaded once for all. */
+/** Everything that is downloaded once for all applications. */
 const environment = {
   ...shellEnvironment(),
   ...registry.variables,
@@ -75,10 +75,10 @@ writeFileSync(
   }),
 );
 
-/** A step that went wrong. */
+/** A failed step. */
 class Failure extends Error {}
 
-/** Starts a line of shell with a version of Node.js. */
+/** Starts a shell command line with a version of Node.js. */
 function start(cwd: string, node: Runtime, line: string, more: Readonly<Record<string, string>> = {}): Program {
   const path = `${dirname(node.path)}:${join(tools, "node_modules/.bin")}:${process.env.PATH}`;
   return programs.start(line, cwd, { ...environment, PATH: path, ...more });
@@ -118,7 +118,7 @@ function databaseOf(choices: Choices): Record<string, string> {
   return url === undefined ? {} : { DATABASE_URL: url };
 }
 
-/** The commands in the section of the generated README about another machine. */
+/** The commands in the generated README's section about another machine. */
 function readmeCommands(shop: string): string[] {
   const [, section = ""] = readFileSync(join(shop, "README.md"), "utf8").split("\n## On another machine\n");
   const lines = section.split("\n## ")[0]!.split("\n");
@@ -149,7 +149,7 @@ async function check(choices: Choices): Promise<void> {
     if (clone !== "git clone <address of the repository> shop" || rest.at(-1) !== commands.run("dev")) {
       throw new Failure(`The README has other commands: ${[clone, enter, ...rest].join("; ")}`);
     }
-    // The last one, which serves it, is the walk.
+    // The last command serves the application; the walk does that itself.
     const lines = [clone.replace("<address of the repository>", `"${shop}"`), enter!, ...rest.slice(0, -1)];
     await createDatabase(choices);
     await command(other, node, lines.join("\n"), databaseOf(choices));

@@ -6,7 +6,7 @@
 //   --seconds N        time limit per mutant and run; the next run continues with the remaining tests
 //   --keep-reach       reuse what earlier runs learned about which tests reach what, even if files have changed
 //   --again            retry survivors, even if neither they nor their tests have changed
-//   --list WHICH       show the survivors of earlier runs, or also the undecided, without running anything
+//   --list WHICH       show the survivors of earlier runs, or also undecided mutants, without running anything
 //   --record           write the mutants known to be killed to scripts/mutants/record.json
 
 import { execFileSync } from "node:child_process";
@@ -32,9 +32,9 @@ const JOBS_AT_ONCE = 40;
 const UNTRIED_AT_ONCE = 3;
 const SHORTEST_LIMIT_MS = 30_000;
 const LIMIT_FACTOR = 6;
-/** What a job costs besides its tests. */
+/** The cost of a job in addition to its tests. */
 const MS_PER_JOB = 500;
-/** What a test file is worth that has no rare word in common with a mutant; one that has all of them is worth 1 more. */
+/** The value of a test file that shares no rare word with a mutant; a file that has all of them is worth 1 more. */
 const LEAST_RELATED = 0.05;
 
 function ofTests(folder: string): string {
@@ -126,13 +126,13 @@ function summary(mutants: readonly NumberedMutant[]): void {
   }
 }
 
-/** What is known of a test file and the mutants of one source. */
+/** The results so far of a test file with one source's mutants. */
 interface Experience {
   noticed: number;
   missed: number;
 }
 
-/** By source and test file. Mutants of one source are mostly noticed by the same tests. */
+/** By source and test file, because the same tests usually notice a source's mutants. */
 const experiences = new Map<string, Experience>();
 
 function experience(source: string, test: string): Experience {
@@ -198,7 +198,7 @@ function affordable(mutant: NumberedMutant, candidates: readonly Candidate[]): C
     });
 }
 
-/** A mutant in progress, and its result if none of the remaining tests notices it. */
+/** A mutant in progress, and its result in case none of the remaining tests notices it. */
 interface Open {
   readonly mutant: NumberedMutant;
   readonly tried: string[];

@@ -1,5 +1,5 @@
-// `npm run --silent numbers`: how large the framework is: files that run for a request, lines, public names, words that types share,
-// members, imports upward. `-- --at v0.9.0` compares with that commit, and `-- --list` names the files that run.
+// `npm run --silent numbers`: the framework's size: files that run for a request, lines, public names, words that types
+// share, members, upward imports. `-- --at v0.9.0` compares with that commit, and `-- --list` names the files that run.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -31,7 +31,7 @@ if (values.list === true) {
   console.log(tableOf([...states, stateOf("now", ROOT)], LARGEST));
 }
 
-/** Calls `use` with a folder that has the files of a commit, and the packages that are installed here. */
+/** Calls `use` with a folder that contains a commit's files and the packages installed here. */
 function withCommit<Result>(commit: string, use: (root: string) => Result): Result {
   const root = mkdtempSync(join(tmpdir(), "ashlar-numbers-"));
   try {
@@ -66,14 +66,14 @@ function stateOf(name: string, root: string): State {
   return { name, numbers, members: sources.flatMap(membersOf) };
 }
 
-/** The files that run for each request, by a process of the tree's own: its modules are loaded once in a process. */
+/** The files that run for each request. A separate process per tree counts them, because a process loads a module only once. */
 function filesOfRequests(root: string): Readonly<Record<string, readonly string[]>> {
   const script = join(ROOT, "scripts/numbers/requests.ts");
   const output = execFileSync(process.execPath, [script, join(root, "packages/ashlar")], { encoding: "utf8" });
   return JSON.parse(output) as Record<string, string[]>;
 }
 
-/** By the reports on the package's names, which `npm run api-report` checks. */
+/** Counted in the reports of the package's names, which `npm run api-report` checks. */
 function publicNames(root: string): [name: string, count: number][] {
   const folder = join(root, "packages/ashlar/api-report");
   const paths = readdirSync(folder).map((file): [string, number] => {
@@ -84,7 +84,7 @@ function publicNames(root: string): [name: string, count: number][] {
   return [["public names", paths.reduce((sum, [, count]) => sum + count, 0)], ...paths];
 }
 
-/** For each room with more than 20 exported types: how many of them have its most frequent word in their names. */
+/** For each room with more than 20 exported types: how many of their names contain the room's most frequent word. */
 function sharedWords(sources: readonly SourceFile[]): [name: string, count: number][] {
   const rooms = Object.groupBy(sources, ({ path }) => path.split("/")[0]!);
   return Object.entries(rooms).flatMap(([room, files = []]): [string, number][] => {

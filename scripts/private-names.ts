@@ -1,6 +1,6 @@
-// Checks which names api/ takes from other folders of the framework although no package can, because they aren't public. The
-// framework's features shall use what a feature of a package can use. Two kinds are fine: helpers that a package would write
-// itself, and types that it can name in another way. All others are left to be replaced, or moved: that list only shrinks.
+// Checks which private names api/ imports from the framework's other folders, although a package couldn't. The framework's
+// features should use only what a package's feature can use. Two kinds are fine: helpers that a package would write itself,
+// and types that it can name in another way. All others have yet to be replaced or moved: that list only shrinks.
 
 import { globSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -46,7 +46,7 @@ const TYPES: Readonly<Record<string, string>> = {
   "throttle: LimitName": "keyof Limits",
 };
 
-/** The names that are left. None may be added. */
+/** The remaining names. None may be added. */
 const LEFT: Readonly<Record<string, readonly string[]>> = {
   auth: [
     "AUTHENTICATION",

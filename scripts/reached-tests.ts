@@ -6,7 +6,7 @@ import { basename, dirname, join, posix } from "node:path";
 export interface ReachedTest {
   /** Relative to the repository's root. */
   readonly file: string;
-  /** How many imports are between it and what has changed; 0 if it has changed itself. */
+  /** How many imports are between it and a changed file; 0 if the test file itself has changed. */
   readonly distance: number;
 }
 
@@ -22,16 +22,16 @@ const IMPORT = /^(?:import|export) (?!type )[^;]*?from "([^"]+)"|\bimport\(?\s*"
 /** `builtModule("…")`: a module of the built package, for a program in a separate process. */
 const BUILT = /\bbuiltModule\("(\w+)"\)/g;
 const PUBLIC = "packages/ashlar/src/public";
-/** The modules that a package's commands import from its bundle. */
+/** The modules that a package's commands import from the package's bundle. */
 const BUNDLED: Readonly<Record<string, string>> = {
   "packages/ashlar/dist/cli.js": "packages/ashlar/src/cli/main.ts",
   "packages/create-ashlar/dist/main.js": "packages/create-ashlar/src/main.ts",
 };
 
 /**
- * The files that differ from a commit, with those that git doesn't know yet.
+ * The files that differ from a commit, including untracked ones.
  *
- * @param since a commit, or the name of a branch: what the two have in common counts
+ * @param since a commit, or a branch's name, which stands for the common ancestor
  */
 export function changedFiles(root: string, since: string): string[] {
   const git = (...args: string[]): string => execFileSync("git", args, { cwd: root, encoding: "utf8" });
@@ -41,8 +41,8 @@ export function changedFiles(root: string, since: string): string[] {
 }
 
 /**
- * The test files that changed files reach through imports, nearest first. Pages, stubs, commands and other files that no module
- * imports reach the code that names them.
+ * The test files that import changed files, directly or indirectly, nearest first. Pages, stubs, commands and other files
+ * that no module imports count as imported by the code that names them.
  *
  * @param root the repository
  * @param changed paths relative to it
@@ -58,7 +58,7 @@ export function reachedTests(root: string, changed: readonly string[]): ReachedT
     for (const target of importsOf(file, text)) importers.set(target, [...(importers.get(target) ?? []), file]);
   }
   const distances = new Map(changed.map((file) => [file, 0]));
-  // Further entries are added while it runs: breadth first.
+  // The loop adds further entries, so the search is breadth-first.
   for (const [file, distance] of distances) {
     const next = importers.get(file) ?? (file.endsWith(".test.ts") ? [] : namedBy(file, texts));
     for (const one of next) if (!distances.has(one)) distances.set(one, distance + 1);
@@ -82,10 +82,10 @@ function importsOf(file: string, text: string): string[] {
   return [...built, ...imported];
 }
 
-/** A name in more files than this, such as `package.json`, is that of another file in most of them. */
+/** If a name, such as `package.json`, occurs in more files than this, most of them mean a different file. */
 const MANY = 20;
 
-/** The code that names a file that isn't code: by its path, or its name, or that of the nearest folder. */
+/** The code that names a non-code file by its path, its name, or the nearest folder's name. */
 function namedBy(file: string, texts: ReadonlyMap<string, string>): string[] {
   const folders = dirname(file)
     .split("/")
@@ -99,14 +99,14 @@ function namedBy(file: string, texts: ReadonlyMap<string, string>): string[] {
   return [];
 }
 
-/** How long a test file takes that has not run here yet, in seconds: more if it starts processes. */
+/** The estimated duration of a test file that hasn't run here yet, in seconds. It is longer if the file starts processes. */
 const [SLOW_SECONDS, QUICK_SECONDS] = [8, 0.4];
 
 /**
- * The first of the tests that fit into a time; at least one.
+ * The first tests that fit into a time limit; at least one.
  *
- * @param seconds the limit they may take, all together
- * @param durations how long they took before, in seconds
+ * @param seconds the limit for their total duration
+ * @param durations their earlier durations, in seconds
  */
 export function fitting(
   tests: readonly ReachedTest[],
@@ -124,7 +124,7 @@ export function fitting(
   return fit.length > 0 ? fit : files.slice(0, 1);
 }
 
-/** How long each test file took when it last ran here, in seconds, as Vitest notes it. */
+/** How long each test file took in its last run here, in seconds, as Vitest recorded it. */
 export function lastDurations(root: string): Record<string, number> {
   const durations: Record<string, number> = {};
   for (const file of globSync("node_modules/.vite/vitest/*/results.json", { cwd: root })) {

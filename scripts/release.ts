@@ -1,8 +1,8 @@
-// The parts of a release that a program can do. RELEASING.md has all of its steps.
+// The automated parts of a release. RELEASING.md has all of its steps.
 //
 //   node scripts/release.ts prepare 0.2.0   sets the version of both packages and dates the changelog; commits nothing
-//   node scripts/release.ts check v0.2.0    refuses to publish a tag that doesn't fit what is about to be published
-//   node scripts/release.ts notes 0.2.0     prints what the version changed
+//   node scripts/release.ts check v0.2.0    refuses to publish a tag that doesn't match the packages
+//   node scripts/release.ts notes 0.2.0     prints the version's changes
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ function git(...args: readonly string[]): string {
   return stdout.trim();
 }
 
-/** The manifest of a package with a version, and the owner's addresses as far as they are known. */
+/** A package's manifest with a version, and with the owner's URLs that are known. */
 function released(manifest: Manifest, version: string, directory: string): Manifest {
   const { repository, homepage } = OWNER;
   return {
@@ -58,7 +58,7 @@ function prepare(version: string): void {
     }
   }
   const date = new Date().toISOString().slice(0, 10);
-  // The changelog is the only step that can be refused, so it comes first.
+  // The changelog comes first, because it is the only step that can fail.
   const changelog = releasedChangelog(readFileSync(CHANGELOG, "utf8"), version, date);
   const lock = readJson(LOCK) as unknown as { packages: Record<string, { version?: string }> };
   for (const folder of PACKAGES) {

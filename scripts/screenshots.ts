@@ -1,4 +1,4 @@
-// Takes the pictures that the manual shows of a new application's pages: `npm run screenshots`, after `npm run build`. They
+// Takes the manual's screenshots of a new application's pages: `npm run screenshots`, after `npm run build`. They
 // are in docs/public/screenshots.
 //
 // `--all <folder>` takes pictures of every page there instead, in light and dark, for a phone and a desktop; with
@@ -31,7 +31,7 @@ const PAGES = {
 type PageName = keyof typeof PAGES;
 const FOR_GUESTS: readonly string[] = ["welcome", "register", "login"];
 
-/** What the manual shows. */
+/** The screenshots in the manual. */
 const SHOWN: readonly (readonly [PageName, Size])[] = [
   ["login", "desktop"],
   ["devices", "desktop"],
@@ -55,7 +55,7 @@ const { values } = parseArgs({ options: { all: { type: "string" }, site: { type:
 const out = resolve(values.all ?? join(root, "docs/public/screenshots"));
 const combinations = Object.keys(SIZES).flatMap((size) => SCHEMES.map((scheme) => [size as Size, scheme] as const));
 
-/** A page that looks as it does on such a device. */
+/** A page as it looks on the given device. */
 async function openPage(browser: Browser, size: Size, scheme: (typeof SCHEMES)[number]): Promise<Page> {
   const context = await browser.newContext({
     viewport: SIZES[size],

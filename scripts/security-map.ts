@@ -14,7 +14,7 @@ function slashed(path: string): string {
   return path.replaceAll("\\", "/");
 }
 
-/** The numbers at the start of a test file's titles: "S8 …", "S1, S2 …". */
+/** The numbers at the start of the test titles in a file: "S8 …", "S1, S2 …". */
 function numbersIn(source: string): Set<string> {
   const titles = source.matchAll(/["'`](S\d+(?:(?:, | and | )S\d+)*) /g);
   return new Set([...titles].flatMap(([, head]) => head!.match(/S\d+/g) ?? []));

@@ -1,5 +1,5 @@
-// `npm start`: builds the framework, creates an application in .demo/ the first time (with the code that `npm create ashlar`
-// runs), migrates its database, and serves it with an account to try.
+// `npm start`: builds the framework, creates an application in .demo/ the first time (with the code that `npm create
+// ashlar` runs), migrates its database, and serves it with a demo account.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
 // `npm test`: all tests. Arguments are Vitest's, such as the path of a file.
-// `npm test -- changed`: those nearest to what differs from `main`, for half a minute; `--since HEAD~3` for another commit.
+// `npm test -- changed`: those nearest to the changes since `main`, for half a minute; `--since HEAD~3` for another commit.
 import { spawnSync } from "node:child_process";
 import { existsSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -9,7 +9,7 @@ import { npmInvocation } from "../packages/create-ashlar/src/package-managers.ts
 import { changedFiles, fitting, lastDurations, reachedTests } from "./reached-tests.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-/** How long the tests of a change may take, with all processors: the rest of half a minute goes to the build and the start. */
+/** How long the tests of a change may take, using all processors. The build and the start take the rest of half a minute. */
 const SECONDS = 8 * availableParallelism();
 
 const args = process.argv.slice(2);

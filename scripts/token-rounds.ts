@@ -1,6 +1,7 @@
-// `npm run token-rounds`: many rounds of parallel renewals of a refresh token over two processes on one database, while the
-// client of one more renewal goes away. In each round there is one successor, a lost answer is given again, and the user has
-// a valid token. Every tenth time, the answer is given again until the minute is over, and reuse afterwards ends the login.
+// `npm run token-rounds`: many rounds of parallel renewals of a refresh token by two processes on one database, while one
+// more client disconnects during its renewal. It checks that each round has one successor, that a lost answer is repeated,
+// and that the user has a valid token. In every tenth round, it also checks that the answer is repeated until the minute is
+// over, and that reuse after that ends the login.
 //
 //   npm run token-rounds                                         1,000 rounds on a file of SQLite
 //   npm run token-rounds -- --rounds 100 --database postgres --url postgres://postgres@127.0.0.1:5432/rounds
@@ -33,7 +34,7 @@ const environment = {
 interface Pair {
   readonly data: string;
   readonly refresh: string;
-  /** How many rows have the token: what `/stored` responds. */
+  /** The response of `/stored`: how many rows have the token. */
   readonly rows?: number;
 }
 
@@ -64,7 +65,7 @@ function expect(round: number, what: string, holds: boolean): void {
   if (!holds) failures.push(`Round ${round}: ${what}`);
 }
 
-/** Sends a request whose client goes away after a while: whatever it did, its answer is lost. */
+/** Sends a request whose client disconnects after a while: whether or not it took effect, its answer is lost. */
 async function lose(url: string, token: string): Promise<void> {
   const controller = new AbortController();
   const lost = fetch(new URL("/api/reauth", url), {

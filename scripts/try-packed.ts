@@ -1,5 +1,6 @@
-// Creates an application as a stranger does, from the packages as they would be published, in a folder with any name, and
-// runs its checks and tests: node scripts/try-packed.ts "my first shop". The packages have to be built.
+// Creates an application as a new user would, from the packages as they would be published, in a folder with the given
+// name, and runs the application's checks and tests: node scripts/try-packed.ts "my first shop". The packages have to be
+// built.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// Runs `npm start` on a port of its own until the application it prints responds: its front page, its login page, and
-// the token endpoint with the printed account. Then it ends it.
+// Runs `npm start` on a separate port and tests the application at the printed URL: its front page, its login page, and the
+// token endpoint with the printed account. Then it stops the application.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { npmInvocation } from "../packages/create-ashlar/src/package-managers.ts
 const root = join(import.meta.dirname, "..");
 const { command, args } = npmInvocation(["start"]);
 const isWindows = process.platform === "win32";
-// In a separate group, because npm leaves the processes that it started behind.
+// In a separate process group, because npm doesn't end the processes that it has started.
 const child = spawn(command, args, {
   cwd: root,
   env: { ...process.env, PORT: "3917" },
@@ -22,7 +22,7 @@ interface Printed {
   readonly password: string;
 }
 
-/** Waits until the account to try is printed, and continues reading, so that the server can log its requests. */
+/** Waits until the demo account is printed, and continues reading, so that the server can log its requests. */
 function printed({ stdout }: ChildProcess): Promise<Printed> {
   let output = "";
   return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-// Is loaded before a server (`--import`). The first SIGUSR2 begins a profile of CPU time and allocations, and the second one
+// Loaded before a server (`--import`). The first SIGUSR2 begins a profile of CPU time and allocations, and the second one
 // writes it to the file that BUDGET_PROFILE names. Plain JavaScript, because Node.js would load its TypeScript compiler for
 // anything else.
 import { writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// What a profile says the time and the memory of requests are for.
+// Where requests' time and memory go, by a profile.
 import { existsSync, readFileSync } from "node:fs";
 import { SourceMap, type SourceMapPayload } from "node:module";
 import { fileURLToPath } from "node:url";
@@ -22,7 +22,7 @@ interface HeapNode {
   readonly children: readonly HeapNode[];
 }
 
-/** What `profiler.mjs` writes. */
+/** The output of `profiler.mjs`. */
 export interface Profile {
   readonly time: {
     readonly nodes: readonly TimeNode[];
@@ -35,7 +35,7 @@ export interface Profile {
 /** Parts of a request, by name: a folder of the framework's sources, a bundled package, or one of the three below. */
 export type Shares = ReadonlyMap<string, number>;
 
-/** What no code of the framework or of the server's script has called: the HTTP parser, sockets, timers. */
+/** Everything that neither the framework nor the server's script has called: the HTTP parser, sockets, timers. */
 export const NODE = "Node.js";
 export const COLLECTION = "garbage collection";
 /** The system calls that write responses. */
@@ -45,7 +45,7 @@ export const WRITES = "writing to sockets";
 const IDLE = new Set(["(idle)", "(program)", "(root)"]);
 const SOCKET_WRITE = /^write(?:Utf8String|Latin1String|AsciiString|Buffer|v)$/;
 
-/** The share of each part of the time in which the process was busy; together 1. */
+/** Each part's share of the time in which the process was busy. The sum is 1. */
 export function timeShares({ time }: Profile): Shares {
   const byId = new Map(time.nodes.map((node) => [node.id, node]));
   const parents = new Map(time.nodes.flatMap(({ id, children = [] }) => children.map((child) => [child, id] as const)));
@@ -80,7 +80,7 @@ export function allocated({ heap }: Profile): Shares {
   return sums;
 }
 
-/** The part that a stack belongs to, given from the innermost frame: that of the first one that isn't Node's. */
+/** The part that a stack belongs to: the part of the first frame that isn't Node's, starting at the innermost one. */
 function partOf(frames: readonly CallFrame[]): string {
   const [{ functionName }] = frames as [CallFrame];
   if (functionName === "(garbage collector)") return COLLECTION;
@@ -95,7 +95,7 @@ function partOf(frames: readonly CallFrame[]): string {
 const maps = new Map<string, SourceMap | null>();
 const sources = new Map<string, string>();
 
-/** The part that a function is written in; `null` for Node's own. */
+/** The part that defines a function; `null` for Node's own functions. */
 function sourceOf({ url, lineNumber, columnNumber }: CallFrame): string | null {
   if (!url.startsWith("file:")) return null;
   const key = `${url}:${lineNumber}:${columnNumber}`;

@@ -1,4 +1,4 @@
-// What a request costs while many other connections are open and idle, and the memory that they take.
+// The cost of a request while many other connections are open and idle, and the memory that these take.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -9,12 +9,12 @@ export const CONNECTIONS = [10, 100, 1000, 10_000] as const;
 const FIRST_PORT = 4130;
 const WARM_UP_SECONDS = 2;
 
-/** What was measured with one number of open connections. */
+/** The measurements with one number of open connections. */
 export interface ConnectionGrowth {
   readonly connections: number;
-  /** How much memory the server had more with them, in megabytes. */
+  /** How much additional memory the server used for them, in megabytes. */
   readonly memoryMb: number;
-  /** For each round: the CPU time of a request, in microseconds, and the 99th percentile of the response, in ms. */
+  /** For each round: a request's CPU time, in microseconds, and the 99th percentile of response times, in milliseconds. */
   readonly costs: readonly number[];
   readonly p99: readonly number[];
 }
@@ -96,7 +96,7 @@ export async function measureConnections(rounds: number, seconds: number): Promi
   }));
 }
 
-/** The lowest cost of a request, relative to the same one with the fewest connections. */
+/** The lowest cost of a request, relative to its cost with the fewest connections. */
 export function connectionRatio(all: readonly ConnectionGrowth[], one: ConnectionGrowth): number {
   return Math.min(...one.costs) / Math.min(...all[0]!.costs);
 }

@@ -1,4 +1,4 @@
-// The databases that grow: how each is created, filled, asked for its plans and dropped.
+// The databases that grow: how to create and fill each, query its plans, and drop it.
 import { readFileSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,21 +14,21 @@ export interface Engine {
   readonly driver: "sqlite" | "postgres" | "mariadb";
   /** Returns the server's version. */
   readonly version: string;
-  /** A table with the column `n`, which holds the numbers from one to the other. */
+  /** A table whose column `n` holds all numbers of a range. */
   numbers(from: number, to: number): string;
-  /** Random text of the 40 last characters of a digest, another one for each row. */
+  /** Random text, different in each row, for the last 40 characters of a digest. */
   readonly randomText: string;
-  /** A time that many days from now. */
+  /** A time the given number of days from now. */
   time(days: number): string;
-  /** What makes a connection fast at inserting into large indexes. */
+  /** Settings that make a connection fast at inserting into large indexes. */
   readonly prepare: readonly string[];
-  /** What the database does once it has been filled, which its server would do by itself before long. */
+  /** The maintenance after a database is filled, which its server would soon do by itself. */
   readonly settle: readonly string[];
-  /** The number of bytes that the current database takes. */
+  /** The size of the current database, in bytes. */
   readonly bytes: string;
-  /** The plan of a statement, with the value of its parameter. */
+  /** The plan of a statement with a value for its parameter. */
   plan(database: Database, statement: string, value: string): Promise<string>;
-  /** The threads or processes that work for a database; none if that is the server of the application. */
+  /** The threads or processes that work for a database; none if it runs inside the application's server. */
   backends(database: string): Promise<readonly number[]>;
 }
 
@@ -46,7 +46,7 @@ const mariadbUrl = (name: string): string => {
 const single = (source: ConstructorParameters<typeof Database>[0]): Database =>
   new Database({ default: "main", main: source }, import.meta.dirname);
 
-/** Runs work on the server's own database. */
+/** Runs a function on the server's own database. */
 async function administered<Result>({ driver }: Pick<Engine, "driver">, work: (database: Database) => Promise<Result>) {
   const isPostgres = driver === "postgres";
   const database = single(
@@ -109,7 +109,7 @@ const MARIADB: Omit<Engine, "version"> = {
   randomText: "sha1(rand())",
   time: (days) => `utc_timestamp(3) + interval ${days} day`,
   bytes: "(select sum(data_length + index_length) from information_schema.tables where table_schema = database())",
-  // The rows are different from each other, and written to indexes in their order.
+  // The rows are all different, and are written to indexes in order.
   prepare: ["set unique_checks = 0", "set foreign_key_checks = 0"],
   settle: ["analyze table users", "analyze table logins"],
   async plan(database, statement, value) {
@@ -152,7 +152,7 @@ export async function withVersion(engine: Omit<Engine, "version">): Promise<Engi
 export interface Grown {
   readonly engine: Engine;
   readonly name: string;
-  /** How many users it has, and how many logins. */
+  /** The number of its users, and of its logins. */
   readonly size: number;
   readonly settings: ConnectionSettings;
 }
@@ -170,7 +170,7 @@ export async function createDatabase(engine: Engine, size: number): Promise<Grow
   return { engine, name, size, settings: { driver: engine.driver, url } };
 }
 
-/** Drops a database of the benchmark, also one that an earlier run has left. */
+/** Drops a database of the benchmark, including one left over from an earlier run. */
 export async function dropDatabase(engine: Pick<Engine, "driver">, size: number): Promise<void> {
   const name = `${PREFIX}${size}`;
   if (engine.driver === "sqlite") {
@@ -183,7 +183,7 @@ export async function dropDatabase(engine: Pick<Engine, "driver">, size: number)
 
 const fileOf = (size: number): string => join(FOLDER, `${PREFIX}${size}.sqlite`);
 
-/** Opens a database of the benchmark for statements that may take long. */
+/** Opens a database of the benchmark for statements that may take a long time. */
 export async function opened<Result>(
   { settings }: Grown,
   work: (database: Database) => Promise<Result>,

@@ -3,7 +3,7 @@
 import { connect, type Socket } from "node:net";
 
 const [port = 0, count = 0] = process.argv.slice(2).map(Number);
-/** How many are opened at once: fewer than a server lets wait. */
+/** How many are opened at once: fewer than a server's queue holds. */
 const BATCH = 200;
 const sockets = new Set<Socket>();
 

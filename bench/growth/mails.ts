@@ -1,4 +1,4 @@
-// What a mail costs in the outbox: written, claimed, delivered to nowhere, deleted.
+// The cost of a mail in the outbox: it is written, claimed, delivered to a transport that does nothing, and deleted.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "ashlar/database";
 import { cpuTime, load } from "../processes.ts";
@@ -7,7 +7,7 @@ import { writeRequests } from "./requests.ts";
 import type { Cost } from "./users.ts";
 
 const SECONDS = 2;
-/** As many as the transport delivers at once, so that mails don't pile up. */
+/** As many as the transport delivers at once, so that mails don't accumulate. */
 const CONNECTIONS = 4;
 
 interface MailServer {
@@ -17,7 +17,7 @@ interface MailServer {
   readonly pid: number;
 }
 
-/** Has a server queue mails, waits until its outbox is empty, and returns what each mail cost. */
+/** Makes a server queue mails, waits until its outbox is empty, and returns the cost of each mail. */
 export async function measureMails({ grown, database, url, pid }: MailServer): Promise<Cost> {
   const script = await writeRequests("mails", [{ path: "/mail?to=ada@example.com" }]);
   const [before, inDatabase] = [cpuTime(pid), await databaseCpuTime(grown)];

@@ -4,13 +4,13 @@ import { growthApplication } from "../servers/growth-application.ts";
 import { type Grown, opened } from "./engines.ts";
 import type { Visitor } from "./rows.ts";
 
-/** Sends one request of each kind, and asks the database for the plan of each statement that they cause. */
+/** Sends one request of each kind, and queries the plan of each resulting statement from the database. */
 export async function plansOf(
   grown: Grown,
   { email, loginToken, apiToken }: Visitor,
 ): Promise<readonly { readonly statement: string; readonly plan: string }[]> {
   const application = await growthApplication(grown.settings);
-  // Each has one parameter: a key, a digest or an address. A plan for one that isn't there may be a shorter one.
+  // Each has one parameter: a key, a digest or an address. The plan for a missing value may be shorter.
   const statements = new Map<string, string>();
   let parameter = "";
   try {

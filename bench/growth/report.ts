@@ -24,7 +24,7 @@ const NAMES: Readonly<Record<Operation, string>> = {
 const count = (number: number): string => number.toLocaleString("en");
 const SIDES = ["server", "database"] as const;
 
-/** What costs more on a larger database than is tolerated. */
+/** The requests whose cost grows more on a larger database than is tolerated. */
 export function steep(growths: readonly EngineGrowth[]): readonly string[] {
   return growths.flatMap((growth) =>
     growth.series.flatMap((series) => {
@@ -75,7 +75,7 @@ function plansOf(growths: readonly EngineGrowth[]): string[] {
   });
 }
 
-/** A statement without the names of its columns. */
+/** A statement without its column names. */
 const short = (statement: string): string => statement.replace(/^select .*? from /, "select … from ");
 const indented = (plan: string): string[] => plan.split("\n").map((line) => `    ${line}`);
 
@@ -112,7 +112,7 @@ function connectionsTable(all: readonly ConnectionGrowth[]): string[] {
   ];
 }
 
-/** What is in the report. */
+/** The contents of the report. */
 export interface Growth {
   readonly users: readonly EngineGrowth[];
   readonly routes: readonly RouteGrowth[];

@@ -6,7 +6,7 @@ import { FOLDER } from "../fixtures.ts";
 /** A request with GET. */
 export interface PlannedRequest {
   readonly path: string;
-  /** One header, with which the client identifies itself; none if it doesn't. */
+  /** The header that identifies the client; none if the client is anonymous. */
   readonly header?: readonly [name: string, value: string];
 }
 

@@ -1,4 +1,5 @@
-// What an application costs as its routes grow: its boot, its memory, and a request for the first, the last and no route.
+// The cost of an application as its number of routes grows: its boot, its memory, and requests for the first route, the
+// last route and no route.
 import type { ChildProcess } from "node:child_process";
 import { cpuTime, load, residentMemory, startServer } from "../processes.ts";
 import { writeRequests } from "./requests.ts";
@@ -12,10 +13,10 @@ const WARM_UP_SECONDS = 2;
 export const TARGETS = ["first", "last", "none"] as const;
 export type Target = (typeof TARGETS)[number];
 
-/** What was measured with one number of routes. */
+/** The measurements with one number of routes. */
 export interface RouteGrowth {
   readonly routes: number;
-  /** The time that the boot took, in milliseconds, and the memory after it, in megabytes: the lowest of some starts. */
+  /** The duration of the boot, in milliseconds, and the memory after it, in megabytes: the lowest of several starts. */
   readonly bootMs: number;
   readonly memoryMb: number;
   /** The CPU time of a request, in microseconds, for each round. */
@@ -87,7 +88,7 @@ export async function measureRoutes(rounds: number, seconds: number): Promise<re
   }));
 }
 
-/** The lowest cost of a request, relative to the same one with the fewest routes. */
+/** The lowest cost of a request, relative to its cost with the fewest routes. */
 export function routeRatio(all: readonly RouteGrowth[], one: RouteGrowth, target: Target): number {
   return Math.min(...one.costs[target]) / Math.min(...all[0]!.costs[target]);
 }

@@ -1,4 +1,4 @@
-// Fills a database with users and logins, and gives some of them, all over the tables, tokens that are known.
+// Fills a database with users and logins, and gives known tokens to some of them, spread over the tables.
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdir, rm, symlink } from "node:fs/promises";
@@ -13,7 +13,7 @@ const BATCH = 100_000;
 const VISITORS = 1000;
 const REPOSITORY = join(import.meta.dirname, "../..");
 
-/** Someone who sends requests. */
+/** A user who sends requests. */
 export interface Visitor {
   readonly email: string;
   /** The token of the login, as in the browser's cookie. */
@@ -46,7 +46,7 @@ export async function fill(grown: Grown): Promise<readonly Visitor[]> {
   return await opened(grown, async (database) => {
     const run = (statement: string): Promise<unknown> => sql.raw(statement).execute(database.kysely);
     const digest = digestInOrder(engine, size);
-    // In one transaction, which has one connection.
+    // In a transaction, because its statements share one connection.
     await database.transaction(async () => {
       for (const statement of engine.prepare) await run(statement);
       for (let from = 1; from <= size; from += BATCH) {
@@ -70,8 +70,8 @@ export async function fill(grown: Grown): Promise<readonly Visitor[]> {
 const ALPHABET = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz";
 
 /**
- * An expression for a digest of the row with the number `n`. Digests are as evenly distributed as real ones, but ascend with
- * `n`: random ones would be inserted into an index at random places, which takes many times as long.
+ * An expression for a digest of the row with the number `n`. The digests are as evenly distributed as real ones, but ascend
+ * with `n`: inserting random ones into an index at random places takes many times as long.
  */
 function digestInOrder({ randomText }: Engine, size: number): string {
   const characters = [1, 2, 3].map((place) => {

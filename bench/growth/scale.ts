@@ -1,11 +1,11 @@
-// What a very large site would need, from the measured costs: the arithmetic in docs/operations.md.
+// Calculates what a very large site would need from the measured costs: the arithmetic in docs/operations.md.
 import { join } from "node:path";
 import { hashSync } from "@node-rs/argon2";
 import { PASSWORD } from "../fixtures.ts";
 import type { Growth } from "./report.ts";
 import { type Cost, type EngineGrowth, lowestCost, type Operation, SIZES } from "./users.ts";
 
-/** The page that has the arithmetic. */
+/** The page with the arithmetic. */
 export const OPERATIONS_PAGE: string = join(import.meta.dirname, "../../docs/operations.md");
 
 const [BEGIN, END] = ["<!-- begin scale -->", "<!-- end scale -->"] as const;
@@ -23,7 +23,7 @@ const USERS = 100_000_000;
 const SECONDS_PER_DAY = 86_400;
 const HASHES = 10;
 
-/** The CPU time of a password's hash, in milliseconds: the lowest of some. */
+/** The CPU time of a password's hash, in milliseconds: the lowest of several measurements. */
 export function measureHash(): number {
   const times = Array.from({ length: HASHES }, () => {
     const before = process.cpuUsage();
@@ -55,7 +55,7 @@ const LABELS = {
   mail: "mails through the outbox",
 } as const;
 
-/** How many per second a machine carries that spends so many microseconds on each. */
+/** How many requests per second a machine can handle if each takes the given number of microseconds. */
 const perMachine = (microseconds: number): number => (CORES * UTILIZATION * 1e6) / microseconds;
 
 function capacity(servers: readonly EngineGrowth[], hashMs: number): string[] {
@@ -148,7 +148,7 @@ function scale({ users, connections, hashMs, busy }: Growth): string {
   return lines.join("\n");
 }
 
-/** The page with the arithmetic of a run, in place of that of an earlier one. */
+/** The page with its arithmetic replaced by that of a run. */
 export function withScale(page: string, growth: Growth): string {
   const part = scale(growth);
   const from = page.indexOf(BEGIN);

@@ -8,12 +8,12 @@ const count = (number: number): string => number.toLocaleString("en");
 
 export const TOKENS_HEADING = "## Tokens of many()";
 
-/** The lowest cost of a size, relative to that of the first. */
+/** A size's lowest cost, relative to the first size's. */
 function ratioOf({ series }: TokenGrowth, { costs }: Series, side: "server" | "database"): number {
   return lowestCost(costs, side) / lowestCost(series[0]!.costs, side);
 }
 
-/** The engines on which a check with the most tokens costs the server more than is tolerated. */
+/** The engines on which a token check with the most rows costs the server more than is tolerated. */
 export function steepChecks(growths: readonly TokenGrowth[]): readonly string[] {
   return growths
     .filter((growth) => ratioOf(growth, growth.series.at(-1)!, "server") > 1 + TOLERANCE)

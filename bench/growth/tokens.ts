@@ -1,5 +1,5 @@
-// What the check of an access token of many() costs as the table of tokens grows: the server's CPU time, and that of the
-// database, per request.
+// The cost of checking an access token of many() as the table of tokens grows: the server's and the database's CPU time per
+// request.
 import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { type Database, sql } from "ashlar/database";
@@ -12,7 +12,7 @@ import { writeRequests } from "./requests.ts";
 import { migrate } from "./rows.ts";
 import type { Cost } from "./users.ts";
 
-/** The first is what the other is compared to. */
+/** The second size is compared with the first. */
 export const TOKEN_SIZES: readonly [number, number] = [1000, 1_000_000];
 const BATCH = 100_000;
 const TOKENS_PER_USER = 10;
@@ -38,10 +38,10 @@ interface Running {
   readonly script: string;
 }
 
-/** Inserts ten tokens for each user, and returns access tokens of a thousand of them, all over the table. */
+/** Inserts ten tokens for each user, and returns access tokens for a thousand of them, spread over the table. */
 async function fill(grown: Grown): Promise<readonly string[]> {
   const { engine, size } = grown;
-  // Families that ascend: random ones would be inserted into an index at random places.
+  // Ascending families: random ones would be inserted into an index at random places.
   const family = "concat(1000000000 + n, 'abcdefghijkl')";
   return await opened(grown, async (database) => {
     const run = (statement: string): Promise<unknown> => sql.raw(statement).execute(database.kysely);
@@ -98,7 +98,7 @@ async function start(grown: Grown, port: number): Promise<Running> {
     `check-${grown.size}`,
     headers.map((header) => ({ path: "/check", header })),
   );
-  // A refusal is fast, and would look like a check that costs little.
+  // A refusal is fast, and would look like a cheap check.
   for (const header of [headers[0]!, headers.at(-1)!]) {
     const { status } = await fetch(`${url}/check`, { headers: [[...header]] });
     if (status !== 200) throw new Error(`A check responds with ${status}`);

@@ -1,4 +1,4 @@
-// What a request costs as users and logins grow: the server's CPU time, and that of the database, per request.
+// The cost of a request as the number of users and logins grows: the server's and the database's CPU time per request.
 import type { ChildProcess } from "node:child_process";
 import { type Contestant, cpuTime, load, startServer } from "../processes.ts";
 import { bytesOf, createDatabase, databaseCpuTime, dropDatabase, type Engine, type Grown, opened } from "./engines.ts";
@@ -7,9 +7,9 @@ import { plansOf } from "./plans.ts";
 import { type PlannedRequest, writeRequests } from "./requests.ts";
 import { fill, migrate, type Visitor } from "./rows.ts";
 
-/** The first is what the others are compared to. */
+/** The other sizes are compared with the first. */
 export const SIZES: number[] = [1000, 100_000, 1_000_000];
-/** By how much a request may cost more on a larger database. */
+/** How much more a request may cost on a larger database. */
 export const TOLERANCE = 0.2;
 const FIRST_PORT = 4110;
 const WARM_UP_SECONDS = 2;
@@ -27,13 +27,13 @@ interface Served {
   readonly visitors: readonly Visitor[];
 }
 
-/** What a request costs, in microseconds of CPU time. */
+/** The cost of a request, in microseconds of CPU time. */
 export interface Cost {
   readonly server: number;
   readonly database: number;
 }
 
-/** The costs of one kind of request on one size, a cost for each round. */
+/** The costs of one kind of request at one size, one for each round. */
 export interface Series {
   readonly operation: Operation;
   readonly size: number;
@@ -46,13 +46,13 @@ export interface EngineGrowth {
   readonly series: readonly Series[];
   /** The plan of each statement of the requests, on the largest database. */
   readonly plans: readonly { readonly statement: string; readonly plan: string }[];
-  /** What a mail costs from its request to its delivery; on the smallest database, because its table is always small. */
+  /** The cost of a mail from its request to its delivery; on the smallest database, because the outbox is always small. */
   readonly mail: Cost;
-  /** What a user takes on the disk with a login, their indexes included, in bytes. */
+  /** The disk space of a user with a login, including indexes, in bytes. */
   readonly bytesPerUser: number;
 }
 
-/** The cookies that a visitor's browser has after a page: of the login, and of the session that begins with it. */
+/** The cookies in a visitor's browser after a page: the login's, and those of the session that begins with the page. */
 async function cookiesOf({ loginToken }: Visitor, url: string): Promise<string> {
   const token = `token=${loginToken}`;
   const response = await fetch(`${url}/login`, { headers: { cookie: token } });
@@ -96,7 +96,7 @@ const ANSWERS: Readonly<Record<Operation, RegExp>> = {
   lookup: /^\{"found":true\}$/,
 };
 
-/** A refusal is fast, and would look like a request that costs little. */
+/** A refusal is fast, and would look like a cheap request. */
 async function requireAnswers(url: string, operation: Operation, requests: readonly PlannedRequest[]): Promise<void> {
   for (const { path, header } of [requests[0]!, requests.at(-1)!]) {
     const response = await fetch(url + path, {
@@ -152,7 +152,7 @@ export async function measureUsers(engine: Engine, rounds: number, seconds: numb
   }
 }
 
-/** The lowest cost of the rounds: the one with the least of the machine's other work in it. */
+/** The lowest cost of all rounds, which includes the least of the machine's other work. */
 export function lowestCost(costs: readonly Cost[], side: keyof Cost): number {
   return Math.min(...costs.map((cost) => cost[side]));
 }

@@ -19,7 +19,7 @@ class Kernel extends HttpKernel {
   override routeMiddleware = { web: [], api: [JWTAuthenticationMiddleware], guard: [GuardMiddleware] };
 }
 
-/** The driver of tokens that a scenario asks for. */
+/** The token driver that a scenario needs. */
 const DRIVERS = {
   single: { algorithm: "HS512", secret: SECRET, expires: null },
   many: { algorithm: "HS512", secret: SECRET, tokens: many({ accessMinutes: ACCESS_MINUTES }) },

@@ -1,5 +1,5 @@
 // The reference: node:http, with the token checked by hand and the row fetched by a prepared statement. It sends the headers that
-// Ashlar has to send; with LEAST=true, only those without which the body can't be read.
+// Ashlar has to send; with LEAST=true, only those that clients need to read the body.
 import { createHash, createHmac, timingSafeEqual, verify as verifySignature } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { DatabaseSync } from "node:sqlite";

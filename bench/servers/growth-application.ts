@@ -81,7 +81,7 @@ export function growthApplication(connection: object): Promise<Application> {
       mail: {
         MAIL: {
           from: { address: "shop@example.com", name: "Shop" },
-          // The other side is not measured.
+          // The mail server's side is not measured.
           transport: { deliver: async () => {}, close: () => {} },
         },
       },
@@ -96,7 +96,7 @@ export function growthApplication(connection: object): Promise<Application> {
       Route.get("/check", () => ({ checked: true }))
         .withoutMiddleware(...outside)
         .middleware("jwt:many"),
-      // What a login does before it hashes, which takes so long that nothing else would be seen.
+      // The part of a login before the hash, which takes so long that it would hide everything else.
       Route.get("/lookup", async ({ request }) => {
         const user = await User.findByIdentifier(request.string("email") ?? "");
         return { found: user !== null && user.passwordHash() !== null };

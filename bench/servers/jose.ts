@@ -1,4 +1,4 @@
-// node:http with a token that jose verifies, as its documentation shows it.
+// node:http, with tokens verified by jose as its documentation shows.
 import { createServer } from "node:http";
 import { jwtVerify } from "jose";
 import { PUBLIC_KEY } from "../fixtures.ts";

@@ -1,4 +1,4 @@
-// Imports modules one after the other, and prints what each cost: `node costs.mjs <compile-cache.js> <url>…`. A module's
+// Imports modules one after the other, and prints the cost of each: `node costs.mjs <compile-cache.js> <url>…`. A module's
 // cost includes those it imports that were not loaded before.
 const [, , cache, ...urls] = process.argv;
 const { keepCompiledCode } = await import(cache);

@@ -1,4 +1,4 @@
-// Is loaded before a server (`--import`), and writes a line of JSON about its process after each SIGUSR2. Plain JavaScript,
+// Loaded before a server (`--import`). It writes a line of JSON about its process after each SIGUSR2. Plain JavaScript,
 // because Node.js would load its TypeScript compiler for anything else.
 import { registerHooks } from "node:module";
 

@@ -3,18 +3,18 @@ import type { MailServer } from "../../packages/ashlar/test/support/mail-server.
 import type { SocketResponse } from "../../packages/ashlar/test/support/socket-visitor.ts";
 import { leadsTo, type Person, tokenIn, visitorAs } from "./people.ts";
 
-/** Descriptions of everything that isn't as people were told. */
+/** Descriptions of everything that contradicts an acknowledgment. */
 export interface Audit {
   readonly lost: string[];
   readonly admitted: string[];
 }
 
-/** How long the application may take to answer at all. */
+/** How long the application may take to answer its first request. */
 const SETTLE_MS = 60_000;
 const AT_ONCE = 4;
 
 /**
- * Asks the application, once it works again, for everything that people were told has happened.
+ * Once the application works again, checks that everything it has acknowledged is there.
  *
  * @param mailMs how long mails may take to arrive
  */
@@ -58,7 +58,7 @@ async function askFor(person: Person, port: number, { lost, admitted }: Audit): 
     if ((await logIn(former)).status !== 401) admitted.push(`${email}: a former password`);
   }
   const statuses: number[] = [];
-  // The former password first: a reset that is still under way can only make the next one work.
+  // The old password is tried first: a reset that is still in progress can only make the new one work.
   for (const password of person.passwords) {
     const issued = await logIn(password);
     statuses.push(issued.status);
@@ -72,7 +72,7 @@ async function askFor(person: Person, port: number, { lost, admitted }: Audit): 
   lost.push(`${email}: the account or its password (${statuses.join(", ")})`);
 }
 
-/** Sends a request again until the application answers it. */
+/** Repeats a request until the application answers it. */
 async function settled(send: () => Promise<SocketResponse>): Promise<SocketResponse> {
   const endsAt = performance.now() + SETTLE_MS;
   for (;;) {

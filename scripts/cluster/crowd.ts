@@ -6,20 +6,20 @@ import { type Attempt, attemptsIn, type Ledger, live, order, type Person, visito
 import { type Probe, recovery } from "./recovery.ts";
 import type { Row } from "./scenario.ts";
 
-/** People who use the application until they are told to stop, and one who orders something all the time. */
+/** Simulated users who use the application until they are stopped, and one who places orders continuously. */
 export interface Crowd {
   readonly ledger: Ledger;
   /**
-   * Does something bad, lets people continue for a time, and keeps how long it took until orders were accepted again.
+   * Causes a fault, lets the users continue for a while, and records how long it took until orders were accepted again.
    */
   fault(what: () => unknown, thenMs: number): Promise<void>;
-  /** Stops, asks for everything that was acknowledged, and returns the figures. */
+  /** Stops the users, checks everything that was acknowledged, and returns the figures. */
   finish(): Promise<CrowdResult>;
-  /** Stops, whatever has happened. */
+  /** Stops the users in any case. */
   leave(): Promise<void>;
 }
 
-/** The figures of a crowd, and what was not as it should be. */
+/** A crowd's figures, and the problems that were found. */
 export interface CrowdResult {
   readonly row: Row;
   readonly failures: readonly string[];
@@ -28,7 +28,7 @@ export interface CrowdResult {
 const PAUSE_MS = 100;
 
 /**
- * What one person does all the time. Default: order something.
+ * What one user does continuously. Default: place an order.
  *
  * @returns whether that was acknowledged
  */
@@ -118,7 +118,7 @@ export async function gather(
   };
 }
 
-/** A crowd's words for the pages about scenarios. */
+/** The wording that the scenarios' pages use for a crowd. */
 export const CROWD: string =
   "People register, log out, get a token, order something, renew the token, and each second one sets a new password with a " +
   "link from a mail. Afterwards, every account, password, token and order that a response acknowledged has to be there, and " +

@@ -1,33 +1,34 @@
 import { Agent, request } from "node:http";
 
-/** What the load has counted since it was last asked. */
+/** What the load has counted since the last call. */
 export interface CustomerCounts {
   readonly requests: number;
   /** What was not answered as it should have been, by what came instead. */
   readonly failed: Readonly<Record<string, number>>;
   readonly slowestMs: number;
-  /** How many requests each version has answered, by its step. */
+  /** How many requests each version has answered, by the version's step. */
   readonly versions: Readonly<Record<string, number>>;
 }
 
-/** People who create, rename and read customers until they are told to stop. */
+/** Simulated users who create, rename and read customers until they are stopped. */
 export interface CustomerLoad {
-  /** What has happened since the last call. */
+  /** The counts since the last call. */
   take(): CustomerCounts;
-  /** The same, without beginning to count again. */
+  /** The same counts, without resetting them. */
   look(): CustomerCounts;
   stop(): Promise<void>;
 }
 
-/** How much of a response that was wrong is shown: whether the application has sent it, or the proxy. */
+/** How much of a wrong response is shown: enough to tell whether the application or the proxy sent it. */
 const SHOWN_CHARACTERS = 120;
 
 /** How long a person waits for a response. */
 const PATIENCE_MS = 20_000;
 
 /**
- * Lets people create a customer, read it, rename it and read it again, and do all that with a new one. Each reads what was written
- * last, whichever version has written it; nothing is repeated, and another name than that counts as failed.
+ * Lets users create a customer, read it, rename it and read it again, then start over with a new one. Each must read what
+ * was written
+ * last, by either version. Requests aren't repeated, and a response with any other name counts as failed.
  *
  * @param port the proxy's
  */

@@ -6,10 +6,10 @@ import { startProgram } from "./programs.ts";
 import type { Undo } from "./undoing.ts";
 
 /**
- * Starts an HAProxy in front of database servers: the first one is used, and each other one while those before it are
+ * Starts an HAProxy in front of database servers. It uses the first one, and each later one only while all before it are
  * down.
  *
- * @param check the option by which it asks a server
+ * @param check HAProxy's option for its health check
  * @returns its port
  */
 export async function startDatabaseProxy(undo: Undo, check: string, servers: readonly number[]): Promise<number> {

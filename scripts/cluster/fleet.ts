@@ -8,13 +8,13 @@ import { startHaproxy } from "./proxies.ts";
 import type { Shop } from "./shop.ts";
 import type { Undo } from "./undoing.ts";
 
-/** Two instances with two workers each, behind HAProxy, and the people who use them. */
+/** Two instances with two workers each, behind HAProxy, and their simulated users. */
 export interface Fleet {
   readonly instances: readonly [Instance, Instance];
   readonly crowd: Crowd;
 }
 
-/** Starts the instances and the proxy, and lets people in. */
+/** Starts the instances, the proxy and the users. */
 export async function startFleet(undo: Undo, shop: Shop, people: number, probing?: Probing): Promise<Fleet> {
   const instances = [await shop.instance(), await shop.instance()] as const;
   for (const one of instances) undo(() => one.stop());
@@ -28,7 +28,7 @@ export async function startFleet(undo: Undo, shop: Shop, people: number, probing
   return { instances, crowd };
 }
 
-/** The versions of what a fleet runs on. */
+/** The versions of the software that a fleet runs on. */
 export function versionsOfFleet(): Record<string, string> {
   return { "Node.js": process.versions.node, HAProxy: versionOf("haproxy", "-v") };
 }

@@ -1,8 +1,8 @@
 import { Agent, request } from "node:http";
 
-/** What a load has counted. */
+/** A load's counts. */
 export interface Counts {
-  /** Requests that were sent, and of these, how many sent a form. */
+  /** The requests that were sent, and how many of them sent a form. */
   readonly requests: number;
   readonly forms: number;
   /** What was not answered as it should have been, by what came instead: a status, or the code of an error. */
@@ -11,7 +11,7 @@ export interface Counts {
   readonly slowestMs: number;
 }
 
-/** Visitors who send forms until they are told to stop. */
+/** Simulated visitors who send forms until they are stopped. */
 export interface Load {
   readonly counts: () => Counts;
   stop(): Promise<Counts>;
@@ -27,8 +27,8 @@ interface Answer {
 const PATIENCE_MS = 20_000;
 
 /**
- * Lets visitors ask for a form and send it, again and again. Each has a separate session, and repeats nothing: a
- * request that fails is counted as failed.
+ * Lets visitors load a form and send it, again and again. Each has a separate session, and doesn't retry: a failed request
+ * counts as failed.
  *
  * @param port the proxy's
  * @param pauseMs how long each waits between two requests

@@ -32,7 +32,7 @@ interface Ports {
 /**
  * Starts a cluster of three nodes with an empty database `shop`, which its user `shop` may use without a password.
  *
- * All begin with the same data: the first one's, copied while it is stopped. So none has to send its state to another.
+ * All begin with a copy of the first node's data, made while it is stopped, so no node has to send its state to another.
  */
 export async function startGalera(undo: Undo): Promise<readonly GaleraNode[]> {
   const folder = mkdtempSync(join(tmpdir(), "ashlar-galera-"));
@@ -80,8 +80,8 @@ export async function startGalera(undo: Undo): Promise<readonly GaleraNode[]> {
 }
 
 /**
- * The server refuses to run as root, and rsync, by which a joining node gets its data, would write as nobody. So
- * with root's rights, all of it belongs to Debian's user for the server.
+ * The server refuses to run as root, and rsync, which copies the data to a joining node, would write as nobody. So if this
+ * script runs as root, all files belong to the user that Debian's package creates for the server.
  */
 const isRoot = process.getuid?.() === 0;
 const asServer = isRoot ? ["--user=mysql"] : [];
@@ -123,7 +123,7 @@ function optionsOf(folder: string, index: number, ports: readonly Ports[]): stri
   ];
 }
 
-/** Whether a node is in step with a cluster of so many nodes. */
+/** Whether a node is in sync with a cluster of the given size. */
 async function hasJoined(port: number, size: number): Promise<boolean> {
   for (const user of [USER, "root"]) {
     try {
@@ -133,7 +133,7 @@ async function hasJoined(port: number, size: number): Promise<boolean> {
       const status = Object.fromEntries(rows.map((row) => [row.Variable_name, row.Value]));
       return status.wsrep_local_state_comment === "Synced" && Number(status.wsrep_cluster_size) === size;
     } catch {
-      // It is not there yet, or does not know this user yet.
+      // The server isn't running yet, or doesn't have this user yet.
     }
   }
   return false;

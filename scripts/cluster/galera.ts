@@ -7,7 +7,7 @@ import type { Scenario } from "./scenario.ts";
 import { openShop } from "./shop.ts";
 import { undoing } from "./undoing.ts";
 
-/** How long the node is frozen, how long people continue after each fault, and how many there are. */
+/** How long the node is frozen, how long users continue after each fault, and how many users there are. */
 export interface GaleraOptions {
   readonly frozenMs: number;
   readonly afterMs: number;

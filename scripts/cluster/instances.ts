@@ -7,7 +7,7 @@ import { type Program, startProgram } from "./programs.ts";
 
 const PACKAGE = join(import.meta.dirname, "../../packages/ashlar");
 
-/** A form with a CSRF token in a session, and nothing else. */
+/** An application with only a form, whose CSRF token is in a session. */
 const APP = `
 import { createApplication, HttpKernel, Route } from "ashlar";
 import { Csrf, SessionMiddleware, SessionProvider, VerifyCsrfToken } from "ashlar/session";
@@ -30,7 +30,7 @@ export default await createApplication({
 /** A served application with two workers, which can be restarted. */
 export interface Instance {
   readonly port: number;
-  /** The log of all its processes, one after the other. */
+  /** The logs of all its processes, one after the other. */
   readonly logFile: string;
   /** The exit codes of the processes that were stopped. */
   readonly exitCodes: readonly (number | null)[];
@@ -42,7 +42,7 @@ export interface Instance {
   reload(): Promise<void>;
 }
 
-/** Where an application is, and its environment beyond what all have. */
+/** An application's folder, and its environment in addition to the common variables. */
 export interface Place {
   readonly folder: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -51,7 +51,7 @@ export interface Place {
 /**
  * Writes the application, with the built package, into a folder.
  *
- * @returns makes an instance of it
+ * @returns a function that creates an instance of it
  */
 export function applicationIn(folder: string): () => Promise<Instance> {
   linkPackage(folder);
@@ -60,7 +60,7 @@ export function applicationIn(folder: string): () => Promise<Instance> {
   return instancesOf({ folder });
 }
 
-/** Lets an application find the built package. */
+/** Makes the built package available to an application. */
 export function linkPackage(folder: string): void {
   mkdirSync(join(folder, "node_modules"));
   symlinkSync(PACKAGE, join(folder, "node_modules/ashlar"), "dir");
@@ -123,7 +123,7 @@ async function isReady(port: number): Promise<boolean> {
   );
 }
 
-/** Waits until something is so, for at most two minutes. */
+/** Waits until a condition holds, for at most two minutes. */
 export async function until(isSo: () => boolean | Promise<boolean>, why: () => string): Promise<void> {
   const endsAt = performance.now() + 120_000;
   while (!(await isSo())) {

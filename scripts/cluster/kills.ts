@@ -10,7 +10,7 @@ import type { Scenario } from "./scenario.ts";
 import { openShop } from "./shop.ts";
 import { undoing } from "./undoing.ts";
 
-/** How often a process is killed, how many of these are whole instances, and how many people there are. */
+/** How often a process is killed, how many of those kills hit a complete instance, and how many users there are. */
 export interface KillOptions {
   readonly kills: number;
   readonly everyMs: number;
@@ -18,7 +18,7 @@ export interface KillOptions {
   readonly people: number;
 }
 
-/** Kills workers of two instances behind HAProxy, and now and then a whole instance, while people use them. */
+/** Kills workers of two instances behind HAProxy, and occasionally a complete instance, while users send requests. */
 export function kill(options: KillOptions): Promise<CrowdResult> {
   return undoing(async (undo) => {
     const postgres = await startPostgres(await freePort(), DURABLE);

@@ -4,53 +4,53 @@ import { connect, type Socket } from "node:net";
 import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A time with a steady rate. */
+/** A phase with a steady rate. */
 export interface Phase {
-  /** Requests per second; `null` for as many as are answered, one after the other on each connection. */
+  /** Requests per second; `null` to send the next request on each connection as soon as the previous one is answered. */
   readonly rate: number | null;
   readonly ms: number;
 }
 
-/** What to send, and where. */
+/** The request to send, and its target. */
 export interface OpenLoop {
   readonly port: number;
   readonly path: string;
   /** How many connections may be open at once. A request that is due while all are in use waits for one. */
   readonly connections: number;
-  /** Whether connections are used again. */
+  /** Whether connections are reused. */
   readonly keeps: boolean;
   readonly phases: readonly Phase[];
 }
 
-/** How the requests that were due in a phase were answered. Times are in milliseconds from when a request was sent. */
+/** How the requests due in a phase were answered. Times are in milliseconds after the request was sent. */
 export interface PhaseResult {
   /** How many were sent. */
   readonly sent: number;
-  /** How many were not, because no connection was free within two seconds, or until the phase was over: there are too few. */
+  /** How many were not sent, because no connection was free within two seconds or before the phase ended: there are too few. */
   readonly unsent: number;
-  /** For how long the others waited for a connection. */
+  /** How long the others waited for a connection. */
   readonly waitedP99: number | null;
   readonly answered: number;
-  /** Those that were answered with 503. */
+  /** Requests that were answered with 503. */
   readonly refused: number;
-  /** Those that got another status, or whose connection was closed without a response, by what happened. */
+  /** Requests that got another status, or whose connection was closed without a response, by result. */
   readonly failed: Readonly<Record<string, number>>;
-  /** Those that got no response at all until the end. */
+  /** Requests that had no response by the end. */
   readonly never: number;
-  /** Those that were answered, in whatever way, after more than two seconds. */
+  /** Requests that were answered, with any status, after more than two seconds. */
   readonly late: number;
   readonly p50: number | null;
   readonly p99: number | null;
   readonly max: number | null;
   readonly refusedP99: number | null;
-  /** From the start of the phase until the last request was due that was refused or failed, or was answered after 500 ms. */
+  /** The time from the start of the phase to the last request that was refused, failed, or took more than 500 ms. */
   readonly recoveredMs: number;
 }
 
 const TICK_MS = 2;
 const LATE_MS = 2000;
 const SLOW_MS = 500;
-/** How long it waits for the responses that are missing at the end. */
+/** How long to wait for missing responses at the end. */
 const PATIENCE_MS = 10_000;
 
 interface Due {
@@ -84,7 +84,7 @@ async function run({ port, path, connections, keeps, phases }: OpenLoop): Promis
   const idle: Client[] = [];
   const clients = new Set<Client>();
   let waiting: Due[] = [];
-  /** The next one among those. */
+  /** The next of these requests. */
   let first = 0;
   let isClosedLoop = false;
 
@@ -143,7 +143,7 @@ async function run({ port, path, connections, keeps, phases }: OpenLoop): Promis
     client.socket.write(request);
   }
 
-  /** Sends a request on a free connection, or on a new one if there may be more. */
+  /** Sends a request on a free connection, or on a new one if the limit allows it. */
   function dispatch(due: Due): boolean {
     const client = idle.pop() ?? (clients.size < connections ? open() : null);
     if (client === null) return false;
@@ -210,7 +210,7 @@ async function run({ port, path, connections, keeps, phases }: OpenLoop): Promis
       next();
       await sleep(TICK_MS);
     }
-    // Otherwise, what could not be sent would be part of the next phase's load.
+    // Otherwise, unsent requests would add to the next phase's load.
     for (const due of waiting.slice(first)) due.phase.unsent++;
     waiting = [];
     first = 0;
@@ -224,7 +224,7 @@ async function run({ port, path, connections, keeps, phases }: OpenLoop): Promis
   return results;
 }
 
-/** Where the first response of a text ends; `null` if it isn't complete. */
+/** The position where the first response in a text ends; `null` if the response is incomplete. */
 function endOfResponse(text: string): number | null {
   const headEnd = text.indexOf("\r\n\r\n");
   if (headEnd === -1) return null;

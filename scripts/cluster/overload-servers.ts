@@ -8,18 +8,18 @@ import { COMMAND, ENVIRONMENT, linkPackage, until } from "./instances.ts";
 /** How a server runs. */
 export interface ServerKind {
   readonly framework: "ashlar" | "fastify";
-  /** How many workers each instance has; `0` for one process without. */
+  /** How many workers each instance has; `0` for a single process without workers. */
   readonly workers: number;
 }
 
-/** An instance that serves. */
+/** A running instance. */
 export interface RunningServer {
   readonly port: number;
   readonly logFile: string;
   stop(): Promise<void>;
 }
 
-/** Connections of each process to the database, and how long each of the two statements of `/database` takes there. */
+/** How many database connections each process has, and how long each of the two statements of `/database` takes. */
 export const POOL_SIZE = 10;
 export const STATEMENT = "select pg_sleep(0.01)";
 

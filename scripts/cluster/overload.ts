@@ -16,7 +16,7 @@ interface Site {
   readonly log: () => string;
 }
 
-/** How long an overload lasts before it is measured, then is, and how long half of what can be carried comes after it. */
+/** How long an overload lasts before and during the measurement, and how long half of the capacity is sent afterwards. */
 export interface Durations {
   readonly saturationMs: number;
   readonly onsetMs: number;
@@ -27,13 +27,13 @@ export interface Durations {
 /** A load. */
 export interface LoadCase {
   readonly path: string;
-  /** How many times what can be carried. */
+  /** The load as a multiple of the capacity. */
   readonly factor: number;
   readonly connections: number;
   readonly keeps: boolean;
 }
 
-/** What a load has shown. */
+/** A load's results. */
 export interface LoadResult {
   readonly capacity: number;
   readonly onset: PhaseResult;
@@ -83,10 +83,10 @@ export function drive(options: OpenLoop): Promise<PhaseResult[]> {
   });
 }
 
-/** Few enough connections that none waits long, and enough to keep two instances busy. */
+/** Few enough connections that no request waits long, and enough to keep two instances busy. */
 const saturating = (path: string): number => (path.endsWith("/10") ? 8 : path === "/database" ? 80 : 24);
 
-/** Finds out how many requests per second a site answers. */
+/** Measures how many requests per second a site can answer. */
 export async function capacityOf({ port }: Site, path: string, ms: number): Promise<number> {
   const load = { port, path, connections: saturating(path), keeps: true };
   // The first phase compiles the code, and opens the connections to the database.
@@ -100,7 +100,7 @@ export async function capacityOf({ port }: Site, path: string, ms: number): Prom
   return (result!.answered / ms) * 1000;
 }
 
-/** Sends so many times what a site can carry, and half of that afterwards. */
+/** Sends a multiple of a site's capacity, and half of the capacity afterwards. */
 export async function overload(
   { port }: Site,
   { factor, ...load }: LoadCase,
@@ -155,10 +155,10 @@ const LATE_MS = 2000;
 const GOOD_SHARE = 0.9;
 const P99_MS = 250;
 const RECOVERY_MS = 1000;
-/** What must stay quick. */
+/** The requests that must stay fast. */
 const QUICK = ["/busy/0", "/busy/1"];
 
-/** What a load has shown, and which goals were missed. */
+/** A load's results, and the goals that were missed. */
 function rowOf(
   name: string,
   proxy: string,

@@ -2,32 +2,32 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { linkIn, type MailServer, type ReceivedMail } from "../../packages/ashlar/test/support/mail-server.ts";
 import { type SocketResponse, SocketVisitor } from "../../packages/ashlar/test/support/socket-visitor.ts";
 
-/** An outcome that a person was shown. What wasn't acknowledged may have happened or not. */
+/** An outcome that a user has seen. A request that wasn't acknowledged may or may not have taken effect. */
 export interface Person {
   readonly email: string;
-  /** The address that they come from, so that limits count each alone. */
+  /** The user's client address, so that limits count each user separately. */
   readonly address: string;
-  /** Those of which one works: the former and the new one if a reset wasn't acknowledged, otherwise only one. */
+  /** The passwords that may be valid: the old and the new one if a reset wasn't acknowledged, otherwise only one. */
   passwords: readonly string[];
-  /** Passwords that worked once, and were replaced. */
+  /** Passwords that used to work and were replaced. */
   readonly formerPasswords: string[];
-  /** `null` if none was acknowledged, or if it may have been revoked. */
+  /** `null` if no token was acknowledged, or if it may have been revoked. */
   token: string | null;
-  /** Tokens that worked once, and were renewed. */
+  /** Tokens that used to work and were renewed. */
   readonly formerTokens: string[];
   readonly orders: string[];
-  /** The cookies of logins that worked once, and were ended. */
+  /** Cookies of logins that used to work and were ended. */
   readonly endedLogins: ReadonlyMap<string, string>[];
-  /** The paths that mails promised to them lead to. */
+  /** The paths of the links in the mails that the user is to receive. */
   readonly mails: string[];
 }
 
-/** What happened to the requests of all people. */
+/** The results of all users' requests. */
 export interface Ledger {
   readonly people: Person[];
   requests: number;
   acknowledged: number;
-  /** What wasn't acknowledged, by what came instead: a status, or the code of an error. */
+  /** Requests that weren't acknowledged, by what came instead: a status or an error code. */
   readonly failed: Record<string, number>;
 }
 
@@ -35,10 +35,10 @@ export interface Ledger {
 export const VERIFY = "/email/verify/";
 export const RESET = "/password_reset";
 
-/** How long a person waits for a response, and for a mail before they continue without it. */
+/** How long a user waits for a response, and for a mail before continuing without it. */
 const PATIENCE_MS = 20_000;
 
-/** A visitor with a person's address. */
+/** A test client with a user's address. */
 export function visitorAs(person: Person, port: number): SocketVisitor {
   const headers = { host: "shop.example", "x-forwarded-for": person.address };
   return new SocketVisitor(`http://127.0.0.1:${port}`, { headers, timeoutMs: PATIENCE_MS });
@@ -52,13 +52,13 @@ export function pathIn(mail: ReceivedMail): string {
   return linkIn(mail).replace(/^https?:\/\/[^/]+/, "");
 }
 
-/** Whether a mail is one that leads to a path. */
+/** Whether a mail contains a link to a path. */
 export const leadsTo = (mail: ReceivedMail, email: string, path: string): boolean =>
   mail.to === email && /https?:/.test(mail.source) && pathIn(mail).startsWith(path);
 
 /**
- * The life of one person: registers, logs out, gets a token, orders, renews it, orders, and each second one sets a new
- * password by mail. What isn't acknowledged isn't repeated.
+ * What one user does: registers, logs out, gets a token, places an order, renews the token and orders again. Every second
+ * user also sets a new password by mail. Requests that aren't acknowledged aren't repeated.
  *
  * @param port of a proxy or an instance
  * @param number of the person
@@ -97,7 +97,7 @@ export async function live(ledger: Ledger, mail: MailServer, port: number, numbe
   if (number % 2 === 0) await resetPassword(attempt, browser, person, mail);
 }
 
-/** Sends a request, and counts it. Its result is `null` if it wasn't acknowledged. */
+/** Sends a request and counts it. The result is `null` if the request wasn't acknowledged. */
 export type Attempt = (
   send: () => Promise<SocketResponse>,
   isRight: (response: SocketResponse) => boolean,
@@ -111,7 +111,7 @@ const to =
 
 const formToken = ({ body }: SocketResponse): string => /name="__token" value="([^"]+)"/.exec(body)?.[1] ?? "";
 
-/** Opens the page of a form, and sends it, if there was a page. It is acknowledged by a redirect to another. */
+/** Opens a form's page and, if there is one, sends the form. A redirect to another page acknowledges it. */
 async function submit(
   attempt: Attempt,
   browser: SocketVisitor,
@@ -125,7 +125,7 @@ async function submit(
   return await attempt(() => browser.postForm(path, { __token: formToken(page), ...fields }), to(target));
 }
 
-/** @returns counts requests there */
+/** @returns a function that counts requests there */
 export function attemptsIn(ledger: Ledger): Attempt {
   return async (send, isRight) => {
     ledger.requests++;
@@ -140,7 +140,7 @@ export function attemptsIn(ledger: Ledger): Attempt {
   };
 }
 
-/** Orders something. @returns whether that was acknowledged */
+/** Places an order. @returns whether it was acknowledged */
 export async function order(
   attempt: Attempt,
   visitor: SocketVisitor,

@@ -9,7 +9,7 @@ import type { Scenario } from "./scenario.ts";
 import { openShop } from "./shop.ts";
 import { undoing } from "./undoing.ts";
 
-/** How often PgBouncer is killed, for how long it stays away, and how many people there are. */
+/** How often PgBouncer is killed, how long it stays down, and how many users there are. */
 export interface PgbouncerOptions {
   readonly restarts: number;
   readonly awayMs: number;
@@ -19,7 +19,7 @@ export interface PgbouncerOptions {
 
 const POOL_SIZE = 10;
 
-/** Kills PgBouncer, and starts it again after a while, while people use an application behind it. */
+/** Kills PgBouncer and starts it again after a while, while users use an application behind it. */
 export function restartPgbouncer(options: PgbouncerOptions): Promise<CrowdResult> {
   return undoing(async (undo) => {
     const postgres = await startPostgres(await freePort(), DURABLE);

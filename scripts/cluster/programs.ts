@@ -2,12 +2,12 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { appendFileSync } from "node:fs";
 
-/** A program that runs until it is told to end. */
+/** A program that runs until it is stopped. */
 export interface Program {
   readonly child: ChildProcess;
   /** Its output, on both streams. */
   readonly output: () => string;
-  /** Tells it to end, waits, and returns its exit code; `null` after a signal. */
+  /** Stops it, waits, and returns its exit code; `null` if a signal ended it. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 

@@ -11,7 +11,7 @@ import { openShop } from "./shop.ts";
 import { undoing } from "./undoing.ts";
 
 /**
- * How long people use the primary, how long it is gone before the replica is promoted, and how long they continue then.
+ * How long users use the primary, how long it is down before the replica is promoted, and how long they continue after that.
  */
 export interface PromotionOptions {
   readonly beforeMs: number;
@@ -20,7 +20,7 @@ export interface PromotionOptions {
   readonly people: number;
 }
 
-/** Kills a primary, and promotes its synchronous replica, while people use an application that reaches both by a proxy. */
+/** Kills a primary and promotes its synchronous replica, while users use an application that reaches both through a proxy. */
 export function promote(options: PromotionOptions): Promise<CrowdResult> {
   return undoing(async (undo) => {
     const primary = await startPostgres(await freePort(), DURABLE);
@@ -45,7 +45,7 @@ export function promote(options: PromotionOptions): Promise<CrowdResult> {
     await crowd.fault(async () => {
       await primary.kill();
       await pause(options.awayMs);
-      // It would wait for its own replica.
+      // Otherwise, the promoted server would wait for a synchronous replica.
       await replica.run("alter system set synchronous_standby_names = ''");
       await replica.run("select pg_promote()");
     }, options.afterMs);

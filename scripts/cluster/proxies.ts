@@ -12,7 +12,7 @@ export interface RunningProxy {
 
 const PAGE = join(import.meta.dirname, "../../docs/guides/deployment.md");
 
-/** The fence of the manual in a language that contains a text. */
+/** The manual's code block in the given language that contains a text. */
 function fence(language: string, containing: string): string {
   const fences = readFileSync(PAGE, "utf8").matchAll(new RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\`$`, "gm"));
   const found = [...fences].map(([, text]) => text!).find((text) => text.includes(containing));
@@ -20,7 +20,7 @@ function fence(language: string, containing: string): string {
   return found;
 }
 
-/** Puts the ports of two instances where the manual has its own. */
+/** Replaces the manual's ports with those of two instances. */
 const withPorts = (text: string, [one, two]: readonly [number, number]): string =>
   text.replaceAll(/:300([01])\b/g, (_, last: string) => `:${last === "0" ? one : two}`);
 

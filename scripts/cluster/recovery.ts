@@ -1,4 +1,4 @@
-/** A request of a person who sends one after the other, in milliseconds of `performance.now()`. */
+/** A request of a user who sends them one after the other. Times are in milliseconds of `performance.now()`. */
 export interface Probe {
   readonly sentAt: number;
   readonly endedAt: number;
@@ -6,9 +6,9 @@ export interface Probe {
 }
 
 /**
- * How long it took, in milliseconds, from a fault until the first request that was accepted after the last one that wasn't,
- * before the next fault. If all failed until then, it is the first one after that; if all did, infinity. A request that was
- * on its way when the next fault happened says nothing about this one.
+ * How long recovery from a fault took, in milliseconds: until the first accepted request after the last failed one before
+ * the next fault. If every request before the next fault failed, the first one accepted after it counts; if all failed, the
+ * result is infinity. Requests in flight when the next fault happened are ignored.
  *
  * @param until when the next fault happened; infinity if there wasn't one
  */

@@ -5,14 +5,14 @@ import { linkPackage } from "./instances.ts";
 
 const PAGE = join(import.meta.dirname, "../../docs/guides/zero-downtime.md");
 
-/** A version of an application whose column is renamed in steps, in a separate folder. */
+/** A version of an application that renames a column in steps, in a separate folder. */
 export interface Release {
   /** The step of the manual that leads to it. */
   readonly step: string;
   readonly folder: string;
 }
 
-/** The code of each version: the column that it reads, and its model. */
+/** Each version's code: the column that it reads, and its model. */
 interface Version {
   readonly step: string;
   readonly column: "name" | "display_name";
@@ -31,7 +31,7 @@ function plainModel(column: Version["column"]): string {
 `;
 }
 
-/** The versions as the manual has them, with its own models that write both columns. */
+/** The versions that the manual describes, with its models that write both columns. */
 function versions(fences: readonly string[]): Version[] {
   const [expand, copy] = fences.filter((text) => text.startsWith("class Customer ")) as [string, string];
   return [
@@ -72,7 +72,7 @@ export async function makeReleases(parent: string): Promise<Release[]> {
   let before = shop;
   for (const version of versions(fences)) {
     const folder = join(parent, version.step);
-    // Each has the migrations of those before it.
+    // Each version includes the migrations of all earlier ones.
     cpSync(before, folder, { recursive: true, filter: (source) => !source.endsWith("node_modules") });
     linkPackage(folder);
     for (const name of version.migrations) {

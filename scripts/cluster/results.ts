@@ -1,8 +1,8 @@
 import type { Outcome, Row, Scenario } from "./scenario.ts";
 
 /**
- * Puts the results of a scenario into the text of `docs/operations.md`, in place of its earlier ones: the part between two
- * comments with its name.
+ * Replaces a scenario's results in the text of `docs/operations.md`: the part between two comments with the scenario's
+ * name.
  *
  * @param date the day of the run, as `2026-11-25`
  */

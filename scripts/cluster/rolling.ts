@@ -11,11 +11,11 @@ import type { Scenario } from "./scenario.ts";
 /** How instances are updated: stopped and started again, or their workers replaced. */
 export type Update = "restart" | "reload";
 
-/** What to do, and how much. */
+/** The kind and the amount of updates. */
 export interface RollingOptions {
   readonly proxy: "nginx" | "haproxy";
   readonly update: Update;
-  /** How many requests at least, and how often both instances are updated at least. */
+  /** The minimum number of requests, and of updates of both instances. */
   readonly requests: number;
   readonly rounds: number;
   readonly visitors: number;

@@ -11,7 +11,7 @@ import type { Scenario } from "./scenario.ts";
 import { type Edit, openShop } from "./shop.ts";
 import { undoing } from "./undoing.ts";
 
-/** How long people continue after each step, how often all passwords are replaced, and how many people there are. */
+/** How long users continue after each step, how often all passwords are replaced, and how many users there are. */
 export interface RotationOptions {
   readonly afterMs: number;
   readonly rounds: number;
@@ -22,16 +22,16 @@ export interface RotationOptions {
 export interface RotationResult extends CrowdResult {
   /** What wasn't acknowledged, by what came instead. */
   readonly failed: Readonly<Record<string, number>>;
-  /** Connections and mails that still used a former password when it was about to end. */
+  /** Connections and mails that still used an old password just before it was disabled. */
   readonly left: number;
 }
 
-/** The users of PostgreSQL that take turns. Both act as `shop`, which owns the tables. */
+/** The PostgreSQL users that take turns. Both act as `shop`, which owns the tables. */
 const LOGINS = ["shop_a", "shop_b"] as const;
 
 /**
- * Replaces the passwords of PostgreSQL, Redis and the mail server, one after the other, while people use two instances: the new
- * one is valid beside the former one, the instances are reloaded, and the former one ends.
+ * Replaces the passwords of PostgreSQL, Redis and the mail server, one after the other, while users use two instances: the
+ * new password becomes valid alongside the old one, the instances are reloaded, and the old one is disabled.
  */
 export function rotate({ afterMs, rounds, people }: RotationOptions): Promise<RotationResult> {
   return undoing(async (undo) => {
@@ -89,7 +89,7 @@ export function rotate({ afterMs, rounds, people }: RotationOptions): Promise<Ro
   });
 }
 
-/** Users with passwords, for everyone but the superuser of the test. */
+/** Requires a password from every user except the test's superuser. */
 async function requirePasswords(postgres: OwnPostgres): Promise<void> {
   const file = join(postgres.folder, "data/pg_hba.conf");
   const rules = ["host all postgres 127.0.0.1/32 trust", "host all all 127.0.0.1/32 scram-sha-256"];

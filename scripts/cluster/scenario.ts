@@ -1,24 +1,24 @@
-/** A row of figures, by the titles of their columns. */
+/** A row of figures, by column title. */
 export type Row = Readonly<Record<string, string | number>>;
 
-/** What a scenario has shown. */
+/** A scenario's results. */
 export interface Outcome {
-  /** The versions of the programs that took part, by their names. */
+  /** The versions of the programs involved, by name. */
   readonly versions: Readonly<Record<string, string>>;
   /** The rows of its table. */
   readonly rows: readonly Row[];
-  /** What should have been so and was not; none if all is well. */
+  /** The expectations that weren't met; empty if there are no problems. */
   readonly failures: readonly string[];
 }
 
-/** Something that is tried on real processes of this machine: `npm run test:cluster -- <name>`. */
+/** A test with real processes on this machine: `npm run test:cluster -- <name>`. */
 export interface Scenario {
   readonly name: string;
   /** Its heading in `docs/operations.md`, and a sentence or two about what is done and counted. */
   readonly title: string;
   readonly about: string;
-  /** How long it may take, in seconds. Then it fails. */
+  /** The time limit, in seconds, after which the scenario fails. */
   readonly seconds: number;
-  /** Whatever it starts is given to `undoing`, and ends with it. */
+  /** Everything it starts is registered with `undoing`, and ends with the scenario. */
   run(): Promise<Outcome>;
 }

@@ -11,13 +11,13 @@ import type { Scenario } from "./scenario.ts";
 import { openShop } from "./shop.ts";
 import { undoing } from "./undoing.ts";
 
-/** How long people continue after each fault, and how many there are. */
+/** How long users continue after each fault, and how many users there are. */
 export interface SentinelOptions {
   readonly afterMs: number;
   readonly people: number;
 }
 
-/** How soon the Sentinels count a server as gone: later than a busy machine is late. */
+/** How soon the Sentinels count a server as down. It is longer than a busy machine's delays. */
 const GONE_AFTER_MS = 3000;
 
 /** Opens a page with a form, whose session is in Redis. */

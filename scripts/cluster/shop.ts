@@ -46,7 +46,7 @@ const ROUTES = `
     return orders.map(({ reference }) => reference);
   }).middleware("guard:jwt"),`;
 
-/** Another process takes over what a killed one had begun to mail after seconds instead of minutes. */
+/** Makes another process take over a killed process's mails after seconds instead of minutes. */
 const OUTBOX = "\n  outbox: { pollSeconds: 1, claimSeconds: 5 },\n  retry: { delaySeconds: 0.5 },";
 
 /** Variables of an environment. */
@@ -58,9 +58,9 @@ export type Edit = (path: string, from: string, to: string) => void;
 /** A generated application with pages, tokens and orders, and its own mail server. */
 export interface Shop {
   readonly mail: MailServer;
-  /** Makes an instance of it, which isn't started. */
+  /** Creates an instance of it without starting it. */
   instance(): Promise<Instance>;
-  /** Changes variables in its `.env`. Instances have them once they are started again, or reloaded. */
+  /** Changes variables in its `.env`. Instances read them when they are restarted or reloaded. */
   setVariables(variables: Variables): void;
   remove(): Promise<void>;
 }

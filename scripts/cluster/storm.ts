@@ -14,19 +14,19 @@ import type { Outcome, Row, Scenario } from "./scenario.ts";
 import { openShop } from "./shop.ts";
 import { undoing } from "./undoing.ts";
 
-/** How many guesses come at one account, for how long, and who uses the application in the meantime. */
+/** How many guesses target one account, for how long, and who uses the application in the meantime. */
 export interface StormOptions {
   readonly guessesPerSecond: number;
   readonly seconds: number;
   readonly others: number;
 }
 
-/** What came of the requests of one kind. */
+/** The results of one kind of request. */
 class Tally {
   readonly answers: Record<string, number> = {};
   readonly #ms: number[] = [];
 
-  /** Sends a request, and counts how it was answered and how long that took. Never rejects. */
+  /** Sends a request, and records its result and duration. Never rejects. */
   async time(send: () => Promise<{ readonly status: number }>): Promise<void> {
     const sentAt = performance.now();
     const answer = await send().catch(({ code, message }: NodeJS.ErrnoException) => code ?? message);
@@ -39,12 +39,12 @@ class Tally {
     return this.#ms.length;
   }
 
-  /** Which part of the requests was answered with a status, from 0 to 1. */
+  /** The share of requests that were answered with a status, from 0 to 1. */
   share(status: number): number {
     return (this.answers[status] ?? 0) / this.count;
   }
 
-  /** The time that a part of the requests took at most, in milliseconds. */
+  /** A percentile of the requests' durations, in milliseconds. */
   quantile(part: number): number {
     const sorted = this.#ms.toSorted((a, b) => a - b);
     return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
@@ -64,17 +64,17 @@ class Tally {
   }
 }
 
-/** How many programs use tokens. */
+/** How many API clients use tokens. */
 const PROGRAMS = 4;
 
-/** What a storm has shown, by who sent it. */
+/** A storm's results, by sender. */
 export interface StormResult {
   readonly rows: readonly Row[];
-  /** Which part of the other users' logins succeeded during the storm, from 0 to 1. */
+  /** The share of other users' logins that succeeded during the storm, from 0 to 1. */
   readonly logins: number;
-  /** Which part of the owner's logins from a known device succeeded. */
+  /** The share of the owner's logins from a known device that succeeded. */
   readonly owner: number;
-  /** Of the requests with a token, before and during the storm, in milliseconds. */
+  /** The durations of requests with a token, before and during the storm, in milliseconds. */
   readonly tokenP99: { readonly before: number; readonly during: number };
   readonly guesses: Readonly<Record<string, number>>;
 }
@@ -107,7 +107,7 @@ export function storm({ guessesPerSecond, seconds, others }: StormOptions): Prom
     const [programs, users] = [clients.slice(0, PROGRAMS), clients.slice(PROGRAMS)];
     const device = visitorAs(owner, port);
     await device.submit("/login", { email: owner.email, password: owner.passwords[0]! });
-    // All that is left of a login that has ended.
+    // The only trace of a login that has ended.
     const known = [...device.cookies].filter(([name]) => name.endsWith("device"));
     if (known.length === 0) throw new Error(`The login left the cookies ${[...device.cookies.keys()].join(", ")}.`);
 
@@ -146,7 +146,7 @@ export function storm({ guessesPerSecond, seconds, others }: StormOptions): Prom
       guesses: during.guesses.answers,
     };
 
-    /** Lets the others use the application. */
+    /** Starts the other users. */
     async function using({ tokens, logins }: { tokens: Tally; logins: Tally }, forSeconds: number): Promise<void> {
       await Promise.all([
         paced(20, forSeconds, (number) => {
@@ -164,7 +164,7 @@ export function storm({ guessesPerSecond, seconds, others }: StormOptions): Prom
   });
 }
 
-/** Starts something so many times a second, whatever becomes of it, and waits for all of it at the end. */
+/** Starts a task at a fixed rate, whether or not earlier ones have finished, and waits for all of them at the end. */
 async function paced(perSecond: number, seconds: number, start: (number: number) => Promise<void>): Promise<void> {
   const beganAt = performance.now();
   const all: Promise<void>[] = [];

@@ -1,11 +1,11 @@
-/** Keeps something to be done at the end. */
+/** Registers a function to run at the end. */
 export type Undo = (what: () => unknown) => void;
 
 const running = new Set<(() => unknown)[]>();
 
 /**
- * Runs a function, and then, whatever has happened, what it gave to `undo`: the last first. One that fails doesn't keep the
- * others from being done.
+ * Runs a function and then, even if it failed, the functions that it passed to `undo`, the last one first. If one of them
+ * fails, the others still run.
  */
 export async function undoing<Result>(run: (undo: Undo) => Promise<Result>): Promise<Result> {
   const stack: (() => unknown)[] = [];
@@ -18,7 +18,7 @@ export async function undoing<Result>(run: (undo: Undo) => Promise<Result>): Pro
   }
 }
 
-/** Does at once what all running functions gave to `undo`: the process is about to end. */
+/** Runs everything that was passed to `undo` now, because the process is about to end. */
 export async function undoEverything(): Promise<void> {
   for (const stack of [...running].toReversed()) await finish(stack);
 }

@@ -14,10 +14,10 @@ import { makeReleases, type Release } from "./releases.ts";
 import type { Scenario } from "./scenario.ts";
 import { undoing } from "./undoing.ts";
 
-/** Each step forth, back, and forth again. */
+/** Each step forward, back, and forward again. */
 const ALL = [0, 1, 0, 1, 2, 1, 2, 3, 2, 3, 4, 3, 4];
 
-/** What a deployment of one version after another has shown. */
+/** The results of deploying one version after another. */
 export interface Deployment {
   readonly from: string;
   readonly to: string;
@@ -25,12 +25,12 @@ export interface Deployment {
   readonly counts: CustomerCounts;
 }
 
-/** What is done, and how much. */
+/** The deployments, and their number of requests. */
 export interface VersionsOptions {
-  /** The versions that are deployed one after the other, by their places; the first one is there from the beginning. */
+  /** The versions to deploy one after the other, by index. The first one is running from the beginning. */
   readonly path: readonly number[];
   readonly people: number;
-  /** How many requests are sent at least while two versions run side by side. */
+  /** The minimum number of requests while two versions run side by side. */
   readonly beside: number;
   /** As the manual says: until the proxy uses an instance again. */
   readonly settleMs: number;
@@ -42,7 +42,7 @@ interface Place {
   readonly instance: Instance;
 }
 
-/** Deploys the versions of the manual one after the other, and back, while people use two instances behind a proxy. */
+/** Deploys the manual's versions one after the other, and back, while users use two instances behind a proxy. */
 export async function deployVersions({ path, people, beside, settleMs }: VersionsOptions): Promise<Deployment[]> {
   return await undoing(async (undo) => {
     const parent = mkdtempSync(join(tmpdir(), "ashlar-versions-"));
@@ -84,7 +84,7 @@ export async function deployVersions({ path, people, beside, settleMs }: Version
   });
 }
 
-/** As the generated files do: newer migrations are fine. */
+/** As in the generated files: newer migrations are allowed. */
 function migrate({ folder }: Release, env: Readonly<Record<string, string>>): void {
   execFileSync(process.execPath, [COMMAND, "migrate", "--allow-newer"], {
     cwd: folder,

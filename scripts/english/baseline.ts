@@ -2,9 +2,9 @@ import { basename } from "node:path";
 import type { Finding } from "./findings.ts";
 
 export interface Baseline {
-  /** Phrases that are right where they are: the file, the phrase, and why. They aren't counted. */
+  /** Phrases that are justified where they are: the file, the phrase and the reason. They aren't counted. */
   readonly justified: readonly { readonly file: string; readonly phrase: string; readonly reason: string }[];
-  /** How many phrases each of the other files may have. */
+  /** The limit of each other file. */
   readonly files: Readonly<Record<string, number>>;
 }
 
@@ -17,7 +17,7 @@ function counted({ justified }: Baseline, path: string, findings: readonly Findi
   });
 }
 
-/** A line for each phrase of a file that has more than it may, and for each justification of a phrase that is gone. */
+/** A line for each phrase in a file that exceeds its limit, and for each justification whose phrase is gone. */
 export function problemsOf(baseline: Baseline, found: Found): string[] {
   const stale = baseline.justified.filter(({ file, phrase }) => {
     return !found.get(file)?.some(({ text }) => text.toLowerCase() === phrase);
@@ -33,7 +33,7 @@ export function problemsOf(baseline: Baseline, found: Found): string[] {
   ];
 }
 
-/** The baseline with each number lowered to what was found. A renamed file takes the number of one that is gone. */
+/** The baseline with each limit lowered to the number found. A renamed file takes over the limit of a file that is gone. */
 export function lowered(baseline: Baseline, found: Found): Baseline {
   const files: Record<string, number> = {};
   const gone = Object.entries(baseline.files).filter(([path]) => !found.has(path));

@@ -12,7 +12,7 @@ const PATTERNS = MARKERS.map(({ phrase, instead }) => {
   return { pattern: new RegExp(`(?<![\\w-])(?:${phrase.replaceAll(" ", "\\s+")})(?![\\w-])`, "gi"), instead };
 });
 
-/** The marked phrases of a file, in the order in which they are written. */
+/** The marked phrases in a file, in the order of their positions. */
 export function findingsIn(path: string, source: string): Finding[] {
   const prose = proseOf(path, source);
   const found = PATTERNS.flatMap(({ pattern, instead }) => {

@@ -13,7 +13,7 @@ function markers(phrases: Readonly<Record<string, string>>): Marker[] {
  * any white space. It matches whole words, in upper and lower case.
  */
 export const MARKERS: readonly Marker[] = markers({
-  // Who does it is missing or hidden.
+  // The actor is missing or hidden.
   "nobody('s)?": "no one, or name the actor: no user, no caller",
   "somebody('s)?": "someone, or name the actor: a user, an attacker",
   whoever: "name the actor: the user, the caller, the client",
@@ -33,7 +33,7 @@ export const MARKERS: readonly Marker[] = markers({
   "(?<!there )(is|are|was|were) no such": "doesn't exist, is not a …",
   "(is|are|was|were) none": "is missing, there isn't one, is not a …",
 
-  // A noun of a noun.
+  // Noun-of-noun chains.
   // A limit "of its own route" is fine, a route "of its own" isn't.
   "of (its|their|one's) own(?= (?:and|or|that|in|on|with|for|from|without|since|as|if|to|when|is|are|has)\\b|[^ \\w]|$)":
     "its own X, a separate X",
@@ -41,7 +41,7 @@ export const MARKERS: readonly Marker[] = markers({
   "a class of a": "a mail class",
   "the (token|body|header|path|origin) of a request": "the request's token",
 
-  // Words that colleagues don't say.
+  // Words that colleagues don't use.
   meanwhile: "in the meantime, since then, while …",
   anew: "again",
   "(is|are|was|were|be|been|database|redis|server|store) away": "is down, is unreachable",

@@ -1,6 +1,6 @@
 import { type Node, parseSync, Visitor } from "oxc-parser";
 
-/** Stands for what isn't prose, so that a phrase never matches across it. */
+/** Replaces anything that isn't prose, so that a phrase never matches across it. */
 const CODE = "\0";
 /** A string is a sentence if it has at least this many words. */
 const WORDS_OF_A_SENTENCE = 3;
@@ -56,8 +56,8 @@ function proseOfMarkdown(source: string): string {
 }
 
 /**
- * The source with everything but its prose blanked: comments and strings of TypeScript, text of Markdown, and all of
- * a stub. Positions and line breaks stay.
+ * The source with everything except its prose blanked out. Prose is TypeScript's comments and strings, Markdown's text, and
+ * all of a stub. Positions and line breaks stay.
  */
 export function proseOf(path: string, source: string): string {
   if (path.endsWith(".ts")) return proseOfTypeScript(path, source);

@@ -1,9 +1,9 @@
 import type { Runtime } from "../../packages/ashlar/test/support/runtimes.ts";
 
-/** What an application of the matrix is created and run with. */
+/** The choices that an application of the matrix is created and run with. */
 export interface Choices {
   readonly pages: boolean;
-  /** Accounts without pages; never with them. */
+  /** Accounts without pages; never combined with pages. */
   readonly json: boolean;
   readonly registration: boolean;
   readonly verification: boolean;
@@ -16,7 +16,7 @@ export interface Choices {
 
 const BOTH = [true, false];
 
-/** Everything that the generator can be asked for, without how it is installed. */
+/** All of the generator's options, except how the application is installed. */
 const APPLICATIONS: readonly Omit<Choices, "manager" | "node">[] = [
   { pages: true, json: false },
   { pages: false, json: true },
@@ -37,8 +37,8 @@ const APPLICATIONS: readonly Omit<Choices, "manager" | "node">[] = [
 type Way = Pick<Choices, "manager" | "node">;
 
 /**
- * The combinations to check: every application in every way of running it, or once each. Then the ways are spread so that
- * every two choices occur together.
+ * The combinations to check: every application in every way of running it, or once each. If once, the ways are spread so
+ * that every pair of choices occurs together.
  */
 export function combinations(runtimes: readonly Runtime[], all: boolean): Choices[] {
   const ways: readonly Way[] = runtimes.flatMap((node) =>
@@ -58,7 +58,7 @@ export function combinations(runtimes: readonly Runtime[], all: boolean): Choice
   });
 }
 
-/** Every two choices of a combination, as a text. */
+/** Every pair of a combination's choices, as text. */
 export function pairsOf({ node, ...others }: Choices): string[] {
   const parts = Object.entries({ ...others, node: node.version }).map(([name, value]) => `${name}=${value}`);
   return parts.flatMap((one, index) => parts.slice(index + 1).map((other) => `${one} ${other}`));

@@ -58,7 +58,7 @@ export class Programs {
   #areKilled = false;
 
   /**
-   * Starts a line of shell, which ends at the first command that fails.
+   * Starts a shell command line, which ends at the first command that fails.
    *
    * @throws if the programs have been killed
    */

@@ -31,7 +31,7 @@ class Visitor {
     return text;
   }
 
-  /** Sends the form of a page, and returns where it leads to. */
+  /** Sends a page's form, and returns the path that the response leads to. */
   async send(page: string, action: string, fields: Readonly<Record<string, string>>): Promise<string> {
     const [, name, token] = /<input type="hidden" name="([^"]*)" value="([^"]+)"/.exec(await this.get(page)) ?? [];
     assert.ok(name && token, `GET ${page}: the form has no token.`);
@@ -51,7 +51,7 @@ class Visitor {
   }
 }
 
-/** What pages say, by language. */
+/** The pages' texts, by language. */
 const SENTENCES = {
   en: { hello: "Hello, Ada", verified: "Your email address is verified.", on: "What's included" },
   de: { hello: "Guten Tag, Ada", verified: "Ihre E-Mail-Adresse ist bestätigt.", on: "Das ist dabei" },
@@ -60,8 +60,8 @@ const SENTENCES = {
 const EMAIL = "ada@example.com";
 
 /**
- * Walks an application from its front page to a token, as far as it has the parts: registers, verifies the address by the
- * mailbox, logs in, and asks the API who it is.
+ * Walks through an application from its front page to a token, skipping the parts that it lacks: registers, verifies the
+ * address with a mail from the mailbox, logs in, and asks the API who the user is.
  *
  * @param base where it is served
  * @param addUser runs the application's script that adds accounts, and returns its output
@@ -74,7 +74,7 @@ export async function walk(base: string, choices: Choices, addUser: AddUser): Pr
   const token = { method: "POST", body: new URLSearchParams({ username: EMAIL, password }) };
   const issued = await visitor.request("/api/auth", token);
   if (!choices.api) return assert.equal(issued.status, 404, issued.text);
-  // Without accounts there is no user: the token endpoint says so, and the API stays closed.
+  // Without accounts there are no users: the token endpoint says so, and the API refuses every request.
   if (!choices.pages && !choices.json) {
     assert.ok([401, 422].includes(issued.status), `${issued.status} ${issued.text}`);
     return assert.equal((await visitor.request("/api/me")).status, 401);
@@ -89,7 +89,7 @@ export async function walk(base: string, choices: Choices, addUser: AddUser): Pr
 type AddUser = (args: string) => Promise<string>;
 
 /**
- * Registers, verifies the address and logs in on the pages, and returns the password.
+ * Registers, verifies the address and logs in using the pages, and returns the password.
  *
  * @param other another browser, which logs in
  */
@@ -125,7 +125,7 @@ async function walkPages(visitor: Visitor, choices: Choices, addUser: AddUser, o
   return password;
 }
 
-/** Does the same without pages, as a front end does, and returns the password. */
+/** Does the same without pages, as a front end would, and returns the password. */
 async function walkJson(visitor: Visitor, choices: Choices, addUser: AddUser): Promise<string> {
   assert.equal((await visitor.request("/")).status, 200);
   assert.equal((await visitor.request("/login")).status, 405);

@@ -93,7 +93,7 @@ export function instrument(path: string, source: string, first: number): Instrum
   const essences = new Map<Node | null, string>();
   const lineStarts = [0, ...[...source.matchAll(/\n/g)].map(({ index }) => index + 1)];
 
-  /** Text on one line and without comments, so that insertions don't shift lines. */
+  /** Text on one line without comments, so that insertions don't shift lines. */
   function between(start: number, end: number): string {
     let text = "";
     let from = start;

@@ -17,7 +17,7 @@ function nameOf(path: string): string {
 /** What the test files have in common with each mutant. */
 export class Kinship {
   readonly #words = new Map<string, ReadonlySet<string>>();
-  /** By word: the fewer test files have it, the more it says. */
+  /** The weight of each word: the fewer test files have it, the more it counts. */
   readonly #rarity = new Map<string, number>();
   readonly #known = new Map<string, number>();
 
@@ -32,7 +32,7 @@ export class Kinship {
     for (const [word, count] of counts) this.#rarity.set(word, Math.log(files.length / count));
   }
 
-  /** From 0, for no rare word in common, to 1, for all of the mutant's words that any test has. */
+  /** From 0 (no rare word in common) to 1 (all of the mutant's words that occur in any test). */
   of({ number, file, scope, from }: NumberedMutant, test: string): number {
     const key = `${number} ${test}`;
     const known = this.#known.get(key);

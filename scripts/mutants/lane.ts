@@ -120,7 +120,7 @@ export class Lane {
     return lines.map((line) => JSON.parse(line) as Progress);
   }
 
-  /** Runs jobs of any files, those of one file together. */
+  /** Runs jobs for any files, with the jobs of each file together. */
   async run(jobs: readonly Job[]): Promise<Outcome[]> {
     const byFile = Object.values(Object.groupBy(jobs, ({ file }) => file)).map((group) => group!);
     writeFileSync(this.#jobsFile, JSON.stringify(byFile.flat()));

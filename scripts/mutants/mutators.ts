@@ -48,7 +48,7 @@ const opposites: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Calls that can be removed from a chain, because they return the same type that they are called on. */
+/** Calls that can be removed from a chain, because they return the type that they are called on. */
 const droppableCalls: ReadonlySet<string> = new Set(
   (
     "where whereRef orderBy limit offset forUpdate returning onConflict ifExists ifNotExists groupBy distinct notNull " +

@@ -69,7 +69,7 @@ export class Reach {
     return Object.entries(kept.sources).every(([source, hash]) => this.#build.hash(source) === hash);
   }
 
-  /** Merges into the file, which other runs may write as well. */
+  /** Merges into the file, because other runs may write to it, too. */
   #save(): void {
     const kept: KeptFile = {
       keys: this.#build.mutants.map(({ key }) => key),
@@ -119,7 +119,7 @@ export class Reach {
     return this.#files.get(file)?.hash ?? "";
   }
 
-  /** The sources of which more than their constants runs. */
+  /** The sources with more code that runs than their constants. */
   #active(): ReadonlySet<string> {
     const files = [...this.#files.values()];
     const loading = new Set(files.flatMap((file) => file.loading));
@@ -171,9 +171,9 @@ export class Reach {
       const usedAround = new Set(around.map((hit) => mutants[hit]!.file));
       for (const number of loaded) {
         if (everywhere.has(number)) continue;
-        // A mutant that runs while the file loads can be noticed by the tests that use the same source, even if others
-        // load it again, or, in the test file next to it, by all tests: they may use only what another source derived
-        // from a constant.
+        // Which tests can notice a mutant that runs while the file loads? Those that use the same source, even if others
+        // load it again; and in the test file next to it, all tests, because a test may only use a value that another
+        // source derived from a constant.
         const source = mutants[number]!.file;
         const used = bySource.get(source);
         if (usedAround.has(source) || isBeside(file, source)) push(number, { file, ms: all });

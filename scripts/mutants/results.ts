@@ -22,15 +22,15 @@ export interface Equivalent {
   readonly in: string;
   readonly from: string;
   readonly to: string;
-  /** Which occurrence is meant, from 1, if the function has the text several times. All of them by default. */
+  /** The number of the occurrence, from 1, if the function contains the text several times. Default: all of them. */
   readonly nth?: number;
   readonly why: string;
 }
 
 /**
- * What a clone starts with, by file: for each function or class member the digest of its mutants, and a letter for each of
- * them, `k` if a test noticed it and `-` otherwise. A function keeps its letters as long as it is the same, also if its
- * file moves.
+ * The results that a clone starts with, by file. Each function or class member has the digest of its mutants, and a letter
+ * for each mutant: `k` if a test noticed it, otherwise `-`. A function keeps its letters as long as it doesn't change, even
+ * if its file moves.
  */
 type Record = { readonly [file: string]: string };
 
@@ -110,7 +110,7 @@ export class Results {
     this.#own.set(mutant.key, result);
   }
 
-  /** Merges into the file, which runs for other folders may write as well. */
+  /** Merges into the file, because runs for other folders may write to it, too. */
   save(): void {
     this.#results = new Map([...this.#read(), ...this.#own]);
     writeFileSync(`${this.#path}.${process.pid}`, JSON.stringify(Object.fromEntries(this.#results), null, 1));

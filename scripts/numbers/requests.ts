@@ -1,5 +1,5 @@
-// `node scripts/numbers/requests.ts packages/ashlar`: which of the framework's source files run for a login, a page and a request
-// with a token, by V8's coverage of an application that is generated in the folder of the package. Prints JSON.
+// `node scripts/numbers/requests.ts packages/ashlar`: prints as JSON which of the framework's source files run for a login,
+// a page and a request with a token. It uses V8's coverage of an application that it generates in the package's folder.
 import { mkdtemp, rm } from "node:fs/promises";
 import { Session } from "node:inspector/promises";
 import { registerHooks } from "node:module";
@@ -12,7 +12,7 @@ const source = pathToFileURL(join(packageFolder, "src/")).href;
 const EMAIL = "ada@example.com";
 const PASSWORD = "a password of hers";
 
-// The application imports the framework by name; here that is its source.
+// The application imports the framework by name, which resolves to the source here.
 registerHooks({
   resolve(specifier, context, next) {
     const [, name = "index"] = /^ashlar(?:\/([a-z]+))?$/.exec(specifier) ?? [];
@@ -49,7 +49,7 @@ async function filesOf(
     .sort();
 }
 
-/** Fails unless the response is what the request is counted for: a refusal runs other files. */
+/** Fails unless the response is the expected one: a refusal runs other files. */
 async function expectStatus(status: number, response: Promise<{ readonly status: number }>): Promise<void> {
   const got = await response;
   if (got.status !== status) throw new Error(`Expected ${status}, got ${got.status}.`);
@@ -74,7 +74,7 @@ try {
   };
   const api = createTestClient(application);
   const credentials = { username: EMAIL, password: PASSWORD };
-  // The first of each kind also runs what is done once.
+  // The first request of each kind also runs one-time code.
   const first = await logIn();
   await first.send();
   await first.client.get("/home");

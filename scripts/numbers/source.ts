@@ -33,7 +33,7 @@ export function parseSource(path: string, text: string): SourceFile {
   return { path, text, program, comments };
 }
 
-/** How many lines have code: neither blank, nor nothing but a comment. */
+/** How many lines contain code, so are neither blank nor only a comment. */
 export function linesOfCode({ text, comments }: SourceFile): number {
   let code = "";
   let from = 0;
@@ -54,10 +54,10 @@ export function exportedTypes({ program }: SourceFile): string[] {
   });
 }
 
-/** What a type is, rather than what it is about: most rooms have several of each. */
+/** Words for a type's kind rather than its subject: most rooms have several types of each kind. */
 const KINDS = new Set(["Options", "Settings", "Error", "Errors", "Result", "Of", "Framework", "Complete", "By"]);
 
-/** The word that most of the names have in common, and how many have it; of equals, the first by the alphabet. */
+/** The word that occurs in the most names, and in how many; on a tie, the first in alphabetical order. */
 export function mostFrequentNoun(names: readonly string[]): { readonly noun: string; readonly count: number } | null {
   const counts = new Map<string, number>();
   for (const name of names) {
@@ -72,7 +72,7 @@ function singular(word: string): string {
   return KINDS.has(word) ? word : word.replace(/(?<=[a-z]{3})(?<!s)s$/, "");
 }
 
-/** What the classes and interfaces of a file declare, private members too, constructors apart. Overloads count as one. */
+/** The members that a file's classes and interfaces declare, including private ones but no constructors. Overloads are one. */
 export function membersOf({ path, program }: SourceFile): Members[] {
   return program.body.flatMap((statement) => {
     const declaration = declarationOf(statement);
@@ -105,7 +105,7 @@ function declarationOf(statement: Statement): Statement {
   return isExport && statement.declaration !== null ? (statement.declaration as Statement) : statement;
 }
 
-/** The imports of a file's neighbors, types and `import()` too, as paths in the same folder. */
+/** A file's imports of neighbors, including types and `import()`, as paths in the same folder. */
 export function importsOf({ path, program }: SourceFile): Arrow[] {
   const targets = new Set<string>();
   const add = (source: { readonly value?: unknown } | null): void => {
@@ -124,11 +124,12 @@ export function importsOf({ path, program }: SourceFile): Arrow[] {
 }
 
 /**
- * The imports among what a folder has, files and folders, that go upward in the best order of these; with none, its folders have
- * an order. Each folder inside is looked at likewise. Cycles of files alone, without a folder between them, don't count: those at
- * run time are forbidden, and two files of one concept may name each other's types.
+ * The imports among a folder's files and subfolders that go upward in the best order of these. Without such imports, the
+ * subfolders are in layers. Each subfolder is checked in the same way. Cycles among files only don't count: cycles at run
+ * time are forbidden elsewhere, and two files of one concept may name each other's types.
  *
- * @param imports of files, by paths whose first folder is a layer of the framework, which is not looked at: `npm run layers` does
+ * @param imports the files' imports, by paths whose first folder is a layer of the framework. Imports between layers are
+ * left to `npm run layers`
  */
 export function importsUpward(imports: readonly Arrow[]): Arrow[] {
   const folders = new Map<string, Arrow[]>();
@@ -144,7 +145,7 @@ export function importsUpward(imports: readonly Arrow[]): Arrow[] {
   );
 }
 
-/** The arrows that are part of a cycle through a folder; several from one file or folder to another are one. */
+/** The arrows that are part of a cycle through a folder; several between the same two files or folders count as one. */
 function inCyclesOfFolders(all: readonly Arrow[]): Arrow[] {
   const arrows = [...new Map(all.map((arrow) => [arrow.join(" "), arrow])).values()];
   const reached = (start: string): Set<string> => {
@@ -160,7 +161,7 @@ function inCyclesOfFolders(all: readonly Arrow[]): Arrow[] {
 
 /**
  * Arrows that go against an order with few such arrows (Eades, Lin and Smyth, "A fast and effective heuristic for the feedback arc
- * set problem", 1993). It finds none exactly if there is no cycle.
+ * set problem", 1993). The result is empty if and only if there is no cycle.
  */
 function againstOrder(arrows: readonly Arrow[]): Arrow[] {
   const left = new Set(arrows.flat());

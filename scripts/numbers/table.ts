@@ -1,6 +1,6 @@
 import type { Members } from "./source.ts";
 
-/** What was counted in a tree: now, or at a commit. */
+/** The numbers of a tree: the current one, or a commit's. */
 export interface State {
   readonly name: string;
   /** In the order of the table. */

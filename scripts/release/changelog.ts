@@ -1,16 +1,16 @@
 const UNRELEASED = "## Unreleased";
 const NOTHING = "Nothing yet.";
 
-/** A part of the changelog: what one version changed, or what no version has yet. */
+/** A section of the changelog: the changes of one version, or the unreleased ones. */
 interface Section {
   readonly heading: string;
   readonly body: string;
 }
 
 /**
- * The changelog with what is unreleased as the section of a version, dated.
+ * The changelog with its unreleased changes turned into a dated section for a version.
  *
- * A section of that version which has been prepared before, and not been tagged, gets the new date.
+ * If that version's section was prepared before but never tagged, it gets the new date.
  *
  * @param text the changelog, in the format of Keep a Changelog
  * @param version such as `0.2.0`
@@ -38,7 +38,7 @@ export function releasedChangelog(text: string, version: string, date: string): 
   return [head, ...[{ heading: UNRELEASED, body: NOTHING }, current, ...others].map(written)].join("\n\n").concat("\n");
 }
 
-/** What a version changed, for its release notes; `null` if the changelog doesn't have it. */
+/** A version's changes, for its release notes; `null` if the changelog doesn't list the version. */
 export function sectionOf(text: string, version: string): string | null {
   return parse(text).sections.find(({ heading }) => heading.startsWith(`## ${version} - `))?.body ?? null;
 }

@@ -1,11 +1,11 @@
 const PARTS = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-(?:alpha|beta|rc)\.(0|[1-9]\d*))?$/;
 
-/** Whether a text is a version that we release: `1.2.3`, or `1.2.3-beta.1`. */
+/** Whether a text is a version number that we use for releases: `1.2.3`, or `1.2.3-beta.1`. */
 export function isVersion(text: string): boolean {
   return PARTS.test(text);
 }
 
-/** Whether a version comes after another one, by Semantic Versioning; the kinds of previews are in alphabetical order. */
+/** Whether a version comes after another one, by Semantic Versioning, which orders kinds of previews alphabetically. */
 export function isNewer(version: string, than: string): boolean {
   const [core, preview] = split(version);
   const [otherCore, otherPreview] = split(than);

@@ -4,9 +4,9 @@ import { availableParallelism, cpus } from "node:os";
 export interface FileTimes {
   /** Relative to the repository. */
   readonly file: string;
-  /** The time of the process that ran it, with the modules that were loaded for it. */
+  /** The time of the process that ran it, including loading its modules. */
   readonly own: number;
-  /** The time of the processes that it started, and of those that these started. */
+  /** The time of the processes that it started, including their own child processes. */
   readonly started: number;
   /** The programs that it started, by name: how often, and for how long. */
   readonly programs: Readonly<Record<string, ProgramTimes>>;
@@ -23,12 +23,12 @@ export interface Run {
   readonly records: readonly FileTimes[];
 }
 
-/** How many files and programs the tables have. */
+/** How many files and programs the tables list. */
 const ROWS = 30;
 
 /**
- * A page with the processor times of runs: of the files that took most in the first of them, and of the programs that tests
- * start. Of several runs, only files that are in each of them are counted.
+ * A page with the processor times of runs: of the files that took the most time in the first run, and of the programs that
+ * tests start. With several runs, only files that occur in all of them are counted.
  */
 export function timesPage(runs: readonly Run[]): string {
   const files = runs.map(({ records }) => byFile(records));

@@ -43,7 +43,7 @@ const application = await createApplication({
       .middleware("jwt")
       .respondsWithJson(),
     Route.post("/stored", async ({ request }) => ({ rows: (await rowsOf(request.string("token"))).length })),
-    // As if so many seconds had passed since each renewal.
+    // Makes each renewal that many seconds older.
     Route.post("/age", async ({ request }) => {
       for (const { id, replaced } of await rowsOf(request.string("token"))) {
         const ago = (request.integer("seconds") ?? 0) * 1000;
