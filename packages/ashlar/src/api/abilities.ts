@@ -4,18 +4,18 @@ import { message } from "./messages.ts";
 /** A word that names what a token may be used for, such as `orders.write`. */
 export const ABILITY_PATTERN: RegExp = /^[a-z0-9._:-]{1,64}$/;
 
-/** The form of an ability, for messages. */
+/** Describes the form of an ability in messages. */
 export const ABILITY_FORM = "1 to 64 lower-case letters, digits and . _ : -";
 
 /** The most abilities that a token can name. */
 export const MAX_ABILITIES = 100;
 
-/** Abilities as one text, for a column: separated by spaces, like the claim `scope` (RFC 8693 §4.2, RFC 9068 §2.2.3). */
+/** Joins abilities with spaces for storage in a column, like the claim `scope` (RFC 8693 §4.2, RFC 9068 §2.2.3). */
 export function joined(abilities: Iterable<string> | null): string | null {
   return abilities === null ? null : [...abilities].join(" ");
 }
 
-/** Abilities from such a text; `null`: everything. */
+/** Splits the text in such a column; `null` means everything. */
 export function split(text: string | null): readonly string[] | null {
   return text === null ? null : text.split(" ").filter((ability) => ability !== "");
 }
@@ -48,7 +48,7 @@ export class GrantedAbilities {
 
   /**
    * @param listed the application's abilities; `null` if it doesn't list them
-   * @param ofUser those that a user may give; `null`: all
+   * @param ofUser returns the abilities that a user may give; `null`: all
    */
   constructor(listed: readonly string[] | null = null, ofUser: AbilitiesOf | null = null) {
     this.#listed = listed;
@@ -56,7 +56,7 @@ export class GrantedAbilities {
   }
 
   /**
-   * Requires each of a list to be one of the application's abilities.
+   * Requires each entry of a list to be one of the application's abilities.
    *
    * @throws `E_INVALID_CONFIGURATION` if one is not listed, or cannot be an ability
    */
@@ -90,7 +90,8 @@ export class GrantedAbilities {
   }
 
   /**
-   * What is wrong with a list of abilities: it names the first that the user may not give, and those that the user may.
+   * Explains what is wrong with a list of abilities: names the first one that the user may not give, and all that they
+   * may.
    *
    * @returns `null` if the user may give all of them
    */
@@ -103,16 +104,14 @@ export class GrantedAbilities {
     return message("api.input.unknownAbility", { ability: unknown, known: allowed.join(", ") });
   }
 
-  /** Leaves a token the abilities that its user may still give; `null`: everything. */
+  /** Reduces a token's abilities to those that its user may still give; `null`: everything. */
   async limit(user: object, abilities: readonly string[] | null): Promise<readonly string[] | null> {
     const allowed = await this.#ofUser(user);
     if (allowed === null) return abilities;
     return abilities === null ? allowed : abilities.filter((ability) => allowed.includes(ability));
   }
 
-  /**
-   * The same for a presented token. It is a promise only if the application decides by user.
-   */
+  /** Does the same for a presented token. Returns a promise only if the application decides for each user. */
   limitPresented(user: object, abilities: ReadonlySet<string> | null): MaybePromise<ReadonlySet<string> | null> {
     if (this.#abilitiesOf === null) return abilities;
     return this.limit(user, abilities === null ? null : [...abilities]).then((limited) => limited && new Set(limited));

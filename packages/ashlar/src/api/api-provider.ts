@@ -113,7 +113,7 @@ export class ApiProvider extends Provider {
     });
   }
 
-  /** Tells pages and mails about ended access which API tokens remain valid: only this provider knows. */
+  /** Pages and mails about ended access mention the API tokens that remain valid, which only this provider knows. */
   #reportRemainingTokens(drivers: readonly Driver[]): void {
     const { container } = this.application;
     const remaining = drivers

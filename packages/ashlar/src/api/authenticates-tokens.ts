@@ -21,8 +21,8 @@ export interface AuthenticatesTokensInstance extends Pick<TokenHolder, "holdsTok
   /**
    * Creates the user's new active API token, replacing the previous one. The table holds its digest, never the token.
    *
-   * Security: it asks for no proof, and no step of a login (`steps` of `GUARDS`). Where a user logs in, use `/api/auth`, or
-   * call it only after `auth.login` gave `complete`.
+   * Security: it requires neither a proof nor the steps of a login (`steps` of `GUARDS`). To log a user in, use
+   * `/api/auth`, or call it only after `auth.login` returned `complete`.
    *
    * @returns the JWT
    * @throws `E_STALE_PROOF` if access to the account has ended since the user was read; `E_ROW_NOT_FOUND` if the user
@@ -34,7 +34,8 @@ export interface AuthenticatesTokensInstance extends Pick<TokenHolder, "holdsTok
   /**
    * Removes the user's active API token.
    *
-   * @param digest the token's digest, which must still be the active one; default: whichever it is
+   * @param digest the token's digest, which must still be the active one; default: the active token, whatever its
+   * digest
    *
    * Security: with `authenticates` off, requests don't query the database, so the token is accepted until it expires.
    */
@@ -50,7 +51,7 @@ export interface AuthenticatesTokensStatics {
   /**
    * The user whose active token this is, or `null`.
    *
-   * @param token anything that a caller sends
+   * @param token the value that the caller sent, of any type
    * @throws `E_UNKNOWN_SERVICE`, `E_INVALID_MODEL` as {@link AuthenticatesTokensInstance.generateJwt}
    */
   attemptByToken<M extends Model>(this: ModelClass<M> & AuthenticatesTokensStatics, token: unknown): Promise<M | null>;
@@ -127,7 +128,7 @@ export function AuthenticatesTokens<B extends ModelClass>(
     async endCredentials(): Promise<void> {
       await (base.prototype as Partial<CredentialHolder>).endCredentials?.call(this);
       const { tokenColumn } = this.#class;
-      // A user who was read without the column may have a token.
+      // If the column wasn't read, the user may still have a token.
       const isUnknown = this.getOriginal(tokenColumn as never) === undefined;
       if (isUnknown ? await tableHasColumn(this.#class, tokenColumn) : this.tokenDigest() !== null) {
         await this.revokeToken();

@@ -11,8 +11,8 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 
 /**
- * The limits of the token endpoints, in addition to that of passwords. Buckets by address alone count failures: a
- * genuine token is counted on its own, not by the address it comes from.
+ * The limits of the token endpoints, in addition to that of passwords. Buckets by address alone count failures; genuine
+ * tokens have separate counts, whatever address they come from.
  */
 export const TOKEN_LIMITS: ByLimit<LimitDeclaration> = {
   "api.reauth": {
@@ -22,7 +22,7 @@ export const TOKEN_LIMITS: ByLimit<LimitDeclaration> = {
       { by: ["address"], attempts: 120, windowSeconds: MINUTE },
     ],
   },
-  // Each new token is a mail to its owner.
+  // The owner gets a mail for each new token.
   personal_tokens: {
     ofAccounts: true,
     buckets: [{ by: ["account"], attempts: 30, windowSeconds: HOUR }],

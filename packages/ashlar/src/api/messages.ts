@@ -1,6 +1,6 @@
 import { type MessageMaker, messagesOf } from "../messages/index.ts";
 
-/** What is said of the inputs of the token endpoints. */
+/** Messages about the inputs of the token endpoints. */
 export const API_MESSAGES = {
   "api.input.required": "The {name} is required.",
   "api.input.text": "The {name} must be text.",

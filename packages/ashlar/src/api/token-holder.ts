@@ -21,7 +21,7 @@ export interface TokenHolder extends Authenticatable {
   /** Returns whether the token with this digest is active. Compare in constant time. */
   holdsToken(digest: string): MaybePromise<boolean>;
   /**
-   * Makes a new token active, and decides whether others stay active.
+   * Activates a new token, and decides whether others stay active.
    *
    * @throws `E_STALE_PROOF` if access to the account has ended since the user was read; `E_ROW_NOT_FOUND` if the user
    *   is gone. Nothing is stored then: one conditional statement decides, not an earlier query
@@ -38,7 +38,8 @@ export interface TokenHolder extends Authenticatable {
 /** The class of users who can have API tokens, or what finds them: `DRIVERS.jwt.model`. */
 export interface TokenHolders extends AuthenticatableClass {
   /**
-   * Replaces an active token with its successor, by one statement: of several that replace the same token, one does.
+   * Replaces an active token with its successor, with one statement, so that of several concurrent calls for the same
+   * token only one succeeds.
    *
    * @param id the user's primary key, as text
    * @param replaced the digest that must still be active

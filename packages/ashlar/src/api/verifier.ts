@@ -5,9 +5,9 @@ import type { MaybePromise } from "../support/index.ts";
 
 /**
  * Why an API token was refused. An `inactive` token is valid, but not an active token of any user; a `reused` one was
- * replaced more than a minute ago, and has ended all that came after it. One that is `not_in_header` is a personal token that
- * came as an input. One that is `not_a_refresh_token` is an access token where only a refresh token is renewed. With
- * `keys_unavailable`, it could not be verified: the keys of its issuer could not be fetched.
+ * replaced more than a minute ago, and has ended all of its successors. `not_in_header` means that a personal token was
+ * sent as an input; `not_a_refresh_token`, that an access token was sent where only refresh tokens are accepted;
+ * `keys_unavailable`, that the issuer's keys could not be fetched, so the token could not be verified.
  */
 export type TokenFailure =
   | JwtFailure
@@ -30,7 +30,7 @@ export interface TokenClaims extends JwtClaims {
   readonly sub: string;
 }
 
-/** What an accepted token proves. */
+/** The facts that an accepted token proves. */
 export interface VerifiedToken {
   /** The primary key of its user, as text; `null` if only {@link Verifier.findUser} can tell. */
   readonly userId: string | null;
@@ -39,8 +39,8 @@ export interface VerifiedToken {
   /** What the token may be used for; `null`: everything. */
   readonly abilities: ReadonlySet<string> | null;
   /**
-   * What the token's row is found by; `null` if it has none. With `many()`, it is the claim `sid`, which all access tokens of
-   * a login share; a personal token's is the row's key.
+   * Identifies the token's row; `null` if it has none. With `many()`, it is the claim `sid`, which all access tokens of
+   * a login share; for a personal token, it is the row's key.
    */
   readonly id: string | null;
 }
@@ -63,7 +63,7 @@ export interface FoundToken {
   revoke(address: string | null): Promise<unknown>;
 }
 
-/** When a token's user proved who they are, and by what, as claims. */
+/** When and how a token's user proved who they are, as claims. */
 export interface TokenAuthentication {
   /** In seconds since 1970 (OpenID Connect Core 1.0 §2). */
   readonly auth_time: number;
@@ -72,15 +72,15 @@ export interface TokenAuthentication {
 }
 
 /**
- * Verifies tokens of one kind: those that the application signs, those of another issuer, or those that are looked up.
- * A driver has one or several.
+ * Verifies tokens of one kind: signed by the application, signed by another issuer, or looked up in a table. A driver
+ * has one or more verifiers.
  */
 export interface Verifier {
   /** Whether a request is only let through once {@link Verifier.findUser} has found a user. */
   readonly authenticates: boolean;
   /** Whether tokens of this kind are refused as the input `token`, because they last too long to be in URLs. */
   readonly isHeaderOnly?: boolean;
-  /** Reports by its form alone whether a token is of this kind. */
+  /** Reports whether a token is of this kind, judging only by its form. */
   recognizes(token: string): boolean;
   /**
    * Whether another issuer has signed a token for this application, which therefore can't revoke it; also if it has expired,
@@ -102,7 +102,7 @@ export interface Verifier {
     context: HttpContext,
   ): MaybePromise<Authenticatable | RefusedToken | null>;
   /**
-   * What a verified token may be used for once its user has been found; `null`: everything. Without this method, it is what
+   * The abilities of a verified token once its user has been found; `null`: everything. Without this method, it is what
    * {@link verify} returned.
    */
   abilitiesNow?(user: Authenticatable, verified: VerifiedToken): MaybePromise<ReadonlySet<string> | null>;

@@ -9,11 +9,11 @@ import type { PersonalStore, PersonalTokenRequest } from "../stores/personal-sto
 interface Called<Name extends string> {
   readonly values: Readonly<Partial<Record<Name | "driver", string>>>;
   readonly positionals: readonly string[];
-  /** The personal tokens of the driver that is named, or of the first that has any. */
+  /** The personal tokens of the named driver, or of the first one that has any. */
   readonly store: PersonalStore;
 }
 
-/** `tokens:issue`: creates a personal token, and prints it on its own line: lines of the log can be around it. */
+/** `tokens:issue`: creates a personal token, and prints it on its own line, because log lines may surround it. */
 export async function issue(context: CommandContext): Promise<void> {
   const { values, store } = await called(context, ["user", "name", "abilities", "days"]);
   const user = await userOf(store, values);
@@ -57,7 +57,7 @@ export async function revoke(context: CommandContext): Promise<void> {
  * Reads the arguments of a command.
  *
  * @param names its options, all of which have a value, in addition to `driver`
- * @param ids how many ids it takes
+ * @param ids how many ids the command takes
  * @throws `E_COMMAND` if there are others, or if one has no value; `E_UNKNOWN_SERVICE`, `E_UNKNOWN_GUARD`
  */
 async function called<Name extends string>(
@@ -101,7 +101,7 @@ async function userOf(store: PersonalStore, { user: id }: { readonly user?: stri
   return user;
 }
 
-/** The request's problems, named by the command's options. */
+/** Names the request's problems after the command's options. */
 function withOptions(error: ValidationError): AshlarError {
   const problems = Object.entries(error.errors).flatMap(([field, all]) => {
     return all.map(({ message }) => (field === "" ? message : `--${field}: ${message}`));

@@ -26,7 +26,7 @@ export interface Driver {
   readonly events: TokenEvents;
   /** The kinds of tokens that it accepts: the first that recognizes a token verifies it. */
   readonly verifiers: readonly Verifier[];
-  /** Issues its tokens; `null` if another issuer does. */
+  /** Issues the driver's tokens; `null` if another issuer does. */
   readonly issuer: Issuer | null;
   /** Its users' personal tokens; `null` without the setting `personal`. */
   readonly personal: PersonalStore | null;
@@ -86,7 +86,7 @@ export class Drivers {
     throw new AshlarError("E_UNKNOWN_SERVICE", `${problem} Add personal: personal(), from "ashlar/api".`);
   }
 
-  /** The issuer for users of a class, or else that of the first driver that issues tokens. */
+  /** The issuer for users of a class, or else the issuer of the first driver that issues tokens. */
   issuerFor(userClass: object): Issuer {
     const own = this.all.find(({ issuer, settings }) => issuer !== null && isUserClassOf(userClass, settings.model));
     return own?.issuer ?? this.issuer();
@@ -94,7 +94,7 @@ export class Drivers {
 
   /** The personal tokens of users of a class; `null` if no driver with these users has any. */
   findPersonal(userClass: object): PersonalStore | null {
-    // The key of another class's user is the key of another person.
+    // The same key in another class belongs to another person.
     const isOwn = ({ personal, settings }: Driver) => personal !== null && isUserClassOf(userClass, settings.model);
     return this.all.find(isOwn)?.personal ?? null;
   }
@@ -155,7 +155,7 @@ export async function findIssued({ personal, issuer }: Driver, token: string): P
   return owner === null ? null : { owner, revoke: (address) => issuer!.revoke(token, address) };
 }
 
-/** How to give users of a class personal tokens, for messages. */
+/** Says how to give users of a class personal tokens, for messages. */
 export function remedyFor(model: string): string {
   return `Add personal: personal(), from "ashlar/api", to the entry whose model is ${model}.`;
 }

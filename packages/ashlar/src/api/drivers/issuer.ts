@@ -6,7 +6,10 @@ import { type CompleteJwtSettings, requireUsersOf } from "../settings/driver-set
 import type { AdmitRenewal, IssuedToken, Store, TokenRequest } from "../stores/store.ts";
 import type { RefusedToken, TokenAuthentication, TokenClaims, VerifiedJwt } from "../verifier.ts";
 
-/** Issues, verifies, renews and revokes the API tokens of one driver. That of the first is bound to the container as `api`. */
+/**
+ * Issues, verifies, renews and revokes the API tokens of one driver. The first driver's issuer is bound to the
+ * container as `api`.
+ */
 export class Issuer {
   readonly settings: CompleteJwtSettings;
   /** @internal Where the tokens are kept. */
@@ -37,8 +40,8 @@ export class Issuer {
   /**
    * Issues a logged-in user's new token. It replaces the previous one unless the driver's users have several.
    *
-   * @param login a complete one, with the guard of the driver: no token is issued while one of its steps is pending
-   * @param request the client, and what the token should be like
+   * @param login a complete login with the driver's guard: no token is issued while one of its steps is pending
+   * @param request the client, and the properties of the token
    * @throws `E_UNSUPPORTED_GUARD_OPERATION` for a login with another guard; as {@link issueUnasked}; `E_INVALID_INPUT` if the user may not give one of the abilities
    */
   async issueTo(login: CompleteLogin, request: TokenRequest): Promise<IssuedToken> {
@@ -74,10 +77,12 @@ export class Issuer {
   }
 
   /**
-   * Renews a token: with one token per user, with the token itself, which may have expired; with several, with its
-   * refresh token. For about a minute, the same token is answered with the same successor: its answer may have been lost.
+   * Renews a token. With one token per user, the token itself renews it, even if it has expired; with several, its
+   * refresh token does. For about a minute, the same token gets the same successor, because the response may have been
+   * lost.
    *
-   * @param admit asks the login steps, and throws the error that refuses the user; only called if the token can be renewed
+   * @param admit runs the login steps, and throws an error if one refuses the user; only called if the token can be
+   * renewed
    * @returns the new token, or `null` if the old one is refused
    */
   async renew(token: string, request: TokenRequest, admit: AdmitRenewal): Promise<IssuedToken | null> {
@@ -124,7 +129,7 @@ function authenticationOf(methods: readonly LoginMethod[]): TokenAuthentication 
   return first === undefined ? null : { auth_time: Math.floor(first.at.getTime() / 1000), amr: amrOf(methods) };
 }
 
-/** Security: another guard may ask fewer steps. */
+/** Security: another guard may require fewer steps. */
 function otherGuard(guard: string, driver: string): AshlarError {
   const problem = `The login was with the guard "${guard}", whose steps may be others than those of "${driver}".`;
   return new AshlarError("E_UNSUPPORTED_GUARD_OPERATION", `${problem} Log in with auth.guard("${driver}").`);

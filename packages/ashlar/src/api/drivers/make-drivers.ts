@@ -18,7 +18,7 @@ import { ForeignVerifier } from "../verifiers/foreign-verifier.ts";
 import { type Driver, Drivers } from "./drivers.ts";
 import { Issuer } from "./issuer.ts";
 
-/** What an application's drivers share, and what closes with the application. */
+/** The resources that an application's drivers share, and that are closed with the application. */
 export class DriverResources {
   readonly many: ReturnType<typeof createManyTable>;
   readonly personal: ReturnType<typeof createPersonalTable>;

@@ -57,7 +57,7 @@ export interface TokenResponseOptions {
   readonly abilities?: readonly string[] | null;
 }
 
-/** Which users have the page of personal tokens, and in which form. */
+/** Options of `Api.personalTokens`. */
 export interface PersonalTokenRouteOptions {
   /** The name of the guard whose users have the tokens; default: the default guard. */
   readonly guard?: string;
@@ -82,7 +82,8 @@ export const Api: {
    * export const ROUTES = [...Api.routes({ authRoute: "/token", reauthRoute: "/token/renew" })];
    * ```
    *
-   * Those of another driver have names that begin with it, such as `admin.api.auth` of `Api.routes({ driver: "admin" })`.
+   * The names of another driver's routes begin with its name, such as `admin.api.auth` for `Api.routes({ driver:
+   * "admin" })`.
    *
    * @throws `E_INVALID_CONFIGURATION` if `driver` cannot be the name of a driver
    */
@@ -129,8 +130,8 @@ export const Api: {
   },
 
   /**
-   * Responds to a login with a token, as `POST /api/auth` does, whatever the login was proved by: for the token endpoint of a
-   * proof of your own.
+   * Responds to a login with a token, as `POST /api/auth` does, regardless of the proof. Use it for a token endpoint
+   * with your own kind of proof.
    *
    * ```ts
    * declare function ownerOf(assertion: unknown): Promise<User | null>; // yours: verifies a passkey
@@ -143,8 +144,8 @@ export const Api: {
    * }
    * ```
    *
-   * Use the guard of the driver, which logs in for the request alone, and a route that responds with JSON, outside of the stack
-   * `web`.
+   * Use the driver's guard, which logs in for this request only, and a route outside of the stack `web` that responds
+   * with JSON.
    *
    * @throws `E_LOGIN_PENDING` with the name of the required `step`; `E_LOGIN_REFUSED` with the step's message;
    * `E_INVALID_CREDENTIALS` if the proof failed, or access to the account has ended since; `E_INVALID_MODEL` for a user of
@@ -155,16 +156,16 @@ export const Api: {
   },
 
   /**
-   * The routes `account.tokens`, `account.tokens.store` and `account.tokens.destroy`: the page on which users create and revoke
-   * personal tokens. They are for users who are logged in with a cookie and have proved their password within three hours
-   * (`password.confirm`).
+   * The routes `account.tokens`, `account.tokens.store` and `account.tokens.destroy`: the page on which users create
+   * and revoke personal tokens. They require a login with a cookie, and a password confirmation within the last three
+   * hours (`password.confirm`).
    *
    * ```ts
    * export const ROUTES = [...Auth.routes(AuthControllers), ...Api.personalTokens(TokensController)];
    * ```
    *
-   * To keep users with an unverified address out, add `.middleware("verified")`. Those of another guard have names that begin
-   * with it, such as `admin.account.tokens` of `Api.personalTokens(Controller, { guard: "admin" })`.
+   * To keep users with an unverified address out, add `.middleware("verified")`. The names of another guard's routes
+   * begin with its name, such as `admin.account.tokens` of `Api.personalTokens(Controller, { guard: "admin" })`.
    *
    * @param controller the application's class
    * @throws `E_INVALID_CONFIGURATION` if `guard` cannot be the name of a guard
@@ -232,7 +233,7 @@ export function requirePersonalTokens({ container, router }: Application): void 
   const [guards, drivers] = [container.make("auth"), container.make("apiDrivers")];
   for (const { mark, location, middleware } of router.routes) {
     if (mark?.madeBy !== "Api.personalTokens") continue;
-    // The innermost one is active.
+    // The innermost guard is the active one.
     const guard = middleware.findLast((text) => text.startsWith(GUARD))?.slice(GUARD.length) ?? guards.defaultName;
     const model = guards.modelOf(guard);
     if (model === null) continue;

@@ -7,8 +7,8 @@ import { driversOf } from "../drivers/drivers.ts";
 import "../../http/index.ts";
 
 /**
- * For how long verifiers may keep the keys, in seconds. It is also how long a staged key has to be published, at least,
- * before it signs.
+ * For how long verifiers may cache the keys, in seconds. A staged key has to be published for at least that long before
+ * it signs.
  */
 const MAX_AGE_SECONDS = 300;
 /** RFC 7517 §8.5.2. */

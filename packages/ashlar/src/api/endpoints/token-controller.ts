@@ -85,9 +85,9 @@ export class TokenController {
   }
 
   /**
-   * Responds to `POST /api/logout` with 204: revokes the token in the header `Authorization`, which may have expired, or in
-   * the input `token`, which may also be a refresh token, or a personal one. It responds so too to a token that is no
-   * longer active, and to made-up ones (RFC 7009 §2.2), but not to those of another driver.
+   * Responds to `POST /api/logout` with 204: revokes the token in the header `Authorization`, which may have expired,
+   * or in the input `token`, which may also be a refresh token, or a personal one. It responds in the same way to
+   * inactive and made-up tokens (RFC 7009 §2.2), but not to another driver's.
    *
    * @throws `E_UNAUTHENTICATED` without a token; `E_CONFLICTING_TOKENS`; `E_INVALID_TOKEN` if another driver issued it,
    * or accepts it from its issuer; `E_ISSUER_UNAVAILABLE` if that can't be determined at the moment;
@@ -114,7 +114,7 @@ export class TokenController {
     throw refusal("E_INVALID_TOKEN", INVALID_TOKEN, message(rule, { driver: driver.name }));
   }
 
-  /** A token that was issued here is counted on its own. Only made-up tokens are counted by address. */
+  /** Attempts with a token that was issued here are counted by token; only made-up tokens are counted by address. */
   async #count(context: HttpContext, token: string, id: string | null, limit: LimitName): Promise<void> {
     const counted = id === null ? { account: null } : { user: { authId: () => id }, proof: digest(token) };
     await this.#throttle?.hit(context, limit, { ...counted, guard: this.#issuer.name });
@@ -151,7 +151,7 @@ function texts<Name extends string>(context: HttpContext, names: readonly Name[]
 type WantedToken = Pick<TokenRequest, "name" | "abilities">;
 
 /**
- * Responds to a login with a token: as the token endpoint, whatever the login was proved by.
+ * Responds to a login with a token, like the token endpoint, regardless of the proof.
  *
  * @throws `E_LOGIN_PENDING` with the name of the required `step`; `E_LOGIN_REFUSED` with the step's message;
  * `E_INVALID_CREDENTIALS` if the proof failed, or access to the account has ended since; `E_INVALID_INPUT` if the user may not
@@ -167,7 +167,7 @@ export async function respondToLogin(
   try {
     return tokenResponse(context, await issuer.issueTo(complete, { ...clientOf(context), ...wanted }));
   } catch (error) {
-    // The proof held when it was verified; access has ended since, by a new password, for example.
+    // The proof was valid when it was verified, but access has ended since, for example because of a new password.
     if (error instanceof AshlarError && (error.code === "E_STALE_PROOF" || error.code === "E_ROW_NOT_FOUND")) {
       throw refusal("E_INVALID_CREDENTIALS", "Bearer");
     }
@@ -190,7 +190,7 @@ function clientOf({ request }: HttpContext): TokenRequest {
   return { address: request.clientAddress, userAgent: request.userAgent() };
 }
 
-/** @throws an error with what keeps a login from being complete; for a failed proof, without details */
+/** @throws an error that says why the login isn't complete; for a failed proof, without details */
 function requireComplete(login: LoginResult): CompleteLogin {
   if (login.status === "complete") return login;
   if (login.status === "pending") throw new LoginPendingError(login.step, null, login.message);

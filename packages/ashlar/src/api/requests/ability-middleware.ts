@@ -7,7 +7,7 @@ import { type Drivers, driversOf } from "../drivers/drivers.ts";
 import { JwtGuard } from "./jwt-guard.ts";
 import "../errors.ts";
 
-/** Lets only requests through whose token, or login, may be used for what the route needs. */
+/** Only lets a request through if its token, or login, has the abilities that the route requires. */
 abstract class RequiringAbilities implements Middleware {
   readonly #drivers: Drivers;
 
@@ -42,20 +42,22 @@ abstract class RequiringAbilities implements Middleware {
     this.#drivers.abilities.require(abilities, "the middleware");
   }
 
-  /** A guard that finds its user by the body waits for it. */
+  /** If the guard finds its user by the body, it waits for the body. */
   beforeBody(): boolean {
     return true;
   }
 }
 
-/** `ability:orders.read,orders.write`: lets only requests through whose token has all of these abilities. */
+/** `ability:orders.read,orders.write`: only lets a request through if its token has all of these abilities. */
 export class AbilityMiddleware extends RequiringAbilities {
   protected override suffices({ auth }: HttpContext, abilities: readonly string[]): boolean {
     return abilities.every((ability) => auth.tokenCan(ability));
   }
 }
 
-/** `any-ability:orders.read,orders.write`: lets only requests through whose token has at least one of these abilities. */
+/**
+ * `any-ability:orders.read,orders.write`: only lets a request through if its token has at least one of these abilities.
+ */
 export class AnyAbilityMiddleware extends RequiringAbilities {
   protected override suffices({ auth }: HttpContext, abilities: readonly string[]): boolean {
     return abilities.some((ability) => auth.tokenCan(ability));
@@ -71,7 +73,7 @@ async function isProved(guard: Guard): Promise<boolean> {
   return guard.check();
 }
 
-/** The response to a token that lacks abilities, with those that are needed (RFC 6750 §3.1). */
+/** The response to a token that lacks abilities; it names the required ones (RFC 6750 §3.1). */
 function insufficientScope(needed: readonly string[]): AshlarError {
   const challenge = `Bearer error="insufficient_scope", scope="${joined(needed)}"`;
   return new AshlarError("E_INSUFFICIENT_SCOPE", undefined, { headers: { "WWW-Authenticate": challenge } });

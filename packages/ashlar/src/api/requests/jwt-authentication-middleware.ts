@@ -7,8 +7,8 @@ import type { PresentedToken } from "./presented-token.ts";
 import "../../auth/index.ts";
 
 /**
- * Lets only requests with a valid API token through, and makes the driver's guard the active one. The driver is the
- * first one of `DRIVERS`, or the argument: `jwt:admin`.
+ * Only lets requests with a valid API token through, and makes the driver's guard active. The driver is the first of
+ * `DRIVERS`, or the driver named by the argument: `jwt:admin`.
  *
  * Without `authenticates`, it makes no database call and creates no promise; with it, there is one call, and the guard
  * keeps the user.
@@ -43,7 +43,7 @@ export class JWTAuthenticationMiddleware implements Middleware {
     if (name !== undefined) this.#drivers.of(name);
   }
 
-  /** It waits for the body only if the token can be nowhere else. */
+  /** Waits for the body only if the token can't be anywhere else. */
   beforeBody(): boolean {
     return true;
   }

@@ -15,7 +15,7 @@ declare module "../../auth/web/guards-by-name.ts" {
 /**
  * Identifies a request's user by the API token.
  *
- * A login with this guard applies to the request only: callers keep it by means of the token that the user's
+ * A login with this guard applies to this request only. To stay logged in, the caller keeps the token that the user's
  * `generateJwt()` returns. A logout revokes the request's token.
  *
  * Security: with `authenticates` off, requests don't query the database, so a revoked token is accepted until it
@@ -51,7 +51,7 @@ export class JwtGuard extends LoginGuard {
     return this.token.claims;
   }
 
-  /** @internal Asks the steps of a login whether a user's token may be renewed. */
+  /** @internal Runs the login steps to decide whether a user's token may be renewed. */
   admitRenewal(user: Authenticatable): Promise<LoginResult> {
     return this.admit(user as object as RegisteredUser, { purpose: "renewal" });
   }
@@ -75,12 +75,12 @@ export class JwtGuard extends LoginGuard {
 
   /**
    * Whether the request's token may be used for something; without a token, such as after a login in this request, its
-   * user may do everything. With `authenticates`, a token may be used for nothing until `auth.user()`, or the middleware for
-   * tokens, has looked up its user.
+   * user may do everything. With `authenticates`, a token has no abilities until `auth.user()`, or the token
+   * middleware, has looked up its user.
    */
   override tokenCan(ability: string): boolean {
     const { value, verified, authenticates } = this.token;
-    // Only the user shows which abilities the token has lost.
+    // Which abilities the token has lost is only known once its user has been looked up.
     if (this.knownUser === null && (value === null || authenticates)) return false;
     if (value === null) return true;
     return verified !== null && (verified.abilities === null || verified.abilities.has(ability));

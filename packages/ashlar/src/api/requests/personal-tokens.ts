@@ -17,7 +17,7 @@ declare module "../../http/exchange/context.ts" {
   }
 }
 
-/** What a form, or an API client, sends for a new token: each may be of any type. */
+/** The inputs for a new token from a form or an API client; each may be of any type. */
 export interface PersonalTokenInput {
   readonly name: unknown;
   /** A list, or text with spaces between them. */
@@ -36,8 +36,8 @@ const USUAL_LIFETIME = 30;
 /**
  * The personal tokens of a request's user. No method reaches those of another user.
  *
- * A request with a token can't list, create or revoke any: otherwise the holder of a token could make one that outlives
- * it.
+ * A request with a token can't list, create or revoke tokens: otherwise, anyone with a token could create another one
+ * that outlives it.
  */
 export class PersonalTokens {
   readonly #context: HttpContext;
@@ -49,7 +49,7 @@ export class PersonalTokens {
   }
 
   /**
-   * The user's tokens, and what a form for a new one offers.
+   * The user's tokens, and the choices that a form for a new one offers.
    *
    * @throws `E_UNAUTHENTICATED` without a user; `E_FORBIDDEN` if a token proves the user; `E_UNKNOWN_SERVICE` if no driver
    * has personal tokens
@@ -59,11 +59,11 @@ export class PersonalTokens {
     readonly tokens: readonly PersonalToken[];
     /** The abilities to choose from; `null` if the application lists none. */
     readonly abilities: readonly string[] | null;
-    /** The lifetimes to choose from, in days; `null` among them: without an end. */
+    /** The lifetimes to choose from, in days; the entry `null` means that the token doesn't expire. */
     readonly lifetimes: readonly (number | null)[];
-    /** The one to offer first. */
+    /** The lifetime to select by default. */
     readonly lifetime: number;
-    /** What the form sends along as `form`, so that sending it again doesn't make a second token. */
+    /** The value of the form's input `form`, so that submitting it twice doesn't create a second token. */
     readonly form: string;
   }> {
     const { user, store } = await this.#own();
@@ -80,7 +80,7 @@ export class PersonalTokens {
   /**
    * Creates a token.
    *
-   * Security: show it in the response to this request, once. Keep it nowhere, also not in the session.
+   * Security: show it once, in the response to this request. Don't store it anywhere, not even in the session.
    *
    * @param input the inputs of the request
    * @returns `null` if this form has already made a token
@@ -88,7 +88,7 @@ export class PersonalTokens {
    */
   async create({ name, abilities, days, form }: PersonalTokenInput): Promise<
     | (Omit<PersonalToken, "lastUsedAt" | "isExpired"> & {
-        /** The token itself. It can't be found out again: the database has its digest only. */
+        /** The token itself. It can't be recovered later, because the database only has its digest. */
         readonly token: string;
       })
     | null
@@ -97,7 +97,7 @@ export class PersonalTokens {
     const chosen = abilitiesFrom(abilities);
     return store.issue(user, {
       name: typeof name === "string" ? name : "",
-      // A form without a tick in any box sends none.
+      // A form with no box checked sends no abilities.
       abilities: chosen?.length === 0 ? null : chosen,
       days: daysFrom(days),
       form: typeof form === "string" && form !== "" ? form.slice(0, MAX_FORM_LENGTH) : null,

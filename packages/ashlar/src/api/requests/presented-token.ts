@@ -51,7 +51,8 @@ export class RequestTokens {
 }
 
 /**
- * The API token of one request, as one driver verifies it. It is found, verified and matched to its user at most once.
+ * The API token of one request, as one driver verifies it. The token is looked for, verified and matched to its user at
+ * most once.
  */
 export class PresentedToken {
   readonly #context: HttpContext;
@@ -79,8 +80,8 @@ export class PresentedToken {
   }
 
   /**
-   * Waits for the body if the token can be nowhere else, and for the verification if that has to fetch anything, such as the
-   * keys of another issuer. Call it first in code that runs before the body is read.
+   * Waits for the body if the token can't be anywhere else, and for the verification if that has to fetch anything,
+   * such as the keys of another issuer. Call it first in code that runs before the body is read.
    */
   ready(): MaybePromise<void> {
     const { request } = this.#context;
@@ -121,8 +122,8 @@ export class PresentedToken {
   }
 
   /**
-   * What the token's row is found by; `null` if it has none, or is not valid. With `many()`, it is the claim `sid`, which all
-   * access tokens of a login share; a personal token's is the row's key.
+   * Identifies the token's row; `null` if it has none, or is not valid. With `many()`, it is the claim `sid`, which all
+   * access tokens of a login share; for a personal token, it is the row's key.
    *
    * @throws `E_CONFLICTING_TOKENS`
    */
@@ -131,8 +132,8 @@ export class PresentedToken {
   }
 
   /**
-   * What the token may be used for; `null`: everything. None if there is no valid token. Ask `auth.tokenCan` whether it may be
-   * used for something.
+   * The token's abilities; `null`: everything. Empty if there is no valid token. To check a single ability, call
+   * `auth.tokenCan`.
    *
    * @throws `E_CONFLICTING_TOKENS`
    */
@@ -151,7 +152,7 @@ export class PresentedToken {
   }
 
   /**
-   * The user that the token proves, or `null`. With `authenticates`, it must be an active token of the user.
+   * The user whom the token identifies, or `null`. With `authenticates`, it must be one of the user's active tokens.
    *
    * @throws `E_CONFLICTING_TOKENS`
    */
@@ -172,8 +173,8 @@ export class PresentedToken {
   }
 
   /**
-   * The error for the refused request: the same for every reason, and without the reason. Only if the keys of the issuer are
-   * not available, it asks the caller to try again, since the token may be valid.
+   * The error for the refused request. It doesn't reveal the reason. Only if the issuer's keys are unavailable does it
+   * ask the caller to try again, since the token may be valid.
    */
   refusal(): AshlarError {
     if (this.#isUnverifiable) return new AshlarError("E_ISSUER_UNAVAILABLE");
@@ -237,7 +238,7 @@ export class PresentedToken {
       return;
     }
     this.#verified = result;
-    // Also if its user isn't looked up: a handler may respond with what the claims say.
+    // Even if the user isn't looked up, because a handler may respond with what the claims contain.
     this.#context.response.dependsOnVisitor(true);
   }
 

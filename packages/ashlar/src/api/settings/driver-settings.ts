@@ -71,7 +71,7 @@ export interface JwtSettings {
   readonly model: AuthenticatableClass;
   /** Whether a user has one token, or a token per login: `single()`, which is the default, or `many()`. */
   readonly tokens?: TokensSettings;
-  /** Tokens that users create for scripts, beside those that they log in for: `personal()`. Default: none. */
+  /** Tokens that users create for scripts, in addition to those from logins: `personal()`. Default: none. */
   readonly personal?: PersonalTokensSettings | null;
   /** How long a token lives, in minutes; default: it never expires. `many()` has `accessMinutes` instead. */
   readonly expires?: number | null;
@@ -111,8 +111,7 @@ export type DriverSettings =
   | ForeignSettings;
 
 /**
- * The shape of `DRIVERS` in `config/api.ts`. Each key is the name of a driver, and of its guard; the first is meant where
- * none is named.
+ * The shape of `DRIVERS` in `config/api.ts`. Each key is the name of a driver and its guard; the first is the default.
  */
 export interface DriversSettings {
   readonly [name: string]: DriverSettings;
@@ -139,7 +138,7 @@ export type CompleteDriverSettings = CompleteJwtSettings | CompleteForeignSettin
 
 /** Where the drivers are configured, for messages. */
 export const DRIVERS_PLACE = "config/api.ts: DRIVERS";
-/** A name that can be written behind a colon, as in `guard:jwt`, and stored in a column. */
+/** A name that can follow a colon, as in `guard:jwt`, and be stored in a column. */
 const DRIVER_NAME = /^[a-z][\w-]{0,63}$/i;
 /** The name of the only driver in most applications. */
 const USUAL_DRIVER = "jwt";
@@ -279,7 +278,7 @@ function refuseSettingsOfSingle(values: Readonly<Record<string, number | null>>,
 }
 
 /**
- * Makes sure that a class's users are those whose keys the tokens of a driver hold.
+ * Makes sure that a driver's tokens refer to users of this class.
  *
  * @throws `E_INVALID_MODEL` for any class but the driver's `model`, and classes that extend it and keep its table
  */

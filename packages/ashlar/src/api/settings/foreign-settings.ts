@@ -38,11 +38,14 @@ export interface ForeignSettings {
   readonly issuer: Optional<string>;
   /** The required `aud`, or the value that it must contain: this application's name at the issuer. */
   readonly audience: Optional<string>;
-  /** Where the issuer publishes its keys (a JWK Set). It must be https; outside of production, http on this machine will do. */
+  /**
+   * Where the issuer publishes its keys (a JWK Set). It must be https; outside of production, http on this machine is
+   * accepted.
+   */
   readonly jwks: string | URL | null | undefined;
   /**
-   * The certificates of the authorities that the server of `jwks` must have its certificate from: a PEM file, relative to the
-   * application's root, or PEM itself. Default: the authorities that Node.js knows.
+   * The certificates of the authorities that may have issued the `jwks` server's certificate: a PEM file, relative to
+   * the application's root, or the PEM text itself. Default: the authorities that Node.js knows.
    */
   readonly ca?: Optional<string>;
   /** The class of the users that `user` returns. */
@@ -53,11 +56,11 @@ export interface ForeignSettings {
    */
   readonly algorithms?: readonly JwtAlgorithm[];
   /**
-   * What the header's `typ` must be; default: `at+jwt` (RFC 9068 §4). Some issuers write `JWT`. With `null`, it isn't looked
-   * at.
+   * The required `typ` of the header; default: `at+jwt` (RFC 9068 §4). Some issuers write `JWT`. With `null`, it isn't
+   * checked.
    *
-   * Security: an issuer signs other tokens with the same keys, such as ID tokens. If their type is the same, only the audience
-   * tells them apart.
+   * Security: an issuer signs other tokens with the same keys, such as ID tokens. If these have the same type, only the
+   * audience distinguishes them.
    */
   readonly typ?: string | null;
   /** Finds or creates the user; default: requests have the claims, and no user. */

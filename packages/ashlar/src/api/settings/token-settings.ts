@@ -21,11 +21,11 @@ export interface ManyTokensSettings extends Required<ManyOptions> {
 }
 
 interface PersonalOptions {
-  /** How long a token is valid at most, in days from 1 to 3650; default: 365. With `null`, tokens may be without an expiry. */
+  /** The maximum lifetime of a token, in days from 1 to 3650; default: 365. With `null`, tokens need not expire. */
   readonly maximumDays?: number | null;
   /**
-   * How many active tokens a user can have at once, 1 to 10,000; default: 100. One beyond that is refused, because ending the
-   * oldest would stop a script.
+   * How many active tokens a user can have at once, 1 to 10,000; default: 100. Beyond that, new tokens are refused,
+   * because ending the oldest could break a script.
    */
   readonly maxPerUser?: number;
   /** What tokens begin with: 2 to 15 lower-case letters and digits, beginning with a letter, and `_`; default: `ash_`. */
@@ -52,8 +52,8 @@ export function single(): SingleTokensSettings {
 }
 
 /**
- * Each login gets its own token, in the table `api_tokens`: `tokens` of a driver. The token is a short-lived access token, and
- * comes with a refresh token that is replaced each time it is used.
+ * Each login gets its own token, in the table `api_tokens`: `tokens` of a driver. The token is a short-lived access
+ * token, and comes with a refresh token that is replaced with each use.
  *
  * ```ts
  * // in DRIVERS of config/api.ts

@@ -26,7 +26,7 @@ export const TOKEN_TABLE = "api_tokens";
 
 const DAY_MS = 86_400_000;
 const MAX_DEVICE_LENGTH = 255;
-/** Of concurrent renewals one wins; the others find its successor when they look again. */
+/** Of several concurrent renewals, one wins; the others find its successor when they try again. */
 const MAX_ROUNDS = 4;
 /** How many replaced tokens a row remembers. One that is renewed more often within a minute keeps its refresh token. */
 const MAX_REPLACED = 8;
@@ -38,7 +38,7 @@ interface Columns {
   readonly abilities: string | null;
   readonly family: string;
   readonly token_hash: string;
-  /** The digests of the refresh tokens that were replaced a moment ago, each with the time: `digest@1900000000000`. */
+  /** The digests of recently replaced refresh tokens, each with the time: `digest@1900000000000`. */
   readonly replaced: string | null;
 }
 
@@ -49,7 +49,7 @@ interface Hidden {
 type ActiveToken = FoundCredential<Columns, Authenticatable>;
 type Found = FoundCredential<Columns> | null;
 
-/** What a refresh token is, by the row of its family. */
+/** The state of a refresh token, according to its family's row. */
 type Presented =
   | { readonly is: "current" | "reused"; readonly found: ActiveToken }
   | { readonly is: "replaced"; readonly found: ActiveToken; readonly successor: string }
@@ -201,7 +201,10 @@ export class ManyStore extends JwtVerifier implements Store {
     for (let count = 0; count < ended; count++) this.#events.emit("api.token_revoked", address, { userId: String(id) });
   }
 
-  /** A client that presents its access token gets the same response as others, but the log says what happened. */
+  /**
+   * A client that presents its access token instead gets the same response as any other, but the log says what
+   * happened.
+   */
   #mistaken(token: string): RefusedToken | null {
     const verified = this.verifyExpired(token);
     return "failure" in verified ? null : { failure: "not_a_refresh_token", userId: verified.userId };
@@ -244,7 +247,7 @@ export class ManyStore extends JwtVerifier implements Store {
   async #end({ credential, user }: ActiveToken, claim: RefreshClaim, { address }: TokenRequest): Promise<RefusedToken> {
     const { name } = credential;
     const { userId } = claim;
-    // The mail is promised by the same transaction that ends the family.
+    // The mail is queued in the same transaction that ends the family.
     const isEnded = await this.#table.transaction(async () => {
       if (!(await this.#revoke(claim))) return false;
       this.#events.emit("api.token_reused", address, { userId: String(user.authId()), name });
@@ -283,7 +286,7 @@ function claimOf(verified: VerifiedJwt | RefusedToken): RefreshClaim | null {
   return { userId: verified.userId, family: verified.id };
 }
 
-/** The refresh tokens of a row that were replaced within the last minute, in the order in which they were. */
+/** The refresh tokens of a row that were replaced within the last minute, in order of replacement. */
 function replacedIn({ replaced }: Credential<Columns>): readonly (readonly [tokenHash: string, at: number])[] {
   const entries = (replaced ?? "").split(" ").filter((entry) => entry !== "");
   return entries

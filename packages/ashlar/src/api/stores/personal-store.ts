@@ -25,7 +25,7 @@ import { isTokenName, isTokenText, makeTokenText } from "./token-text.ts";
 export const PERSONAL_TOKEN_TABLE = "personal_tokens";
 
 const DAY_MS = 86_400_000;
-/** Listed at most, newest first: all active ones, and some of those that have expired. */
+/** The maximum length of the list, newest first: all active tokens, and some of the expired ones. */
 const MAX_LISTED = 500;
 /** The longest lifetime that can be chosen if there is no maximum. */
 const MAX_CHOSEN_DAYS = 3650;
@@ -33,13 +33,13 @@ const MAX_CHOSEN_DAYS = 3650;
 /** The columns of a token that not every credential has. */
 interface Columns {
   readonly name: string;
-  /** Separated by spaces; `null`: everything that its user may let a token do. */
+  /** Separated by spaces; `null`: everything that the user may grant to a token. */
   readonly abilities: string | null;
 }
 
 interface Hidden {
   readonly token_hash: string;
-  /** The digest of what identifies the form; `null` without a form. */
+  /** The digest of the form's identifier; `null` without a form. */
   readonly form_hash: string | null;
 }
 
@@ -60,7 +60,7 @@ export interface PersonalToken {
 
 /** A personal token that was just created. */
 export interface CreatedPersonalToken extends Omit<PersonalToken, "lastUsedAt" | "isExpired"> {
-  /** The token itself. It can't be found out again: the database has its digest only. */
+  /** The token itself. It can't be recovered later, because the database only has its digest. */
   readonly token: string;
 }
 
@@ -70,7 +70,7 @@ export interface PersonalTokenRequest {
   readonly name: string;
   /** The token's abilities; `null` if it has all, which only an application without `ABILITIES` allows. */
   readonly abilities: readonly string[] | null;
-  /** For how many days it is valid; `null`: without an end, which only `maximumDays: null` allows. */
+  /** For how many days it is valid; `null`: it doesn't expire, which only `maximumDays: null` allows. */
   readonly days: number | null;
   /** Identifies the form, so that submitting it twice creates one token. */
   readonly form?: string | null;
@@ -106,8 +106,8 @@ export function createPersonalTable(application: Application): SharedCredentials
 }
 
 /**
- * The personal tokens of one driver's users: random texts, of which the table has the digest. Each request with one looks it
- * up, together with its user.
+ * The personal tokens of one driver's users: random texts, whose digests are in the table. Each request with such a
+ * token looks it up, together with its user.
  */
 export class PersonalStore implements Verifier {
   readonly authenticates = true;
@@ -162,7 +162,8 @@ export class PersonalStore implements Verifier {
   }
 
   /**
-   * Creates a token for a user. It asks for no proof: where a user asks for one, use `context.personalTokens`.
+   * Creates a token for a user. It doesn't require a proof; for requests by users themselves, use
+   * `context.personalTokens`.
    *
    * @returns the token, which is stored nowhere; `null` if the form has already made one
    * @throws `E_INVALID_INPUT` if the request is not allowed, or if the user has too many tokens; `E_STALE_PROOF` if access

@@ -34,8 +34,8 @@ interface Maker {
 }
 
 /**
- * Creates and reads the refresh tokens of one driver: signed values with a random secret. The signature tells a token that
- * was issued once, and replaced long ago, from a made-up one.
+ * Creates and reads the refresh tokens of one driver: signed values with a random secret. The signature distinguishes a
+ * token that was replaced long ago from a made-up one.
  *
  * The secret of a successor is derived from the token that it replaces and the application's key. Requests that present the
  * same token derive the same successor, whatever process they reach, and only digests are stored.

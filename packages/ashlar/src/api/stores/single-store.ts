@@ -8,7 +8,7 @@ import { abilitiesIn, JwtVerifier, scopeOf } from "../verifiers/jwt-verifier.ts"
 import type { AdmitRenewal, IssuedToken, RenewedToken, Store, TokenRequest } from "./store.ts";
 
 const TOKEN_ID_LENGTH = 22;
-/** Of a logout and renewals at once, a renewal may come first: the logout then ends its successor. */
+/** If a renewal comes before a concurrent logout, the logout ends the successor. */
 const MAX_ROUNDS = 4;
 
 /** Algorithms whose signatures differ each time. */
@@ -75,7 +75,7 @@ export class SingleStore extends JwtVerifier implements Store {
       const held = user === null ? null : await this.#heldDigest(user, token, verified.claims);
       if (held === null) return null;
       await user!.revokeToken(held);
-      // A model that still has it was not written, because a renewal came first.
+      // If the model still has it, nothing was written, because a renewal came first.
       if (!(await user!.holdsToken(held))) break;
     }
     return verified.userId;
@@ -109,7 +109,7 @@ export class SingleStore extends JwtVerifier implements Store {
     if (active !== null) return active;
     const left = await this.#abilitiesOf(user, claims);
     const issued = abilitiesIn(claims.scope);
-    // The user may have lost an ability since: then the successor has those that the token was issued with.
+    // If the user has lost an ability since, the successor still has the abilities that the token was issued with.
     const hasLost = issued !== null && left?.length !== issued.size;
     for (const abilities of hasLost ? [left, [...issued]] : [left]) {
       const successor = await this.#heldSuccessor(user, token, claims, abilities);
@@ -135,13 +135,13 @@ export class SingleStore extends JwtVerifier implements Store {
   }
 
   #successor(token: string, claims: TokenClaims, abilities: readonly string[] | null, period: number): string {
-    // Nothing secret is derived: what makes it a token is the signature.
+    // Nothing secret is derived here; the signature is what makes it a token.
     const jti = digest(`${this.#digestsOf(token)[0]}.${period}`).slice(0, TOKEN_ID_LENGTH);
     const authentication = this.settings.authenticationClaims ? authenticationIn(claims) : null;
     return this.sign(claims.sub, { ...scopeOf(abilities), ...authentication, jti }, period);
   }
 
-  /** Of a token's abilities, those that its user may still give. */
+  /** The abilities of a token that its user may still give. */
   async #abilitiesOf(user: object, { scope }: TokenClaims): Promise<readonly string[] | null> {
     const abilities = abilitiesIn(scope);
     return this.abilities.limit(user, abilities && [...abilities]);
@@ -158,8 +158,9 @@ export class SingleStore extends JwtVerifier implements Store {
   }
 
   /**
-   * The digest that a token is stored with, followed by one that it may be stored with since an earlier version. If no two
-   * signatures are equal, it is that of what is signed, so that a successor can be derived again.
+   * The digest that a token is stored with, followed by one that it may be stored with since an earlier version. If the
+   * algorithm's signatures differ each time, the digest covers the signed content instead, so that a successor can be
+   * derived again.
    */
   #digestsOf(token: string): readonly string[] {
     const whole = digest(token);

@@ -3,7 +3,7 @@ import type { MaybePromise } from "../../support/index.ts";
 import type { RefusedToken, TokenAuthentication, VerifiedJwt } from "../verifier.ts";
 import type { JwtVerifier } from "../verifiers/jwt-verifier.ts";
 
-/** The client that requests a token, and what the token should be like. */
+/** The client that requests a token, and the token's properties. */
 export interface TokenRequest {
   /** The client's address; `null` outside of a request. */
   readonly address: string | null;
@@ -27,10 +27,12 @@ export interface RenewedToken extends IssuedToken {
   readonly isRepeated: boolean;
 }
 
-/** Asks the login steps whether a user's token may be renewed, and throws the error that refuses the user. */
+/**
+ * Runs the login steps to decide whether a user's token may be renewed, and throws an error if one refuses the user.
+ */
 export type AdmitRenewal = (user: Authenticatable) => Promise<CompleteLogin>;
 
-/** Keeps track of a driver's JWTs, and of which are active: one for each user, or many. */
+/** Keeps track of a driver's active JWTs: one for each user, or many. */
 export interface Store extends JwtVerifier {
   /** Makes a user's new token, and makes it active. */
   issue(
@@ -52,7 +54,7 @@ export interface Store extends JwtVerifier {
   renew(token: string, request: TokenRequest, admit: AdmitRenewal): Promise<RenewedToken | RefusedToken>;
   /** The user whose active token this is; `null` if the token isn't active. */
   findActiveUser(token: string, verified: VerifiedJwt): MaybePromise<Authenticatable | null>;
-  /** Revokes a token, even if it has expired. Returns whose it was, if it was active. */
+  /** Revokes a token, even if it has expired. Returns its user if it was active. */
   revoke(token: string): Promise<string | null>;
   /** On logout, revokes the request's token; without one, the user's active one. */
   forget(user: Authenticatable | null, token: string | null, verified: VerifiedJwt | null): Promise<void>;

@@ -10,7 +10,7 @@ const CHECKSUM_LENGTH = 6;
 const FAIR_BYTES = 248;
 
 const MAX_NAME_LENGTH = 100;
-/** Characters that change the lines of a mail or a log. */
+/** Characters that break a line of a mail or a log. */
 const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 
 const BODY = new RegExp(`^[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
@@ -26,8 +26,8 @@ export function makeTokenText(prefix: string): string {
 }
 
 /**
- * Reports whether a text that begins with the prefix has the form of a personal token, and the checksum that belongs to it. A
- * token that was cut off or mistyped has neither, so it needs no query.
+ * Reports whether a text that begins with the prefix has the form of a personal token and the right checksum. A
+ * truncated or mistyped token fails this check, so it needs no query.
  */
 export function isTokenText(text: string, prefix: string): boolean {
   if (!text.startsWith(prefix) || !BODY.test(text.slice(prefix.length))) return false;

@@ -90,7 +90,7 @@ export class ForeignVerifier implements Verifier {
     const outcome = tryVerifyJwt(token, keys, rules);
     if ("failure" in outcome) return { failure: outcome.failure, userId: null };
     const claims = outcome.claims as TokenClaims;
-    // Its `sub` is not a key of the application's users: only findUser can tell whose token it is.
+    // Its `sub` is not a key of the application's users, so only findUser can determine the user.
     return { userId: null, claims, abilities: scopesOf(claims), id: null };
   }
 }
@@ -104,8 +104,8 @@ function isUnknown(result: VerifiedToken | RefusedToken): boolean {
 }
 
 /**
- * What a token may be used for: `scope` (RFC 9068 §2.2.3, RFC 8693 §4.2), or `scp`, as some issuers call it, as text or as a
- * list. A token without either may be used for nothing that asks for an ability.
+ * What a token may be used for: `scope` (RFC 9068 §2.2.3, RFC 8693 §4.2), or `scp`, as some issuers call it, as text or
+ * as a list. A token without either has no abilities.
  */
 function scopesOf({ scope, scp }: TokenClaims): ReadonlySet<string> {
   const written: unknown = scope ?? scp;

@@ -6,8 +6,7 @@ import "../errors.ts";
 const EPOCH_BYTES = 16;
 
 /**
- * The values that columns of a user's row must have for a proof to be still valid. `null` means that the column is
- * empty.
+ * The column values that a user's row must have for a proof to still be valid. `null` means that the column is empty.
  */
 export type AccessConditions = Readonly<Record<string, string | null>>;
 
@@ -49,7 +48,7 @@ export function makeAccessEpoch(): string {
   return randomToken(EPOCH_BYTES);
 }
 
-/** The fingerprint that replaces a user's epoch if none is stored: it changes whenever the epoch would. */
+/** The fingerprint that stands in for a user's epoch if none is stored: it changes whenever the epoch would. */
 export function accessFingerprint(passwordHash: string | null, identifiers: readonly (string | null)[]): string {
   return digest(JSON.stringify([passwordHash, ...identifiers]));
 }
@@ -60,8 +59,8 @@ export function accessFingerprint(passwordHash: string | null, identifiers: read
  *
  * For a class without `accessEpoch`, it is a fingerprint of the password hash and of `email`, if there is one.
  *
- * Security: a blocked account doesn't have one. It is different text each time, so no login, link or token is valid or
- * can be based on it, wherever that is checked.
+ * Security: a blocked account doesn't have one. The function then returns a different text each time, so no login, link
+ * or token is valid, and none can be created.
  */
 export function accessEpochOf(user: Authenticatable): string {
   if (isBlocked(user)) return makeAccessEpoch();
@@ -72,7 +71,7 @@ export function accessEpochOf(user: Authenticatable): string {
 
 /**
  * Reads a user again, unless access to the account has ended since: in the meantime, a login may have replaced the hash
- * by another one of the same password.
+ * with another one of the same password.
  *
  * @returns the user as stored now; `null` if access has ended, or the user no longer exists
  */

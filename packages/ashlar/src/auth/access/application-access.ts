@@ -5,7 +5,7 @@ import { type Authenticatable, isModel } from "../users/authenticatable.ts";
 
 declare module "../../kernel/container.ts" {
   interface FrameworkServices {
-    /** The application's features' actions when access to an account ends. */
+    /** Runs the actions of the application's features when access to an account ends. */
     access: ApplicationAccess;
   }
 }
@@ -17,7 +17,7 @@ export interface AccessFeature {
    * called if access to all accounts ends at once.
    */
   readonly isBoundToEpoch: boolean;
-  /** Called after the user's row was written, in the same transaction. If it throws, access does not end. */
+  /** Called in the same transaction, after the user's row was written. If it throws, access does not end. */
   end(user: Authenticatable): MaybePromise<void>;
 }
 
@@ -25,7 +25,7 @@ export interface AccessFeature {
 export class ApplicationAccess {
   readonly container: Container;
   readonly #features: AccessFeature[] = [];
-  /** A guard whose users are of a class; `null` if there isn't one. */
+  /** A guard for users of a class; `null` if there isn't one. */
   guardOf: (userClass: object) => string | null = () => null;
 
   constructor(container: Container) {
@@ -40,7 +40,7 @@ export class ApplicationAccess {
     return this.#features.length > 0;
   }
 
-  /** Whether all that features have given users is invalid once the access epoch has changed. */
+  /** Whether all credentials from features are invalid once the access epoch has changed. */
   get isBoundToEpoch(): boolean {
     return this.#features.every(({ isBoundToEpoch }) => isBoundToEpoch);
   }

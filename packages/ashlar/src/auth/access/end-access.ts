@@ -69,10 +69,10 @@ export interface CredentialHolder {
 }
 
 /**
- * Whose proof the end of access depends on:
+ * Which proof the end of access depends on:
  *
  * - `user`: if the user's state when they were read still holds. Nothing ends if access to the account has ended since,
- *   so of two parallel changes, one is made.
+ *   so only one of two parallel changes is made.
  * - `none`: on no proof. The user as stored now counts.
  */
 export type AccessProof = "user" | "none";
@@ -89,7 +89,7 @@ export interface AccessEnding<User> {
   readonly changes?: AccountChanges;
   /** Values that the stored account must still have. */
   readonly conditions?: AccountConditions;
-  /** Replaces the one statement, if more than that decides; `null`: access doesn't end. */
+  /** Replaces the single statement if the decision needs more than that; `null`: access doesn't end. */
   readonly write?: (update: UpdateEnding<User>) => Promise<User | null>;
   /** Further work in the same transaction, done last. If it throws, access does not end. */
   readonly also?: (changed: User) => Promise<void>;
@@ -107,7 +107,7 @@ export interface StoredAccount<User> {
   readonly audience: AccessAudience | null;
 }
 
-/** The recipient of the news that access has ended. */
+/** Who is notified that access has ended. */
 export interface AccessAudience extends Pick<AccessEndedEvent, "address" | "guard"> {
   readonly events: Events | null;
 }
@@ -116,8 +116,8 @@ export interface AccessAudience extends Pick<AccessEndedEvent, "address" | "guar
  * Ends access to an account. Everything that ends it calls this function, which decides what happens, and in which order, in
  * one transaction:
  *
- * 1. The row is written, with a new epoch. That locks it, and whatever is bound to the epoch is invalid from here on: a
- *    login in progress, which could not be deleted yet, is not valid either.
+ * 1. The row is written, with a new epoch. That locks it, and invalidates everything that is bound to the epoch,
+ *    including a login in progress that can't be deleted yet.
  * 2. The credentials of the user's class, and of features, are removed.
  * 3. The logins are deleted, except the current one.
  * 4. The caller's own work is done, such as queuing a mail.
@@ -177,16 +177,16 @@ async function endCredentials(user: Authenticatable): Promise<void> {
   await applicationAccessOf(user)?.endFeatures(user);
 }
 
-/** The application that learns when a user's own method has ended access: the one the user belongs to. */
+/** The user's application, which is notified when the user's own method has ended access. */
 export function audienceOf(user: object, access: ApplicationAccess | null = applicationAccessOf(user)): AccessAudience {
   const events = access?.container.has("events") ? access.container.make("events") : null;
   return { address: null, guard: access?.guardOf(user.constructor) ?? null, events };
 }
 
-/** The `endCredentials` of mixins that remove nothing but columns of the user's row, which `accessChanges()` names. */
+/** The `endCredentials` methods of mixins that only clear columns of the user's row, which `accessChanges()` names. */
 const ofRows = new WeakSet<object>();
 
-/** Notes that a method `endCredentials` removes nothing but columns of the user's row. */
+/** Notes that a method `endCredentials` only clears columns of the user's row. */
 export function endsWithRowBy(endCredentials: object): void {
   ofRows.add(endCredentials);
 }

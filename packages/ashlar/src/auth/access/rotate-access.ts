@@ -14,8 +14,8 @@ import type { AccessProof, StoredAccount } from "./end-access.ts";
 import { type ColumnChanges, writeColumns } from "./write-column.ts";
 
 /**
- * Writes a new access epoch to a user's row, provided that the proof given for this user still holds. If the class cannot
- * express the basis of the proof as columns, nothing changes, and that counts as written.
+ * Writes a new access epoch to a user's row, provided that the proof given for this user still holds. If the class
+ * cannot express the basis of the proof as columns, nothing changes, but the result is `true`.
  *
  * @param changes other columns that are set by the same statement: the password, the address
  * @param conditions the values that other columns must have
@@ -31,7 +31,7 @@ export async function rotateAccess(
   const all = { ...user.accessChanges(), ...changes };
   if (proof === "none") return write(user, all, conditions);
   if (await write(user, all, bothConditions(conditions, user.accessConditions()))) return true;
-  // A concurrent login may have replaced the hash by another one of the same password, which does not end access.
+  // A concurrent login may have replaced the hash with another one of the same password, which does not end access.
   const fresh = await readAgain(user.constructor as unknown as AuthenticatableClass, user);
   return fresh !== null && write(user, all, bothConditions(conditions, (fresh as AccessHolder).accessConditions()));
 }

@@ -9,8 +9,7 @@ export type ColumnChanges = Readonly<Record<string, unknown>>;
  * Writes columns of a stored model with one UPDATE, even if the model already has these values; other changes to the
  * model stay unsaved.
  *
- * The model is not read again: it must not take over an epoch, or a password, that is newer than the one the proof was
- * given for.
+ * The model is not read again: it must not pick up an epoch or a password that is newer than the proof.
  *
  * @param conditions the values that columns of the row must have; default: no conditions
  * @returns whether the row existed, met the conditions, and was therefore written

@@ -23,8 +23,8 @@ export interface AccountMethod {
 }
 
 /**
- * What can be done to the account of a given user, by the user or by someone else: listing what proves them, ending access,
- * blocking, deleting. `Accounts` adds what visitors do with their own.
+ * Operations on the account of a given user, performed by the user or by others: listing proofs, ending access,
+ * blocking, deleting. `Accounts` adds the operations that visitors perform on their own accounts.
  */
 export abstract class AccountAdministration {
   /** @internal */
@@ -38,8 +38,8 @@ export abstract class AccountAdministration {
   }
 
   /**
-   * The ways in which a user of any guard can prove who they are, in the order of their declaration, the password
-   * first.
+   * The ways in which a user of any guard can prove who they are: the password first, and then the others in the order
+   * of their declaration.
    *
    * To remove one, see {@link removeMethod}.
    */
@@ -58,8 +58,8 @@ export abstract class AccountAdministration {
   }
 
   /**
-   * Removes something that a user of any guard logs in with, such as a passkey, unless no login could begin with anything that
-   * is left:
+   * Removes one of the ways in which a user of any guard can log in, such as a passkey, unless the user couldn't begin
+   * a login without it:
    *
    * ```ts
    * declare const passkeys: { remove(id: string): Promise<void> }; // yours
@@ -70,8 +70,8 @@ export abstract class AccountAdministration {
    * }
    * ```
    *
-   * It is decided while the user's row is locked, so of two that are removed at the same time, one stays. Users of an
-   * `AccountStore` can't be locked.
+   * The decision is made while the user's row is locked, so if the last two are removed at the same time, one of them
+   * stays. Users of an `AccountStore` can't be locked.
    *
    * @param remove deletes it, in the same transaction
    * @returns whether it was removed; `false`, with nothing changed, if it is the last one
@@ -118,9 +118,9 @@ export abstract class AccountAdministration {
    *
    * Emits `auth.blocked`. An API token that isn't checked in the database is refused wherever its user is asked for.
    *
-   * Security: have the caller's right to do it checked by the route.
+   * Security: the route must check that the caller is allowed to do this.
    *
-   * @param details why, and by whom: by default, the user of the request, by primary key
+   * @param details why, and by whom; default: the primary key of the request's user
    * @returns whether the account existed
    * @throws `E_INVALID_MODEL` if the table lacks `blocked_at` or `access_epoch`, or no guard has such users
    */
@@ -144,7 +144,7 @@ export abstract class AccountAdministration {
    * Deletes a user of the active guard with everything that the framework stores about the user: logins with their IP
    * addresses, links that set a password, and previous addresses. For models, it is the same as `user.delete()`.
    *
-   * Security: the user must not come from an input. Have users confirm their password first: `password.confirm`.
+   * Security: the user must not come from an input. Make users confirm their password first: `password.confirm`.
    *
    * @returns whether the account existed
    * @throws `E_INVALID_MODEL` as {@link endAccess}
@@ -155,7 +155,7 @@ export abstract class AccountAdministration {
     return deletion.ofGuard(guard, users.requireOwn(guard, user));
   }
 
-  /** An administrator's guard often has other users than those that are administered. */
+  /** An administrator's guard often has different users from the ones it manages. */
   #ofAnyGuard(user: RegisteredUser): { readonly guard: string; readonly own: AccountUser } {
     const { users } = this.services;
     const guard = users.guardOf(asAccountUser(user), this.context);

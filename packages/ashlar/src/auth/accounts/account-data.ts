@@ -56,7 +56,7 @@ export function accountData({ logins, resets, emailChanges }: AccountDataDepende
   };
 }
 
-/** The same, declared: the services of accounts make it when it is needed. */
+/** Declares the same data; the account services create it when it is needed. */
 export const ACCOUNT_DATA: Readonly<Record<keyof AccountData, (application: Application) => StoredData>> = {
   logins: declared("logins"),
   password_resets: declared("password_resets"),
@@ -70,7 +70,7 @@ function declared(name: keyof AccountData): (application: Application) => Stored
   });
 }
 
-/** The logins of a user that have not expired, newest first, without those that wait for a step. */
+/** The logins of a user that have not expired, newest first, except those that wait for a step. */
 async function* allLogins(store: LoginStore, owner: LoginOwner): AsyncGenerator<ListedLogin> {
   let batch: readonly ListedLogin[] = [];
   do {

@@ -66,7 +66,7 @@ export class AccountPruning {
     return pruned;
   }
 
-  /** Of the given owners, those that exist; `null` if that cannot be determined. */
+  /** Returns which of the given owners exist; `null` if that cannot be determined. */
   async #known(guard: string, owner: OwnerColumn, values: readonly unknown[]): Promise<ReadonlySet<string> | null> {
     const found = await this.#dependencies.users.existing(guard, owner === "email" ? "email" : "id", values);
     return found === null ? null : new Set(found);

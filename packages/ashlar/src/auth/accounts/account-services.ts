@@ -39,8 +39,8 @@ declare module "../../kernel/container.ts" {
 }
 
 /**
- * The services of an application's accounts, each created once with its dependencies: the container's `accounts`. What
- * a request can do with them is `context.accounts`.
+ * The services of an application's accounts, each created once with its dependencies: the container's `accounts`.
+ * `context.accounts` has the operations for a request.
  */
 export class AccountServices {
   readonly settings: CompleteAccountsSettings;

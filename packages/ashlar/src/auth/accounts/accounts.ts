@@ -23,15 +23,16 @@ declare module "../../http/exchange/context.ts" {
  */
 export class Accounts extends AccountAdministration {
   /**
-   * Creates an account. It doesn't log anyone in. No mail is sent, unless the address is taken: then its owner is
-   * notified that someone tried to register with it.
+   * Creates an account. It doesn't log anyone in. If the address is taken, its owner is notified by mail that someone
+   * tried to register with it; otherwise, no mail is sent.
    *
-   * If a visitor sends the same registration twice, by a double click, for example, or because the response was lost, the
-   * second one returns the same user, and mails the owner no warning. `belonging` does not run again; log the user in.
+   * If a visitor sends the same registration twice, for example because of a double click or a lost response, the
+   * second call returns the same user and doesn't mail a warning. `belonging` does not run again; log the user in.
    *
-   * With `ACCOUNTS.preventEnumeration`, it does the same for free and for taken addresses. After the response, either the
-   * account is created and a link that verifies the address is mailed, or the owner of the taken address is mailed. Give
-   * both the same response. You then have to check values for unique columns other than `email` yourself, beforehand.
+   * With `ACCOUNTS.preventEnumeration`, it treats free and taken addresses alike. After the response, either the
+   * account is created and a link that verifies the address is mailed, or the owner of the taken address is mailed.
+   * Respond in the same way to both. You then have to check the values of unique columns other than `email` yourself
+   * beforehand.
    *
    * ```ts
    * const { name, email, password, password_confirmation } = request.all();
@@ -42,9 +43,9 @@ export class Accounts extends AccountAdministration {
    * if (user !== null && !(await auth.check())) await auth.loginAs(user);
    * ```
    *
-   * Security: other columns are set as `fill` sets them, or as `attributeKind` of an `AccountStore` says. Name the
-   * inputs that may be set, or the model's `fillable`. The primary key, the times, and columns that a mixin guards
-   * (password, API token, verification) are never set.
+   * Security: other columns are set as `fill` sets them, or as `attributeKind` of an `AccountStore` allows. Pass only
+   * the inputs that may be set, or list them in the model's `fillable`. The primary key, the times, and columns that a
+   * mixin guards (password, API token, verification) are never set.
    *
    * @param attributes `email`, `password`, `password_confirmation`, and values for other columns; a `name` is a single
    *   line of text
@@ -52,8 +53,8 @@ export class Accounts extends AccountAdministration {
    * account with all of it, or no account, no mail, no login and no event. Not called with
    * `ACCOUNTS.preventEnumeration`
    * @returns the user; with `ACCOUNTS.preventEnumeration` always `null`
-   * @throws `E_INVALID_INPUT` with all problems, by field; that the address is taken is only among them if there is no
-   *   other; `E_OVERLOADED`; what `belonging` throws
+   * @throws `E_INVALID_INPUT` with all problems, by field; a taken address is only reported if there are no other
+   *   problems; `E_OVERLOADED`; what `belonging` throws
    */
   register(attributes: RegistrationAttributes, belonging?: RegistrationWork): Promise<RegisteredUser | null> {
     this.context.auth.registry.unlimitedRoutes?.check(this.context, "throttle:register");
@@ -65,8 +66,8 @@ export class Accounts extends AccountAdministration {
    * Mails a link that sets a new password to the owner of the account with this address, if there is one. Links that were
    * mailed before stop working. The account itself does not change.
    *
-   * Neither the result nor the duration reveals whether there is an account: it is looked up, and the mail is made and
-   * sent, after the response. Respond alike. Failures are logged.
+   * Neither the result nor the duration reveals whether there is an account: the lookup and the mail both happen after
+   * the response. Your response must be the same in both cases, too. Failures are logged.
    *
    * @throws `E_INVALID_INPUT` if it is not an email address; `E_INVALID_CONFIGURATION` without `MailProvider`;
    *   `E_UNKNOWN_ROUTE` without the route `password_reset`
@@ -77,9 +78,9 @@ export class Accounts extends AccountAdministration {
   }
 
   /**
-   * Finds out whether the token of a link can still set a new password, for the page with the form: it can say at once
-   * that the link no longer works. Changes nothing. The address is for a hidden field by which password managers
-   * recognize the account.
+   * Finds out whether a link's token can still set a new password, so that the page with the form can immediately say
+   * if the link no longer works. Changes nothing. Put the returned address into a hidden field, so that password
+   * managers recognize the account.
    *
    * Security: limit the route, as `Auth.routes` does.
    *
@@ -91,9 +92,9 @@ export class Accounts extends AccountAdministration {
   }
 
   /**
-   * Sets a new password with the token of a link, once. All of the user's logins end, the API token is revoked, and the
-   * user is notified by mail. It doesn't log the user in. If a visitor sends the same form again, by a double click or because
-   * the response was lost, the result is the same.
+   * Sets a new password with a link's token, once. All of the user's logins end, the API token is revoked, and the user
+   * is notified by mail. It doesn't log the user in. If a visitor sends the same form again, by a double click or
+   * because the response was lost, the result is the same.
    *
    * Security: with `authenticates` off, API tokens are accepted until they expire; see {@link remainingTokens}.
    *
@@ -108,21 +109,22 @@ export class Accounts extends AccountAdministration {
   }
 
   /**
-   * Finds out whether the token of a link can still let a device in, for the page with the button. Changes nothing. The
-   * link is mailed to the owner of an account when unknown devices have used up their guesses at its password.
+   * Finds out whether a link's token can still let a device in, for the page with the button. Changes nothing. The link
+   * is mailed to the owner of an account when unknown devices have used up their guesses at its password.
    *
    * @param token the parameter of the route `login.device`
-   * @returns `isKnown` says that the request's device is known to the account already, or its user logged in: then the page
-   *   has no button, because the link is for another device. `null` if {@link allowDevice} would return `false` for it
+   * @returns `isKnown` is true if the account already knows the request's device, or its user is logged in: the page
+   *   then has no button, because the link is for another device. `null` if {@link allowDevice} would return `false`
+   *   for it
    */
   findDeviceLink(token: unknown): Promise<UsableDeviceLink | null> {
     return this.services.deviceLinks.find(this.context, token);
   }
 
   /**
-   * Makes the request's device known to the account that a link was mailed to, once, as a login would. It logs no one in:
-   * the password is asked as always, but guesses by strangers no longer keep the device out. If the device is known
-   * already, or the user logged in, nothing happens, and the link can still be used on another device.
+   * Makes the request's device known to the account that a link was mailed to, as a login would, once. It doesn't log
+   * anyone in: the password is still required, but strangers' guesses no longer keep the device out. If the device is
+   * already known, or the user is logged in, nothing happens, and the link can still be used on another device.
    *
    * Security: only call it for a POST. Some mail programs follow every link.
    *
@@ -140,8 +142,8 @@ export class Accounts extends AccountAdministration {
    *
    * Security: with `authenticates` off, API tokens are accepted until they expire; see {@link remainingTokens}.
    *
-   * If a login step has a page to be passed first, the visitor is sent there, and from there back to the form, which they
-   * then send again: in that login, the step isn't asked again for ten minutes.
+   * If a login step has to be passed on its own page first, the visitor is sent there, and then back to the form to
+   * submit it again. The step is then skipped for ten minutes in that login.
    *
    * @throws `E_UNAUTHENTICATED`; `E_INVALID_INPUT`; `E_LOGIN_PENDING`; `E_OVERLOADED`
    */
@@ -150,10 +152,10 @@ export class Accounts extends AccountAdministration {
   }
 
   /**
-   * How the current user, who has no password, gets past a form that asks for it: `"proof"`, if the user has another proof,
-   * which {@link changePassword} and {@link requestEmailChange} accept instead; `"mail"`, if the form of the route
-   * `change_password.store` mails a link that sets a first one to the user's address; `"none"`, if the account has no address,
-   * or `ACCOUNTS.firstPasswordByMail` is off.
+   * How the current user, who has no password, can submit a form that asks for one: `"proof"`, if the user has another
+   * proof, which {@link changePassword} and {@link requestEmailChange} accept instead; `"mail"`, if the form of the
+   * route `change_password.store` mails the user a link that sets a first password; `"none"`, if the account has no
+   * address, or `ACCOUNTS.firstPasswordByMail` is off.
    *
    * @returns `null` if the user has a password
    * @throws `E_UNAUTHENTICATED`
@@ -163,8 +165,9 @@ export class Accounts extends AccountAdministration {
   }
 
   /**
-   * Creates an account without a password, for an address that the caller has just proved to be theirs: by an account at
-   * another site that has verified it, or by a link in a mail. The address counts as verified. It doesn't log anyone in.
+   * Creates an account without a password, for an address that the caller has just proved to own: with an account at
+   * another site that has verified it, or with a link in a mail. The address counts as verified. It doesn't log anyone
+   * in.
    *
    * ```ts
    * declare const identities: { add(user: User, subject: string): Promise<void> }; // yours
@@ -176,15 +179,16 @@ export class Accounts extends AccountAdministration {
    * }
    * ```
    *
-   * Addresses are reserved, and other columns are set, as by {@link register}. With `ACCOUNTS.preventEnumeration`, an account
-   * that was registered with this address and never verified, so that no one could log in to it, is deleted for it,
-   * with everything that is stored about it.
+   * Addresses are reserved, and other columns are set, as by {@link register}. With `ACCOUNTS.preventEnumeration`, an
+   * account that was registered with this address but never verified, so that no one could log in to it, is deleted
+   * first, with everything that is stored about it.
    *
-   * Security: the address's owner must be behind it, or else anyone could create an account for someone else's address.
-   * Ask the other site whether it has verified the address (`email_verified`).
+   * Security: make sure that the caller owns the address; otherwise, anyone could create an account for someone else's
+   * address. Check that the other site has verified it (`email_verified`).
    *
    * @param belonging runs in the same transaction: store the user's credential there
-   * @returns the user; `null` if another account has the address: don't connect the two before its user has logged in
+   * @returns the user; `null` if another account has the address: don't link the two before that account's user has
+   * logged in
    * @throws `E_INVALID_INPUT`; `E_INVALID_CONFIGURATION` if no proof has the name in `provedBy`
    */
   create(attributes: ProvedAttributes, belonging?: RegistrationWork): Promise<RegisteredUser | null> {
@@ -193,9 +197,9 @@ export class Accounts extends AccountAdministration {
   }
 
   /**
-   * The API tokens that are still accepted after all other access has ended, for example because of a new password. With
-   * `authenticates` off in `config/api.ts`, requests don't look tokens up, so all tokens are accepted until they
-   * expire. A page that lists the effects of a new password has to mention this, too.
+   * The API tokens that are still accepted after all other access has ended, for example because of a new password.
+   * With `authenticates` off in `config/api.ts`, requests don't look tokens up, so all tokens are accepted until they
+   * expire. A page that lists the effects of a new password has to mention these tokens, too.
    *
    * @returns `null` if there aren't any: the application has no API, or it looks tokens up
    */
@@ -209,8 +213,8 @@ export class Accounts extends AccountAdministration {
    * Follows a verification link, for users and guests: marks the address as verified, or replaces the address with the
    * new one. For a HEAD request it returns what a GET would, and changes nothing.
    *
-   * Security: a GET only has an effect for the user the link is about, logged in by the link's guard. For anyone else,
-   * such as a mail scanner that follows every link, it returns `confirm`. Show a page then, with a form that posts to the
+   * Security: a GET only has an effect if the link's own user is logged in with the link's guard. For anyone else, such
+   * as a mail scanner that follows every link, it returns `confirm`. Show a page then, with a form that posts to the
    * route `email.verify.store`, which calls this again.
    *
    * A new address ends all access to the account, except the login of this request if it is the user's own: all other
@@ -218,9 +222,9 @@ export class Accounts extends AccountAdministration {
    * change for 72 hours is mailed to the old address.
    *
    * @param token the parameter of the route `email.verify`
-   * @returns `confirm` if nothing has changed because a page has to ask first; `already` if the link has been followed
-   *   before; `invalid` if the token is not valid, has expired or was made invalid since, or if the address no longer
-   *   belongs to the account or now belongs to another one
+   * @returns `confirm` if nothing has changed because the visitor has to confirm first; `already` if the link has been
+   *   followed before; `invalid` if the token is not valid, has expired or was made invalid since, or if the address no
+   *   longer belongs to the account or now belongs to another one
    * @throws for a new address only: `E_INVALID_CONFIGURATION` without `MailProvider`, `E_UNKNOWN_ROUTE` without the route
    *   `email.undo`
    */
@@ -242,8 +246,8 @@ export class Accounts extends AccountAdministration {
   /**
    * Mails a verification link to a user.
    *
-   * @param user the user, who may have just registered and doesn't have to be logged in; default: the current user. For
-   *   a user whose registration has arrived twice, a link was mailed before, so none is mailed again.
+   * @param user the user, who may have just registered and doesn't have to be logged in; default: the current user. If
+   *   the user's registration arrived twice, the link was mailed the first time, so no other one is mailed.
    * @returns `false` if there is nothing to verify: the address is verified or missing, or the user's class can't
    * verify addresses (`MustVerifyEmail`)
    * @throws `E_UNAUTHENTICATED` without a user; `E_INVALID_CONFIGURATION` without `MailProvider`; `E_UNKNOWN_ROUTE`
@@ -255,10 +259,10 @@ export class Accounts extends AccountAdministration {
   }
 
   /**
-   * Mails a link to a new address of the current user, which works for `ACCOUNTS.emailChangeExpiresInMinutes` minutes. The
-   * account keeps the old address until the link is followed; a notice is mailed there now, and another one then. Problems
-   * are reported under `email` and `password`. If the address is taken, its owner is notified by mail; with
-   * `ACCOUNTS.preventEnumeration`, the caller doesn't learn that. The steps of a login are asked as in
+   * Mails a link to a new address of the current user, which works for `ACCOUNTS.emailChangeExpiresInMinutes` minutes.
+   * The account keeps the old address until the link is followed. A notice is mailed to it now, and another one when
+   * the address changes. Problems are reported under `email` and `password`. If the address is taken, its owner is
+   * notified by mail; with `ACCOUNTS.preventEnumeration`, the caller doesn't learn that. Login steps apply, as in
    * {@link changePassword}.
    *
    * @throws `E_UNAUTHENTICATED`; `E_INVALID_INPUT`; `E_LOGIN_PENDING`; `E_UNKNOWN_ROUTE` without the route `email.undo`; and as

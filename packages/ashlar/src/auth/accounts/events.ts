@@ -48,7 +48,7 @@ declare module "../../events/event-map.ts" {
     "auth.email_changed": EmailChangeEvent;
     /** A change of address was undone from the old address, `email`, which is the account's again. */
     "auth.email_change_undone": EmailChangeEvent;
-    /** So many wrong passwords came from unknown devices that the owner of the account gets a mail. */
+    /** Unknown devices have tried so many wrong passwords that the account's owner gets a mail. */
     "auth.guesses_used_up": AccountEvent;
     /** A device was made known to an account with a link from that mail. */
     "auth.device_allowed": AccountEvent;

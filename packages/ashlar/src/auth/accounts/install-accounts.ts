@@ -13,14 +13,14 @@ export function installAccounts(application: Application, settings: CompleteAuth
   const { container } = application;
   const services = new AccountServices(application, settings);
   container.bind("accounts", services);
-  // Otherwise a login would reveal whether the address was free to a caller who registers it.
+  // Otherwise, a caller could register an address and find out by logging in whether it was free.
   if (services.settings.preventEnumeration) {
     container.make("auth").refuseUsers(awaitsVerification);
   }
 }
 
 /**
- * Assigns the models of the guards to this application, so that they use its keys and database, and starts what sends mails.
+ * Assigns the guards' models to this application, so that they use its keys and database, and starts sending mails.
  * Called when providers boot.
  */
 export function startAccounts(application: Application, { passwordResetTable }: CompleteAuthSettings): void {

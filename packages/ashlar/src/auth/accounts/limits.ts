@@ -22,14 +22,15 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 
 /**
- * The limit of mails about logins on new devices, by recipient. It refuses no login; mails over the limit are dropped.
+ * Limits, by recipient, the mails about logins on new devices. It doesn't refuse logins; mails over the limit are
+ * dropped.
  */
 export const NEW_DEVICE_LIMIT = "new_device";
 
-/** The limit of mails that notify owners of accounts that unknown devices have used up their guesses, by recipient. */
+/** Limits, by recipient, the mails that notify account owners that unknown devices have used up their guesses. */
 export const GUESSES_LIMIT = "guesses";
 
-/** The limit of looks by refused guesses whether that mail is still to be sent, by account. */
+/** Limits, by account, how often refused guesses check whether that mail still has to be sent. */
 export const GUESSES_CHECK_LIMIT = "guesses.check";
 
 /** The limit of uses of a link in such a mail. */
@@ -39,18 +40,17 @@ export const DEVICE_LINK_LIMIT = "login.device";
 export const DEVICE_LINK_AGAIN_LIMIT = "login.device.again";
 
 /**
- * The limit of mails that notify the owner of an address that someone tried to use it for another account, by
- * recipient.
+ * Limits, by recipient, the mails that notify the owner of an address that someone tried to use it for another account.
  */
 export const EMAIL_TAKEN_LIMIT = "email_taken";
 
 /**
- * The limits of operations on accounts. Those that guests can reach count by account and address together, with a low limit,
- * and by address alone, with enough room for an office behind one address.
+ * The limits of operations on accounts. Limits that guests can reach count by account and address together, with a low
+ * limit, and by address alone, with enough room for an office behind one address.
  *
- * The limit by address alone for `password_reset` counts failures, since a genuine token is counted on its own, not by
- * the address it comes from. Registrations and requests for mail are counted whether they succeed or not, because it is
- * their number that does harm.
+ * For `password_reset`, the bucket by address alone counts failures, since genuine tokens have separate counts.
+ * Registrations and requests for mails always count, whether they succeed or not, because their sheer number does the
+ * harm.
  *
  * If a mail is sent, the account is also counted on its own: a mailbox can be flooded from many addresses as easily as
  * from one. This locks no user out, because the link in the latest mail works no matter who requested it.
@@ -66,14 +66,14 @@ export const ACCOUNT_LIMITS: ByLimit<LimitDeclaration> = {
   },
   password_reset: {
     ofAccounts: true,
-    // The token names the account; that counts once its signature is verified.
+    // The token names the account, which is used once the signature has been verified.
     account: "token",
     buckets: [
       { by: ["account", "address"], attempts: 10, windowSeconds: 15 * MINUTE },
       { by: ["address"], attempts: 30, windowSeconds: 15 * MINUTE },
     ],
   },
-  // The page behind the link says whether the link is still valid. It has its own limit, so that it does not use up the
+  // The link's page shows whether the link is still valid. It has its own limit, so that viewing it doesn't use up
   // attempts to use the link.
   "password_reset.show": {
     ofAccounts: true,
@@ -107,8 +107,9 @@ export const ACCOUNT_LIMITS: ByLimit<LimitDeclaration> = {
       { by: ["account"], attempts: 10, windowSeconds: HOUR },
     ],
   },
-  // By account alone: it ends links in mails too, and a thief with a copied cookie, who needs no password here, must not be
-  // faster than the owner who resets the password. That ends all other logins as well, so the owner never needs this one.
+  // Counts by account alone. The operation also ends links in mails and needs no password, so a thief with a copied
+  // cookie must not outpace the owner who resets the password. The reset ends all other logins, too, so the owner
+  // doesn't need this operation.
   "logins.destroy_others": {
     ofAccounts: true,
     buckets: [{ by: ["account"], attempts: 5, windowSeconds: 15 * MINUTE }],
@@ -122,16 +123,17 @@ export const ACCOUNT_LIMITS: ByLimit<LimitDeclaration> = {
   [GUESSES_LIMIT]: {
     buckets: [{ by: ["account"], attempts: 1, windowSeconds: 24 * HOUR }],
   },
-  // The result of a lookup must not show in responses, so it is made whether or not there is an account, and writes a
-  // row.
+  // Responses must not reveal the result of the lookup, so it always runs and writes a row, whether or not there is an
+  // account.
   [GUESSES_CHECK_LIMIT]: {
     buckets: [{ by: ["account"], attempts: 1, windowSeconds: MINUTE }],
   },
-  // The account is the link: once within the time it can be used.
+  // The link stands for the account: one use during the time that it is valid.
   [DEVICE_LINK_LIMIT]: {
     buckets: [{ by: ["account"], attempts: 1, windowSeconds: 24 * HOUR }],
   },
-  // The account is the link and the client. Longer than a browser waits for the answer to the first click of a double click.
+  // The link and the client together stand for the account. The window is longer than a browser waits for the response
+  // to the first click of a double click.
   [DEVICE_LINK_AGAIN_LIMIT]: {
     buckets: [{ by: ["account"], attempts: 1, windowSeconds: MINUTE }],
   },

@@ -225,7 +225,7 @@ export class UserLogins {
     return ended;
   }
 
-  /** How many logins a user has except one, without those that wait for a step. */
+  /** How many logins a user has except one, except those that wait for a step. */
   async #count(user: Authenticatable, except: string | null): Promise<number> {
     let count = 0;
     for await (const batch of this.#batches(user)) {

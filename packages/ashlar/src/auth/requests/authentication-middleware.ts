@@ -30,7 +30,7 @@ export class LoadUserMiddleware implements Middleware {
     );
   }
 
-  /** A guard that finds its user by the body waits for it. */
+  /** If the guard finds its user by the body, it waits for the body. */
   beforeBody(): boolean {
     return true;
   }
@@ -72,7 +72,7 @@ export class AuthenticationMiddleware implements Middleware {
     if (name !== undefined) this.#guards.checkName(name);
   }
 
-  /** A guard that finds its user by the body waits for it. */
+  /** If the guard finds its user by the body, it waits for the body. */
   beforeBody(): boolean {
     return true;
   }
@@ -105,7 +105,7 @@ export class GuardMiddleware implements Middleware {
     this.#guards.checkName(name);
   }
 
-  /** A guard that finds its user by the body waits for it. */
+  /** If the guard finds its user by the body, it waits for the body. */
   beforeBody(): boolean {
     return true;
   }

@@ -48,7 +48,7 @@ export class ConfirmPasswordMiddleware implements Middleware {
     throw new ConfigurationError("password.confirm", problem, "Write password.confirm:30.");
   }
 
-  /** A guard that finds its user by the body waits for it. */
+  /** If the guard finds its user by the body, it waits for the body. */
   beforeBody(): boolean {
     return true;
   }

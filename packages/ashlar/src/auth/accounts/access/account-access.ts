@@ -11,7 +11,7 @@ import type { GuardUsers } from "../users/guard-users.ts";
 export interface AccountAccessDependencies {
   readonly users: GuardUsers;
   readonly logins: LoginStores;
-  /** Reports whether the application has a database: logins and users may both be elsewhere. */
+  /** Reports whether the application has a database: logins and users may both be stored elsewhere. */
   readonly hasDatabase: () => boolean;
   /** Returns the application's events; `null` if it has none. */
   readonly events: () => Events | null;
@@ -24,7 +24,7 @@ export interface LoginKeeper {
   keepAlone(changed: Authenticatable): KeptLogin | null;
 }
 
-/** What ends of the access to a guard's user. */
+/** How much access to end, and whose. */
 export interface AccountEnding<User> extends AccessEnding<User> {
   /** The user whose login continues, if `what` is `others`; `null` if none does, and everything ends. */
   readonly keeper?: LoginKeeper | null;
@@ -41,13 +41,13 @@ export class AccountAccess {
   }
 
   /**
-   * Ends access to the account of a guard's user, with the logins of every guard that has the same rows: access to a row
-   * that has ended must not stay open under another name. See {@link endAccess}.
+   * Ends access to the account of a guard's user, with the logins of every guard that has the same rows: when access to
+   * a row ends, no other guard may keep it open. See {@link endAccess}.
    */
   end<User extends Authenticatable>(guard: string, user: User, ending: AccountEnding<User>): Promise<User | null> {
     const { users, events, hasDatabase } = this.#dependencies;
     const { keeper = null, address = null } = ending;
-    // Users who can only log in have a row, or an object, that knows how its own access ends.
+    // If users can only log in, their row or object knows how to end its own access.
     const store = users.storeOf(guard) as AccountStore<User & AccountUser> | null;
     const account: StoredAccount<User> = {
       update:

@@ -11,7 +11,7 @@ import type { AccountAccess } from "./account-access.ts";
 
 /** Who blocks or unblocks an account, and why. */
 export interface BlockDetails {
-  /** Who does it, for the audit trail; `null` if that is unknown. */
+  /** Who blocks or unblocks it, for the audit trail; `null` if that is unknown. */
   readonly by: string | null;
   /** Why, for the audit trail; `null` if no reason is given. */
   readonly reason: string | null;
@@ -27,10 +27,10 @@ export interface AccountBlocksDependencies {
   readonly events: () => Events | null;
 }
 
-/** The longest text of an operator that an event has, in UTF-16 units. */
+/** The longest operator's note that an event contains, in UTF-16 units. */
 const MAX_TEXT_LENGTH = 500;
 
-/** An operator's note, as it is in an event. */
+/** Shortens an operator's note for an event. */
 export function auditText(text: string): string {
   return text.slice(0, MAX_TEXT_LENGTH);
 }
@@ -62,8 +62,8 @@ export class AccountBlocks {
   }
 
   /**
-   * Unblocks an account; see `Accounts.unblock`. Its epoch changes again: credentials that were issued in the meantime
-   * outside of the framework don't give access, either.
+   * Unblocks an account; see `Accounts.unblock`. Its epoch changes again: credentials issued in the meantime outside of
+   * the framework don't give access either.
    */
   async unblock(guard: string, user: AccountUser, details: BlockDetails): Promise<boolean> {
     return this.#change(guard, user, "unblocked", { changes: { blockedAt: null } }, details);

@@ -9,7 +9,7 @@ import { hasPassword, NO_PASSWORD } from "../../passwords/verify-credentials.ts"
 import type { AccountStore, AccountUser } from "../../users/account-store.ts";
 import { type Authenticatable, isModel } from "../../users/authenticatable.ts";
 
-/** How many accounts one statement covers: few enough that it ends within any deadline, and no login waits for long. */
+/** How many accounts one statement covers: few enough that it finishes within any deadline and no login waits long. */
 const BATCH = 5000;
 const STORE_BATCH = 200;
 
@@ -17,8 +17,8 @@ type EndableModel = ModelClass<Model & AccessHolder> & AuthenticatesStatics;
 const END = { what: "everything", reason: "command", proof: "none" } as const;
 
 /**
- * One of all accounts. The new epoch makes its logins invalid, so they stay until they are pruned; and the command's
- * own event says what has ended, because one for each account would bury the audit log.
+ * One of many accounts whose access ends at once. The new epoch invalidates its logins, so their rows stay until they
+ * are pruned. Only the command emits an event, because one for each account would bury the audit log.
  */
 function oneOfAll<User extends Authenticatable>(update: StoredAccount<User>["update"]): StoredAccount<User> {
   return { update, transaction: (work) => work(), endLogins: async () => {}, audience: null };
@@ -62,8 +62,8 @@ export async function requireEndable(all: readonly AccountsToEnd[]): Promise<voi
 }
 
 /**
- * Ends access to all accounts of a guard's users: one pass over the table, a few thousand rows a statement, whatever the
- * number of logins, links and tokens, because all of these are bound to the row.
+ * Ends access to all accounts of a guard's users: one pass over the table, a few thousand rows per statement. The
+ * number of logins, links and tokens doesn't matter, because all of them are bound to the row.
  *
  * All accounts get the same new epoch. It is as unguessable as a separate one for each, and nothing that belongs to one
  * account is accepted for another, because it also names the account.
@@ -97,9 +97,9 @@ async function endRows(
         .get()
     )[0];
     const upTo = end === undefined ? null : end.authId();
-    // No model's `save`: its hooks are for one user at a time.
+    // Doesn't use the model's `save`, whose hooks handle one user at a time.
     const batch = upTo === null ? rest() : rest().where(key, "<=" as never, upTo as never);
-    // First, so that no login with an old password comes after the end of all logins.
+    // Comes first, so that no one logs in with an old password after all logins have ended.
     if (voidsPasswords) await voidPasswords(model, batch);
     ended += hasOwnCredentials ? await endEach(await batch.get(), changes) : await batch.update(changes as never);
     if (upTo === null) return ended;
@@ -107,7 +107,7 @@ async function endRows(
   }
 }
 
-/** Accounts that never had a password stay so: a link may not set one for them, depending on the settings. */
+/** Accounts that never had a password stay without one, because the settings may not let a link set it. */
 async function voidPasswords({ passwordColumn }: EndableModel, rows: Rows): Promise<void> {
   const column = passwordColumn as never;
   await rows

@@ -20,8 +20,8 @@ export class PasswordVoiding {
   }
 
   /**
-   * Makes the password of an account invalid, and ends all access to it, in one transaction: whatever is stored,
-   * because the leaked password may be newer than the user as read. Only a link sets a new one.
+   * Makes the password of an account invalid, and ends all access to it, in one transaction: no matter which password
+   * is stored, because the leaked one may be newer than the user as read. Only a link can set a new one.
    *
    * @param user who has a password
    * @returns whether the account existed

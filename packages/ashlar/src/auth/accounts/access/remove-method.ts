@@ -4,11 +4,11 @@ import type { GuardUsers } from "../users/guard-users.ts";
 import type { UserDeletion } from "./user-deletion.ts";
 
 /**
- * Removes one of a user's ways to log in, unless it is the last: of two that are removed at the same time, one stays,
- * because the user's row is locked before anything is removed or counted.
+ * Removes one of a user's ways to log in, unless it is the last. The user's row is locked before anything is removed or
+ * counted, so if the last two are removed at the same time, one of them stays.
  *
  * @param remove deletes it, in the same transaction
- * @param isAnotherLeft whether a login could still begin with something
+ * @param isAnotherLeft returns whether the user still has a way to begin a login
  * @returns whether it was removed; `false`, with nothing changed, if it is the last one
  */
 export function removeMethod(
@@ -27,9 +27,9 @@ export function removeMethod(
 }
 
 /**
- * Runs work that may find that nothing of it should stay.
+ * Runs work that may decide to be rolled back.
  *
- * @param work throws what it is given to undo everything
+ * @param work throws its argument to undo everything
  * @returns whether its effects stay
  */
 async function unlessUndone(work: (undo: Error) => Promise<void>): Promise<boolean> {

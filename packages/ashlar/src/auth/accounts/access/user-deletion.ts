@@ -37,9 +37,9 @@ export class UserDeletion {
    * addresses, and what other features have declared. It is one transaction, within the caller's if there is one; if the
    * user's table is on another connection, the user is deleted first, and the rest right after.
    *
-   * The row is locked first. Operations in progress for the user (a login, a link being created) wait for that and then find
-   * that the user no longer exists; or they have finished by now, and their data is found here. It is deleted last, because
-   * rows of features may refer to it.
+   * The row is locked first. Operations in progress for the user, such as a login, either wait for the lock and then
+   * find that the user no longer exists, or have already finished, so their data is deleted here. The user's row is
+   * deleted last, because rows of features may refer to it.
    *
    * @param deleteRow deletes the user's row, and returns whether it existed
    * @returns the result of `deleteRow`
@@ -49,7 +49,7 @@ export class UserDeletion {
     const model = user.constructor as ModelClass;
     const guards = users.guardsKeeping(model);
     const key = user.getOriginal(model.primaryKey as never) as UserId | null | undefined;
-    // A class that neither logs in nor has tokens has separate users.
+    // Users of a class that neither logs in nor has tokens are a separate set.
     const isKnown = guards.length > 0 || (applicationAccessOf(user)?.hasFeatures ?? false);
     if (!isKnown || key === null || key === undefined) return deleteRow();
     const database = this.#dependencies.database();

@@ -14,7 +14,7 @@ export interface AddressOwnersDependencies {
   readonly unfinished: UnfinishedRegistrations;
 }
 
-/** Notifies the owners of addresses that someone tried to use for another account. */
+/** Notifies the owner of an address when someone tries to use it for another account. */
 export class AddressOwners {
   readonly #dependencies: AddressOwnersDependencies;
 
@@ -53,7 +53,7 @@ export class AddressOwners {
     await mails.prepare();
     if (unfinished.has(guard, user)) {
       if (await unfinished.offerPassword(guard, user, isAllowed, attributes)) return;
-      // It was verified or invalidated at this moment. In the latter case, the request that did so notifies the owner.
+      // Another request has just verified or invalidated it. In the latter case, that request notifies the owner.
       user = await store.findByEmail(email);
       if (user === null || unfinished.has(guard, user)) return;
     }

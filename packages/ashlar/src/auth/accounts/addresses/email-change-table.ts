@@ -22,9 +22,9 @@ export interface StoredEmailChange {
 }
 
 /**
- * The table of changes of address: one row for each, as long as it can be undone. Until then, an old address that was
- * verified is reserved for the account. The table holds the digest of the token that was mailed to the old address,
- * never the token itself.
+ * The table of address changes: one row for each, for as long as it can be undone. During that time, an old address
+ * that was verified is reserved for the account. The table holds the digest of the token that was mailed to the old
+ * address, never the token itself.
  */
 export class EmailChangeTable {
   readonly #database: () => Database;
@@ -35,8 +35,8 @@ export class EmailChangeTable {
 
   /**
    * Stores a change. Called while the user's row is locked, or before a change that is withdrawn if it fails: in both
-   * cases, the keys are in the order of the changes, because each change requires the access epoch that the previous one
-   * has set.
+   * cases, the keys are in the order of the changes, because each change requires the access epoch set by the previous
+   * one.
    *
    * @param isReserved whether no other account can take the old address in the meantime
    */
@@ -67,7 +67,8 @@ export class EmailChangeTable {
   }
 
   /**
-   * As {@link isReserved}, in one statement with whether a user in a table next to this one has the address.
+   * Like {@link isReserved}, but also checks in the same statement whether a user in a table next to this one has the
+   * address.
    *
    * @param users the table of the users, and the column that marks closed accounts
    */
@@ -117,8 +118,8 @@ export class EmailChangeTable {
   }
 
   /**
-   * Uses up a change, and the later ones with it: a link that was mailed to a thief must not restore the thief's later
-   * changes. Earlier changes stay, so that the first address can always be restored.
+   * Uses up a change and all later ones, so that a link mailed to a thief can't restore the thief's later changes.
+   * Earlier changes stay, so that the first address can always be restored.
    *
    * @returns whether it could still be undone: `true` for only one of parallel uses
    */
@@ -154,8 +155,8 @@ export class EmailChangeTable {
   }
 
   /**
-   * Deletes the changes of a user, and those of others that hold the user's address and can no longer be undone. Takes
-   * part in the current transaction, if there is one.
+   * Deletes the changes of a user, and other users' changes that contain the user's address and can no longer be
+   * undone. Takes part in the current transaction, if there is one.
    *
    * @param email the user's current address; `null` if it is unknown
    */

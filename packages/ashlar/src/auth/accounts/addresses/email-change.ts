@@ -107,7 +107,7 @@ export class EmailChange {
     const { preventEnumeration, emailChangeExpiresInMinutes: expiresInMinutes } = settings;
     const guard = context.auth.guardName;
     const user = known ?? (await users.of(guard).findByAuthId(id));
-    // Deleted in the meantime, or changed: the link would no longer work.
+    // The user was deleted or changed in the meantime, so the link would no longer work.
     if (user === null || !isSameEmail(user.email, email)) return;
     await mails.prepare();
     if (preventEnumeration && (await addresses.isTaken(guard, newEmail, user))) {
@@ -119,7 +119,7 @@ export class EmailChange {
       const data = { guard, language, user, email: newEmail, isChange: true, url, expiresInMinutes };
       await mails.tryQueue("verifyEmail", newEmail, data);
     }
-    // In any case: it goes to the user's own mailbox.
+    // Sent in any case, because it goes to the user's own mailbox.
     if (email !== null) await mails.tryQueue("emailChanged", email, { guard, language, user, email, newEmail });
   }
 
@@ -139,7 +139,7 @@ export class EmailChange {
     const undo = previousEmail === null ? null : { previousEmail, token: links.undo({ guard, id }) };
     const wasVerified = isVerifiable(owner) && owner.hasVerifiedEmail();
     const isOwn = context.auth.guardName === guard && ((await context.auth.user()) as object | null) === owner;
-    // An address that was never proved may be a stranger's, who must be able to register it.
+    // An address that was never proved may belong to someone else, who must be able to register it.
     const isReserved = wasVerified || !isVerifiable(owner);
     const tell = async (changed: AccountUser) => {
       if (undo === null) return;
@@ -155,8 +155,8 @@ export class EmailChange {
       const address = context.request.clientAddress;
       user = await this.#make(owner, claim, { email, undo, isReserved, keeper, address, tell });
     } catch (error) {
-      // Since the link was created, the address became another account's, or was freed by an account that can still
-      // reclaim it.
+      // Since the link was created, another account has taken the address, or an account that can still reclaim it has
+      // freed it.
       if (error instanceof UniqueViolationError || error instanceof ReservedAddress) return "invalid";
       throw error;
     }
@@ -181,8 +181,8 @@ export class EmailChange {
       await emailChanges.record(guard, owner.authId(), undo.previousEmail, undo.token, isReserved);
     };
     if (users.commitWithAuth(guard)) return this.#replace(owner, claim, change, record);
-    // Users in another database commit first. If the reservation were committed after that, a thief could register the
-    // freed address in between, and the owner's link could not restore it.
+    // Users in another database commit first. If the reservation were only committed afterward, a thief could register
+    // the freed address in between, and the owner's link could not restore it.
     await record();
     let user: AccountUser | null;
     try {
@@ -225,8 +225,8 @@ export class EmailChange {
         if (user === null) return null;
         await addresses.refuseReserved(guard, email, user);
         await record?.();
-        // At the time of a deletion, data under an address that is not reserved could no longer be distinguished from
-        // another user's.
+        // If the user is deleted later, data under an unreserved address could no longer be distinguished from another
+        // user's.
         if (!isReserved && undo !== null) {
           await resets.delete(users.guardsKeeping(user.constructor), [undo.previousEmail]);
         }

@@ -47,7 +47,7 @@ interface Found {
   readonly user: AccountUser;
 }
 
-/** Thrown to roll back, because a parallel use of the same link was first. */
+/** Thrown to roll back because a parallel use of the same link came first. */
 class UsedMeanwhile extends Error {}
 
 /** Undoes a change of address, with the link that was mailed to the old address. */
@@ -100,7 +100,7 @@ export class EmailUndo {
     return created_at instanceof Date && created_at > change.createdAt ? null : { change, user };
   }
 
-  /** @param tell notifies the owner of the removed address, in the same transaction */
+  /** @param tell notifies the owner of the removed address in the same transaction */
   async #restore(
     { request }: HttpContext,
     change: StoredEmailChange,
@@ -119,7 +119,7 @@ export class EmailUndo {
         address: request.clientAddress,
         changes: {
           email,
-          // The thief knows the password, and would be back before the owner has set a new one.
+          // The thief knows the password, and could log in again before the owner sets a new one.
           passwordHash: NO_PASSWORD,
           ...(isVerifiable(owner) ? { verifiedAt: currentDate() } : {}),
         },

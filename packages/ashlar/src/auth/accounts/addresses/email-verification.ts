@@ -40,7 +40,7 @@ export class EmailVerification {
     this.#dependencies = dependencies;
   }
 
-  /** Notes that a user, as read in this request, was mailed a link when registering: it is not mailed again. */
+  /** Notes that a user, as read in this request, was mailed a link when registering, so that no other one is mailed. */
   wasSent(user: AccountUser): void {
     this.#sent.add(user);
   }
@@ -48,7 +48,7 @@ export class EmailVerification {
   /** Mails a new verification link to a user; see `Accounts.sendVerification`. */
   async send(context: HttpContext, given?: RegisteredUser): Promise<boolean> {
     const user = given === undefined ? await requireUser(context) : asAccountUser(given);
-    // Checked before anything that needs mails: without the mixin there is nothing to send.
+    // Checked first, because without the mixin there is nothing to send.
     if (!isVerifiable(user) || user.hasVerifiedEmail() || user.email === null || isBlocked(user)) return false;
     if (this.#sent.has(user)) return true;
     const mailer = await this.#dependencies.mails.prepare();
@@ -96,9 +96,10 @@ export class EmailVerification {
     const outcome = outcomeFor(user, claim);
     if (user === null || outcome !== "verified") return outcome;
     const { method } = context.request.raw;
-    // A mail scanner follows every link: with its GET, a stranger's account would get the address of the mailbox.
+    // A mail scanner follows every link: its GET could give the mailbox's address to a stranger's account.
     if (own === null && isSafe(method)) return "confirm";
-    // HEAD returns what GET would do, and changes nothing: some mail programs use it to check whether a link works.
+    // HEAD returns the result that GET would have, and changes nothing, because some mail clients use it to check
+    // links.
     if (method === "HEAD") return outcome;
     if (claim.newEmail === null) return this.#confirm(context, store, user, claim);
     // An earlier version may have mailed the link, with another spelling.
@@ -114,8 +115,7 @@ export class EmailVerification {
   ): Promise<VerificationOutcome> {
     const { guard, id } = claim;
     const { email } = proved;
-    // One conditional change decides between parallel uses: of those that find the address unverified, only one
-    // verifies it.
+    // One conditional change decides between parallel uses: only one of them verifies the address.
     const conditions = { email: email!, accessEpoch: accessEpochOf(proved), verifiedAt: null };
     const changed = await store.update(proved, { verifiedAt: currentDate() }, conditions);
     const user = await store.findByAuthId(id);

@@ -19,7 +19,7 @@ export interface MustVerifyEmailInstance {
    * Sets `verified_at` to the current time, unless the address is already verified, and saves the model: its other
    * changes too, and a new model as a new row.
    *
-   * @returns whether this call verified the address: of several parallel calls, only one does
+   * @returns whether this call verified the address; of several parallel calls, only one returns `true`
    * @throws what `save` throws; `E_ROW_NOT_FOUND` if the row no longer exists
    */
   markEmailAsVerified(): Promise<boolean>;
@@ -34,7 +34,7 @@ export interface MustVerifyEmailInstance {
 }
 
 /**
- * Requires users to prove that their address is theirs, with a link that is mailed to it. The table needs a column
+ * Requires users to prove that they own their address, with a link that is mailed to it. The table needs a column
  * `verified_at`.
  *
  * ```ts

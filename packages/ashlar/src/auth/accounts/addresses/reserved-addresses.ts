@@ -7,10 +7,10 @@ import type { AccountPages } from "../links/account-pages.ts";
 import type { GuardUsers } from "../users/guard-users.ts";
 import type { EmailChangeTable } from "./email-change-table.ts";
 
-/** The message about an address that another account has, or can still take back: it does not reveal which. */
+/** The message about an address that another account has or can still reclaim. It doesn't reveal which is the case. */
 export const TAKEN: Message = message("auth.email.taken");
 
-/** Thrown to roll back a change that has given an account an address that another one can still take back. */
+/** Thrown to roll back a change that gave an account an address that another account can still reclaim. */
 export class ReservedAddress extends Error {}
 
 /** The dependencies of {@link ReservedAddresses}. */
@@ -40,8 +40,8 @@ export class ReservedAddresses {
     if (guards !== null && beside !== null) {
       return emailChanges.isReservedOrOwned(email, guards, idOf(user), beside);
     }
-    // Not by `findByEmail`: an address that the store treats as equal is taken too. Always both, so that the time it takes
-    // does not reveal which one it was.
+    // Doesn't use `findByEmail`, because an address that the store treats as equal is taken, too. Always checks both,
+    // so that the response time doesn't reveal which one matched.
     const owned = await users.of(guard).existing("email", spellingsOfEmail(email));
     const reserved = await this.#isReserved(guard, email, user);
     return owned.length > 0 || reserved;
@@ -70,7 +70,7 @@ export class ReservedAddresses {
     return guards !== null && this.#dependencies.emailChanges.isReserved(email, guards, idOf(user));
   }
 
-  /** The guards with the same users; `null` if no address can be reserved. */
+  /** The guards with the same users; `null` if addresses can't be reserved. */
   #guardsWithReservations(guard: string): readonly string[] | null {
     const { users, pages } = this.#dependencies;
     const guards = users.guardsKeeping(users.of(guard));

@@ -46,18 +46,19 @@ export class UnfinishedRegistrations {
    * Mails the owner of an unfinished account's address a link to choose a password, after invalidating the account's
    * current password and links.
    *
-   * Security: of several people who registered the address, it is unknown which is its owner. All users are asked to
-   * open the link in their mail, so if such a link verified the address, the owner's own click would make a stranger's
-   * password valid.
+   * Security: if several people registered the address, it is unknown which of them owns it. Everyone is asked to open
+   * the link in their mail, so if such a link verified the address, the owner's own click would validate a stranger's
+   * password.
    *
    * The account then has the values of the last registration, and each link in a mail belongs to a registration: values
    * from a stranger do not stay in the account after the owner registers and opens their link.
    *
-   * @param isAllowed whether the limit allows a mail. If something is invalidated, the mail is sent in any case,
-   * because the owner would be left without a link; that happens only once for an account, which then has no password
-   * to invalidate.
+   * @param isAllowed whether the limit allows a mail. If something is invalidated, the mail is sent anyway, because the
+   * owner would otherwise be left without a link. That happens only once per account, because it then has no password
+   * left to invalidate.
    * @param attributes the values of this registration, besides the address and the password
-   * @returns whether it is done; `false` if the account was verified, invalidated or changed since it was read
+   * @returns whether the case was handled; `false` if the account was verified, invalidated or changed since it was
+   * read
    */
   async offerPassword(
     guard: string,
@@ -94,10 +95,10 @@ export class UnfinishedRegistrations {
   }
 
   /**
-   * Deletes an unfinished account, whose address someone has just proved to be theirs, with everything that is stored about it:
-   * its values may be a stranger's. Call it in a transaction.
+   * Deletes an unfinished account, and everything that is stored about it, because someone has just proved to own its
+   * address, and its values may be a stranger's. Call it in a transaction.
    *
-   * @returns whether it is done; `false` if the account was verified or changed since it was read
+   * @returns whether the account was deleted; `false` if it was verified or changed since it was read
    */
   async discard(guard: string, user: AccountUser): Promise<boolean> {
     const { access, deletion } = this.#dependencies;

@@ -13,7 +13,7 @@ export type VerificationOutcome = "verified" | "already" | "invalid" | "confirm"
 export interface VerificationLink {
   /** The address that it was mailed to. */
   readonly email: string;
-  /** Whether it is to replace the address of an account. */
+  /** Whether the link replaces the address of an account. */
   readonly isChange: boolean;
 }
 

@@ -9,9 +9,9 @@ import "../../../http/index.ts";
 import { isVerifiable } from "../../users/authenticatable.ts";
 
 /**
- * `verified`: lets users through whose address is verified. A guest is sent to the active guard's login, and from there
- * to the page they wanted. A user whose address is not verified is sent to its page `email.verify.notice`, and so is
- * one whose model lacks `MustVerifyEmail`, because that address was never verified.
+ * `verified`: only lets users with a verified address through. A guest is sent to the active guard's login, and from
+ * there to the page they wanted. A user whose address is not verified is sent to its page `email.verify.notice`, and so
+ * is any user whose model lacks `MustVerifyEmail`, because the address was never verified.
  */
 export class VerifiesEmailMiddleware implements Middleware {
   constructor(container: Container) {
@@ -31,7 +31,7 @@ export class VerifiesEmailMiddleware implements Middleware {
     return auth.redirectToRoute("email.verify.notice");
   }
 
-  /** A guard that finds its user by the body waits for it. */
+  /** If the guard finds its user by the body, it waits for the body. */
   beforeBody(): boolean {
     return true;
   }

@@ -12,17 +12,20 @@ export interface AccountClaim {
   readonly epoch: string;
 }
 
-/** What a verification link proves: that its holder can read the mails of an address. */
+/** The proof in a verification link: its holder can read an address's mails. */
 export interface VerificationClaim extends AccountClaim {
   /**
    * The account's address when the link was created, if it had one: once it differs, the link is invalid.
    */
   readonly email: string | null;
-  /** The address that replaces it, which is then the one proved; `null` if the address stays the same. */
+  /** The address that replaces it, which the link then proves; `null` if the address stays the same. */
   readonly newEmail: string | null;
 }
 
-/** The user whose change of address a link undoes. It is not bound to an epoch, which may be a thief's by then. */
+/**
+ * The user whose change of address a link undoes. It is not bound to an epoch, because a thief may have set a new one
+ * by then.
+ */
 export type UndoClaim = Omit<AccountClaim, "epoch">;
 
 /** How long links can be used, in minutes. */
@@ -34,7 +37,7 @@ export interface LinkLifetimes {
 /** How long a change of address can be undone. */
 export const UNDO_EXPIRES_IN_HOURS = 72;
 
-/** How long a link can let a device in: no longer than the window in which its use is counted. */
+/** For how long a link can let a device in: no longer than the window in which its use is counted. */
 export const DEVICE_EXPIRES_IN_HOURS = 24;
 
 const VERIFICATION = new KeyPurpose("email-verification");
@@ -42,7 +45,7 @@ const RESET = new KeyPurpose("password-reset");
 const UNDO = new KeyPurpose("email-change-undo");
 const DEVICE = new KeyPurpose("device-link");
 
-/** What links in mails about accounts are signed for. */
+/** The purposes that links in account mails are signed for. */
 export const LINK_PURPOSES: readonly KeyPurpose[] = [VERIFICATION, RESET, UNDO, DEVICE];
 
 const VERIFY = "verify";
@@ -50,7 +53,7 @@ const CHANGE = "change";
 const DEVICE_LIFETIME = { expiresInSeconds: DEVICE_EXPIRES_IN_HOURS * 3600 };
 const UNDO_LIFETIME = { expiresInSeconds: UNDO_EXPIRES_IN_HOURS * 3600 };
 
-/** What a token contains, once its length is right. */
+/** A token's contents, once its length has been checked. */
 type VerificationClaims = readonly [
   kind: string,
   guard: string,
@@ -62,7 +65,7 @@ type VerificationClaims = readonly [
 type ResetClaims = readonly [guard: string, id: string, epoch: string, random: string];
 type UndoClaims = readonly [guard: string, id: string, random: string];
 
-/** The part of a user's access epoch in a link: enough to compare it, but not the epoch itself. */
+/** The part of a user's access epoch in a link: enough to compare it without revealing the epoch itself. */
 export function epochDigestOf(user: Authenticatable): string {
   return digest(accessEpochOf(user));
 }
@@ -119,8 +122,8 @@ export class AccountLinks {
   }
 
   /**
-   * Reads the user that a reset token is for; `null` if it was not created here for this purpose. Whether it is still
-   * valid is in the table.
+   * Reads the user that a reset token is for; `null` if it was not created here for this purpose. The table says
+   * whether it is still valid.
    */
   readReset(token: string): AccountClaim | null {
     const claims = claimsOf(this.#reset, token);
@@ -134,7 +137,8 @@ export class AccountLinks {
   }
 
   /**
-   * Reads whose device a token makes known; `null` if it was altered, has expired, or was created for another purpose.
+   * Reads the account that a token makes a device known to; `null` if it was altered, has expired, or was created for
+   * another purpose.
    */
   readDevice(token: unknown): AccountClaim | null {
     const claims = claimsOf(this.#device, token);
@@ -148,8 +152,8 @@ export class AccountLinks {
   }
 
   /**
-   * Reads whose change an undo token is about; `null` if it was altered, has expired, or was created for another
-   * purpose.
+   * Reads the user whose change an undo token is about; `null` if it was altered, has expired, or was created for
+   * another purpose.
    */
   readUndo(token: unknown): UndoClaim | null {
     const claims = claimsOf(this.#undo, token);

@@ -5,7 +5,7 @@ import type { GuardPages } from "../../guards/guard-pages.ts";
 import type { AccountUser } from "../../users/account-store.ts";
 import { type AccountLinks, epochDigestOf } from "./account-links.ts";
 
-/** The paths of the pages about accounts, by page name: those of `Auth.routes`, and of a front end that has these pages. */
+/** The paths of the account pages by page name, in `Auth.routes` and in a front end that has these pages. */
 export const ACCOUNT_PATHS = {
   login: "/login",
   "login.device": "/login/device/@token",
@@ -34,7 +34,7 @@ export interface AccountPagesDependencies {
   readonly pages: GuardPages;
   readonly links: AccountLinks;
   readonly application: Application;
-  /** Where the pages are, if not in this application. */
+  /** The location of the pages, if they aren't in this application. */
   readonly frontEnd: FrontEnd;
 }
 
@@ -70,8 +70,8 @@ export class AccountPages {
    * The URL of a guard's page, under the origin of `APP_URL` or of a requested host of the same site, or under
    * `ACCOUNTS.frontEndUrl`.
    *
-   * Security: never under another host of a request, even if `APP.hosts` has it. The sender chooses it, and a reset link to
-   * a domain that a tenant controls would hand over the account.
+   * Security: never under another host of a request, even if `APP.hosts` has it. The request's sender chooses the host,
+   * and a reset link to a domain that a tenant controls would hand over the account.
    *
    * @throws `E_UNKNOWN_ROUTE`
    */
@@ -79,7 +79,7 @@ export class AccountPages {
     const elsewhere = this.#urlElsewhere(guard, page, parameters, query);
     if (elsewhere !== null) return elsewhere;
     const { application, pages } = this.#dependencies;
-    // Without pages, the route that the form would be sent to still exists, at the same path.
+    // Without pages, the route that would receive the form still exists at the same path.
     const isMissing = !pages.has(guard, page) && pages.hasFlow(guard, page);
     return application.linkOrigin.underSite(() => {
       const url = pages.to(guard, isMissing ? `${page}.store` : page, parameters, query);
@@ -136,7 +136,7 @@ function addressOf(value: unknown): string | null {
   return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
 }
 
-/** The front end of an application whose pages are not its own: where the links in mails lead. */
+/** The front end of an application without its own pages: links in mails lead there. */
 export class FrontEnd {
   readonly #urls: FrontEndUrls | null;
 

@@ -3,7 +3,7 @@ import { type HttpContext, setPeerAddress } from "../../../http/index.ts";
 import { runFor } from "../../../kernel/index.ts";
 
 /**
- * Work that a response has promised.
+ * Work that was promised with a response.
  *
  * @param context the request's context; in another process, a context with the same client, language and guard
  * @param data the request's data
@@ -11,7 +11,7 @@ import { runFor } from "../../../kernel/index.ts";
  */
 export type AccountWork<Data, Known> = (context: HttpContext, data: Data, known: Known | null) => Promise<void>;
 
-/** Promises work, before the response. */
+/** Promises work before the response is sent. */
 export type PromiseWork<Data, Known> = (context: HttpContext, data: Data, known?: Known) => Promise<void>;
 
 /** The stored data of a request. */
@@ -33,8 +33,8 @@ export function isWorkAbout(work: unknown, guards: readonly string[], id: string
 
 /**
  * Work that must not show in a response, but must not be lost either, such as the work of a request for a reset link.
- * Whether there is an account is found out after the response, so the promise is stored for any address, in the outbox of
- * mails; if the process dies, another one keeps it.
+ * The account is only looked up after the response, so the promise is stored in the mail outbox for any address; if the
+ * process dies, another one keeps the promise.
  */
 export class AccountPromises {
   readonly #application: Application;
@@ -45,23 +45,23 @@ export class AccountPromises {
   }
 
   /**
-   * Declares work, and returns the function that promises it.
+   * Declares a kind of work, and returns the function that promises it.
    *
    * @param name the stored name, which later versions must know, too
-   * @param title what it is, for the log
+   * @param title describes it in the log
    */
   declare<Data, Known = never>(name: string, title: string, work: AccountWork<Data, Known>): PromiseWork<Data, Known> {
     this.#works.set(name, work as AccountWork<never, never>);
     return async (context, data, known) => {
       const { background, container } = this.#application;
-      // It may be started by code that waits for all jobs, outside of any request.
+      // Code outside of any request, which waits for all jobs, may start it.
       const now = () => runFor(this.#application, work, context, data, known ?? null);
       if (!container.has("mail")) return background.runUnpredictably(title, now);
       await container.make("mail").promise(name, title, this.#stored(context, data), now);
     };
   }
 
-  /** Lets this process keep what others have promised. Called when providers boot. */
+  /** Lets this process keep promises that other processes made. Called when providers boot. */
   start(): void {
     const { container } = this.#application;
     if (!container.has("mail")) return;
@@ -71,7 +71,7 @@ export class AccountPromises {
         const continued = async () => work(this.#contextOf(request), request.data, null);
         return this.#application.linkOrigin.under(request.origin ?? null, continued);
       };
-      // Outside of a request, models have to know which of several applications they work for.
+      // Outside of a request, models must be assigned to one of several applications.
       mailer.keepPromises(name, (kept) => runFor(this.#application, keep, kept as StoredRequest<never>));
     }
   }

@@ -7,7 +7,7 @@ export interface AccountMailData {
   readonly user: RegisteredUser;
 }
 
-/** The data of a mail about an action that may not have been the user's. */
+/** The data of a mail about an action that someone other than the user may have performed. */
 export interface AccountNoticeData extends AccountMailData {
   /** The page of the user's guard for requesting a new password; `null` if there isn't one. */
   readonly newPasswordUrl: string | null;
@@ -15,10 +15,7 @@ export interface AccountNoticeData extends AccountMailData {
 
 /** The data of a mail about which access has ended, or would end with a new password. */
 export interface EndedAccessMailData extends AccountNoticeData {
-  /**
-   * The API tokens that are not ended with the rest, depending on the configuration of the API; `null`: all of them
-   * are.
-   */
+  /** The API tokens that remain valid, depending on the API's configuration; `null`: none do. */
   readonly remainingTokens: RemainingTokens | null;
 }
 
@@ -93,7 +90,7 @@ export interface EmailTakenData extends AccountNoticeData {
   readonly email: string;
   /** Whether it was requested as the new address of an existing account; otherwise it was to be registered. */
   readonly isChange: boolean;
-  /** The login of the user's guard; `null` if it has no such page. */
+  /** The login page of the user's guard; `null` if it has none. */
   readonly loginUrl: string | null;
 }
 
@@ -109,7 +106,7 @@ export interface NewDeviceData extends EndedAccessMailData {
   readonly address: string | null;
 }
 
-/** The data of the mail about a login of an app that was ended, because one of its refresh tokens was used again. */
+/** The data of the mail that says that an app's login was ended because one of its refresh tokens was used again. */
 export interface TokenReusedData extends AccountNoticeData {
   readonly email: string;
   /** The name of the token, as the app or its user has chosen it. */
@@ -127,7 +124,7 @@ export interface TokenCreatedData extends AccountNoticeData {
   readonly expiresAt: Date | null;
 }
 
-/** The data of the mail about wrong passwords that were tried on devices that the account was not used on before. */
+/** The data of the mail about wrong passwords from devices that the account had not been used on. */
 export interface GuessesUsedUpData extends AccountNoticeData {
   readonly email: string;
   readonly detectedAt: Date;
@@ -183,8 +180,8 @@ export type QueuedMailData<N extends AccountMailName> = Omit<
 export type AccountMailableClass<D extends AccountMailData> = new (data: D) => Mailable;
 
 /**
- * `ACCOUNTS.mailables` of `config/auth.ts`. A plain mail replaces each one that is left out, except for `newDevice`,
- * which is sent only if it is set.
+ * `ACCOUNTS.mailables` of `config/auth.ts`. For each one that is left out, a plain mail is sent, except for
+ * `newDevice`, which is only sent if it is set.
  */
 export type AccountMailables = {
   readonly [Name in AccountMailName]?: AccountMailableClass<AccountMailMap[Name]> | null;

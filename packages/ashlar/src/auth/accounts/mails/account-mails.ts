@@ -23,13 +23,13 @@ export interface AccountMailsDependencies {
   readonly container: Container;
   /** The application's own mails. */
   readonly mailables: AccountMailables;
-  /** Those that features declare. */
+  /** The mails that features declare. */
   readonly declared: AccountMailRegistry;
   readonly pages: AccountPages;
   readonly remainingTokens: RemainingTokenSource;
 }
 
-/** Queues the mails about accounts: the application's own, or plain ones instead. */
+/** Queues account mails: the application's own, or plain ones instead. */
 export class AccountMails {
   readonly #dependencies: AccountMailsDependencies;
   readonly #logger: Logger;
@@ -78,9 +78,9 @@ export class AccountMails {
     mailer?: Mailer,
   ): Promise<void> {
     const { guard, language: visitors = null, ...data } = queued;
-    // Closed while the mail was to be made: its owner is to hear no more.
+    // The account was closed before the mail was made, so its owner must get no more mails.
     if (isClosed(data.user)) return;
-    // A column that can't be null has an empty text for an account without an address.
+    // If the column isn't nullable, an account without an address has an empty text there.
     if (to.trim() === "") return;
     const { application, container, declared, mailables, pages, remainingTokens } = this.#dependencies;
     const mailable = (mailables[name] ??
@@ -95,15 +95,15 @@ export class AccountMails {
     const language = container.make("messages").ofUser(data.user) ?? visitors;
     if (language !== null) mail.inLanguage(language);
     const sender = mailer ?? container.make("mail");
-    // The application's own mails may make their links themselves.
+    // The application's own mails may create their links themselves.
     const account = { guard, id: String((data.user as Authenticatable).authId()) };
     await application.linkOrigin.underSite(() => sender.queue(mail, to, { account }));
   }
 
   /**
-   * Mails users about logins on new devices, if the application has such a mail. It goes only to a verified address, if the
-   * model tracks that, and its number for each mailbox is limited: an account can be registered with the address of someone
-   * else, and logged in to any number of times. Called when providers boot.
+   * Mails users about logins on new devices, if the application has such a mail. It goes only to a verified address, if
+   * the model tracks that, and the number of mails per mailbox is limited, because anyone can register an account with
+   * someone else's address and log in to it any number of times. Called when providers boot.
    */
   mailNewDevices(limits: MailLimits): void {
     const { application, container } = this.#dependencies;
@@ -114,7 +114,7 @@ export class AccountMails {
       if (email === null || awaitsVerification(user)) return;
       if (!(await limits.allows(NEW_DEVICE_LIMIT, guard, email))) return;
       await this.prepare();
-      // In the language of the mail, not of the request: an attacker may have logged in.
+      // In the mail's language, not the request's, because an attacker may have logged in.
       const device = deviceName(userAgent, messages.translator(messages.ofUser(user) ?? messages.defaultLanguage));
       await this.tryQueue("newDevice", email, { guard, user, email, device, userAgent, address, loggedInAt: time });
     });
@@ -138,14 +138,16 @@ export class AccountMails {
  * database, so only time, or a change of configuration for all users, ends them.
  */
 export interface RemainingTokens {
-  /** How long the last of them can still be used, in minutes; `null`: forever. */
+  /** For how long the last of them can still be used, in minutes; `null`: forever. */
   readonly expiresInMinutes: number | null;
 }
 
 /** Returns which API tokens the users of a model keep when their access ends; `null`: none. */
 export type RemainingTokensOf = (model: object) => RemainingTokens | null;
 
-/** Finds out which API tokens stay valid when a user's access ends. The API, which starts after accounts, sets this. */
+/**
+ * Finds out which API tokens stay valid when a user's access ends. The API sets this, because it starts after accounts.
+ */
 export class RemainingTokenSource {
   #of: RemainingTokensOf = () => null;
 
@@ -161,12 +163,12 @@ export class RemainingTokenSource {
 }
 
 /**
- * Limits the mails that strangers can trigger, by recipient. Several models may have accounts with the same address.
+ * Limits, by recipient, the mails that strangers can trigger. Several models may have accounts with the same address.
  */
 export class MailLimits {
   readonly #container: Container;
 
-  /** @param container the container, with the application's limits if it has any */
+  /** @param container has the application's limits, if there are any */
   constructor(container: Container) {
     this.#container = container;
   }

@@ -15,7 +15,7 @@ import type {
 } from "./account-mailables.ts";
 import type { RemainingTokens } from "./account-mails.ts";
 
-/** A paragraph, or several sentences that form one; `null` is left out. */
+/** A paragraph, or the sentences that form one; `null` is left out. */
 type Paragraph = string | readonly string[] | null;
 
 /** A mail in plain text. It doesn't greet the user by name: a stranger may have entered one that contains a message. */
@@ -91,7 +91,7 @@ class PasswordChanged extends PlainMail<PasswordChangedData> {
     ];
   }
 
-  /** Which access the new password has ended, and which it hasn't. */
+  /** Lists which access the new password has ended, and which it hasn't. */
   #endedAccess(isEverywhere: boolean, tokens: RemainingTokens | null): readonly string[] {
     if (tokens === null) return [this.t(isEverywhere ? "mails.loggedOut.everywhere" : "mails.loggedOut.others")];
     const { expiresInMinutes: minutes } = tokens;

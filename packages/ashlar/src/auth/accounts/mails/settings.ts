@@ -17,7 +17,7 @@ import type { AccountMailableClass, AccountMailables, FrameworkAccountMails } fr
 export interface RetentionSettings {
   /** How long an active login keeps its IP address and user agent without being used, in days, from 1; default: 30. */
   readonly addressDays?: number;
-  /** How long a login is kept after it has ended, in days, from 0; default: 0. A logout deletes it immediately. */
+  /** How long a login is kept after it has expired, in days, from 0; default: 0. A logout deletes it immediately. */
   readonly loginDays?: number;
   /**
    * How long links that set a password or undo a change of address are kept after they have expired, with the address
@@ -42,16 +42,16 @@ export interface AccountsSettings {
    */
   readonly preventEnumeration?: boolean;
   /**
-   * Whether an account that never had a password, for example because its user logs in with an identity provider, gets
-   * its first one by a link in a mail, like a forgotten one; default: `true`. With `false`, no link is mailed to such
-   * an account, and visitors get the same response. A password that was revoked is set by mail in any case.
+   * Whether a link in a mail can set the first password of an account that never had one, for example because its user
+   * logs in with an identity provider; default: `true`. With `false`, no link is mailed to such an account, and
+   * visitors get the same response. A link can always replace a revoked password.
    */
   readonly firstPasswordByMail?: boolean;
   /**
-   * The address of a front end that has the pages about accounts; default: the application's own. Links in mails lead to its
-   * pages, at the paths that `Auth.routes` has: `/email/verify/<token>`, `/email/undo/<token>`, `/password_reset?token=<token>`.
-   * Its origin is the origin of `APP_URL`, or one of `APP.trustedOrigins`. If guards have their own, an address for
-   * each.
+   * The address of a front end that has the pages about accounts; default: the application's own. Links in mails lead
+   * to its pages, at the paths that `Auth.routes` has: `/email/verify/<token>`, `/email/undo/<token>`,
+   * `/password_reset?token=<token>`. Its origin is the origin of `APP_URL`, or one of `APP.trustedOrigins`. If guards
+   * have their own front ends, give an address for each.
    */
   readonly frontEndUrl?: FrontEndUrls | undefined;
   /** How long data about users is kept, and whether the server prunes it by itself. */
@@ -97,8 +97,8 @@ export const MAILABLE: Setting<AnyMailable | null> = setting({
 const ANYTHING = setting<unknown>({ what: "a class that extends Mailable", accept: (value) => value, fallback: null });
 
 /**
- * Other names belong to features, which add theirs until all have registered, or are mistakes: `AccountMailRegistry`
- * checks that.
+ * Other names belong to features, which may not have registered yet, or are mistakes: `AccountMailRegistry` checks them
+ * later.
  */
 const MAILABLES = derived(recordOf(ANYTHING, undefined, "verifyEmail"), (given, where) => {
   const own = BUILT_IN_NAMES.map((name) => [name, MAILABLE.read(given[name], `${where}.${name}`)]);
@@ -107,8 +107,8 @@ const MAILABLES = derived(recordOf(ANYTHING, undefined, "verifyEmail"), (given, 
 
 const SCHEMA = settings<AccountsSettings>()({
   verificationExpiresInMinutes: minutes(1440),
-  // Short, because a link that moves an account to another mailbox is worth more to an attacker than one that verifies
-  // a mailbox.
+  // Short, because a link that moves an account to another mailbox is worth more to an attacker than a link that
+  // verifies one.
   emailChangeExpiresInMinutes: minutes(60),
   preventEnumeration: flag(false),
   firstPasswordByMail: flag(true),
@@ -133,7 +133,7 @@ export function readAccountsSettings(accounts: unknown): CompleteAccountsSetting
   return SCHEMA.read(accounts, "config/auth.ts: ACCOUNTS");
 }
 
-/** Checked by its methods: an application that sends no mail does not load the mail classes. */
+/** Checked by its methods, so that an application that sends no mail doesn't load the mail classes. */
 export function isMailableClass(value: unknown): value is AnyMailable {
   if (typeof value !== "function" || typeof value.prototype !== "object" || value.prototype === null) return false;
   const { subject, content } = value.prototype as Record<string, unknown>;

@@ -36,7 +36,7 @@ export interface RequestPasswordResetController {
 /** Setting a new password with such a link. */
 export interface ResetPasswordController {
   /**
-   * `GET /password_reset?token=…`: the form, with `token`, `password` and `password_confirmation`; for a link that can no
+   * `GET /password_reset?token=…`: the form, with `token`, `password` and `password_confirmation`; if the link can no
    * longer be used, a page that says so.
    */
   show(context: HttpContext): unknown;
@@ -53,7 +53,7 @@ export interface VerifyEmailController {
    * logged in, it shows a page with one button and changes nothing, since some mail programs follow every link.
    */
   verify(context: HttpContext): unknown;
-  /** `POST /email/verify/@token`: that button. */
+  /** `POST /email/verify/@token`: handles that button. */
   store(context: HttpContext): unknown;
   /** `POST /email/resend`, for users. */
   resend(context: HttpContext): unknown;
@@ -63,9 +63,9 @@ export interface VerifyEmailController {
 export interface LoginsController {
   /** `GET /logins`, for users. */
   index(context: HttpContext): unknown;
-  /** `DELETE /logins/@id`, for users: ends one. */
+  /** `DELETE /logins/@id`, for users: ends one login. */
   destroy(context: HttpContext): unknown;
-  /** `DELETE /logins`, for users: ends all except the current one. */
+  /** `DELETE /logins`, for users: ends all logins except the current one. */
   destroyOthers(context: HttpContext): unknown;
 }
 
@@ -101,7 +101,7 @@ export interface UndoEmailChangeController {
   store(context: HttpContext): unknown;
 }
 
-/** Making a device known with the link that is mailed when strangers have guessed too often. */
+/** Making a device known, with the link that is mailed after strangers have guessed too often. */
 export interface AllowDeviceController {
   /** `GET /login/device/@token`: a page with one button; it changes nothing, since some mail programs follow every link. */
   show(context: HttpContext): unknown;
@@ -122,7 +122,7 @@ export interface AuthControllers {
   readonly changePassword: ControllerClass<ChangePasswordController>;
   readonly changeEmail: ControllerClass<ChangeEmailController>;
   readonly undoEmailChange: ControllerClass<UndoEmailChangeController>;
-  /** May be left out: mails about guesses then have no link. */
+  /** Optional: without it, mails about guesses have no link. */
   readonly allowDevice?: ControllerClass<AllowDeviceController>;
 }
 

@@ -5,8 +5,8 @@ import "../../../routing/index.ts";
 const TOKEN = "token";
 
 /**
- * `auth.page`: keeps responses of pages about accounts out of every cache. `auth.page:token`, for a page with a token
- * in its URL: the browser also sends no `Referer` from there.
+ * `auth.page`: keeps account pages out of every cache. `auth.page:token`, for a page with a token in its URL: the
+ * browser also sends no `Referer` from there.
  */
 export class AuthPageMiddleware implements Middleware {
   handle({ response }: HttpContext, next: Next, kind?: string): unknown {

@@ -78,7 +78,7 @@ const GROUPS: Groups = {
     ...form(() => Route.get(PATHS["account.email"], [controller, "show"]).name("account.email").middleware("auth")),
     Route.post(PATHS["account.email"], [controller, "store"])
       .name("account.email.store")
-      // The password that it asks for is counted by the limit "login" when it is tried.
+      // The limit "login" counts the password that it asks for.
       .middleware("auth", "throttle:email.resend,user"),
   ],
   undoEmailChange: (controller) => [
@@ -96,9 +96,9 @@ const GROUPS: Groups = {
 };
 
 /**
- * The address to which password managers send a user who wants to change the password (W3C, A Well-Known URL for
- * Changing Passwords). It redirects to the page for that, via the login, or, if the application doesn't have one, to
- * the page for a forgotten password.
+ * The address to which password managers send users to change their password (W3C, A Well-Known URL for Changing
+ * Passwords). It redirects to the page for that, via the login, or, if the application doesn't have one, to the page
+ * for a forgotten password.
  */
 const CHANGE_PASSWORD: RouteDefinition = Route.get("/.well-known/change-password", ({ auth }) => {
   return auth.redirectToRoute(auth.hasRoute("account.password") ? "account.password" : "change_password");
@@ -106,11 +106,11 @@ const CHANGE_PASSWORD: RouteDefinition = Route.get("/.well-known/change-password
 
 /** Options of `Auth.routes`: `false` for each group of routes to leave out, the guard, and whether there are pages. */
 export interface AuthRouteOptions extends Readonly<Partial<Record<AuthRouteGroup, false>>> {
-  /** The name of the guard whose accounts the routes are about; default: the default guard. */
+  /** The name of the guard whose accounts the routes manage; default: the default guard. */
   readonly guard?: string;
   /**
-   * `true` for an application without pages: every route responds with JSON whatever the caller accepts, errors included,
-   * and those that only show a form are left out. The controllers need no method for them.
+   * `true` for an application without pages: every route responds with JSON whatever the caller accepts, errors
+   * included, and those that only show a form are left out. The controllers then need no methods for forms.
    */
   readonly json?: true;
 }
@@ -148,11 +148,11 @@ export interface AuthRouteOptions extends Readonly<Partial<Record<AuthRouteGroup
  * The kernel names the middleware that the routes use: `auth.page` (`AuthPageMiddleware`, around all of them), `auth`
  * (`AuthenticationMiddleware`), `guard` (`GuardMiddleware`, for the option of this name) and `throttle`
  * (`ThrottleMiddleware`, with the limits `login`, `register`, `change_password`, `password_reset`,
- * `password_reset.show`, `email.undo`, `email.resend` and `logins.destroy_others`). If one is missing there, the boot fails: no password is
- * accepted without a limit.
+ * `password_reset.show`, `email.undo`, `email.resend` and `logins.destroy_others`). If one is missing there, startup
+ * fails, so that no password is accepted without a limit.
  *
- * With the option `json`, for front ends that bring their own pages, all of them respond with JSON, and the routes that
- * only show a form don't exist. Links in mails then lead to the front end: `ACCOUNTS.frontEndUrl`.
+ * With the option `json`, for front ends with their own pages, all routes respond with JSON, and the routes that only
+ * show a form don't exist. Links in mails then lead to the front end: `ACCOUNTS.frontEndUrl`.
  *
  * `/.well-known/change-password`, where password managers look for it, redirects to the default guard's page for a new
  * password, unless `json` is set. It is always at the root of the host, regardless of `.prefix`, and a route of your own at
@@ -184,7 +184,7 @@ export function authRoutes(given: object, options: AuthRouteOptions = {}): Route
   const form: Form = (make) => (json === true ? [] : [make()]);
   const routes = known.flatMap((group) => {
     if (left[group] !== false) return routesOf(group, given, form);
-    // Routes that the author writes for the same controllers instead are recognized by them.
+    // The controllers identify routes that the author has written instead.
     const { [group]: controller } = given as Partial<AuthControllers>;
     if (typeof controller === "function") for (const route of routesOf(group, given, form)) route.madeBy("Auth.routes");
     return [];
@@ -222,8 +222,8 @@ function routesOf<G extends AuthRouteGroup>(
   const controller = controllers[group];
   if (typeof controller === "function") {
     const routes = GROUPS[group](controller as Required<AuthControllers>[G], form);
-    // The form of registration is the application's own, and may contain a picture. The others are short, and their
-    // bodies have to be read before they are counted, since the account to count by is in them.
+    // The application may extend the registration form, for example with a picture. The other forms are short, and
+    // their bodies have to be read before they are counted, since they contain the account to count by.
     return group === "register" ? routes : routes.map((route) => route.bodyLimit("64kb"));
   }
   // Older applications don't have one.
@@ -232,7 +232,7 @@ function routesOf<G extends AuthRouteGroup>(
   throw new ConfigurationError("Auth.routes", `the controller "${group}" is missing.`, remedy);
 }
 
-/** Outermost, so that responses of the other middleware are kept out too. */
+/** Outermost, so that responses from other middleware are kept out of caches, too. */
 function keepOutOfCaches(route: RouteDefinition): RouteDefinition {
   const { middleware } = route.attributes;
   return middleware[0]?.startsWith("auth.page") ? route : route.with({ middleware: ["auth.page", ...middleware] });

@@ -18,7 +18,7 @@ import type { AccountPromises, PromiseWork } from "../links/account-promises.ts"
 import type { AccountMails } from "../mails/account-mails.ts";
 import type { GuardUsers } from "../users/guard-users.ts";
 
-/** How often, and after how long, a refused use of a link looks whether its own client is just using it. */
+/** How often, and after how long, a refused use of a link checks whether the same client is using it at the moment. */
 const [LOOKS, LOOK_PAUSE_MS] = [5, 100];
 
 /** The page that a link leads to. */
@@ -28,7 +28,9 @@ const PAGE = "login.device";
 export interface UsableDeviceLink {
   /** The address of the account. */
   readonly email: string;
-  /** Whether the request's device is known to the account already, or its user logged in: it has no need of the link. */
+  /**
+   * Whether the account already knows the request's device, or its user is logged in, so that the link isn't needed.
+   */
   readonly isKnown: boolean;
 }
 
@@ -54,8 +56,8 @@ interface Warning {
  * Notifies the owner of an account that unknown devices have used up their guesses, with a link that makes one device
  * known to the account, so that strangers' guesses, however many, can't lock the owner out.
  *
- * Security: a link proves the mailbox, and logs no one in. The password is asked as always, and a device that became
- * known this way has a limited number of guesses itself.
+ * Security: a link only proves access to the mailbox, and logs no one in. The password is still required, and a device
+ * that became known this way has a limited number of guesses, too.
  */
 export class DeviceLinks implements GuessWarnings {
   readonly #dependencies: DeviceLinksDependencies;
@@ -64,7 +66,7 @@ export class DeviceLinks implements GuessWarnings {
   constructor(dependencies: DeviceLinksDependencies) {
     this.#dependencies = dependencies;
     this.#promise = dependencies.promises.declare("guesses", "a warning about guesses", (context, warning) => {
-      // The host of the request is a stranger's choice. With a cookie for each host, it is still the best guess.
+      // A stranger may have chosen the request's host. If each host has its own cookie, it is still the best guess.
       const mail = () => this.#mail(context, warning);
       return this.#isShared ? dependencies.application.linkOrigin.under(null, mail) : mail();
     });
@@ -97,26 +99,29 @@ export class DeviceLinks implements GuessWarnings {
   async #mail(context: HttpContext, { guard, id }: Warning): Promise<void> {
     const { users, pages, links, mails, container } = this.#dependencies;
     const user = id === null ? null : ((await users.named(guard)?.findByAuthId(id)) ?? null);
-    // As for every mail that strangers can trigger, the address must be proved if the class tracks that.
+    // As with every mail that strangers can trigger, the address must be verified if the class tracks that.
     if (user === null || awaitsVerification(user)) return;
     const { email } = user;
     if (typeof email !== "string") return;
-    // For the guard's own users: guesses at another guard's account must not use it up.
+    // Counted separately for each guard's users, so that guesses at another guard's account don't use it up.
     const keys = { realm: container.make("auth").realmOf(guard), account: email };
     if ((await this.#throttle?.peek(GUESSES_LIMIT, keys))?.allowed === false) return;
     const token = links.device({ guard, id: String(user.authId()), epoch: epochDigestOf(user) });
     const url = this.#hasLink(guard) ? pages.url(guard, PAGE, { token }) : null;
     await mails.prepare();
     const [detectedAt, expiresInHours] = [currentDate(), DEVICE_EXPIRES_IN_HOURS];
-    // If the user has none. The request's language is a stranger's.
+    // The default if the user hasn't chosen one. The request's language is a stranger's.
     const language = container.make("messages").defaultLanguage;
-    // If it can't be stored, the promise is kept later, and the mail must not count as sent.
+    // If the mail can't be stored, the promise is kept later, so the mail must not count as sent.
     await mails.queue("guessesUsedUp", email, { guard, language, user, email, url, expiresInHours, detectedAt });
     await this.#countMail(keys);
     announce(context, "auth.guesses_used_up", guard, { user });
   }
 
-  /** Counts a mail once it is certain to be sent. If that fails, another one is mailed: none would be worse. */
+  /**
+   * Counts a mail once it is certain to be sent. If counting fails, another mail may be sent, which is better than
+   * none.
+   */
   async #countMail(keys: ThrottleKeys): Promise<void> {
     const { logger } = this.#dependencies.application;
     const count = async (): Promise<void> => {
@@ -163,9 +168,9 @@ export class DeviceLinks implements GuessWarnings {
     const throttle = this.#dependencies.container.make("throttle");
     const { guard, user, use } = found;
     if (!(await throttle.peek(DEVICE_LINK_LIMIT, use)).allowed) return this.#allowAgain(context, found);
-    // The link is kept for the device that needs it.
+    // The link stays valid for the device that needs it.
     if (await this.#isKnown(context, found)) return true;
-    // One count, in the store that all processes share, decides between parallel uses.
+    // A single count, in the store that all processes share, decides between parallel uses.
     if (!(await throttle.consume(DEVICE_LINK_LIMIT, use)).allowed) return this.#allowAgain(context, found);
     await throttle.consume(DEVICE_LINK_AGAIN_LIMIT, usedBy(context, use));
     context.auth.registry.guesses.allowDevice(context, guard, user, use.account);
@@ -174,10 +179,10 @@ export class DeviceLinks implements GuessWarnings {
   }
 
   /**
-   * Lets a client in that has used the link a moment ago: after a double click, the browser discards the first answer, with
-   * its cookie. Another request may just be using the link, so this waits for it.
+   * Lets a client in that has just used the link: after a double click, the browser discards the first response and its
+   * cookie. Another request may still be using the link, so this waits for it.
    *
-   * Security: both answers make the same device known, so the link gives no further guesses.
+   * Security: both responses make the same device known, so the link doesn't allow additional guesses.
    */
   async #allowAgain(context: HttpContext, { guard, user, use }: FoundLink): Promise<boolean> {
     const throttle = this.#dependencies.container.make("throttle");
@@ -191,8 +196,8 @@ export class DeviceLinks implements GuessWarnings {
   }
 
   /**
-   * Reports whether a request has no use for a link: the account's user is logged in, or the device is known to the account
-   * and may log in now. A stolen copy of its cookie may have used up its attempts.
+   * Reports whether a request doesn't need the link: the account's user is logged in, or the account knows the device
+   * and it may log in now. Someone with a stolen copy of its cookie may have used up its attempts.
    */
   async #isKnown(context: HttpContext, { guard, user }: FoundLink): Promise<boolean> {
     if (await isLoggedInAs(context, guard, user)) return true;

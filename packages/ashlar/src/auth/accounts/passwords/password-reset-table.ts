@@ -12,10 +12,10 @@ import { currentDate } from "../../../support/index.ts";
 import type { UserModelClass } from "../../models/joinable-users.ts";
 import type { Authenticatable } from "../../users/authenticatable.ts";
 
-/** A name for the address of a reset that no column of a user has. */
+/** A column name for a reset's address that no user table has. */
 const ADDRESS = "__reset_email";
 
-/** The facts about an address that must still be true when its reset is stored. */
+/** What was found for an address, which must still be true when its reset is stored. */
 export interface AddressFinding {
   /** The table of the users; `null` if one statement cannot use both it and the table of resets. */
   readonly users: { readonly table: string; readonly closedColumn: string | null } | null;
@@ -44,10 +44,10 @@ export class PasswordResetTable {
   }
 
   /**
-   * Stores the reset of an address, replacing any older one of the same guard, with one statement, so that the last of
-   * several is kept.
+   * Stores the reset of an address, replacing any older one of the same guard, with one statement, so that the latest
+   * of several is kept.
    *
-   * @param finding nothing is stored if it is no longer true, for example if the user has been deleted since
+   * @param finding what was found; if it is no longer true, for example because the user was deleted, nothing is stored
    */
   async replace(guard: string, email: string, token: string, finding: AddressFinding): Promise<void> {
     const created_at = currentDate();
@@ -79,8 +79,8 @@ export class PasswordResetTable {
   }
 
   /**
-   * A user by primary key, if a token was sent to the user's address and can still be used: one statement for what
-   * {@link addressOf} and the user's class take two for.
+   * A user by primary key, if a token was sent to the user's address and can still be used: one statement instead of
+   * the two that {@link addressOf} and the user's class need.
    *
    * @param users a class that `isJoinable` accepts
    */
@@ -97,7 +97,7 @@ export class PasswordResetTable {
     if (row === undefined) return null;
     const { [ADDRESS]: email, ...own } = row as Row;
     const user = users.fromRow(own);
-    // Compared here: a column may take different texts for equal, and so may a key.
+    // Compared here, because a column or a key may treat different texts as equal.
     const { email: address } = user as { readonly email?: unknown };
     return String(user.authId()) === id && isSameEmail(String(address), String(email)) ? user : null;
   }

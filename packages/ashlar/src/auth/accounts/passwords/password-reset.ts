@@ -71,7 +71,7 @@ export class PasswordReset {
     await mails.prepare();
     // A missing route is reported to the developer in the response, not only in the log.
     pages.url(guard, "password_reset", {});
-    // After the response, which is sent at the same time whether or not the address has an account.
+    // Done after the response, so that its timing doesn't depend on whether the address has an account.
     await this.#promiseLink(context, { email, language: context.language });
   }
 
@@ -80,14 +80,15 @@ export class PasswordReset {
     const guard = context.auth.guardName;
     const found = await users.of(guard).findByEmail(email);
     const user = found !== null && this.sets(found) ? found : null;
-    // As far as possible, the same work is done for an address without an account, because it delays concurrent
+    // As far as possible, an address without an account takes the same work, because that work delays concurrent
     // requests.
     const token = await (user === null ? tokens.issueToNoOne(guard, email) : tokens.issue(guard, user));
     const url = pages.url(guard, "password_reset", {}, { token });
     announce(context, "auth.password_reset_requested", guard, { user, email });
     if (user === null) return;
     await mails.prepare();
-    // Never to the address from the form: the link belongs to the account, whatever the store considers equal.
+    // Never sent to the address from the form, because the link belongs to the account, whatever the store considers
+    // equal.
     const to = user.email!;
     await mails.tryQueue("resetPassword", to, { guard, language, user, email: to, url, expiresInMinutes });
   }
@@ -107,7 +108,10 @@ export class PasswordReset {
     announce(context, "auth.password_reset_requested", guard, { user, email });
   }
 
-  /** Reports whether a link can set an account's password: its first one only if the settings allow it, and none while blocked. */
+  /**
+   * Reports whether a link can set an account's password: never while it is blocked, and a first password only if the
+   * settings allow it.
+   */
   sets(user: AccountUser): boolean {
     if (isBlocked(user)) return false;
     return this.#dependencies.firstPasswordByMail || !neverHadPassword(user);
@@ -119,7 +123,7 @@ export class PasswordReset {
     const user = await requireUser(context);
     if (hasPassword(user)) return null;
     if ((await confirmationRequired(context, user)).methods.length > 0) return "proof";
-    // A column that can't be null has an empty text for an account without an address.
+    // If the column isn't nullable, an account without an address has an empty text there.
     const hasAddress = (user.email ?? "").trim() !== "";
     return hasAddress && this.sets(user) && auth.hasRoute("change_password.store") ? "mail" : "none";
   }
@@ -146,7 +150,7 @@ export class PasswordReset {
     const { user: owner } = found;
     const { guard } = found.claim;
     await mails.prepare();
-    // Before the transaction: a hash takes long, and a password that is refused must not use the link up.
+    // Comes before the transaction, because hashing is slow and a refused password must not use up the link.
     const hash = (plain: unknown) => users.hashPasswordOf(guard, owner, plain);
     const passwordHash = await hashChosenPassword(hash, password, confirmation);
     const changes = { passwordHash, ...(sent !== null && { accessEpoch: sent.epoch }) };
@@ -175,9 +179,9 @@ export class PasswordReset {
       },
     });
     if (user === null) return this.#setBefore(context, token, sent);
-    // A user who can read the account's mail is not guessing, and earlier guesses were for another password.
+    // A user who can read the account's mail isn't guessing, and earlier guesses were about another password.
     await clearGuesses(context, guard, user);
-    // Nor may guesses by others keep them from logging in with the new password.
+    // Other clients' guesses must not keep them from logging in with the new password, either.
     context.auth.registry.guesses.allowDevice(context, guard, user, null);
     announce(context, "auth.password_reset", guard, { user });
     if (isVerified) announce(context, "auth.email_verified", guard, { user });
@@ -185,11 +189,12 @@ export class PasswordReset {
   }
 
   /**
-   * The user whose password this visitor has set before, to the same and with the same link: by a double click, or because the
-   * response was lost. Nothing is stored or mailed again.
+   * The user whose password this visitor has already set to the same value with the same link, in case of a double
+   * click or a lost response. Nothing is stored or mailed again.
    *
    * Security: the beginning of the account's epoch proves that this visitor has used the link. The rest depends on the
-   * password, so it counts as a guess: a copy of the session and a used link could try passwords.
+   * password, so it counts as a guess: otherwise, someone with a copy of the session and a used link could try
+   * passwords.
    *
    * @throws `E_TOO_MANY_REQUESTS` if the account allows no more guesses
    */
@@ -210,8 +215,7 @@ export class PasswordReset {
   }
 
   /**
-   * The user that a token was mailed to, provided that it can still be used here, and that nothing has invalidated it
-   * since.
+   * The user to whom a token was mailed, provided that it can still be used here and nothing has invalidated it since.
    */
   async #find(
     context: HttpContext,

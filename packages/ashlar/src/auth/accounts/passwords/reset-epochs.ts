@@ -4,23 +4,25 @@ import { deriveKey, KeyPurpose } from "../../../security/index.ts";
 
 export const RESET: KeyPurpose = new KeyPurpose("password-reset-epoch");
 const EPOCH_BYTES = 16;
-/** How much of an epoch does not depend on the password. In Base64, it ends with a whole character. */
+/**
+ * The length of the part of an epoch that doesn't depend on the password. In Base64, it ends at a character boundary.
+ */
 const LINK_BYTES = 9;
 
 /** The epoch of an account whose password a visitor sets with a link. */
 export interface ResetEpoch {
   readonly epoch: string;
-  /** How it begins, whatever the password. */
+  /** The beginning of the epoch, which doesn't depend on the password. */
   readonly beginning: string;
 }
 
 /**
- * The access epoch of an account after its password was set with a link: the same if a visitor sends the same form again, by
- * a double click or because the response was lost, so that the account shows who has set its password. Nothing else is stored
- * for that.
+ * The access epoch of an account after its password was set with a link: it is the same if the visitor sends the same
+ * form again, because of a double click or a lost response, so the epoch shows who has set the password. Nothing else
+ * is stored for this.
  *
- * Security: it is computed from the id of the visitor's session, 256 random bits that are in no other place, so no one else
- * can create or guess it, and it reveals nothing about the password.
+ * Security: it is computed from the id of the visitor's session, 256 random bits that are stored nowhere else, so no
+ * one else can create or guess it, and it reveals nothing about the password.
  */
 export class ResetEpochs {
   readonly #key: KeyObject;

@@ -15,7 +15,10 @@ export interface ResetTokensDependencies {
   readonly resets: PasswordResetTable;
 }
 
-/** The tokens of links that set a password: signed, and valid as long as the table of resets has their digest. */
+/**
+ * Creates and checks the tokens in links that set a password. They are signed, and valid as long as the table of resets
+ * has their digest.
+ */
 export class ResetTokens {
   readonly #dependencies: ResetTokensDependencies;
 
@@ -23,10 +26,7 @@ export class ResetTokens {
     this.#dependencies = dependencies;
   }
 
-  /**
-   * Creates the token of a link that sets the password of a user with an address, and stores its digest, replacing an
-   * older one.
-   */
+  /** Creates the token for a link that sets a user's password, and stores its digest, replacing an older one. */
   async issue(guard: string, user: AccountUser): Promise<string> {
     const { users, links, resets } = this.#dependencies;
     const token = links.reset({ guard, id: String(user.authId()), epoch: epochDigestOf(user) });
@@ -44,9 +44,7 @@ export class ResetTokens {
     return token;
   }
 
-  /**
-   * The user that a token was mailed to, provided that it can still be used, and that nothing has invalidated it since.
-   */
+  /** The user to whom a token was mailed, provided that it can still be used and nothing has invalidated it since. */
   async ownerOf(token: string, { guard, id, epoch }: AccountClaim): Promise<AccountUser | null> {
     const user = await this.#find(token, guard, id);
     return user !== null && epochDigestOf(user) === epoch ? user : null;
@@ -63,8 +61,8 @@ export class ResetTokens {
 }
 
 /**
- * The text that the table holds for an address without an account; it is not an address itself. There are 4096 of them:
- * made-up addresses do not fill the table, and a mistyped one is not kept.
+ * The text that the table holds for an address without an account; it is not an address itself. There are only 4096
+ * such texts, so made-up addresses can't fill the table, and mistyped addresses aren't stored.
  */
 function placeholder(email: string): string {
   return `nobody-${digest(email).slice(0, 2)}`;

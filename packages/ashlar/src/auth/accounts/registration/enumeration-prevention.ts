@@ -17,8 +17,8 @@ export interface EnumerationPreventionDependencies {
 }
 
 /**
- * Makes sure that responses can be the same: everything they leave out is sent by mail, and no user logs in before
- * that.
+ * Makes sure that responses can be identical: the mail contains what they leave out, and no user can log in before it
+ * arrives.
  */
 export class EnumerationPrevention {
   readonly #dependencies: EnumerationPreventionDependencies;

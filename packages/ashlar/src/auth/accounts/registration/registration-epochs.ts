@@ -7,17 +7,17 @@ import { makeAccessEpoch } from "../../access/access-epoch.ts";
 export const REGISTRATION: KeyPurpose = new KeyPurpose("registration");
 const PROOF_BYTES = 16;
 
-/** A proof, and the time in seconds since 1970. Epochs made later have no dot, and a fingerprint neither. */
+/** A proof, and the time in seconds since 1970. Neither later epochs nor fingerprints contain a dot. */
 const FIRST_EPOCH = /^([\w-]+)\.([0-9a-z]{1,9})$/;
 
 /**
- * The first access epoch of an account, which consists of a proof and the time of the registration. The proof is the same
- * if a visitor sends the same registration again, by a double click or because the response was lost, so that the account
- * shows who has registered it, and when. Nothing else is stored for that.
+ * The first access epoch of an account, which consists of a proof and the time of the registration. The proof is the
+ * same if the visitor sends the same registration again, because of a double click or a lost response, so the epoch
+ * shows who has registered the account, and when. Nothing else is stored for this.
  *
- * Security: the proof is computed from the id of the visitor's session, 256 random bits that are in no other place, so no
- * one else can create or guess it, and it reveals nothing about the password. The epoch changes as soon as access to the
- * account ends.
+ * Security: the proof is computed from the id of the visitor's session, 256 random bits that are stored nowhere else,
+ * so no one else can create or guess it, and it reveals nothing about the password. The epoch changes as soon as access
+ * to the account ends.
  */
 export class RegistrationEpochs {
   readonly #key: KeyObject;
@@ -42,7 +42,7 @@ export class RegistrationEpochs {
   }
 }
 
-/** Reports whether two epochs are those of the same registration, whenever it arrived. */
+/** Reports whether two epochs come from the same registration, regardless of when it arrived. */
 export function areOfOneRegistration(one: string, other: string): boolean {
   return proofIn(one) === proofIn(other);
 }

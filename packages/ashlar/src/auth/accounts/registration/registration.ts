@@ -36,12 +36,12 @@ import { areOfOneRegistration, type RegistrationEpochs, registeredAt } from "./r
 export interface RegistrationAttributes {
   readonly email: unknown;
   readonly password: unknown;
-  /** Must be the same as the password, unless it is left out. */
+  /** Must match the password, unless it is left out. */
   readonly password_confirmation?: unknown;
   readonly [column: string]: unknown;
 }
 
-/** The input of an account whose address is proved: the address, and values for other columns. */
+/** The input for an account whose address is already proved: the address, and values for other columns. */
 export interface ProvedAttributes {
   readonly email: unknown;
   /** The name of the proof that has proved the address, as its feature declares it. */
@@ -51,10 +51,10 @@ export interface ProvedAttributes {
 
 const EMAIL = "email";
 
-/** For how long a registration that arrives again is taken for the same, and is not mailed its link again. */
+/** For how long a repeated registration counts as the same one, so that its link isn't mailed again. */
 const REPEATED_WITHIN_MS = 10 * 60_000;
 
-/** The age of an account is never set by a form. */
+/** A form never sets the age of an account. */
 const TIMES: readonly string[] = ["created_at", "updated_at"];
 
 /** The dependencies of {@link Registration}. */
@@ -134,7 +134,7 @@ export class Registration {
     const account = { email: email!, passwordHash: null, accessEpoch: makeAccessEpoch(), attributes };
     const created = await this.#storeProved(context, account, belonging);
     if (created !== null) return created;
-    // No one could ever log in to it, and the address is the caller's.
+    // No one could ever log in to that account, and the caller owns the address.
     const owner = await users.of(guard).findByEmail(account.email);
     if (owner === null || !unfinished.has(guard, owner)) return null;
     return users.transaction(guard, async () => {
@@ -182,23 +182,23 @@ export class Registration {
     const accept = async (plain: unknown): Promise<void> => {
       passwordHash = await this.#dependencies.users.hashFirstPassword(guard, attributes, email, plain);
     };
-    // All other checks come first: that an address is taken is revealed only to a caller who has made the effort to
-    // register it.
+    // All other checks come first: only a caller who has made the effort to register an address learns that it is
+    // taken.
     refuse({ ...errors, ...(await choosePassword(accept, password, confirmation)) });
-    // It is text: otherwise it would have been refused.
+    // It must be text, because anything else was refused above.
     const accessEpoch = this.#dependencies.epochs.of(context, guard, email!, password as string);
     return { email: email!, passwordHash, accessEpoch, attributes };
   }
 
   /**
-   * The account of this visitor, if the registration has arrived before: of a double click, or of a form that was sent
-   * again because the response was lost. Nothing is stored or mailed again.
+   * The account of this visitor, if the registration has arrived before, because of a double click or a lost response.
+   * Nothing is stored or mailed again.
    *
-   * Security: its epoch proves that this visitor has registered it, with this password. A copy of the session from before
-   * could try passwords against it, so this counts as a guess at the account, and ends ten minutes after the registration.
-   * Later, no password is compared, so neither the response nor the work for it depends on the password. Once the first
-   * response has arrived, the session is another one, and the visitor is logged in to the account; the password is then
-   * proved as in any form that asks for it, within the same limit.
+   * Security: its epoch proves that this visitor has registered it, with this password. Someone with a copy of the
+   * earlier session could try passwords this way, so it counts as a guess at the account, and stops working ten minutes
+   * after the registration. After that, no password is compared, so neither the response nor its timing depends on the
+   * password. Once the first response has arrived, the session has changed, and the visitor is logged in; from then on,
+   * the password is checked as in any form that asks for it, within the same limit.
    *
    * @throws `E_TOO_MANY_REQUESTS` if the account allows no more guesses
    */
@@ -231,7 +231,7 @@ export class Registration {
     });
     if (taken === EMAIL) {
       const owner = await this.#dependencies.users.of(guard).findByEmail(account.email);
-      // The same registration again, or one that another process stored before it died.
+      // This registration arrived again, or another process stored it before it died.
       if (owner !== null && areOfOneRegistration(accessEpochOf(owner), account.accessEpoch)) {
         if (awaitsVerification(owner) && !isRecent(owner) && (await owners.mayBeTold(guard, account.email))) {
           await verification.mail(owner, mailer, context.request);
@@ -275,8 +275,8 @@ export class Registration {
 }
 
 /**
- * Reports whether an account's first epoch comes from a registration. It depends on the password, so it counts as a
- * guess at it, and a wrong one is announced. Nothing is hashed.
+ * Reports whether an account's first epoch comes from a registration. The result depends on the password, so the call
+ * counts as a guess, and a wrong password is announced. Nothing is hashed.
  */
 async function provesRegistration(
   context: HttpContext,
@@ -294,19 +294,19 @@ async function provesRegistration(
 }
 
 /**
- * Reports whether an account is new enough for a registration that arrives again. Its first epoch says when it was
+ * Reports whether an account is new enough to belong to a repeated registration. Its first epoch says when it was
  * registered. In a table without epochs, the column `created_at` does; an account with neither counts as old.
  */
 function isRecent(owner: AccountUser): boolean {
   const { created_at } = owner;
   const time = registeredAt(accessEpochOf(owner)) ?? (created_at instanceof Date ? created_at.getTime() : null);
-  // Not in the future either: a clock that was wrong must not keep this open for long.
+  // A time in the future doesn't count either, so that a wrong clock can't keep this open for long.
   return time !== null && Math.abs(now() - time) <= REPEATED_WITHIN_MS;
 }
 
 /**
- * Normalizes a user's identifier, if it isn't the address, for lookups, and returns what is wrong with it. An account
- * with another form could never log in.
+ * Normalizes a user's identifier, if it isn't the address, for lookups, and returns what is wrong with it. Users could
+ * never log in to an account with another form.
  */
 function normalizeIdentifierIn(attributes: Record<string, unknown>, store: AccountStore): FieldErrors {
   const name = store.identifierColumn;
@@ -331,7 +331,7 @@ function readAttributes(store: AccountStore, address: unknown, rest: Readonly<Re
   return { email: value, attributes, errors };
 }
 
-/** A text column must not be given a list: each database converts it differently. */
+/** A text column must not get a list, because each database converts it differently. */
 function problemsOf(attributes: NewAccount["attributes"], store: AccountStore): FieldErrors {
   const errors: FieldErrors = {};
   for (const [name, value] of Object.entries(attributes)) {

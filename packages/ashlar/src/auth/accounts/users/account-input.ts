@@ -58,7 +58,7 @@ export async function choosePassword(
     if (!(error instanceof ValidationError)) throw error;
     Object.assign(errors, error.errors);
   }
-  // Compared by content: a list that was sent twice is refused as a password, but the two are the same.
+  // Compared by content: a list is refused as a password, but two equal lists still count as matching.
   if (!isDeepStrictEqual(normalized(confirmation), normalized(password))) {
     errors.password_confirmation = [message("auth.password.confirmation")];
   }
@@ -84,7 +84,7 @@ export async function hashChosenPassword(
   return made;
 }
 
-/** A password manager may fill in one of the two fields, and a keyboard the other. */
+/** A password manager may fill in one field, and the user may type the other. */
 function normalized(password: unknown): unknown {
   return typeof password === "string" ? normalizePassword(password) : password;
 }

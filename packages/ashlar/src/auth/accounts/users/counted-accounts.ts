@@ -29,8 +29,8 @@ const RESET_LIMITS: readonly string[] = ["password_reset", "password_reset.show"
 const ADDRESS_LIMITS: readonly string[] = ["change_password", "register"];
 
 /**
- * The limits of comparisons that are made once the user is known. A user has the same password and the same code at
- * every guard, even if one takes an address and another one a name.
+ * The limits of comparisons that are made once the user is known. A user has the same password and code at every guard,
+ * even if one guard identifies users by address and another by name.
  */
 const KNOWN_USER_LIMITS: readonly string[] = [STEP_LIMIT, STEP_TOTAL_LIMIT];
 
@@ -43,7 +43,8 @@ export interface CountedAccountsDependencies {
 
 /**
  * Names the accounts by which attempts are counted: the class of the users and the identifier, in exactly the form used
- * to look it up. No account is looked up for this, so an unknown one is counted, and gets a response, like any other.
+ * for lookups. The account itself isn't looked up, so attempts at an unknown account are counted and answered like any
+ * others.
  */
 export class CountedAccounts implements ThrottleAccounts {
   readonly #dependencies: CountedAccountsDependencies;
@@ -89,7 +90,7 @@ export class CountedAccounts implements ThrottleAccounts {
     return { realm, account, device: guards.guesses.devices?.deviceOf(context, accountName(realm, account)) ?? null };
   }
 
-  /** A token from a mail is counted on its own; made-up tokens are counted by address. */
+  /** Attempts with a token from a mail are counted by token; made-up tokens are counted by address. */
   #ofResetToken(guard: string, token: string): AccountIdentity {
     const claim = this.#dependencies.readResetToken(token);
     if (claim === null) return { realm: this.#dependencies.guards.realmOf(guard), account: null };
@@ -103,8 +104,8 @@ export class CountedAccounts implements ThrottleAccounts {
 }
 
 /**
- * What attempts at an account, and mails to it, are counted under, without the address of a client: whatever its user logs in
- * with, its key, and the proofs of the login's steps.
+ * The names under which attempts at an account, and mails to it, are counted regardless of the client's address: its
+ * user's identifiers, its key, and the proofs of login steps.
  */
 export function countedKeysOf(guards: GuardRegistry, guard: string, user: Authenticatable): readonly ThrottleKeys[] {
   const model = guards.modelOf(guard);

@@ -26,8 +26,8 @@ export async function requireUser({ auth }: HttpContext): Promise<AccountUser> {
 }
 
 /**
- * Asks the user who is logged in to prove again who they are. If the browser keeps the login, it gets a new token. A user who
- * has no password must have given another proof in the last ten minutes.
+ * Requires the logged-in user to prove their identity again. If the browser keeps the login, it gets a new token. A
+ * user who has no password must have given another proof in the last ten minutes.
  *
  * @param field the name of the input, for the message
  * @param isChanged whether the password is changed next: the login then gets its token with that change, by
@@ -62,7 +62,7 @@ async function provesPassword(context: HttpContext, password: unknown, isChanged
   return guard instanceof LoginGuard ? guard.admitConfirmed(user, { proof }) : passesSteps(context, guard, user, proof);
 }
 
-/** Asks the steps of a login for a guard that logs no one in, and therefore cannot wait for the page of a step. */
+/** Runs the login steps for a guard that logs no one in, and therefore cannot wait for a step's page. */
 async function passesSteps(
   context: HttpContext,
   { name: guard }: Guard,
@@ -78,7 +78,7 @@ async function passesSteps(
   return false;
 }
 
-/** The active guard, if the login of this request can continue when all others end. */
+/** The active guard, if this request's login can continue when all others end. */
 export function keeperOf({ auth }: HttpContext): WebGuard | null {
   const guard = auth.guard(auth.guardName);
   return guard instanceof WebGuard ? guard : null;

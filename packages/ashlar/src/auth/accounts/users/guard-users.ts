@@ -18,7 +18,7 @@ import {
 import type { AccountPages } from "../links/account-pages.ts";
 import { remedyFor, requireAccountStore } from "./account-user.ts";
 
-/** The pages of `Auth.routes` that are about accounts, and not only about logins. */
+/** The pages of `Auth.routes` that concern accounts, not just logins. */
 const ACCOUNT_PAGES: readonly string[] = [
   "register.store",
   "change_password.store",
@@ -168,13 +168,13 @@ export class GuardUsers {
     // If there are two databases, one may have committed already, so nothing is repeated.
     if (this.commitWithAuth(guard)) return database.transaction(work, { retries: CONFLICT_RETRIES });
     const store = this.storeOf(guard);
-    // Users who can only log in don't change.
+    // Users who can only log in never change.
     if (store === null) return database.transaction(work);
     return database.transaction(() => store.transaction(work));
   }
 
   /**
-   * Of the given keys, or addresses, those that users of a guard have, as text; `null` if that cannot be determined.
+   * Returns which of the given keys or addresses a guard's users have, as text; `null` if that cannot be determined.
    */
   async existing(
     guard: string,
@@ -220,8 +220,8 @@ export class GuardUsers {
   }
 
   /**
-   * The guard whose pages a user's mail links to: the request's active one, otherwise the default guard, otherwise the
-   * first that has the user.
+   * The guard whose pages a user's mail links to: the request's active guard, or else the default guard, or else the
+   * first guard that has the user.
    *
    * @throws `E_INVALID_CONFIGURATION` if no guard has the user
    */
