@@ -16,7 +16,7 @@ const PREFIX = "throttle:";
 
 /** The name of the limit in a route's middleware, such as `throttle:login,user`; `null` if it is another middleware. */
 export function limitIn(middleware: string): string | null {
-  return middleware.startsWith(PREFIX) ? middleware.slice(PREFIX.length).split(",")[0]! : null;
+  return middleware.startsWith(PREFIX) ? middleware.slice(PREFIX.length).split(",")[0]!.trim() : null;
 }
 
 /** The argument for counting by the user instead of an input. */

@@ -136,11 +136,17 @@ export class Throttle {
     return this.counts.limit(name);
   }
 
-  /** @internal Reports whether a limit lets more attempts pass than a guessed password should have, in each bucket. */
+  /**
+   * @internal Reports whether a limit lets more attempts pass than a guessed password should have, in each bucket. What isn't
+   * the name of a limit, such as `@limit`, a parameter of the path, says nothing about that.
+   */
   allowsGuessing(name: string): boolean {
-    return this.limit(name).buckets.every(({ attempts, windowSeconds }) => {
-      return (attempts * 3600) / windowSeconds > MAX_GUESSES_PER_HOUR;
-    });
+    return (
+      this.counts.has(name) &&
+      this.limit(name).buckets.every(({ attempts, windowSeconds }) => {
+        return (attempts * 3600) / windowSeconds > MAX_GUESSES_PER_HOUR;
+      })
+    );
   }
 
   /**

@@ -27,14 +27,22 @@ export interface AccountMethod {
  * blocking, deleting. `Accounts` adds the operations that visitors perform on their own accounts.
  */
 export abstract class AccountAdministration {
-  /** @internal */
-  protected readonly context: HttpContext;
-  /** @internal */
-  protected readonly services: AccountServices;
+  readonly #context: HttpContext;
+  readonly #services: AccountServices;
 
   constructor(context: HttpContext, services: AccountServices) {
-    this.context = context;
-    this.services = services;
+    this.#context = context;
+    this.#services = services;
+  }
+
+  /** @internal Not a field, so that nothing that prints this object shows the request. */
+  protected get context(): HttpContext {
+    return this.#context;
+  }
+
+  /** @internal Not a field either: it has the whole application. */
+  protected get services(): AccountServices {
+    return this.#services;
   }
 
   /**
@@ -44,7 +52,7 @@ export abstract class AccountAdministration {
    * To remove one, see {@link removeMethod}.
    */
   async methodsOf(user: RegisteredUser): Promise<readonly AccountMethod[]> {
-    const { auth, t } = this.context;
+    const { auth, t } = this.#context;
     const proofs = await auth.registry.proofs.ownedBy(asAuthenticatable(user));
     return proofs.map(({ name, amr, startsLogins = false, page, label }) => {
       return {
@@ -80,7 +88,7 @@ export abstract class AccountAdministration {
   removeMethod(user: RegisteredUser, remove: () => MaybePromise<void>): Promise<boolean> {
     const account = this.#ofAnyGuard(user);
     const isAnotherLeft = async () => (await this.methodsOf(user)).some(({ startsLogins }) => startsLogins);
-    return removeMethod(this.services, account, remove, isAnotherLeft);
+    return removeMethod(this.#services, account, remove, isAnotherLeft);
   }
 
   /**
@@ -95,8 +103,8 @@ export abstract class AccountAdministration {
    * @throws `E_INVALID_MODEL` if the user's class is not that of the guard's users, or if these can only log in
    */
   async endAccess(user: RegisteredUser): Promise<boolean> {
-    const { access, users } = this.services;
-    const { auth, request } = this.context;
+    const { access, users } = this.#services;
+    const { auth, request } = this.#context;
     const ending = {
       what: "everything",
       reason: "application",
@@ -126,7 +134,7 @@ export abstract class AccountAdministration {
    */
   async block(user: RegisteredUser, details: Partial<Pick<BlockDetails, "by" | "reason">> = {}): Promise<boolean> {
     const { guard, own } = this.#ofAnyGuard(user);
-    return this.services.blocks.block(guard, own, this.#detailsOf(details));
+    return this.#services.blocks.block(guard, own, this.#detailsOf(details));
   }
 
   /**
@@ -137,7 +145,7 @@ export abstract class AccountAdministration {
    */
   async unblock(user: RegisteredUser, details: Partial<Pick<BlockDetails, "by" | "reason">> = {}): Promise<boolean> {
     const { guard, own } = this.#ofAnyGuard(user);
-    return this.services.blocks.unblock(guard, own, this.#detailsOf(details));
+    return this.#services.blocks.unblock(guard, own, this.#detailsOf(details));
   }
 
   /**
@@ -150,20 +158,20 @@ export abstract class AccountAdministration {
    * @throws `E_INVALID_MODEL` as {@link endAccess}
    */
   async delete(user: RegisteredUser): Promise<boolean> {
-    const { deletion, users } = this.services;
-    const guard = this.context.auth.guardName;
+    const { deletion, users } = this.#services;
+    const guard = this.#context.auth.guardName;
     return deletion.ofGuard(guard, users.requireOwn(guard, user));
   }
 
   /** An administrator's guard often has different users from the ones it manages. */
   #ofAnyGuard(user: RegisteredUser): { readonly guard: string; readonly own: AccountUser } {
-    const { users } = this.services;
-    const guard = users.guardOf(asAccountUser(user), this.context);
+    const { users } = this.#services;
+    const guard = users.guardOf(asAccountUser(user), this.#context);
     return { guard, own: users.requireOwn(guard, user) };
   }
 
   #detailsOf({ reason = null, by = null }: Partial<Pick<BlockDetails, "by" | "reason">>): BlockDetails {
-    const { currentUser, request } = this.context;
+    const { currentUser, request } = this.#context;
     return { by: by ?? userKey(currentUser), reason, address: request.clientAddress };
   }
 }

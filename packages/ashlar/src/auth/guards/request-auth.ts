@@ -21,8 +21,7 @@ import type { GuardRegistry } from "./guard-registry.ts";
 export abstract class RequestAuth {
   /** @internal The application's guards. */
   readonly registry: GuardRegistry;
-  /** @internal */
-  protected readonly context: HttpContext;
+  readonly #context: HttpContext;
   readonly #container: Container | null;
   readonly #guards = new Map<string, Guard>();
   /** The results of the last logins in this request, by guard. */
@@ -31,10 +30,15 @@ export abstract class RequestAuth {
 
   /** @param container has the application's events and limits; `null`: nothing is announced or counted */
   constructor(context: HttpContext, registry: GuardRegistry, container: Container | null) {
-    this.context = context;
+    this.#context = context;
     this.registry = registry;
     this.#container = container;
     this.#guardName = registry.defaultName;
+  }
+
+  /** @internal Not a field, so that nothing that prints this object shows the request. */
+  protected get context(): HttpContext {
+    return this.#context;
   }
 
   /** The application's events; `null` if it has none. */
@@ -63,7 +67,7 @@ export abstract class RequestAuth {
   guardNamed(name: string): Guard {
     const made = this.#guards.get(name);
     if (made !== undefined) return made;
-    const guard = this.registry.make(name, this.context);
+    const guard = this.registry.make(name, this.#context);
     this.#guards.set(name, guard);
     return guard;
   }
@@ -72,7 +76,7 @@ export abstract class RequestAuth {
   protected activate(name: string): Guard {
     const guard = this.guardNamed(name);
     this.#guardName = name;
-    this.context.currentUser = guard.knownUser;
+    this.#context.currentUser = guard.knownUser;
     return guard;
   }
 
@@ -134,7 +138,7 @@ export abstract class RequestAuth {
   get pendingStep(): Omit<PendingResult, "status"> | null {
     const last = this.#results.get(this.#guardName);
     if (last !== undefined) return last.status === "pending" ? last : null;
-    const claim = this.registry.pendingLogins.read(this.context, this.#guardName);
+    const claim = this.registry.pendingLogins.read(this.#context, this.#guardName);
     return claim === null ? null : { ...claim, message: null };
   }
 

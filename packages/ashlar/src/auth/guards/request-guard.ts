@@ -24,7 +24,7 @@ import type { Guard } from "./guard.ts";
  */
 export abstract class RequestGuard<User extends object = RegisteredUser> implements Guard<User> {
   readonly name: string;
-  protected readonly context: HttpContext;
+  readonly #context: HttpContext;
   /** The class of the guard's users. */
   protected readonly model: AuthenticatableClass;
   #user: Authenticatable | null = null;
@@ -33,8 +33,13 @@ export abstract class RequestGuard<User extends object = RegisteredUser> impleme
 
   constructor(name: string, context: HttpContext, model: AuthenticatableClass) {
     this.name = name;
-    this.context = context;
+    this.#context = context;
     this.model = model;
+  }
+
+  /** The request's context. It is not a field, so that nothing that prints a guard shows the request. */
+  protected get context(): HttpContext {
+    return this.#context;
   }
 
   /** Finds the user that the request itself proves, or `null`. Called at most once per request. */

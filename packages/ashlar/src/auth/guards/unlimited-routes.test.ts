@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { ADA, PASSWORD, testAccounts } from "../../../test/support/account-application.ts";
 import { testWeb } from "../../../test/support/web-application.ts";
-import type { HttpContext } from "../../http/index.ts";
+import type { HttpContext, Next } from "../../http/index.ts";
 import { Route } from "../../routing/index.ts";
 import { generateSecret } from "../../security/index.ts";
 import { ThrottleMiddleware } from "../../throttle/index.ts";
@@ -77,4 +77,27 @@ test.each([
   const warn = vi.spyOn(web.application.logger, "warn");
   const response = await web.browser({ origin: "https://shop.example" }).post("/own", {});
   expect([response.status, aboutLimits(warn.mock.calls).length]).toEqual([200, count]);
+});
+
+/** An author's own middleware, whose name is that of the framework's. */
+class PerMinute {
+  handle(_context: HttpContext, next: Next): unknown {
+    return next();
+  }
+}
+
+test.each([
+  ["/spaced", "throttle: login", "/spaced", ThrottleMiddleware],
+  ["/of/@limit", "throttle:@limit", "/of/login", ThrottleMiddleware],
+  ["/own", "throttle:10", "/own", PerMinute],
+])("a password on the route %s is compared behind %j", async (pattern, middleware, path, throttle) => {
+  const enter = async ({ auth }: HttpContext) => ({ status: (await auth.login(ADA.email, PASSWORD)).status });
+  const accounts = await testAccounts({
+    environment: { APP_ENV: "test", APP_KEY: generateSecret() },
+    throttle: {},
+    middleware: { throttle: [throttle as never] },
+    routes: [Route.post(pattern, enter).middleware(middleware as never)],
+  });
+  const visitor = accounts.visitor();
+  expect([(await visitor.post(path, {})).status, (await visitor.post(path, {})).status]).toEqual([200, 200]);
 });

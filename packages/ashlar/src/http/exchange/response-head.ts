@@ -168,7 +168,7 @@ export abstract class ResponseHead {
   }
 
   /** @internal The value of a header that was set, by its name in lower case; `null` if it is missing. */
-  protected valueOf(name: string): string | null {
+  protected headerValue(name: string): string | null {
     return this.#headers.get(name)?.join(", ") ?? null;
   }
 
@@ -184,7 +184,7 @@ export abstract class ResponseHead {
    * @param contentHeaders the headers of the content, each used unless it was set
    */
   protected pairs(contentHeaders: readonly (readonly [string, string])[]): [string, string][] {
-    const caching = this.#caching(this.valueOf("cache-control"), this.valueOf("vary"));
+    const caching = this.#caching(this.headerValue("cache-control"), this.headerValue("vary"));
     const headers: [string, string][] = caching === null ? [] : [caching];
     for (const [name, values] of this.#headers) {
       if (name !== caching?.[0]) for (const value of values) headers.push([name, value]);

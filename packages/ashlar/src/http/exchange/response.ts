@@ -110,7 +110,11 @@ export class HttpResponse extends ResponseHead {
   #attachFile(file: FileBytes, name: string): this {
     const { length } = file;
     if (this.chosenStatus !== null) return this.#attach(this.#streaming(file.read(0, length)), length, name);
-    const { status, headers, bytes } = selectFromFile(this.context.request, file, this.valueOf("etag") ?? undefined);
+    const { status, headers, bytes } = selectFromFile(
+      this.context.request,
+      file,
+      this.headerValue("etag") ?? undefined,
+    );
     for (const [field, value] of headers) this.header(field, value);
     if (status !== 200) this.status(status);
     if (bytes === null) return this.#content(null);
@@ -170,7 +174,7 @@ export class HttpResponse extends ResponseHead {
     const { request, services } = this.context;
     const { redirectWarnings = null } = services;
     if (redirectWarnings !== null && request.raw.method === "POST") {
-      redirectWarnings.look(request.route(), this.valueOf("content-security-policy") ?? "", target);
+      redirectWarnings.look(request.route(), this.headerValue("content-security-policy") ?? "", target);
     }
     return this.#location(target);
   }

@@ -35,6 +35,11 @@ export class LimitCounts {
     this.#store = store;
   }
 
+  /** Reports whether there is a limit of this name. */
+  has(name: string): boolean {
+    return this.#limits.has(name);
+  }
+
   /** @throws `E_INVALID_CONFIGURATION` if there is no limit of this name, with suggestions */
   limit(name: string): Limit {
     return this.#find(name).limit;
