@@ -50,7 +50,7 @@ export const anew = nobody(meanwhile, "whoever");
     expect(texts("a.edge.stub", "<p>\n{{-- Nobody asks. --}}\n</p>")).toEqual(["2 Nobody"]);
   });
 
-  test("are whole words, and negations of a noun rather than of a sentence", () => {
+  test("are whole words, and negate a noun rather than a sentence", () => {
     const source = "Amends. There is no user. It is no longer needed. It is no user. The server is away.";
     expect(texts("a.md", source)).toEqual(["1 is no user", "1 is away"]);
   });

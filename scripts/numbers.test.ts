@@ -74,7 +74,7 @@ test("the most frequent noun counts once for each name, in the singular, and lea
   expect(mostFrequentNoun([])).toBeNull();
 });
 
-test("an import goes upward if no order of a folder's files and folders avoids it", () => {
+test("an import counts as upward if no order of a folder's files and folders avoids it", () => {
   const downward: Arrow[] = [
     ["shop/index.ts", "shop/orders/orders.ts"],
     ["shop/orders/orders.ts", "shop/cart/cart.ts"],

@@ -39,7 +39,7 @@ test.skipIf(process.platform === "win32")("a preview does not become latest", ()
 });
 
 test.skipIf(process.platform === "win32")(
-  "what is published already is skipped, so that a release can be run again",
+  "packages that are already published are skipped, so that a release can be run again",
   () => {
     expect(published("v0.2.0", ["ashlar@0.2.0"])).toEqual([
       "publish --workspace packages/create-ashlar --access public --tag latest",

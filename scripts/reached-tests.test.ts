@@ -35,7 +35,7 @@ const FILES: Readonly<Record<string, string>> = {
 const reached = (...changed: string[]): string[] =>
   reachedTests(folderWith(FILES), changed).map(({ file, distance }) => `${distance} ${file.replace(/^.*\//, "")}`);
 
-test("the tests that import what has changed come first, then those that do through others; types alone reach nothing", () => {
+test("tests that import a changed file directly come first, then indirect ones; type-only imports reach nothing", () => {
   expect(reached(`${SOURCE}/http/body.ts`)).toEqual([
     "1 body.test.ts",
     "2 mail.test.ts",
@@ -53,13 +53,13 @@ test("a test that has changed comes first", () => {
   ]);
 });
 
-test("what processes load reaches the tests that start them: commands, threads and modules of the built package", () => {
+test("files that processes load reach the tests that start them: commands, threads and modules of the built package", () => {
   expect(reached(`${SOURCE}/cli/watch.ts`)).toEqual(["4 served.test.ts"]);
   expect(reached(`${SOURCE}/security/worker.ts`)).toEqual(["2 threads.test.ts"]);
   expect(reached(`${SOURCE}/public/http.ts`)).toEqual(["1 whole.test.ts", "1 process.test.ts"]);
 });
 
-test("pages and stubs reach the tests that name them, and what no test names reaches none", () => {
+test("pages and stubs reach the tests that name them, and a file that no test names reaches none", () => {
   expect(reached("docs/guides/mail.md")).toEqual(["1 page.test.ts"]);
   expect(reached("packages/ashlar/stubs/make/model.ts.stub")).toEqual(["1 stubs.test.ts"]);
   expect(reached("LICENSE")).toEqual([]);
@@ -88,7 +88,7 @@ test("the nearest that fit into the time are run, by how long they took before, 
   expect(fitting(tests, 0.1, {})).toEqual(["packages/a/src/a.test.ts"]);
 });
 
-test("what has changed since a branch began: commits, edits, new and removed files, but not the other branch's", () => {
+test("the changes since a branch began are found: commits, edits, new and removed files, but not the other branch's", () => {
   const root = folderWith({ "kept.ts": "", "edited.ts": "", "removed.ts": "", ".gitignore": "ignored.ts\n" });
   const git = (...args: string[]): void => {
     execFileSync("git", ["-c", "user.name=A", "-c", "user.email=a@shop.example", ...args], {

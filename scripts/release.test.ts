@@ -45,7 +45,7 @@ test.for(["1", "1.2", "v1.2.3", "01.2.3", "1.2.3-beta", "1.2.3-nightly.1", "1.2.
 );
 
 describe("the changelog", () => {
-  test("what is unreleased becomes the section of the version, and everything else stays", () => {
+  test("the unreleased section becomes the version's section, and everything else stays", () => {
     const released = releasedChangelog(CHANGELOG, "0.2.0", "2026-11-25");
     expect(released).toBe(
       CHANGELOG.replace("## Unreleased\n", "## Unreleased\n\nNothing yet.\n\n## 0.2.0 - 2026-11-25\n"),
@@ -54,7 +54,7 @@ describe("the changelog", () => {
     expect(sectionOf(released, "0.2")).toBe(null);
   });
 
-  test("a version that was prepared before only gets the new date", () => {
+  test("a previously prepared version only gets the new date", () => {
     const released = releasedChangelog(CHANGELOG, "0.2.0", "2026-11-25");
     expect(releasedChangelog(released, "0.2.0", "2026-11-30")).toBe(released.replace("2026-11-25", "2026-11-30"));
   });
@@ -144,14 +144,14 @@ describe("prepare", () => {
     expect(release(folder, "prepare", "0.2.0")).toEqual([1, expect.stringContaining("uncommitted changes")]);
   });
 
-  test("a version that is tagged is refused", () => {
+  test("a version that is already tagged is refused", () => {
     const folder = repository();
     git(folder, "tag", "v0.2.0");
     expect(release(folder, "prepare", "0.2.0")).toEqual([1, expect.stringContaining("v0.2.0 is tagged already")]);
   });
 });
 
-test("check refuses a tag that doesn't fit the packages, and lists everything that is missing", () => {
+test("check refuses a tag that doesn't match the packages, and lists everything that is missing", () => {
   const [status, output] = release(repository(), "check", "v0.3.0");
   expect(status).toBe(1);
   expect(output).toContain("packages/ashlar/package.json has version 0.1.0, not 0.3.0.");
@@ -160,7 +160,7 @@ test("check refuses a tag that doesn't fit the packages, and lists everything th
   expect(output).toContain('packages/ashlar/package.json has no "repository".');
 });
 
-test("check accepts what prepare has prepared, once the owner's addresses are filled in", () => {
+test("check accepts the result of prepare, once the owner's addresses are filled in", () => {
   const folder = repository();
   const script = ownedScript();
   expect(runIn(folder, script, ["prepare", "0.2.0"])[0]).toBe(0);
@@ -175,6 +175,6 @@ test("check accepts what prepare has prepared, once the owner's addresses are fi
   }
 });
 
-test.for([[[]], [["prepare"]], [["publish", "0.2.0"]]])("%j prints how it is used", ([args]) => {
+test.for([[[]], [["prepare"]], [["publish", "0.2.0"]]])("%j prints the usage", ([args]) => {
   expect(release(repository(), ...args!)).toEqual([1, expect.stringContaining("Usage: node scripts/release.ts")]);
 });

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-test("S97 of 20 renewals at once over two processes, in 20 rounds, one makes the successor, and no user is locked out", () => {
+test("S97 of 20 concurrent renewals in two processes, in each of 20 rounds, one creates the successor, and no user is locked out", () => {
   const script = join(import.meta.dirname, "token-rounds.ts");
   const { status, stdout, stderr } = spawnSync(process.execPath, [script, "--rounds", "20"], { encoding: "utf8" });
   expect([status, stderr, stdout]).toEqual([

@@ -28,7 +28,7 @@ async function losing(undo: Undo, what: "request" | "response", port: number): P
 }
 
 withOwnPostgres("what people were promised has happened", () => {
-  test("is found, and what has not happened is named", () =>
+  test("is found, and events that didn't happen are named", () =>
     undoing(async (undo) => {
       const postgres = await startPostgres(await freePort());
       undo(() => postgres.remove());

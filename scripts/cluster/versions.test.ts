@@ -3,7 +3,7 @@ import { withProgram } from "../../packages/ashlar/test/support/system-programs.
 import { deployVersions } from "./versions.ts";
 
 withProgram("haproxy", () => {
-  test("two versions answer side by side in a step of the guide, and in the way back, and no request fails", {
+  test("two versions respond side by side in a step of the guide, and when it is rolled back, and no request fails", {
     timeout: 240_000,
   }, async () => {
     const deployments = await deployVersions({ path: [1, 2, 1], people: 2, beside: 40, settleMs: 1000 });

@@ -30,7 +30,7 @@ const DATABASE = ["app.sqlite", "app.sqlite-migrations"].flatMap((file) =>
 test.for([
   { name: "an installation", removerOf: removerOfInstallation, added: INSTALLATION },
   { name: "a migration", removerOf: removerOfDatabase, added: DATABASE },
-])("of $name, all that it added is removed, and nothing else", async ({ removerOf, added }) => {
+])("of $name, everything that it added is removed, and nothing else", async ({ removerOf, added }) => {
   const root = folderWith(["package.json", "database/migrations/create_users.ts"]);
   const remove = await removerOf(root);
   write(root, [...added, "notes.txt", "database/notes.txt"], "new");

@@ -110,7 +110,7 @@ describe("another package manager", () => {
     expect(runningManager({ npm_config_user_agent: agent })).toBe(name);
   });
 
-  test("npm is the default, also for an unknown one", () => {
+  test("npm is the default, even for an unknown one", () => {
     expect([runningManager({}), runningManager({ npm_config_user_agent: "other/1.0" })]).toEqual(["npm", "npm"]);
   });
 
@@ -126,7 +126,7 @@ describe("another package manager", () => {
     expect(installInvocation("yarn", machine)).toMatchObject({ command: "yarn", args: ["install"], needsShell: true });
   });
 
-  test("Yarn may write the lock file that a new application doesn't have, although CI is set", () => {
+  test("Yarn may write the lock file that a new application lacks, even if CI is set", () => {
     const env = { CI: "true" };
     expect(installInvocation("yarn", { platform: "linux", execPath: "/bin/node", env })).toEqual({
       command: "yarn",

@@ -42,7 +42,7 @@ test("after an interruption, no program is started", () => {
   expect([ended.stdout, ended.stderr]).toEqual(["SIGTERM\n", ""]);
 });
 
-test("the first signal is the cause of an interruption, whatever follows", () => {
+test("the first signal counts as the cause of an interruption, whatever follows", () => {
   const program = `
     import { Interruption } from ${url("interruption.ts")};
     const interruption = new Interruption();

@@ -223,7 +223,7 @@ describe("startup failures", () => {
     await expect(booting).rejects.toMatchObject({ message: expect.stringContaining("config/auth.ts: GUARDS.jwt") });
   });
 
-  test("generateJwt() of a model that no API is configured for is an error that says so", async () => {
+  test("generateJwt() throws an error that says so if no API is configured for the model", async () => {
     class Loner extends compose(Model, AuthenticatesTokens) {}
     await expect(new Loner().generateJwt()).rejects.toMatchObject({
       code: "E_UNKNOWN_SERVICE",

@@ -44,7 +44,7 @@ describe("generateJwt()", () => {
     });
   });
 
-  test("for a user who no longer exists is an error that says so", async () => {
+  test("throws an error that says so if the user no longer exists", async () => {
     const api = await testApi();
     const user = await ada(api);
     await (await ada(api)).delete();
@@ -98,7 +98,7 @@ describe("a user's active token", () => {
     expect(await other.endAccess()).toBe(true);
   });
 
-  test("is removed by the statement that ends access, and by another one only if it isn't known", async () => {
+  test("is removed by the statement that ends access, and by a separate one only if it isn't known", async () => {
     const api = await testApi();
     let removals = 0;
     class Counted extends api.User {
@@ -125,7 +125,7 @@ describe("a user's active token", () => {
     expect([await api.storedDigest(1), await api.storedDigest(2)]).toEqual(["another", null]);
   });
 
-  test("S57 is never in JSON, hidden or not, and cannot be set by a form", async () => {
+  test("S57 is never in JSON, hidden or not, and can't be set by a form", async () => {
     const api = await testApi();
     class Shown extends UserWithToken {
       static override table = "users";

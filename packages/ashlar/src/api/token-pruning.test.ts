@@ -76,7 +76,7 @@ await onEachDatabase("pruning tokens", (engine) => {
     expect(await devices(accounts)).toEqual([null, null, BROWSER, BROWSER]);
   });
 
-  test("changes nothing about tokens that have lost their device, or are in use", async () => {
+  test("leaves tokens alone that have already lost their device, or are in use", async () => {
     const accounts = await withTokens({}, engine);
     await store(accounts, [31 * DAY, 0]);
     const changes = changesOf(accounts);

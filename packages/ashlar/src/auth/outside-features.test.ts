@@ -58,7 +58,7 @@ class BadgeData {
   }
 }
 
-test("a step is asked if its proof is an instance of a class", async () => {
+test("a step is asked for if its proof is a class instance", async () => {
   const accounts = await testAccounts({
     providers: [providerOf({ name: "codes", proofs: { code: () => new CodeProof() as never } })],
   });
@@ -67,7 +67,7 @@ test("a step is asked if its proof is an instance of a class", async () => {
   expect((await guest.get("/me")).body).toEqual({ user: null });
 });
 
-test("a credential ends with access if its proof is an instance of a class", async () => {
+test("a credential ends with access if its proof is a class instance", async () => {
   const accounts = await testAccounts({
     providers: [providerOf({ name: "badges", proofs: { badge: () => new BadgeProof() as never } })],
   });
@@ -78,7 +78,7 @@ test("a credential ends with access if its proof is an instance of a class", asy
   expect([...badges]).toEqual([]);
 });
 
-test("a user's data is exported and erased by an instance of a class", async () => {
+test("a user's data is exported and erased by a class instance", async () => {
   const accounts = await testAccounts({
     providers: [providerOf({ name: "badge-data", userData: { badges: () => new BadgeData() } })],
   });
@@ -97,7 +97,7 @@ test.each([
   await expect(boot).rejects.toThrow(`OutsideProvider: the proof "badge" has no function ${missing}. Write ${remedy}.`);
 });
 
-test("a feature can't take the service of the accounts", async () => {
+test("a feature can't take the name of the accounts service", async () => {
   const boot = testAccounts({
     providers: [providerOf({ name: "taker", services: { accounts: () => ({}) as never } })],
   });
@@ -153,7 +153,7 @@ test.each([[undefined], ["sc"], [["sc", ""]], [[5]]])("a proof with amr %j fails
   );
 });
 
-test("commands that a provider has outside of its feature fail startup", async () => {
+test("commands that a provider declares outside its feature make startup fail", async () => {
   class OldProvider extends Provider {
     static readonly commands = [];
   }

@@ -32,7 +32,7 @@ function counted() {
   return { work, resolve, reject };
 }
 
-test.each([{}, undefined])("without Web Locks, it works at once: %j", async (navigator) => {
+test.each([{}, undefined])("without Web Locks, the work runs at once: %j", async (navigator) => {
   vi.stubGlobal("navigator", navigator);
   const { work, resolve } = counted();
   resolve("done");
@@ -40,7 +40,7 @@ test.each([{}, undefined])("without Web Locks, it works at once: %j", async (nav
   expect([work.mock.calls.length, vi.getTimerCount()]).toEqual([1, 0]);
 });
 
-test("work that has its turn may take any time, and leaves no timer behind", async () => {
+test("work whose turn has come may take any time, and leaves no timer behind", async () => {
   const signals: AbortSignal[] = [];
   const names = stubLocks((_, { signal }, work) => {
     signals.push(signal);
@@ -55,7 +55,7 @@ test("work that has its turn may take any time, and leaves no timer behind", asy
   expect([names, work.mock.calls.length]).toEqual([["tokens"], 1]);
 });
 
-test("a failure of the work is thrown, and it is not begun again", async () => {
+test("a failure of the work is thrown, and it isn't started again", async () => {
   stubLocks((_, __, work) => work());
   const { work, reject } = counted();
   reject(new Error("no"));
@@ -63,7 +63,7 @@ test("a failure of the work is thrown, and it is not begun again", async () => {
   expect([work.mock.calls.length, vi.getTimerCount()]).toEqual([1, 0]);
 });
 
-test("another tab that hangs is waited for during twenty seconds", async () => {
+test("a hanging tab is waited for up to twenty seconds", async () => {
   stubLocks(
     (_, { signal }) => new Promise((__, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
   );
@@ -77,7 +77,7 @@ test("another tab that hangs is waited for during twenty seconds", async () => {
   expect([work.mock.calls.length, vi.getTimerCount()]).toEqual([1, 0]);
 });
 
-test("if Web Locks are refused, it works at once, and no timer is left behind", async () => {
+test("if Web Locks are refused, the work runs at once, and no timer is left behind", async () => {
   stubLocks(() => Promise.reject(new DOMException("", "SecurityError")));
   const { work, resolve } = counted();
   resolve("done");

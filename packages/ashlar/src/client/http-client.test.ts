@@ -87,7 +87,7 @@ test("each method is sent, and an empty response is null", async () => {
   expect([response.status, await response.text()]).toEqual([200, "<!doctype html>"]);
 });
 
-test("a slash at the end of the URL counts for nothing, and a path of it is kept", async () => {
+test("a trailing slash in the URL is ignored, and the URL's path is kept", async () => {
   expect(await new TokenClient({ url: `${url}/` }).get("/empty")).toBeNull();
   await expect(new TokenClient({ url: `${url}/nowhere` }).get("/../empty")).resolves.toBeNull();
 });
@@ -108,7 +108,7 @@ test("a path that would lead to another host is refused before anything is sent"
   expect(sent).toEqual([]);
 });
 
-test("a problem document becomes an error with its code, its sentences by field, and the whole of it", async () => {
+test("a problem document becomes an error with its code, its messages by field, and the complete document", async () => {
   const error = await failure(client().post("/invalid", {}));
   expect(error).toMatchObject({
     name: "ClientError",
@@ -123,7 +123,7 @@ test("a problem document becomes an error with its code, its sentences by field,
   expect(await failure(client().get("/step"))).toMatchObject({ code: "E_LOGIN_PENDING", status: 401, step: "code" });
 });
 
-test("when to try again is in seconds, from a number or a date", async () => {
+test("the time to retry is in seconds, from a number or a date", async () => {
   const limited = await failure(client().get("/limited"));
   expect(limited).toMatchObject({ code: "E_TOO_MANY_REQUESTS", message: "Too Many", retryAfter: 30, fields: {} });
   const dated = await failure(client().get("/dated"));
@@ -140,7 +140,7 @@ test("a response that is not the application's has a separate code, and its stat
   expect(await failure(client().get("/list"))).toMatchObject({ ...invalid, status: 400, body: ["nope"] });
 });
 
-test("a body that is not JSON is named by its type, with the method for it", async () => {
+test("the error for a body that isn't JSON names its type and the method that reads it", async () => {
   const message = async (path: string): Promise<string> => ((await failure(client().get(path))) as ClientError).message;
   expect(await message("/text")).toBe(
     "The response with status 200 and type text/html; charset=utf-8 is not JSON of Ashlar. Use send() for other bodies.",
@@ -183,7 +183,7 @@ test("an aborted call rejects with the signal's reason, and its connection ends"
   await expect(client().get("/echo", { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: "AbortError" });
 });
 
-test("a call that was aborted before it began sends nothing, also where signals have no reason", async () => {
+test("a call that was aborted before it began sends nothing, even if signals have no reason", async () => {
   let count = 0;
   const fetch = (async () => {
     count++;
@@ -270,7 +270,7 @@ test.each([
   ["what is no sentence", { email: [null, 7] }, { email: ["null", "7"] }],
   ["text", "In use.", {}],
   ["nothing", null, {}],
-])("the sentences by field of a response that has %s", async (_, errors, fields) => {
+])("the messages by field of a response that has %s", async (_, errors, fields) => {
   const fetch = (async () =>
     Response.json({ code: "E_INVALID_INPUT", errors }, { status: 422 })) as typeof globalThis.fetch;
   expect((await failure(client({ fetch }).get("/"))).fields).toEqual(fields);
@@ -316,7 +316,7 @@ describe.each([301, 302, 303, 307, 308])("S134 a redirect with status %d", (stat
 
   const REDIRECT = { code: "E_INVALID_RESPONSE", status, message: expect.stringContaining("is a redirect") };
 
-  test("takes no password, token or body to another origin, and stores nothing of it", async () => {
+  test("takes no password, token or body to another origin, and stores nothing from it", async () => {
     const { origin, requests } = await elsewhere();
     leadTo(origin);
     const stored: string[] = [];

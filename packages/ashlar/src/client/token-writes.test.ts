@@ -88,7 +88,7 @@ async function endWrites(store: HeldStore, from: number): Promise<void> {
   }
 }
 
-test("tokens that could not be stored count, although a write of the ones before ends in the meantime", async () => {
+test("tokens that couldn't be stored count, even if a write of the previous ones ends in the meantime", async () => {
   const { client, store, carried, errors } = await withUnwritten();
   const request = client.get("/orders");
   await begun(store, 2);
@@ -109,7 +109,7 @@ test("tokens that could not be stored count, although a write of the ones before
 test.each([
   ["a login", "token 2"],
   ["a logout", null],
-])("a slow write of the tokens before does not come after that of %s", async (what, last) => {
+])("a slow write of the previous tokens doesn't end after that of %s", async (what, last) => {
   const { client, store } = await withUnwritten();
   const request = client.get("/orders");
   await begun(store, 2);
@@ -121,7 +121,7 @@ test.each([
   expect([store.access, await client.isLoggedIn()]).toEqual([last, last !== null]);
 });
 
-test("requests at once store tokens once more, and not each of them", async () => {
+test("concurrent requests store tokens once more in total, not once each", async () => {
   const { client, store, carried } = await withUnwritten();
   const requests = Array.from({ length: 20 }, () => client.get("/orders"));
   await settled();

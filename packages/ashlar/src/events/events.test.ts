@@ -161,7 +161,7 @@ describe("off", () => {
     expect(calls).toBe(2);
   });
 
-  test("a listener of another event is not removed", async () => {
+  test("another event's listener is not removed", async () => {
     const { events } = create();
     let calls = 0;
     const listener = () => calls++;

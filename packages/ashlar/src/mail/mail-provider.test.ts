@@ -374,7 +374,7 @@ describe("events", () => {
 });
 
 describe("the stats", () => {
-  test("count the mails that wait, that were sent, and that will never be", async () => {
+  test("count the mails that wait, were sent, or will never be sent", async () => {
     const application = await create("test");
     const { container } = application;
     const mailer = container.make("mail");

@@ -43,7 +43,7 @@ test.each([
   expect(await warnings(url)).toEqual([]);
 });
 
-test("an application that sends its mails, or is tested, has nothing to warn of", async () => {
+test("an application that sends its mails, or is tested, has nothing to warn about", async () => {
   const MAIL = { transport: "smtp", from: { address: "shop@shop.example" }, smtp: { host: "127.0.0.1" } };
   expect(await warnings("https://shop.example", MAIL)).toEqual([]);
   expect(await warnings("https://shop.example", MAIL, "production")).toEqual([]);

@@ -43,7 +43,7 @@ const file = (language: string, sentences: Readonly<Record<string, unknown>>): L
 };
 
 describe("messages", () => {
-  test("have their key, their parameters and the English", () => {
+  test("have a key, parameters and the English text", () => {
     expect(message("cart.files", { count: 1200 })).toEqual({
       rule: "cart.files",
       params: { count: 1200 },
@@ -149,14 +149,14 @@ describe("t.message()", () => {
     expect([t(made), Object.isFrozen(made)]).toEqual(["2 Dateien", true]);
   });
 
-  test("has an application's own sentence in its default language, and its own wording of others in English", async () => {
+  test("uses an application's own sentence in its default language, and its own wording of others in English", async () => {
     const files = [file("de", { "app.hello": "Hallo, {name}" }), file("en", { "cart.empty": "Nothing in here." })];
     const t = (await loaded("de", ["en"], ...files)).translator("en");
     expect(t.message("app.hello", { name: "Ada" }).message).toBe("Hallo, Ada");
     expect(t.message("cart.empty" as "app.empty").message).toBe("Nothing in here.");
   });
 
-  test("an unknown key is an error with suggestions", async () => {
+  test("throws an error with suggestions for an unknown key", async () => {
     const t = (await loaded("en", [], file("en", { "app.hello": "Hello, {name}" }))).translator("en");
     expect(() => t.message("app.helo")).toThrow('There is no sentence "app.helo". Did you mean "app.hello"?');
   });

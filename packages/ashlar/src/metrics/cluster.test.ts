@@ -47,7 +47,7 @@ function primary(known?: PrimaryMetrics) {
 const families = (id: string, value: number) => ({ id, families: [family(value)] });
 const of = (worker: number, value: number) => ({ worker, families: [family(value)] });
 
-test("a primary tells how many connections wait for each worker, and were refused, also for one that doesn't answer", async () => {
+test("a primary reports how many connections wait for each worker, and were refused, even for one that doesn't respond", async () => {
   const { worker } = primary({ waiting: ({ id }) => id * 10, refused: ({ id }) => id + 5 });
   const [one] = [worker(1), worker(2)];
   one.tell("collect", { id: "a" });
@@ -100,7 +100,7 @@ test("a worker that ends in the meantime is not waited for", () => {
   expect(one.got.at(-1)).toMatchObject({ id: "b", workers: [of(1, 11)] });
 });
 
-test("a worker whose channel is closed already is not asked", () => {
+test("a worker whose channel is already closed is not asked", () => {
   const { worker } = primary();
   const [one, two] = [worker(1), worker(2)];
   two.isThere = false;
@@ -198,7 +198,7 @@ test("a worker gets the answer to its own question, and leaves no timer behind",
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("a primary that doesn't answer is waited for during five seconds", async () => {
+test("a worker waits five seconds for a primary that doesn't respond", async () => {
   const { metrics } = side();
   const outcome: { code?: string } = {};
   metrics.collect().catch((error: { readonly code: string }) => Object.assign(outcome, { code: error.code }));

@@ -33,7 +33,7 @@ const added = (stats: object): string[] => {
   return valuesIn({ ...BASE, ...stats } as ApplicationStats).filter((line) => !before.has(line));
 };
 
-test("an application without features has what every process has, and each code of an error from the beginning", () => {
+test("an application without features has every process's metrics, and every error code from the start", () => {
   expect(valuesIn(BASE)).toEqual([
     ...Object.entries(ERRORS).map(([code, [status]]) => `ashlar_errors_total{code="${code}",status="${status}"} 0`),
     'ashlar_password_hashing_jobs{state="running"} 1',
@@ -47,7 +47,7 @@ test("an application without features has what every process has, and each code 
   ]);
 });
 
-test("requests are counted by route, and their durations add up class by class, in seconds", () => {
+test("requests are counted by route, and their durations add up bucket by bucket, in seconds", () => {
   const requests = [
     { route: "/orders", methods: ["GET", "HEAD"], statuses: { "2xx": 5, "5xx": 1 }, latency: LATENCY },
     {
@@ -76,11 +76,11 @@ test("requests are counted by route, and their durations add up class by class, 
   ]);
 });
 
-test("a process that has pruned says when, in seconds", () => {
+test("a process that has pruned reports when, in seconds", () => {
   expect(added({ prunedAt: 1_790_000_000_500 })).toEqual(["ashlar_prune_last_success_timestamp_seconds 1790000000.5"]);
 });
 
-test("the event loop has its delays in seconds", () => {
+test("the event loop's delays are in seconds", () => {
   expect(added({ eventLoop: { utilization: 0.5, delayMs: { mean: 10, p99: 250 } } })).toEqual([
     "ashlar_event_loop_utilization_ratio 0.5",
     'ashlar_event_loop_delay_seconds{statistic="mean"} 0.01',
@@ -88,7 +88,7 @@ test("the event loop has its delays in seconds", () => {
   ]);
 });
 
-test("each feature has its own numbers", () => {
+test("each feature has its own metrics", () => {
   expect(
     added({
       errors: { E_INVALID_CONFIGURATION: 4 },
@@ -124,13 +124,13 @@ test("each feature has its own numbers", () => {
   ]);
 });
 
-test("an outbox that can't be read has no numbers, and the other mails have theirs", () => {
+test("an outbox that can't be read has no metrics, and other mails keep theirs", () => {
   const mail = { queued: 1, sent: 2, failed: 3, failedAttempts: 9, outbox: null };
   expect(added({ mail }).filter((line) => line.includes("outbox"))).toEqual([]);
   expect(added({ mail })).toHaveLength(4);
 });
 
-test("each connection to Redis has its own numbers", () => {
+test("each Redis connection has its own metrics", () => {
   const redis = {
     session: { isUp: true, reconnects: 1, failures: 2, latency: LATENCY },
     throttle: { isUp: false, reconnects: 0, failures: 0, latency: { ...LATENCY, boundsMs: [], counts: [0], count: 0 } },

@@ -74,7 +74,7 @@ describe("at a path", () => {
     expect(Object.values(valuesOf(text, "ashlar_http_request_duration_seconds_count"))).toEqual([20, 20]);
   });
 
-  test("errors are counted by code, and each declared code is there from the beginning", async () => {
+  test("errors are counted by code, and each declared code is present from the start", async () => {
     const { visit } = await make({ path: "/metrics", token: TOKEN });
     const counts = async () => valuesOf((await visit("/metrics", bearer(TOKEN))).text, "ashlar_errors_total");
     const declared = Object.fromEntries(
@@ -91,7 +91,7 @@ describe("at a path", () => {
     });
   });
 
-  test("every metric has its help and type, and no name of a metric occurs twice", async () => {
+  test("every metric has its help and type, and no metric's name occurs twice", async () => {
     const { visit } = await make({ path: "/metrics", token: TOKEN });
     const { text } = await visit("/metrics", bearer(TOKEN));
     const declared = [...text.matchAll(/^# TYPE (\S+) (?:counter|gauge|histogram)$/gm)].map(([, name]) => name);
@@ -110,7 +110,7 @@ describe("at a path", () => {
     expect(valuesOf(text, "shop_orders_total")).toEqual({ '{kind="gift"}': 3 });
   });
 
-  test("S82 only the token opens them, compared completely", async () => {
+  test("S82 only the complete token gives access", async () => {
     const { visit } = await make({ path: "/ops/metrics", token: TOKEN });
     for (const headers of [{}, { authorization: TOKEN }, { authorization: "Bearer" }, { authorization: "Bearer " }]) {
       expect(await visit("/ops/metrics", { headers })).toMatchObject({ status: 401, text: "Unauthorized\n" });
@@ -135,7 +135,7 @@ async function written(port: number, head: string): Promise<string> {
 }
 
 describe("a response", () => {
-  test("to HEAD has no body, and one to another method says which are allowed", async () => {
+  test("to HEAD has no body, and a response to another method says which are allowed", async () => {
     const { visit } = await make({ path: "/metrics", token: TOKEN });
     const head = await visit("/metrics", { ...bearer(TOKEN), method: "HEAD" });
     expect([head.status, head.text, head.headers.get("content-type")]).toEqual([
@@ -151,7 +151,7 @@ describe("a response", () => {
     ]);
   });
 
-  test("S82 is stored nowhere, and taken for nothing else, whatever it is", async () => {
+  test("S82 is never cached, and never sniffed as another type, whatever it is", async () => {
     const { visit } = await make({ path: "/metrics", token: TOKEN });
     const answers = [
       await visit("/metrics", bearer(TOKEN)),
@@ -170,7 +170,7 @@ describe("a response", () => {
     ]);
   });
 
-  test("S82 to a stranger is the same for every method", async () => {
+  test("S82 to an unauthorized client is the same for every method", async () => {
     const { visit } = await make({ path: "/metrics", token: TOKEN });
     for (const method of ["GET", "HEAD", "POST", "DELETE"])
       expect((await visit("/metrics", { method })).status).toBe(401);
@@ -194,7 +194,7 @@ describe("at a separate port", () => {
     await expect(fetch(`${url}/metrics`)).rejects.toThrow("fetch failed");
   });
 
-  test("S82 the application itself does not show them, and a token is asked for if there is one", async () => {
+  test("S82 the application itself does not show them, and a token is required if there is one", async () => {
     const { application, visit, port } = await make({ port: 0, token: TOKEN });
     await application.listen(listen);
     expect((await visit("/metrics", bearer(TOKEN))).status).toBe(404);
@@ -211,7 +211,7 @@ describe("at a separate port", () => {
     }
   });
 
-  test("a port that is in use ends the start, with what to do", async () => {
+  test("a port that is in use makes startup fail, with a remedy", async () => {
     const first = await make({ port: 0 });
     await first.application.listen(listen);
     const second = await make({ port: first.port() });
@@ -221,7 +221,7 @@ describe("at a separate port", () => {
     });
   });
 
-  test("an address that this machine doesn't have ends the start with the system's error", async () => {
+  test("an address that this machine doesn't have makes startup fail with the system's error", async () => {
     const { application } = await make({ port: 0, hostname: "192.0.2.1", token: TOKEN });
     await expect(application.listen(listen)).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
@@ -229,7 +229,7 @@ describe("at a separate port", () => {
     });
   });
 
-  test("metrics that can't be read are a response without details, and a line of the log", async () => {
+  test("metrics that can't be read cause a response without details, and a log line", async () => {
     const lines: LoggedLine[] = [];
     const { application, port } = await make({ port: 0 }, { logger: loggerInto(lines) });
     await application.listen(listen);

@@ -96,7 +96,7 @@ await onEachDatabase("the metrics of the outbox", (engine) => {
     expect(application.stats().mail?.outbox).toBe(null);
   });
 
-  test("an outbox that can't be read fails no scrape, and has no numbers until it can be read again", async () => {
+  test("an outbox that can't be read doesn't fail the scrape, and has no metrics until it can be read again", async () => {
     const { application, own, pass, scrape } = await shop(engine);
     expect(await scrape()).toEqual(lines(0, 0));
     await own.database.kysely.schema.dropTable("mail_outbox").execute();

@@ -75,7 +75,7 @@ withProgram("redis-server", () => {
     expect(await scrape()).toEqual({ ...before, [`up${own}`]: 1, [commands]: before[commands]! + 3 });
   });
 
-  test("each connection has its own numbers, by what uses it", async () => {
+  test("each connection has its own metrics, by what uses it", async () => {
     const server = await started();
     const { scrape } = await shop(server, { prefix: "other:" });
     expect(Object.keys(await scrape()).filter((name) => name.startsWith("up"))).toEqual([
@@ -84,7 +84,7 @@ withProgram("redis-server", () => {
     ]);
   });
 
-  test("a server that ends is shown as down, with the commands that failed, and a new connection as another one", async () => {
+  test("a stopped server is shown as down, with the failed commands, and a new connection as a separate one", async () => {
     const server = await started();
     const { visit, scrape } = await shop(server);
     const own = '{connection="session,throttle"}';
@@ -101,7 +101,7 @@ withProgram("redis-server", () => {
     expect((await scrape())[`reconnects_total${own}`]).toBe(1);
   });
 
-  test("a server that answers no longer is shown as down", async () => {
+  test("a server that no longer responds is shown as down", async () => {
     const server = await started();
     const { visit, scrape } = await shop(server, {}, 1000);
     server.freeze();

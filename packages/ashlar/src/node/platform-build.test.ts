@@ -23,7 +23,7 @@ async function printed(module: string): Promise<Readonly<Record<PlatformClass, r
   return JSON.parse(execFileSync(process.execPath, [join(folder, "module.mjs")], { encoding: "utf8" }));
 }
 
-test("what srvx's classes have by inheritance only is known for each of them", async () => {
+test("what srvx's classes only inherit is known for each of them", async () => {
   const missing = await printed(`
     const missing = {};
     for (const [name, late] of Object.entries(classes)) {
@@ -37,7 +37,7 @@ test("what srvx's classes have by inheritance only is known for each of them", a
   }
 });
 
-test("a srvx that is written in another way fails the build", () => {
+test("a differently written srvx fails the build", () => {
   expect(() => withLateInheritance("export class NodeResponse extends Response {}")).toThrow("0 of 7 places found");
 });
 

@@ -116,7 +116,7 @@ test("takenBytes counts the bytes that the system has accepted, without those st
   await expect.poll(() => takenBytes(socket)).toBe(null);
 });
 
-test("stopReading leaves everything in the system that comes after", async () => {
+test("stopReading leaves everything that arrives afterwards in the system", async () => {
   const { promise, resolve } = Promise.withResolvers<Socket>();
   const server = createNetServer(resolve);
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));

@@ -27,7 +27,7 @@ function make() {
 const BEGINS = ["warn", `Redis can't be used: the connection was lost. ${AWAY}`];
 const ENDS = ["info", `Redis can be used again. ${BACK}`];
 
-test("the log says once that it begins, with the first reason, and once that it ends", () => {
+test("the log reports its beginning once, with the first reason, and its end once", () => {
   const { outage, said, pass, fail } = make();
   fail();
   fail("the server's memory is full");
@@ -41,7 +41,7 @@ test("the log says once that it begins, with the first reason, and once that it 
   expect([outage.isAway, said()]).toEqual([true, [BEGINS]]);
 });
 
-test("Redis is back when it has worked for a second since the last failure", () => {
+test("Redis counts as back when it has worked for a second since the last failure", () => {
   const { outage, said, pass, fail } = make();
   fail();
   pass(999);
@@ -56,7 +56,7 @@ test("Redis is back when it has worked for a second since the last failure", () 
   expect([outage.isAway, said()]).toEqual([false, [ENDS]]);
 });
 
-test("a Redis that was never away is not said to be back", () => {
+test("a Redis that was never down isn't reported as back", () => {
   const { outage, said } = make();
   outage.succeeded();
   expect([outage.isAway, said()]).toEqual([false, []]);

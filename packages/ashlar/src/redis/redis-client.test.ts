@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createRedisClient } from "./redis-client.ts";
 import { readRedisSettings } from "./redis-settings.ts";
 
-test("a cluster gets the time of a command for its own questions, and no key of a node that has gone waits for another", async () => {
+test("a cluster's own queries have a command's time limit, and a lost node's keys don't wait for another node", async () => {
   const settings = readRedisSettings(
     { url: "redis-cluster://127.0.0.1:6390", commandTimeoutMs: 1234 },
     { where: "test", root: "." },

@@ -74,7 +74,7 @@ function make(url = "redis://127.0.0.1") {
   return { client, created, loaded, connection, send, pass, connected };
 }
 
-test("the first connection may take five seconds, and its command the usual time after that", async () => {
+test("the first connection may take five seconds, and its command then has the usual time", async () => {
   const { client, loaded, send, pass } = make();
   const outcome = send();
   // Loading the client's code doesn't count.
@@ -105,7 +105,7 @@ test("without a first connection in five seconds, commands fail, and those after
   expect(later.is).toBe("PING");
 });
 
-test("after a loss, a command waits for the connection no longer than for an answer, and the next one not at all", async () => {
+test("after a loss, a command waits for the connection no longer than for a response, and the next one not at all", async () => {
   const { client, send, pass, connected } = make();
   await connected();
   client.status = "reconnecting";
@@ -119,7 +119,7 @@ test("after a loss, a command waits for the connection no longer than for an ans
   expect(next.is).toBe("no answer within 1000 ms.");
 });
 
-test("the time of a command that was answered says nothing about a later loss", async () => {
+test("the time of a completed command has no effect on a later loss", async () => {
   const { client, send, pass, connected } = make();
   await connected();
   await pass(60_000);
@@ -133,7 +133,7 @@ test("the time of a command that was answered says nothing about a later loss", 
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("an error beside a working connection says nothing about a later loss", async () => {
+test("an error next to a working connection has no effect on a later loss", async () => {
   const { client, send, pass, connected } = make();
   await connected();
   client.emit("error", new Error("ETIMEDOUT"));
@@ -146,7 +146,7 @@ test("an error beside a working connection says nothing about a later loss", asy
   expect(waiting.is).toBe("ECONNREFUSED 127.0.0.1:6379.");
 });
 
-test("a first attempt that fails has the reason that was reported before, or else its own", async () => {
+test("a first attempt that fails reports the earlier reason, or else its own", async () => {
   for (const isTold of [true, false]) {
     const { client, loaded, send, pass } = make();
     loaded.resolve();
@@ -161,7 +161,7 @@ test("a first attempt that fails has the reason that was reported before, or els
   }
 });
 
-test("only those that wait now are counted, however many have waited before", async () => {
+test("only commands that wait now are counted, however many have waited before", async () => {
   const { client, send, pass, connected } = make();
   await connected();
   for (let round = 0; round < 3; round++) {
@@ -203,7 +203,7 @@ test("closing ends the waiting of commands at once", async () => {
   expect(outcome.is).toBe("the connection was closed.");
 });
 
-test("a closed connection is not made again, whatever its client does", async () => {
+test("a closed connection is not reopened, whatever its client does", async () => {
   const { client, connection, send, pass, connected } = make();
   await connected();
   const connect = vi.spyOn(client, "connect");
@@ -223,7 +223,7 @@ test("a closed connection is not made again, whatever its client does", async ()
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("a client that has given up is told to begin again, unless it has begun by itself", async () => {
+test("a client that has given up is made to reconnect, unless it has already begun to", async () => {
   const { client, send, pass, connected } = make();
   await connected();
   const connect = vi.spyOn(client, "connect");

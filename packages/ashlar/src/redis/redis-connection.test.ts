@@ -36,14 +36,14 @@ withProgram("redis-server", () => {
     return String(await server.run("CLIENT", "LIST")).split("name=ashlar ").length - 1;
   }
 
-  test("nothing is connected before the first command, and one connection carries all that follow", async () => {
+  test("nothing connects before the first command, and one connection carries all commands after it", async () => {
     const connection = connect({ commandTimeoutMs: 60_000 });
     expect(await connections()).toBe(0);
     await Promise.all(Array.from({ length: 50 }, (_, index) => connection.command("SET", `key ${index}`, index)));
     expect([await connections(), await connection.command("GET", "key 7")]).toEqual([1, "7"]);
   });
 
-  test("commands of the first moment wait for the connection, but only so many", async () => {
+  test("the first commands wait for the connection, up to a limit", async () => {
     server.freeze();
     const connection = connect({ commandTimeoutMs: 3000 });
     const messages = await Promise.all(Array.from({ length: 1200 }, () => messageOf(connection.command("PING"))));
@@ -55,7 +55,7 @@ withProgram("redis-server", () => {
     await expect.poll(() => messageOf(connection.command("PING"))).toBe("PONG");
   });
 
-  test("a command on a frozen server ends, and those after it don't wait", async () => {
+  test("a command to a frozen server times out, and those after it don't wait", async () => {
     const connection = connect({ commandTimeoutMs: 2000 });
     await expect.poll(() => messageOf(connection.command("PING"))).toBe("PONG");
     server.freeze();
@@ -69,7 +69,7 @@ withProgram("redis-server", () => {
     await expect.poll(() => messageOf(connection.command("PING"))).toBe("PONG");
   });
 
-  test("so many commands are under way at most, whatever the server does", async () => {
+  test("the number of commands in flight is limited, whatever the server does", async () => {
     const connection = connect({ commandTimeoutMs: 5000 });
     await expect.poll(() => messageOf(connection.command("PING"))).toBe("PONG");
     server.freeze();
@@ -89,7 +89,7 @@ withProgram("redis-server", () => {
     expect(await connection.command("PING")).toBe("PONG");
   });
 
-  test("a command whose answer is lost fails, and is not sent again", async () => {
+  test("a command whose response is lost fails, and is not sent again", async () => {
     const connection = connect({ commandTimeoutMs: 60_000 });
     await connection.command("PING");
     server.freeze();
@@ -101,7 +101,7 @@ withProgram("redis-server", () => {
     expect(await connection.command("GET", "count")).toBeNull();
   });
 
-  test("a connection to a server that has become read-only is replaced, since its address may lead to another by now", async () => {
+  test("a connection to a server that has become read-only is replaced, since its address may lead to another server by now", async () => {
     const connection = connect({ commandTimeoutMs: 60_000 });
     const id = () => connection.command("CLIENT", "ID").catch(() => null);
     const before = await id();
@@ -130,7 +130,7 @@ withProgram("redis-server", () => {
     expect(redisScript(1, "return 1").name).not.toBe(redisScript(1, "return 2").name);
   });
 
-  test("a check reports a replica, which can't be written to, and accepts a user who may not ask", async () => {
+  test("a check reports a replica, which can't be written to, and accepts a user without permission to ask", async () => {
     const connection = connect({ commandTimeoutMs: 60_000 });
     expect(await messageOf(connection.check())).toBe("undefined");
     await server.run("REPLICAOF", "127.0.0.1", await freePort());
@@ -141,7 +141,7 @@ withProgram("redis-server", () => {
     );
   });
 
-  test("a server that asks for a user and a password gets them, wherever they are set", async () => {
+  test("a server that requires a user and a password gets them, wherever they are set", async () => {
     await server.run("ACL", "SETUSER", "shop", "on", ">p@ss", "~*", "+@all");
     await server.run("CONFIG", "SET", "requirepass", "for-others");
     const url = server.url.replace("//", "//shop:p%40ss@");
@@ -169,7 +169,7 @@ withProgram("redis-server", () => {
     await expect.poll(connections).toBe(0);
   });
 
-  test("closing ends a command that a server doesn't answer", async () => {
+  test("closing ends a command that the server doesn't respond to", async () => {
     const connection = connect({ commandTimeoutMs: 60_000 });
     await connection.command("PING");
     server.freeze();
@@ -199,7 +199,7 @@ withProgram("redis-server", () => {
       next.release();
     });
 
-    test("have numbers under different names, even if two connections are for the same", async () => {
+    test("have metrics under different names, even if two connections have the same purpose", async () => {
       const application = await emptyApplication();
       const lease = (user: string, options: object = {}) =>
         leaseRedis(application.container, { url: server.url, ...options }, { user, where: WHERE });
@@ -213,7 +213,7 @@ withProgram("redis-server", () => {
       expect(names()).toEqual([]);
     });
 
-    test("S64 share none with another application", async () => {
+    test("S64 don't share one with another application", async () => {
       const applications = [await emptyApplication(), await emptyApplication()];
       const [one, two] = applications.map(({ container }) => leaseRedis(container, { url: server.url }, STORE));
       expect(one!.connection).not.toBe(two!.connection);

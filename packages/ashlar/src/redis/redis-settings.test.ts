@@ -21,7 +21,7 @@ test("a URL is enough", () => {
   });
 });
 
-test("everything can be set, numbers also as text, as in environment variables", () => {
+test("everything can be set, and numbers can be text, as in environment variables", () => {
   const pem = (kind: string) => `-----BEGIN ${kind}-----\n`;
   const tls = { ca: pem("CERTIFICATE"), cert: pem("CERTIFICATE"), key: pem("EC PRIVATE KEY"), servername: "cache" };
   const options = {

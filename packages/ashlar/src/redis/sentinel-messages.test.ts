@@ -74,7 +74,7 @@ class HeldSentinel {
 }
 
 withProgram("redis-server", () => {
-  test("that another server has taken over, while a client asks which one, doesn't end its attempts", async () => {
+  test("that report a failover while a client asks for the server don't end its attempts", async () => {
     const server = await RedisServer.start();
     onTestFinished(() => server.remove());
     const sentinel = await new HeldSentinel().start(server.port);
@@ -100,7 +100,7 @@ withProgram("redis-server", () => {
     await expect.poll(answer).toBe("PONG");
   });
 
-  test("nothing is begun again after the connection was closed", async () => {
+  test("don't restart anything after the connection was closed", async () => {
     const server = await RedisServer.start();
     onTestFinished(() => server.remove());
     const where = "config/session.ts: SESSION.store";

@@ -44,7 +44,7 @@ describe("the cases of routing", () => {
     expect(found(router, "/home/")).toEqual({ id: null });
   });
 
-  test("/a.b does not take /axb, and /home/?id does not take /home1", () => {
+  test("/a.b does not match /axb, and /home/?id does not match /home1", () => {
     expect(found(routerOf(Route.get("/a.b", answer)), "/axb")).toBe(404);
     expect(found(routerOf(Route.get("/home/?id", answer)), "/home1")).toBe(404);
   });

@@ -292,7 +292,7 @@ describe("parameters", () => {
 });
 
 describe("which route wins", () => {
-  test("text beats a parameter with a compiler, which beats one without, which beats the rest of the path, whatever the order", () => {
+  test("text beats a parameter with a compiler, which beats one without, which beats a rest parameter, whatever the order", () => {
     const patterns = ["/a/@v:any", "/a/@v", "/a/@v:int", "/a/7"];
     for (const order of [patterns, patterns.toReversed()]) {
       const router = routerFor(...order);

@@ -40,7 +40,7 @@ describe("randomToken", () => {
     expect(Buffer.from(randomToken(1024), "base64url")).toHaveLength(1024);
   });
 
-  test("no two tokens are alike", () => {
+  test("no two tokens are equal", () => {
     const tokens = new Set(Array.from({ length: 1000 }, () => randomToken()));
     expect(tokens.size).toBe(1000);
   });

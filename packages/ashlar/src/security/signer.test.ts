@@ -87,7 +87,7 @@ describe("verifying", () => {
     expect(signer.verify(token)).toBeNull();
   });
 
-  test("one second is the shortest time that a token can be used for", () => {
+  test("one second is the shortest lifetime of a token", () => {
     setClock(() => START);
     const token = signer.sign("a", { expiresInSeconds: 1 });
     setClock(() => START + 999);

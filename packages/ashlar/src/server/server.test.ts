@@ -213,7 +213,7 @@ describe("S50 slow clients do not block others", () => {
     clearInterval(drip);
   });
 
-  test("S50 a request that does not come in completely in time is logged with 408, and not as given up by the client", async () => {
+  test("S50 a request that does not come in completely in time is logged with 408, and not as aborted by the client", async () => {
     const logged: Record<string, unknown>[] = [];
     const log = { name: "Shop", environment: "test", log: { level: "info", requests: true } } as const;
     const application = await createApplication({

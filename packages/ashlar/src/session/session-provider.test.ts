@@ -225,7 +225,7 @@ describe("S107 a front end gets its token from GET /csrf", () => {
     return new Browser(await sessionApplication({ routes, environment }), "https://shop.example");
   }
 
-  test("S107 which belongs to a session that starts then, and is cached nowhere", async () => {
+  test("S107 which belongs to a session that starts then, and is never cached", async () => {
     const browser = await visitor();
     const first = await browser.send("/csrf");
     expect([first.status, first.headers.get("content-type"), first.headers.get("cache-control")]).toEqual([
@@ -269,7 +269,7 @@ describe("cookies that browsers don't send from a trusted origin", () => {
   };
   const URL = { APP_URL: "https://api.shop.example" };
 
-  test("are warned of at boot, unless the setting is written out", async () => {
+  test("cause a warning at boot, unless the setting is explicit", async () => {
     const other = { ...URL, TRUSTED_ORIGINS: "https://app.shop.example, https://shop-app.example" };
     expect(await logged(other)).toEqual([
       "Pages of https://shop-app.example, one of APP.trustedOrigins, can't use sessions and logins: it is another site than " +

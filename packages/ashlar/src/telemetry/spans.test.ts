@@ -55,7 +55,7 @@ function end(request: TracedRequest, result: Partial<TracedRequest> = {}): void 
   traceChannels.request.asyncEnd.publish(Object.assign(request, result));
 }
 
-test("a request inside another span is its child, whatever trace it was sent with, and keeps what is around it", () => {
+test("a request inside another span is its child, whatever trace it was sent with, and keeps the surrounding context", () => {
   const [parent, key] = [outer(), api.createContextKey("tenant")];
   const seen = api.context.with(api.context.active().setValue(key, "north"), () =>
     inside(parent, () => {
@@ -69,7 +69,7 @@ test("a request inside another span is its child, whatever trace it was sent wit
   expect(finished()[0]!.parentSpanContext?.spanId).toBe(parent.spanContext().spanId);
 });
 
-test("a request continues a trace with what its vendor has added", () => {
+test("a request continues a trace including what its vendor has added", () => {
   end(begin({ traceparent: TRACEPARENT, tracestate: "vendor=7" }));
   const { traceId, traceState } = finished()[0]!.spanContext();
   expect([traceId, traceState?.serialize()]).toEqual([TRACE, "vendor=7"]);
@@ -93,20 +93,20 @@ test("a request whose client didn't get all of the response is an error, even if
   ]);
 });
 
-test("a method that could be made up is in no name, whatever the route", () => {
+test("a method that could be made up is never in a span's name, whatever the route", () => {
   end(begin({ method: "BREW" }), { route: "/pots/@id" });
   expect(finished()[0]!.name).toBe("HTTP /pots/@id");
   expect(finished()[0]!.attributes["http.request.method"]).toBe("_OTHER");
 });
 
-test("the end of a request whose start was not seen is not a span", () => {
+test("the end of a request whose start was not seen creates no span", () => {
   const request = begin();
   end(request);
   end({ ...request });
   expect(finished()).toHaveLength(1);
 });
 
-test("a statement has its verb, the database by its public name, and so much of its text", async () => {
+test("a statement has its verb, the database by its public name, and a limited part of its text", async () => {
   const long = ` \n delete from t where ${"x".repeat(3000)}`;
   const { name, attributes } = await query({ dialect: "postgres", connection: "other", sql: long });
   expect(name).toBe("DELETE");
@@ -152,13 +152,13 @@ test("work is over when all of it is", async () => {
   ]);
 });
 
-test("work without a request is not a span", async () => {
+test("work outside a request creates no span", async () => {
   expect(traced(traceChannels.hash, { operation: "hash" }, () => 5)).toBe(5);
   expect(await traced(traceChannels.query, { ...SELECT }, async () => 5)).toBe(5);
   expect(finished()).toEqual([]);
 });
 
-test("a mail has the name of its class, and how many addresses it goes to", async () => {
+test("a mail has the name of its class, and its number of recipients", async () => {
   const message: TracedMail = { mailable: "ResetPassword", recipients: 2 };
   await inside(outer(), () => traced(traceChannels.mail, message, async () => {}));
   const [{ name, kind, attributes }] = finished() as [ReturnType<typeof finished>[0]];
@@ -166,7 +166,7 @@ test("a mail has the name of its class, and how many addresses it goes to", asyn
   expect(attributes).toEqual({ "ashlar.mail.mailable": "ResetPassword", "ashlar.mail.recipients": 2 });
 });
 
-test("after it was stopped, nothing is traced", () => {
+test("after it is stopped, nothing is traced", () => {
   spans.stop();
   end(begin());
   expect(finished()).toEqual([]);

@@ -58,7 +58,7 @@ function spans() {
 
 const named = (name: string): ReadableSpan => exporter.getFinishedSpans().find((span) => span.name === name)!;
 
-test("a request is a span of the server, named by its route, and active in the handler", async () => {
+test("a request is a server span, named by its route, and active in the handler", async () => {
   const { ask } = await make();
   await ask("/orders/7", { "x-request-id": "abc" });
   expect(spans()).toEqual([
@@ -91,7 +91,7 @@ test("only the server's faults are errors, without their message, and an unknown
   expect(JSON.stringify(spans())).not.toContain("secret text");
 });
 
-test("S83 a span has no secret of the path", async () => {
+test("S83 a span contains no secret from the path", async () => {
   const { ask } = await make();
   await ask("/reset/Zk3vB8s_Q1xLw0TyR5nHc7uJ2mEoA9dGfKiP6bVzX4t?code=98765");
   expect(spans()[0]).toMatchObject({ attributes: { "url.path": "/reset/@token" } });
@@ -150,7 +150,7 @@ test("after a shutdown, nothing is traced", async () => {
   expect(spans()).toHaveLength(2);
 });
 
-test("an application that is looked at traces nothing, and its end doesn't end the tracing of another", async () => {
+test("an application that is only inspected traces nothing, and its end doesn't end the tracing of another", async () => {
   const before = traceChannels.request.hasSubscribers;
   const inspected = await new Inspection().run(() =>
     createApplication({ environment: { APP_ENV: "test" }, providers: [TelemetryProvider], routes: ROUTES }),

@@ -102,7 +102,7 @@ describe("hit", () => {
     expect([last.message, last.headers]).toEqual(["Too many attempts. Try again in 1 second.", { "Retry-After": "1" }]);
   });
 
-  test("a refusal that counts a network says so, and one that counts an account never does", async () => {
+  test("a refusal that counts by network says so, and one that counts by account never does", async () => {
     travel(0);
     const [network, own] = [
       "Too many attempts came from your network or address, perhaps from other people there. Try again in 60 seconds.",
@@ -126,7 +126,7 @@ describe("hit", () => {
     }
   });
 
-  test("a refusal that counts a wider block of addresses says that it is the network", async () => {
+  test("a refusal that counts by a wider block of addresses names the network as the reason", async () => {
     travel(0);
     const { throttle } = create({
       login: { account: "email", buckets: [{ by: ["address"], attempts: 1, windowSeconds: 60 }] },
@@ -398,7 +398,7 @@ describe("S133 IPv6 addresses count by 64, 56 and 48 bits", () => {
     expect(await passingFrom(throttle, ["2001:db8:2:100", "2001:db8:1:ff00"])).toBe(1);
   });
 
-  test("an attempt that one block refuses uses up nothing of the others, so neighbors keep theirs", async () => {
+  test("an attempt refused by one block doesn't count for the others, so neighbors keep their attempts", async () => {
     const { throttle } = create(limits);
     for (let attempt = 0; attempt < 100; attempt++) await from(throttle, "2001:db8:1:100::1");
     const neighbors = Array.from({ length: 7 }, (_, index) => `2001:db8:1:10${index + 1}`);

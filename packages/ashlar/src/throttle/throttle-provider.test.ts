@@ -88,7 +88,7 @@ describe("ThrottleMiddleware", () => {
     expect(await refused.text()).toContain("Too many attempts.");
   });
 
-  test("a refusal of everyone at an address says so in the page and in JSON, in the visitor's language", async () => {
+  test("a refusal that affects everyone at an address says so on the page and in JSON, in the visitor's language", async () => {
     const application = await create({ config: { throttle: { THROTTLE }, app: { APP: { languages: ["de"] } } } });
     for (let attempt = 0; attempt < 6; attempt++) await post(application, { email: `user${attempt}@example.com` });
     const detail = async (headers: Readonly<Record<string, string>>) => (await post(application, { headers })).text();

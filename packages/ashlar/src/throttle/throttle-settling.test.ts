@@ -96,7 +96,7 @@ describe("known devices", () => {
     expect(await left({ ...bob, address: "203.0.113.8" })).toEqual({ address: 20, "account,address": 5 });
   });
 
-  test("S54 all devices of an account have three times the attempts of one, and then those of unknown clients", async () => {
+  test("S54 all of an account's devices share three times the attempts of one, and after that those of unknown clients", async () => {
     const { throttle, left } = create({ login: { account: "email", buckets: [PAIR, ADDRESS, ACCOUNT] } });
     for (const device of ["one", "two", "three"]) {
       expect(await passing(throttle, 6, () => request({ "x-device": device }, "203.0.113.8"))).toBe(5);
@@ -111,7 +111,7 @@ describe("known devices", () => {
     expect(await left({ ...bob, address: HERE })).toMatchObject({ "account,address": 5 });
   });
 
-  test("S54 devices of another group share nothing with them, from the same address either", async () => {
+  test("S54 devices of another group share nothing with them, even from the same address", async () => {
     const { throttle } = create();
     for (const device of ["one", "two", "three", "four"]) {
       await passing(throttle, 5, () => request({ "x-device": device, "x-group": "before" }));
@@ -205,7 +205,7 @@ describe("known devices", () => {
   });
 });
 
-describe("a limit that counts known devices apart", () => {
+describe("a limit that counts known devices separately", () => {
   const LIMIT = "login.account";
   const HOUR = { by: ["account"], attempts: 3, windowSeconds: 3600 } as const;
 
@@ -216,7 +216,7 @@ describe("a limit that counts known devices apart", () => {
     return { hit, leftToStrangers };
   }
 
-  test("S133 an attempt that the devices' own budget allows is not counted as a stranger's", async () => {
+  test("S133 an attempt that the devices' own budget allows is not counted as an unknown client's", async () => {
     const { hit, leftToStrangers } = createApart();
     const counts = [];
     for (const device of ["one", "two", "one", "two", "three"]) {
@@ -262,7 +262,7 @@ describe("proofs", () => {
     expect(await passing(throttle, 4, () => request({}, "203.0.113.8"), { ...ann, proof: "one" })).toBe(2);
   });
 
-  test("a limit with nothing to count an attempt by lets it pass, and reports its full limit", async () => {
+  test("a limit that can't count an attempt by anything lets it pass, and reports its full limit", async () => {
     const { throttle } = create({ login: { buckets: [ADDRESS] } });
     const nothing = { allowed: true, limit: 20, remaining: 20, resetInSeconds: 0, buckets: [], policy: "" };
     for (const proof of [null, "one"]) {
@@ -288,7 +288,7 @@ describe("giving back", () => {
     expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 4 });
   });
 
-  test("a window that ends between the look at its count and the refusal counts nothing, and what was counted before stays", async () => {
+  test("a window that ends between reading its count and the refusal counts nothing, and earlier counts stay", async () => {
     /** A store that needs a minute to return a count. */
     class SlowStore extends MemoryStore {
       override counter(bucket: Bucket): AttemptCounter {
@@ -456,7 +456,7 @@ describe("giving back", () => {
 });
 
 describe("aim", () => {
-  test("counts nothing for a request that was not counted, unless always", async () => {
+  test("counts nothing for a request that was not counted, unless `always` is set", async () => {
     const { throttle, left } = create();
     const context = request();
     await throttle.aim(context, "login", ann);

@@ -36,7 +36,7 @@ const travel = (seconds: number) => setClock(() => START + seconds * 1000);
 afterEach(() => setClock(null));
 
 describe("consume", () => {
-  test("counts down, refuses, and lets pass again when the window has ended", async () => {
+  test("counts down, refuses, and lets attempts pass again when the window has ended", async () => {
     travel(0);
     const { throttle } = create({ export: { buckets: [{ by: ["address"], attempts: 2, windowSeconds: 60 }] } });
     const attempt = async () => outcome(await throttle.consume("export", ann));
@@ -136,7 +136,7 @@ describe("consume", () => {
     expect(results.map(({ buckets }) => buckets[0]!.isFirstRefusal)).toEqual([false, false, true, false]);
   });
 
-  test.each([0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY])("it cannot count for %d", async (cost) => {
+  test.each([0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY])("an attempt can't count for %d", async (cost) => {
     const { throttle, store } = create();
     await expect(throttle.consume("login", ann, cost)).rejects.toMatchObject({
       code: "E_INTERNAL",

@@ -75,7 +75,7 @@ test("S173 in production, a limit by address refuses a request without one, and 
   expect(await post(made, "/login", "203.0.113.7")).toBe(200);
 });
 
-test("S173 what no limit counts by address needs none: pages, health checks, limits by account", async () => {
+test("S173 requests that no limit counts by address need none: pages, health checks, limits by account", async () => {
   const made = await make();
   for (const path of ["/", "/up"]) {
     expect((await made.application.fetch(new Request(`https://shop.example${path}`))).status).toBe(200);

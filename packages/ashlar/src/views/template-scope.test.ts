@@ -92,7 +92,7 @@ describe("S154 a template sees its data, its own variables and registered values
     expect(await render("{{ Date }} {{ Math }}", { Date: "2026-11-28" })).toBe("2026-11-28 shared");
   });
 
-  test("names that the engine uses itself belong to the data", async () => {
+  test("names that the engine uses internally are available to the data", async () => {
     const data = { state: "open", template: "letter", out: "no", error: "none", line: 3, params: "p", context: "c" };
     const names = Object.keys(data);
     expect(await render(names.map((name) => `{{ ${name} }}`).join(" "), data)).toBe(Object.values(data).join(" "));
@@ -110,7 +110,7 @@ describe("S154 a template sees its data, its own variables and registered values
     ["{{ states.map(({ a: template }) => template) }}", 1],
     ["{{ states.map((...Object) => 1) }}", 1],
     ["@component('components/box')\n@slot('main', state)\n{{ state }}\n@end\n@end", 1],
-  ])("a variable that would replace one of the engine's own is refused, with its place: %j", async (text, line) => {
+  ])("a variable that would replace one of the engine's own is refused, with its location: %j", async (text, line) => {
     const error = await render(text, { states: [] }).catch((reason: unknown) => reason);
     expect(error).toMatchObject({
       code: "E_VIEW",
@@ -141,7 +141,7 @@ describe("S154 a template sees its data, its own variables and registered values
     ["{{ [class {}].length }}", "A class can't be used in a template. Use it in a helper"],
     [TAG, "A tag before a template literal can't be used in a template. Use it in a helper"],
     ["@eval(this.x = 1)", `"this" can't be used in a template. Use it in a helper`],
-  ])("%j is refused with its place, in its author's words, and is never printed", async (text, said) => {
+  ])("%j is refused with its location, as its author wrote it, and is never printed", async (text, said) => {
     const error = await render(`\n${text}`).catch((reason: unknown) => reason);
     expect(error).toMatchObject({
       code: "E_VIEW",

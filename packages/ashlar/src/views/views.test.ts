@@ -182,7 +182,7 @@ describe("sharing", () => {
     expect(await views.render("show")).toBe("2");
   });
 
-  test("a template that looks a value up by its name finds none that no one gave it", async () => {
+  test("a template that looks up a value by name only finds values that it was given", async () => {
     write("show", "@each(name in names)\n{{ state[name] ?? 'none' }}\n@end");
     const views = create(true);
     views.share("known", "shared");

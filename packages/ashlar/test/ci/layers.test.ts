@@ -98,7 +98,7 @@ test("a folder with more than 20 source files has floors", async () => {
   expect(crowdedIn(folderWith({ ...Object.fromEntries(files.slice(1)), "mail/room/0.test.ts": "" }), {})).toEqual([]);
 });
 
-test("each folder and file of a folder with floors is on one of them", async () => {
+test("each folder and file in a folder with floors is on one of them", async () => {
   const missing = Object.entries(await declaredFloors()).flatMap(([name, floors]) => {
     const listed = floors.flat();
     const entries = readdirSync(join(REPOSITORY, `packages/ashlar/src/${name}`)).filter(

@@ -79,7 +79,7 @@ describe("logging in", () => {
   });
 });
 
-describe("refused, announced and counted is", () => {
+describe("refused, announced and counted:", () => {
   test.each<[string, (device: Authenticator, challenge: string, former: string) => string]>([
     ["a passkey that no one has", (_, challenge) => new Authenticator().answer(challenge)],
     ["a signature for another challenge", (device, _, former) => device.answer(former)],
@@ -125,7 +125,7 @@ describe("refused, announced and counted is", () => {
     await client.assertGuest();
   });
 
-  test("the sixth attempt at an account from an address; attempts that held are given back", async () => {
+  test("the sixth attempt at an account from an address; successful attempts are given back", async () => {
     const { device } = await userWithPasskey();
     const client = shop.visitor();
     for (let round = 0; round < 6; round++) (await tokenFor(client, device)).assertStatus(200);

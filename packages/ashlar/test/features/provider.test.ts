@@ -117,7 +117,7 @@ describe("logging in", () => {
   });
 });
 
-describe("refused, announced and counted is", () => {
+describe("refused, announced and counted:", () => {
   test.each([
     ["a token for another nonce", { nonce: "another" }],
     ["a token for another application", { aud: "another" }],
@@ -135,7 +135,7 @@ describe("refused, announced and counted is", () => {
     expect(events.of("auth.failed").map(({ by }) => by)).toEqual(["example-site", "example-site"]);
   });
 
-  test("what another visitor has begun, and what an API client has", async () => {
+  test("a visit that another visitor, or an API client, has begun", async () => {
     await newcomer();
     const [thief, victim] = [shop.visitor(), shop.visitor()];
     const going = await thief.get(LOGIN);
@@ -150,7 +150,7 @@ describe("refused, announced and counted is", () => {
     (await victim.postJson("/api/example", { code, state })).assertStatus(401);
   });
 
-  test("the 31st from an address; visits that held are given back", async () => {
+  test("the 31st from an address; successful visits are given back", async () => {
     await newcomer();
     const client = shop.visitor();
     const statuses: number[] = [];

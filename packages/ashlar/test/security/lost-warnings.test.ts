@@ -51,7 +51,7 @@ describe("S133 a warning about guesses is mailed once, even if", () => {
     });
   }
 
-  test("the mail could not be stored, although the promise was: of the ways to it, one counts", async () => {
+  test("the mail could not be stored, although the promise was: the promise counts once", async () => {
     const shop = await open();
     const clear = await fillDisk(shop, "new.kind = 'mail'");
     await useUp(shop);

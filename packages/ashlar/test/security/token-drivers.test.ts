@@ -232,7 +232,7 @@ describe("S96 several drivers", () => {
     );
   });
 
-  test("that no one configured fail startup, in the middleware and in the routes", async () => {
+  test("that aren't configured fail startup, in the middleware and in the routes", async () => {
     const routes = [Route.get("/one", () => true).middleware("jwt:admins")];
     await expect(twoApis({ routes })).rejects.toThrow(
       /No driver of API tokens is named "admins"\. Did you mean "admin"/,

@@ -218,7 +218,7 @@ function testsWith(engine: TestEngine | null): void {
 }
 
 await onEachDatabase("what survives", testsWith);
-describe("what survives with an account store of the application's own", () => testsWith(null));
+describe("what survives with the application's own account store", () => testsWith(null));
 
 describe("the table of doors", () => {
   const reasons = new Set(
@@ -231,7 +231,7 @@ describe("the table of doors", () => {
     expect([...reasons].sort()).toEqual([...ACCESS_END_REASONS].sort());
   });
 
-  test("has all keys of the bench", async () => {
+  test("has all of the bench's keys", async () => {
     const { keys } = AccessBench.prototype;
     expect(Object.keys(keys).sort()).toEqual([...KEYS].sort());
   });

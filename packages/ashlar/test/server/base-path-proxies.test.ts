@@ -26,7 +26,7 @@ async function served(url: string, basePath: "kept" | "removed"): Promise<string
 }
 
 withProgram("haproxy", () => {
-  test("S188 applications at two paths of one host keep their logins apart, behind one proxy", async () => {
+  test("S188 applications at two paths of one host keep their logins separate, behind one proxy", async () => {
     const port = await freePort();
     const url = `http://localhost:${port}`;
     const [shop, blog] = await Promise.all([served(`${url}/shop`, "kept"), served(`${url}/blog`, "removed")]);

@@ -50,7 +50,7 @@ describe("a generated application under a base path", () => {
     return await client.submit(await client.get("/register"), form);
   }
 
-  test("every link, form and file of its pages begins with the base path, and answers", async () => {
+  test("every link, form and file of its pages begins with the base path, and works", async () => {
     const client = createTestClient(application);
     const seen = new Map<string, number>();
     const visit = async (path: string): Promise<void> => {
@@ -72,7 +72,7 @@ describe("a generated application under a base path", () => {
     expect([...seen.keys()].some((path) => path.startsWith("/shop/style.css?v="))).toBe(true);
   });
 
-  test("an account is registered, verified, logged out and reset by the links of its mails", async () => {
+  test("an account is registered, verified, logged out and reset with the links in its mails", async () => {
     const client = createTestClient(application);
     const mailer = application.container.make("mail");
     mailer.clear();
@@ -126,14 +126,14 @@ describe("a generated application under a base path", () => {
     expect(page.headers.get("location")).toBe(location);
   });
 
-  test("a redirect back leads to the page that it came from, or to the fallback", async () => {
+  test("a redirect back leads to the page that the request came from, or to the fallback", async () => {
     const client = createTestClient(application);
     const headers = { referer: "https://x.example/shop/where?a=1" };
     expect((await client.get("/back", { headers })).headers.get("location")).toBe("/shop/where?a=1");
     expect((await client.get("/back")).headers.get("location")).toBe("/shop/fallback");
   });
 
-  test("S188 cookies are not those of another application of the host", async () => {
+  test("S188 cookies are not shared with another application on the host", async () => {
     const client = createTestClient(application);
     await registered(client, "cookies@example.com");
     const names = (response: Response): string[] =>
@@ -154,7 +154,7 @@ describe("a generated application under a base path", () => {
     (await client.get(`${url}x`)).assertStatus(403);
   });
 
-  test("S188 what is outside of the base path is not found, except by health checks", async () => {
+  test("S188 paths outside the base path are not found, except by health checks", async () => {
     const status = async (path: string): Promise<number> => {
       return (await application.fetch(new Request(`https://x.example${path}`))).status;
     };
@@ -168,7 +168,7 @@ describe("a generated application under a base path", () => {
     expect(await status("/shop/style.css")).toBe(200);
   });
 
-  test("the token endpoints and problems of the API answer under the base path", async () => {
+  test("the API's token endpoints and problem documents work under the base path", async () => {
     const client = createTestClient(application);
     await registered(client, "api@example.com");
     const credentials = { username: "api@example.com", password: PASSWORD };
@@ -178,7 +178,7 @@ describe("a generated application under a base path", () => {
   });
 });
 
-test("a generated application's own tests pass under a base path, whatever it is made with", async () => {
+test("a generated application's own tests pass under a base path, whatever options it was created with", async () => {
   for (const options of [{}, { pages: false, json: true }]) {
     const root = await generatedApplication(options);
     await atShop(root);

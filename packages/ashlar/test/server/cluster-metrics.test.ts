@@ -62,7 +62,7 @@ async function start(env: Readonly<Record<string, string>> = {}) {
   return { child, visit, scrape, counts };
 }
 
-test("each worker shows the metrics of all, by worker, and of those that have ended no more", async () => {
+test("each worker shows the metrics of all, by worker, and no longer those of workers that have ended", async () => {
   const { child, visit, scrape, counts } = await start();
   const seen: Record<string, number> = {};
   // The system decides who gets a connection: until both have had some.
@@ -79,7 +79,7 @@ test("each worker shows the metrics of all, by worker, and of those that have en
   await expect.poll(counts).toEqual({ 2: seen[2] });
 });
 
-test("the response says if a primary does not pass metrics on", async () => {
+test("the response says so if the primary doesn't pass metrics on", async () => {
   const { scrape } = await start({ RELAY: "off" });
   const response = await scrape();
   expect([response.status, await response.text()]).toEqual([

@@ -99,7 +99,7 @@ test("a new application serves its pages without it", async () => {
   ]);
 });
 
-test("request.raw is a Request of the platform for those who ask, and so are its headers and its body", async () => {
+test("request.raw is the platform's Request when it is used, with its headers and its body", async () => {
   const seen = await printed(`
     const url = await served([
       Route.post("/early", ({ request: { raw } }) => [
@@ -121,7 +121,7 @@ test("request.raw is a Request of the platform for those who ask, and so are its
   ]);
 });
 
-test("instanceof recognizes a request and headers that were made before it was loaded", async () => {
+test("instanceof recognizes a request and headers that were created before it was loaded", async () => {
   const seen = await printed(`
     const kept = {};
     class Keep {
@@ -142,7 +142,7 @@ test("instanceof recognizes a request and headers that were made before it was l
   expect(seen).toEqual([false, true, true, true, ["connection", "host"], false, "[object Request]", "function", true]);
 });
 
-test("what fetch() returns is a Response of the platform, with its methods", async () => {
+test("what fetch() returns is the platform's Response, with its methods", async () => {
   const seen = await printed(`
     const url = await served([Route.get("/", () => "text"), Route.get("/json", () => ({ a: 1 }))]);
     const one = async (path) => await application.fetch(new Request(url + path), { address: "127.0.0.1" });
@@ -154,7 +154,7 @@ test("what fetch() returns is a Response of the platform, with its methods", asy
   expect(seen).toEqual(["[object Response]", "text", "text", true, true, { a: 1 }, true, "default"]);
 });
 
-test("a Response of the platform is sent, by a handler and by a middleware", async () => {
+test("a platform Response is sent, by a handler and by a middleware", async () => {
   const seen = await printed(`
     class Replace {
       async handle(_context, next) {

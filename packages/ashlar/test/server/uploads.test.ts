@@ -438,7 +438,7 @@ withSmallDisk("S197 on a disk that is full", () => {
     expect(await (await send(100_000)).json()).toEqual({ size: 100_000 });
   });
 
-  test("a file is copied from another file system, and a target without room gets nothing", async () => {
+  test("a file is copied from another file system, and nothing is written to a target without space", async () => {
     const disk = makeDisk(400);
     onTestFinished(() => disk.remove());
     const route = Route.post("/photos", async ({ request }) => {

@@ -98,7 +98,7 @@ describe("issue()", () => {
     expect(judged).toEqual(["1", ["type", null], ["type", null], ["type", null], ["type", null]]);
   });
 
-  test("no two tokens are alike", () => {
+  test("no two tokens are equal", () => {
     const tokens = issuer();
     expect(new Set(Array.from({ length: 1000 }, () => tokens.issue(1))).size).toBe(1000);
   });
@@ -133,7 +133,7 @@ describe("verify()", () => {
     expect(outcome(issuer().verify(token))).toEqual(expected);
   });
 
-  test("another `typ`, or none, is refused", () => {
+  test("a different or missing `typ` is refused", () => {
     const key = new SigningKey("HS512", SECRET);
     for (const typ of ["jwt", "at+jwt", "password-reset"]) {
       expect(outcome(issuer().verify(signJwt({ sub: "1" }, key, { typ })))).toEqual(["type", null]);
@@ -364,7 +364,7 @@ test("S47 a refused token is logged with the reason, its user and the sender, bu
 });
 
 describe("findActiveUser()", () => {
-  test("finds the user whose active token it is, and no one for any other token", async () => {
+  test("finds the user whose active token it is, and returns null for any other token", async () => {
     const tokens = issuer();
     const user = (await Member.findByAuthId(1))!;
     const token = await tokens.issueUnasked(user, null);

@@ -139,7 +139,7 @@ describe.each(Object.keys(REFUSED))("a token that is refused: %s", (state) => {
   });
 });
 
-test("an unverifiable token of another issuer gets the same response as from the API's own routes", async () => {
+test("an unverifiable token from another issuer gets the same response as from the API's own routes", async () => {
   const { api, issuer } = await severalDrivers();
   issuer.respond = (_request, response) => issuer.publish(response, 500);
   const authorization = `Bearer ${await issuer.token()}`;
@@ -153,7 +153,7 @@ test("an unverifiable token of another issuer gets the same response as from the
   }
 });
 
-test("an input named token in a page's URL doesn't make its visitor an API client", async () => {
+test("an input named token in a page's URL doesn't turn the visitor into an API client", async () => {
   const { api } = await severalDrivers();
   const request = (accept: string) => () =>
     new Request("http://localhost/invitation?token=abc", { headers: { accept } });

@@ -117,7 +117,7 @@ describe.each([[true], [false]])("a token, with authenticates: %s", (authenticat
     ).toEqual([REFUSED, CONFLICT, NO_BODY, NO_BODY, NO_BODY]);
   });
 
-  test("in the body is awaited by a guard that runs before the body is read", async () => {
+  test("in the body is waited for by a guard that runs before the body is read", async () => {
     const who = Route.post("/who", ({ request }) => ({ user: request.user() })).middleware("guard:jwt");
     const api = await testApi({ driver: { authenticates }, web: [who] });
     const [token] = await tokens(api);
@@ -156,7 +156,7 @@ describe.each([[true], [false]])("a token, with authenticates: %s", (authenticat
     ]);
   });
 
-  test("of a user who no longer exists identifies no one", async () => {
+  test("of a user who no longer exists counts as no user", async () => {
     const api = await testApi({ driver: { authenticates }, stack: [] });
     const [token, replaced] = await tokens(api);
     await (await api.User.find(ADA.id))!.delete();

@@ -71,7 +71,7 @@ describe("the options", () => {
   const PROTECTING = ["expires", "version", "issuer", "audience", "reauthWithinMinutes"];
   const OTHERS = ["algorithm", "previousSecrets", "authenticates", "tokenInQuery", "clockSkewSeconds"];
 
-  test.each(PROTECTING)("a blank %s disables nothing: it makes startup fail", (name) => {
+  test.each(PROTECTING)("a blank %s doesn't disable anything: it makes startup fail", (name) => {
     expect(() => configured({ [name]: "" })).toThrow(
       expect.objectContaining({
         code: "E_INVALID_CONFIGURATION",
@@ -266,7 +266,7 @@ describe("other options", () => {
     expect(() => configured(options)).toThrow(`config/api.ts: DRIVERS.jwt.${problem}`);
   });
 
-  test("each is an error with the code of its kind", () => {
+  test("each is an error with the code for its kind", () => {
     for (const wrong of [
       { expires: 0 },
       { authenticates: "yes" },

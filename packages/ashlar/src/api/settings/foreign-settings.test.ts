@@ -122,7 +122,7 @@ test("S102 two drivers that could accept each other's tokens fail startup", asyn
   expect(container.make("apiDrivers").all.map(({ name }) => name)).toEqual(["jwt", "one", "two"]);
 });
 
-test("S103 an authority of the issuer's server that can't be read, or that no https uses, is refused at startup", async () => {
+test("S103 a CA for the issuer's server that can't be read, or that no https address uses, is refused at startup", async () => {
   const boot = (options: object) =>
     buildApplication({
       routes: [],

@@ -4,7 +4,7 @@ import { PERSONAL, personal } from "./token-settings.ts";
 const WHERE = "config/api.ts: DRIVERS.jwt.personal";
 
 describe("personal()", () => {
-  test("has a maximum of a year, a bound on tokens and a prefix by default", () => {
+  test("has a maximum lifetime of a year, a limit on tokens and a prefix by default", () => {
     const read = PERSONAL.read(personal(), WHERE);
     expect(read).toEqual({ kind: "personal", maximumDays: 365, maxPerUser: 100, prefix: "ash_" });
     expect(Object.isFrozen(read)).toBe(true);

@@ -90,7 +90,7 @@ function ecKey(namedCurve: string): string {
 }
 
 describe("users of a separate class, whose tokens are looked up elsewhere", () => {
-  test("a token that is not active identifies no one, and is neither renewed nor revoked", async () => {
+  test("a token that is not active belongs to no user, and is neither renewed nor revoked", async () => {
     const { tokens, one } = await make({ authenticates: true });
     const verified = (token: string) => tokens.verify(token) as VerifiedJwt;
     const never = tokens.sign(1);
@@ -108,14 +108,14 @@ describe("users of a separate class, whose tokens are looked up elsewhere", () =
     expect(active.get(1)).toEqual(new Set([digest(other), digest((renewed as { token: string }).token)]));
   });
 
-  test("a user who is gone holds no token", async () => {
+  test("a user who no longer exists has no token", async () => {
     const { tokens } = await make();
     const token = tokens.sign(99);
     expect(await tokens.renew(token, REQUEST, admit)).toEqual({ failure: "inactive", userId: "99" });
     expect(await tokens.revoke(token)).toBeNull();
   });
 
-  test("a user who is deleted during a renewal holds no token afterwards", async () => {
+  test("a user who is deleted during a renewal has no token afterwards", async () => {
     const { tokens, one } = await make();
     const deletes = async (user: object) => {
       Person.rows = Person.rows.filter(({ id }) => id !== 1);
@@ -126,8 +126,8 @@ describe("users of a separate class, whose tokens are looked up elsewhere", () =
   });
 });
 
-describe("S29 a user whom a step of the login refuses", () => {
-  test("keeps the token, and gets no other", async () => {
+describe("S29 a user who is refused by a login step", () => {
+  test("keeps the token, and doesn't get another", async () => {
     const { tokens, one, other } = await make();
     await expect(tokens.renew(one, REQUEST, refuse)).rejects.toThrow("This account is blocked.");
     expect(active.get(1)).toEqual(new Set([digest(one), digest(other)]));
@@ -151,13 +151,13 @@ describe("a logout ends", () => {
     expect(await tokens.revoke(one)).toBeNull();
   });
 
-  test("the token of the request, in a handler", async () => {
+  test("the request's token, in a handler", async () => {
     const { tokens, user, one, other } = await make();
     await tokens.forget(user, one);
     expect([revoked, active.get(1)]).toEqual([[digest(one)], new Set([digest(other)])]);
   });
 
-  test("the token that has just replaced that of the request, and no other", async () => {
+  test("the token that has just replaced the request's, and no other", async () => {
     for (const byRoute of [true, false]) {
       const { tokens, user, one, other } = await make();
       const { token } = (await tokens.renew(one, REQUEST, admit)) as { token: string };
@@ -168,7 +168,7 @@ describe("a logout ends", () => {
     }
   });
 
-  test("nothing if the token of the request was replaced more than a minute ago", async () => {
+  test("nothing if the request's token was replaced more than a minute ago", async () => {
     const { tokens, user, one, other } = await make();
     const { token } = (await tokens.renew(one, REQUEST, admit)) as { token: string };
     setClock(() => Date.now() + 66_000);

@@ -5,7 +5,7 @@ import { isTokenText, makeTokenText } from "./token-text.ts";
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 describe("the text of a personal token", () => {
-  test("S111 has the prefix, 30 random characters, and the checksum that gzip would write of both, in base 62", () => {
+  test("S111 has the prefix, 30 random characters, and the CRC-32 checksum of both that gzip would write, in base 62", () => {
     for (let round = 0; round < 200; round++) {
       const token = makeTokenText("ash_");
       expect(token).toMatch(/^ash_[0-9A-Za-z]{36}$/);
@@ -16,7 +16,7 @@ describe("the text of a personal token", () => {
     }
   });
 
-  test("S111 has each digit as often as chance has it", () => {
+  test("S111 uses each digit equally often, within chance", () => {
     const counts = new Map([...DIGITS].map((digit) => [digit, 0]));
     for (let round = 0; round < 8000; round++) {
       for (const digit of makeTokenText("ash_").slice(4, 34)) counts.set(digit, counts.get(digit)! + 1);
@@ -27,7 +27,7 @@ describe("the text of a personal token", () => {
     expect(Math.max(...counts.values())).toBeLessThan(4305);
   });
 
-  test("S111 is refused if a character was changed, added or left out, or with another prefix", () => {
+  test("S111 is refused with a different prefix, or if a character was changed, added or left out", () => {
     const token = makeTokenText("ash_");
     for (let index = 0; index < token.length; index++) {
       const other = token[index] === "x" ? "y" : "x";

@@ -43,7 +43,7 @@ await onEachDatabase("a user", (engine) => {
       expect((await other.get("/me")).body).toEqual({ user: BOB });
     });
 
-    test("S52 stays logged in if a rehash replaces the hash, unless the table lacks the column of the epoch", async () => {
+    test("S52 stays logged in if a rehash replaces the hash, unless the table lacks the epoch column", async () => {
       const web = await prepared();
       await web.User.where("id", ADA.id).update({ password: hashSync(PASSWORD, 4) });
       const browser = await web.loggedIn();

@@ -80,7 +80,7 @@ test.each<[string, Partial<AccessEnding<FullUser>>]>([
   expect(steps.filter((step) => step !== "row")).toEqual(["begin", "commit"]);
 });
 
-test("S52 of two ends on a proof, one counts; one without a proof always does", async () => {
+test("S52 if access is ended twice on the same proof, only one takes effect; without a proof, it always does", async () => {
   const { accounts, account } = await adasAccount();
   const stale = recording(
     updateEnding(accountStoreOf(accounts.User)!, await accounts.user()) as unknown as StoredAccount<FullUser>["update"],

@@ -16,7 +16,7 @@ test("S51 access ends by one statement that also sets other changes, if the proo
   expect((await accounts.user()).toJSON()).toEqual(after.toJSON());
 });
 
-test("S51 access does not end if a further condition is not met, whether or not a login has replaced the hash", async () => {
+test("S51 access does not end if an additional condition is not met, whether or not a login has replaced the hash", async () => {
   const accounts = await testAccounts();
   await accounts.User.where("id", ADA.id).update({ access_epoch: null } as object);
   const [user, login] = [await accounts.user(), await accounts.user()];
@@ -30,7 +30,7 @@ test("S51 access does not end if a further condition is not met, whether or not 
   expect(await rotate({ name: ADA.name, email: ADA.email })).toBe(true);
 });
 
-test("S52 a proof based on a hash still holds if a login has replaced it by a newer one of the same password", async () => {
+test("S52 a proof based on a hash still holds if a login has replaced it with a newer hash of the same password", async () => {
   const accounts = await testAccounts();
   await accounts.User.where("id", ADA.id).update({ access_epoch: null } as object);
   const [user, login] = [await accounts.user(), await accounts.user()];
@@ -57,7 +57,7 @@ test("S52 a proof based on a hash no longer holds if access ends while the newer
   expect((await accounts.user()).email).toBe(ADA.email);
 });
 
-test("S51 no proof holds once its user is deleted", async () => {
+test("S51 a proof no longer holds once its user is deleted", async () => {
   const accounts = await testAccounts();
   const user = await accounts.user();
   await (await accounts.user()).delete();
@@ -76,7 +76,7 @@ test("S51 all of a user's access ends whenever the user was read, and no other u
   expect((await accounts.user(BOB.id)).accessEpoch()).toBe(other);
 });
 
-test("S51 for a user without an epoch, only other changes are written", async () => {
+test("S51 for a user without an epoch, only the other changes are written", async () => {
   const web = await testWeb();
   await web.database.kysely.schema.alterTable("users").dropColumn("access_epoch").execute();
   const user = (await web.User.find(ADA.id))!;

@@ -63,7 +63,7 @@ async function storeLogins(
 }
 
 await onEachDatabase("pruning accounts", (engine) => {
-  test("S70 deletes the data of users that a query has deleted, and no data of others or of other guards", async () => {
+  test("S70 deletes the data of users that were deleted by a query, and no data of other users or guards", async () => {
     setClock(() => NOON);
     const accounts = await testAccounts({ engine, guards: { admin: { driver: "web", model: AdminUser } } });
     const { kysely } = accounts.database;

@@ -173,7 +173,7 @@ test("a guard whose users the configuration doesn't name has no tokens that rema
   expect((await accounts.visitor().get("/remaining")).body).toEqual({ remaining: null });
 });
 
-test("a change to a guard's users beside the tables of auth is one transaction", async () => {
+test("a change to a guard's users and to the auth tables beside them is one transaction", async () => {
   const accounts = await testAccounts();
   accounts.forgetQueries();
   await accounts.application.container.make("accounts").users.transaction("web", async () => {

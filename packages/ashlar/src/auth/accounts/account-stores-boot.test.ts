@@ -61,7 +61,7 @@ describe("a boot with pages about accounts", () => {
     });
   });
 
-  test("fails if the guard's driver brings the users", async () => {
+  test("fails if the users come from the guard's driver", async () => {
     const providers = [guardProvider({ own: CookieGuard }, ["own"])];
     await expect(testAccounts({ guards: { web: { driver: "own" } }, providers })).rejects.toMatchObject({
       code: "E_INVALID_MODEL",
@@ -69,7 +69,7 @@ describe("a boot with pages about accounts", () => {
     });
   });
 
-  test("fails if a store is not complete", async () => {
+  test("fails if a store is incomplete", async () => {
     const { store } = makeDrizzleUsers();
     const incomplete = Object.create(store, { update: { value: undefined }, existing: { value: null } }) as object;
     await expect(booting(incomplete)).rejects.toMatchObject({
@@ -80,7 +80,7 @@ describe("a boot with pages about accounts", () => {
     });
   });
 
-  test("S9 fails if registrations are to reveal no addresses, but users of the store cannot verify theirs", async () => {
+  test("S9 fails if registrations must not reveal addresses, but the store's users can't verify theirs", async () => {
     class Unverified extends Person {}
     const { store } = makeDrizzleUsers();
     const users = Object.create(store, { userClass: { value: Unverified } }) as object;

@@ -31,7 +31,7 @@ async function emails(accounts: TestAccounts): Promise<unknown[]> {
 }
 
 await onEachDatabase("users:normalize", (engine) => {
-  test("S132 gives users of before their normal form, and ends no login, token or link of theirs", async () => {
+  test("S132 normalizes earlier users, and ends none of their logins, tokens or links", async () => {
     const accounts = await testAccounts({ engine });
     await store(accounts, { [ADA.id]: "Ada@Example.com", [BOB.id]: UNICODE });
     const visitor = accounts.visitor();
@@ -85,7 +85,7 @@ await onEachDatabase("users:normalize", (engine) => {
   });
 });
 
-test("S132 it changes users of a store of your own that lists its accounts, ends no login of theirs, and merges none", async () => {
+test("S132 changes users in your own store if it lists its accounts, ends none of their logins, and merges none", async () => {
   const { accounts, store, rows, cleo } = await storeShop();
   const visitor = await cleo();
   const [user] = await store.accountsAfter(null, 1);
@@ -109,7 +109,7 @@ test("S132 it changes users of a store of your own that lists its accounts, ends
   ]);
 });
 
-test("S171 it names addresses that mail software can read as another one, and shows nothing that controls a terminal", async () => {
+test("S171 names addresses that mail software can read as a different one, and prints no control characters", async () => {
   const accounts = await testAccounts();
   await store(accounts, { [ADA.id]: "a%b@corp.example", [BOB.id]: "Bob@Example.com\u001b[2J" });
   expect(await normalize(accounts)).toEqual([

@@ -179,7 +179,7 @@ await onEachDatabase("credentials", (engine) => {
       return { database, users, passkeys: passkeysOf(database, users.model, own) };
     }
 
-    test("come back as they were stored: texts to the character, times to the millisecond, other values by their kind", async () => {
+    test("come back as they were stored: text to the character, times to the millisecond, other values by type", async () => {
       const { users, passkeys } = await setup();
       const ada = await userOf(users);
       const own = {
@@ -213,7 +213,7 @@ await onEachDatabase("credentials", (engine) => {
       expect([hidden.id, "secret_hash" in hidden]).toEqual([id, false]);
     });
 
-    test("are found with their users by as few statements as there can be", async () => {
+    test("are found with their users by as few statements as possible", async () => {
       const { database, users, passkeys } = await setup();
       const [id] = await stored(passkeys, users, [{ credential_id: "one" }]);
       await passkeys.find("credential_id", "one");
@@ -236,7 +236,7 @@ await onEachDatabase("credentials", (engine) => {
       expect((await passkeys.findActive("id", id!))?.user.authId()).toBe(ADA.id);
     });
 
-    test("S52 none is stored once access to the account has ended since the user was read, or the user is gone", async () => {
+    test("S52 none is stored if access to the account has ended since the user was read, or the user is gone", async () => {
       const { database, users, passkeys } = await setup();
       const [ada, bob] = [await userOf(users), await userOf(users, BOB.id)];
       await users.endAccess(ADA.id);
@@ -248,7 +248,7 @@ await onEachDatabase("credentials", (engine) => {
       expect(await idsOf(database)).toEqual([again]);
     });
 
-    test("S52 none of a user is left who is deleted while it is stored", async () => {
+    test("S52 none remains for a user who is deleted while it is being stored", async () => {
       const { database, users, passkeys } = await setup();
       const ada = await userOf(users);
       await stored(passkeys, users);
@@ -306,7 +306,7 @@ await onEachDatabase("credentials", (engine) => {
     test.each([
       ["kept", true],
       ["deleted", false],
-    ])("a credential is revoked once, by whichever of many requests, and its row %s", async (_, keepsRevoked) => {
+    ])("a credential is revoked once, by one of many requests, and its row %s", async (_, keepsRevoked) => {
       const { database, users, passkeys } = await setup({ keepsRevoked });
       const [id, other] = await stored(passkeys, users, [{}, {}]);
       expect(await passkeys.revoke({ id: id!, user_id: BOB.id })).toBe(false);
@@ -321,7 +321,7 @@ await onEachDatabase("credentials", (engine) => {
       expect((await passkeys.get("id", id!))?.revoked_at).toEqual(keepsRevoked ? new Date(NOON) : undefined);
     });
 
-    test("a revoked row doesn't come back through a change or a use", async () => {
+    test("a revoked row isn't restored by a change or a use", async () => {
       const { users, passkeys } = await setup();
       const [id] = await stored(passkeys, users, [{ counter: 1 }]);
       await passkeys.revoke({ id: id! });
@@ -354,7 +354,7 @@ await onEachDatabase("credentials", (engine) => {
       });
     });
 
-    test("no conditions, or a missing one, reach no credential instead of all", async () => {
+    test("empty conditions, or a missing value, match no credential rather than all", async () => {
       const { database, users, passkeys } = await setup();
       const ids = await stored(passkeys, users, [{}, {}]);
       for (const where of [{}, { id: undefined }, { id: ids[0]!, user_id: undefined }] as never[]) {
@@ -395,7 +395,7 @@ await onEachDatabase("credentials", (engine) => {
       expect([await staff.deleteAll(ADA.id), await idsOf(database)]).toEqual([1, [id]]);
     });
 
-    test("are exported by their kinds and erased with their user, never for another class's user with the same key", async () => {
+    test("are exported by kind and erased with their user, never for another class's user with the same key", async () => {
       const { database, users, passkeys } = await setup();
       const ids = await stored(passkeys, users, [{ is_trusted: true, transports: ["usb"] }, { name: "Key" }]);
       await passkeys.insert(await userOf(users, BOB.id), values());
@@ -416,7 +416,7 @@ await onEachDatabase("credentials", (engine) => {
       expect([await passkeys.export(ada, columns), await idsOf(database)]).toEqual([[], [expect.any(String)]]);
     });
 
-    test("are listed from the newest on, in pages, without those that have ended", async () => {
+    test("are listed newest first, in pages, without those that have ended", async () => {
       const { users, passkeys } = await setup();
       const soon = { expires_at: new Date(NOON + HOUR) };
       const ids = await stored(passkeys, users, [{}, soon, {}, {}, {}]);
@@ -450,7 +450,7 @@ await onEachDatabase("credentials", (engine) => {
       expect([await passkeys.deleteAll(ADA.id), await idsOf(database)]).toEqual([1, [bobs]]);
     });
 
-    test("that outlive the end of access are valid afterwards, but not stored on the basis of a proof from before it", async () => {
+    test("that outlive the end of access stay valid afterwards, but aren't stored on the basis of an earlier proof", async () => {
       const { users, passkeys } = await setup({ endsWithAccess: false, version: 1 });
       const before = await userOf(users);
       const [id] = await stored(passkeys, users);
@@ -518,7 +518,7 @@ await onEachDatabase("credentials", (engine) => {
     expect([await passkeys.prune({ endedBefore: new Date(now()) }), await idsOf(database)]).toEqual([0, [id]]);
   });
 
-  test("lose personal data once they were unused for a while, even if they were never used", async () => {
+  test("lose personal data once they have been unused for a while, even if they were never used", async () => {
     const database = await opened(engine);
     const users = rowsBeside(database);
     const passkeys = passkeysOf(database, users.model);
@@ -542,7 +542,7 @@ await onEachDatabase("credentials", (engine) => {
 });
 
 await onEachDatabase("values of a credential that come from an input", (engine) => {
-  test("find and end nothing if no column can have them", async () => {
+  test("find and end nothing if no column can hold the values", async () => {
     const database = await opened(engine);
     const passkeys = passkeysOf(database, Person);
     const ada = (await Person.findByAuthId(ADA.id))!;
@@ -554,7 +554,7 @@ await onEachDatabase("values of a credential that come from an input", (engine) 
     expect(await passkeys.find("credential_id", "abc")).not.toBeNull();
   });
 
-  test("S69 reach no credential of another guard that they name", async () => {
+  test("S69 don't reach a credential of another guard, even if they name it", async () => {
     const database = await opened(engine);
     const [passkeys, others] = [passkeysOf(database, Person), passkeysOf(database, Person, { guard: "staff" })];
     const ada = (await Person.findByAuthId(ADA.id))!;

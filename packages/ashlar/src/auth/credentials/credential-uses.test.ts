@@ -32,7 +32,7 @@ async function withLogins(count: number): Promise<TestWeb> {
 }
 
 describe("a use", () => {
-  test("is written some time after it was noted, not immediately", async () => {
+  test("is written some time after it was recorded, not immediately", async () => {
     const web = await withLogins(1);
     const { logger } = collecting();
     const uses = new CredentialUses(touchOf(web), logger);
@@ -66,7 +66,7 @@ describe("a use", () => {
     expect([vi.getTimerCount(), web.queries.length]).toEqual([0, 3]);
   });
 
-  test("is written once for each login, even if it was noted several times", async () => {
+  test("is written once for each login, even if it was recorded several times", async () => {
     const web = await withLogins(3);
     const uses = new CredentialUses(touchOf(web), collecting().logger);
     for (let round = 0; round < 50; round++) for (const id of [1, 2, 3]) uses.note(use(id));
@@ -85,7 +85,7 @@ describe("a use", () => {
     expect(written).toEqual(["web", "staff"]);
   });
 
-  test("that is noted while it is being written is not written again", async () => {
+  test("that is recorded while it is being written is not written again", async () => {
     const web = await withLogins(3);
     const uses = new CredentialUses(touchOf(web), collecting().logger);
     for (const id of [1, 2, 3]) uses.note(use(id));
@@ -108,7 +108,7 @@ describe("a use", () => {
   });
 });
 
-test("many are written without blocking everything else", async () => {
+test("is written without blocking everything else, even if there are many", async () => {
   const web = await withLogins(40);
   const uses = new CredentialUses(touchOf(web), collecting().logger);
   for (let id = 1; id <= 40; id++) uses.note(use(id));
@@ -126,7 +126,7 @@ test("many are written without blocking everything else", async () => {
   expect((await web.rows()).every((row) => row.last_used_at === NOW.toISOString())).toBe(true);
 });
 
-test("a use that cannot be written is one line in the log, and later uses are written", async () => {
+test("that can't be written logs one line, and later uses are written", async () => {
   const web = await withLogins(2);
   const { logger, lines } = collecting();
   const uses = new CredentialUses(touchOf(web), logger);

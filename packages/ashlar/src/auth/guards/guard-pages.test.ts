@@ -51,7 +51,7 @@ describe("the routes of a second guard", () => {
     );
   });
 
-  test("for a guard that does not exist make startup fail", async () => {
+  test("make startup fail if the guard doesn't exist", async () => {
     const routes = [...authRoutes(ACCOUNT_CONTROLLERS, { guard: "admni" }).prefix("/admin")];
     await expect(withAdmin(routes)).rejects.toThrow('No guard is named "admni". Did you mean "admin"?');
   });
@@ -119,7 +119,7 @@ describe("the addresses of the pages", () => {
     expect((await accounts.visitor().get("/mine")).headers.get("location")).toBe("/login");
   });
 
-  test("a value of routes that no route name starts with makes startup fail", async () => {
+  test("a `routes` prefix that no route name starts with makes startup fail", async () => {
     await expect(withAdmin(ADMIN_ROUTES, { routes: "admni." })).rejects.toThrow(
       'config/auth.ts: GUARDS.admin.routes: no route is named "admni.login", where guests are sent. Did you mean "admin.login" or "admin.logins"?',
     );

@@ -265,7 +265,7 @@ function withBadge(handler: (context: HttpContext) => unknown, ...middleware: st
 }
 
 describe("an application's own guard", () => {
-  test("challenges a guest who wants JSON for its proof", async () => {
+  test("responds to a guest who wants JSON with a challenge for its proof", async () => {
     const headers = { accept: "application/json" };
     const challenged = async (middleware: string) => {
       const application = await withBadge(() => "secret", middleware);
@@ -370,7 +370,7 @@ describe("guard()", () => {
     expect(await ask(application, { cookie: "person=1", "x-person": "2" })).toEqual([ADA, BOB]);
   });
 
-  test("an unknown name is an error and changes nothing", async () => {
+  test("throws an error for an unknown name, and changes nothing", async () => {
     const application = await running(async ({ auth }) => {
       try {
         auth.guard("haeder");

@@ -88,7 +88,7 @@ test("S53 without capacity to hash, the response waits until the attempt is give
   expect([...order, status]).toEqual(["given back", "given back", "given back", 503]);
 });
 
-test("without limits, missing capacity to hash is reported as such", async () => {
+test("without limits, a lack of hashing capacity is reported as such", async () => {
   const groups = Object.keys(ACCOUNT_CONTROLLERS).map((group) => [group, false] as const);
   const accounts = await testAccounts({
     hasher: new BusyHasher(),
@@ -132,7 +132,7 @@ test("S133 known devices wait in order, up to two attempts each, and no other at
   expect(started).toEqual(["laptop 0", "phone 1", "laptop 2", "phone 3"]);
 });
 
-test("nothing is kept of an account whose hashes have ended", async () => {
+test("nothing is kept about an account once its hashes have finished", async () => {
   const hashes = new AccountHashes();
   for (let index = 0; index < 100; index++) (await hashes.begin(`account ${index}`, null))!();
   expect(hashes.size).toBe(0);

@@ -23,7 +23,7 @@ test("S133 a refusal is remembered for a second, or until the account allows a g
   expect(refused.size).toBe(0);
 });
 
-test("S133 accounts that a client makes up take no more memory than those of 10,000", () => {
+test("S133 made-up accounts take no more memory than 10,000 accounts do", () => {
   const refused = new RefusedGuesses();
   for (let account = 0; account < 10_001; account++) refused.add(`account ${account}`, 600, refusal);
   refused.add("account 1", 600, refusal);

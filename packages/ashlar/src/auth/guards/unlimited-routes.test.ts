@@ -59,7 +59,7 @@ test("a route with a limit is not reported, whether its middleware or its handle
   expect(await warnings("test", "/limited", "/counted")).toEqual([]);
 });
 
-test("S53 a route whose limits let too many attempts pass is reported", async () => {
+test("S53 a route whose limits allow too many attempts is reported", async () => {
   expect(await warnings("test", "/weak", "/weak", "/both")).toEqual([
     "POST /weak has no limit but throttle:own, which allows too many attempts at passwords or mails. " +
       'Add .middleware("throttle:login") to the route.',

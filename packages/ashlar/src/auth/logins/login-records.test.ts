@@ -68,7 +68,7 @@ describe("the use of a login", () => {
   });
 });
 
-test("a guest has not proved a password, and has no logins to keep; a user has proved it at the login", async () => {
+test("a guest hasn't proved a password, and has no logins to keep; a user proves it by logging in", async () => {
   const time = Date.parse("2030-01-01T00:00:00.000Z");
   setClock(() => time);
   const web = await testWeb({
@@ -163,7 +163,7 @@ test("a login with the password immediately counts as a proof of it, and any oth
   expect(body).toEqual({ proved: new Date(start).toISOString(), user: ADA, unproved: null });
 });
 
-test("S22 a user without a current login ends all of their logins: there isn't one to keep", async () => {
+test("S22 a user without a current login ends all of their logins: there is no current one to keep", async () => {
   const web: TestWeb = await testWeb({
     routes: [
       Route.post("/once", async ({ auth }) => {

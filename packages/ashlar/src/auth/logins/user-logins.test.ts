@@ -130,7 +130,7 @@ await onEachDatabase("the logins of a user", (engine) => {
     expect(await whoIs([ada, bob])).toEqual([ADA, BOB]);
   });
 
-  test("S37 an own store is only asked to end a login with a key of at most 255 characters", async () => {
+  test("S37 your own store is only asked to end a login if its key has at most 255 characters", async () => {
     const store = new MemoryLogins();
     const asked: string[] = [];
     store.end = async (login) => {
@@ -311,7 +311,7 @@ await onEachDatabase("the pages of a user's logins", (engine) => {
 
   const pageOf = async (browser: Browser, query = "") => (await browser.get(`/pages${query}`)).body as LoginPage;
 
-  test("S22 lead from the newest to the oldest and back, and none is skipped or repeated", async () => {
+  test("S22 lead from the newest to the oldest and back, without skipping or repeating one", async () => {
     const web = await testWeb({ engine, routes: PAGES });
     const browser = await loggedIn(web, 7);
     const first = await pageOf(browser);
@@ -324,7 +324,7 @@ await onEachDatabase("the pages of a user's logins", (engine) => {
     expect(await pageOf(browser, `?before=${second.before}`)).toEqual(first);
   });
 
-  test("S22 are one page if there are few logins, most recently used first", async () => {
+  test("S22 fit on one page if there are few logins, most recently used first", async () => {
     const web = await testWeb({ engine, routes: PAGES });
     const browser = await loggedIn(web, 3);
     await web.database.kysely
@@ -337,7 +337,7 @@ await onEachDatabase("the pages of a user's logins", (engine) => {
     expect(page.logins.map(({ userAgent }) => userAgent)).toEqual(["1", "3", "2"]);
   });
 
-  test("S37 start from the first for anything but the key of a login, and never show another user's", async () => {
+  test("S37 start from the first for anything but a login's key, and never show another user's", async () => {
     const web = await testWeb({ engine, routes: PAGES });
     await web.loggedIn(BOB);
     const browser = await loggedIn(web, 4);
@@ -402,7 +402,7 @@ await onEachDatabase("the pages of a user's logins", (engine) => {
 });
 
 await onEachDatabase("the limit of a user's logins", (engine) => {
-  test("S22 ends the oldest beyond maxPerUser, and tells so", async () => {
+  test("S22 ends the oldest beyond maxPerUser, and reports it", async () => {
     const web = await testWeb({ engine, guard: { maxPerUser: 2 } });
     const bob = await web.loggedIn(BOB);
     const browsers = [await web.loggedIn(), await web.loggedIn()];
@@ -412,7 +412,7 @@ await onEachDatabase("the limit of a user's logins", (engine) => {
     expect(await web.toldOf("auth.logins_ended")).toMatchObject([{ guard: "web", count: 1, reason: "limit" }]);
   });
 
-  test("S22 holds if many requests log in at once", async () => {
+  test("S22 is respected if many requests log in at once", async () => {
     const web = await testWeb({ engine, guard: { maxPerUser: 3 } });
     await Promise.all(Array.from({ length: 12 }, () => web.loggedIn()));
     expect(await web.rows()).toHaveLength(3);
@@ -430,7 +430,7 @@ await onEachDatabase("the limit of a user's logins", (engine) => {
   });
 });
 
-test("S47 ending logins on other devices is an event with their number", async () => {
+test("S47 ending logins on other devices emits an event with their number", async () => {
   const web = await testWeb();
   const browsers = [await web.loggedIn(), await web.loggedIn(), await web.loggedIn(), await web.loggedIn()];
   const [{ id } = { id: "" }] = (await loginsOf(browsers[0]!)).filter(({ isCurrent }) => !isCurrent);

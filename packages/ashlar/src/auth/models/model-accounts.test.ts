@@ -88,7 +88,7 @@ describe("the accounts of users", () => {
     expect(await accountStoreOf(User)!.create(account)).toMatchObject({ id: 3, name: "Cleo" });
   });
 
-  test("S51 lose whatever their class says when their access ends", async () => {
+  test("S51 lose everything that their class lists when their access ends", async () => {
     class User extends FullUser {
       override accessChanges() {
         return { ...super.accessChanges(), api_token: null };

@@ -86,7 +86,7 @@ test("S33 every way to write a name, and every way to write an address, counts a
   expect(await attempts(accounts, "wrong", "bob", "eve", "EVE", "eve ")).toEqual([null, null, null, 429]);
 });
 
-test("S33 that a name is locked says nothing about which address belongs to it", async () => {
+test("S33 a locked name doesn't reveal which address belongs to it", async () => {
   const accounts = await shop();
   expect(await attempts(accounts, "wrong", "ada", "ada", "ada")).toEqual([null, null, 429]);
   expect(await attempts(accounts, "wrong", ADA.email, "unknown@example.com")).toEqual([null, null]);

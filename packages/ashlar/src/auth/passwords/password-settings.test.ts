@@ -237,7 +237,7 @@ describe("unexpected results of a custom hasher", () => {
   });
 
   test.each(["E_OVERLOADED", "E_INVALID_PASSWORD"] as const)(
-    "a previous hash is kept for another login if the new one cannot be created: %s",
+    "a previous hash is kept until the next login if the new one can't be created: %s",
     async (code) => {
       const hasher = new MovingHasher();
       hasher.hash = () => Promise.reject(new AshlarError(code));
@@ -309,7 +309,7 @@ describe("the hasher of an application", async () => {
     }
   }
 
-  test("is not guessed if a class may belong to several", async () => {
+  test("is not guessed if a class may belong to several applications", async () => {
     class Customer extends UserWithPassword {}
     await bootEach(new ScryptHasher(), new ScryptHasher(), argon2id());
     await expect(new Customer().setPassword(PASSWORD)).rejects.toMatchObject({
@@ -318,7 +318,7 @@ describe("the hasher of an application", async () => {
     });
   });
 
-  test("S31 hashes for a class that may belong to several with the same hasher", async () => {
+  test("S31 hashes for a class that may belong to several applications with the same hasher", async () => {
     class Customer extends UserWithPassword {}
     const hasher = new ScryptHasher();
     await bootEach(hasher, hasher);
@@ -360,7 +360,7 @@ describe("the hasher of an application", async () => {
   });
 
   await onEachDatabase("replaces a hash", (engine) => {
-    test("for several concurrent logins, all of which succeed", async () => {
+    test("is used for several concurrent logins, all of which succeed", async () => {
       const accounts = await testAccounts({ engine, hasher: new MovingHasher() });
       await accounts.database.kysely.updateTable("users").set({ access_epoch: null }).execute();
       const logins = await Promise.all(Array.from({ length: 6 }, () => accounts.loggedIn()));

@@ -205,7 +205,7 @@ describe("passwords with letters that can be typed in two ways", () => {
     ["NFC", NFC],
     ["NFD", NFD],
   ])(
-    "S170 a password that was set in %s is the same one in NFC and in NFD, for a login and when it is asked for again",
+    "S170 a password that was set in %s is the same one in NFC and in NFD, for a login and when the user has to confirm it",
     async (_, set) => {
       Person.rows[0]!.hash = await hashPassword(set);
       for (const typed of [NFC, NFD]) {
@@ -288,7 +288,7 @@ test("S32 an unknown address and an account without a password cost as much as a
   expect(costs).toEqual(Array(3).fill([1, false, [[[cost], "wrong horse battery"]]]));
 });
 
-test("S32 a hasher that says true to every password lets no one in without a stored hash", async () => {
+test("S32 a hasher that returns true for every password lets no one in without a stored hash", async () => {
   const hasher: PasswordHasher = {
     hash: (password) => DEFAULT_HASHER.hash(password),
     verify: async () => true,

@@ -34,7 +34,7 @@ test("S52 a pending login whose row cannot be deleted once its user has changed 
   expect((await visitor.post("/code")).status).toBe(500);
 });
 
-test("a refused login leads to the login page without a session too, where nothing can say why", async () => {
+test("without a session, too, a refused login leads to the login page, which can't say why", async () => {
   const login = Route.post("/try", async ({ auth }) => {
     await auth.attempt(ADA.email, PASSWORD);
     return auth.redirectToStep();
@@ -70,7 +70,7 @@ test("an attempt without a pending login leaves the session alone", async () => 
   expect([body, headers.getSetCookie()]).toEqual([{ user: null }, []]);
 });
 
-test("S52 a confirmation is noted in the session only if a step was passed by a proof", async () => {
+test("S52 a confirmation is recorded in the session only if a step was passed by a proof", async () => {
   const confirm = async (steps: readonly LoginStep[]): Promise<string> => {
     const accounts = await shopWith(steps, STORED);
     const visitor = accounts.visitor();
@@ -96,7 +96,7 @@ function countedProof(): { readonly step: LoginStep; readonly asked: () => numbe
   return { step, asked: () => asked };
 }
 
-test("without a session, a password is confirmed by steps that are asked each time", async () => {
+test("without a session, confirming a password asks for every step each time", async () => {
   const { step, asked } = countedProof();
   const web = await testWeb({ guards: { steps: [step] }, providers: [ThrottleProvider] });
   const browser = await web.loggedIn();
@@ -104,7 +104,7 @@ test("without a session, a password is confirmed by steps that are asked each ti
   expect([await confirm(), await confirm(), asked()]).toEqual([{ done: true }, { done: true }, 2]);
 });
 
-test("S52 a user without a login confirms the password by steps that are asked each time", async () => {
+test("S52 a user without a login has to pass every step each time to confirm the password", async () => {
   class User extends FullUser {}
   const { step, asked } = countedProof();
   const once = Route.post("/once", async ({ auth }) => {
@@ -117,7 +117,7 @@ test("S52 a user without a login confirms the password by steps that are asked e
   expect([await confirm(), await confirm(), asked()]).toEqual([{ done: true }, { done: true }, 2]);
 });
 
-test("nothing has refused a login as long as there wasn't one, and if it waits or is complete", async () => {
+test("no refusal is reported if there was no login, or it waits or is complete", async () => {
   const refusal = Route.post("/refusal", async ({ auth, request }) => {
     const before = auth.refusal;
     const { status } = await auth.login(ADA.email, request.input("password"));
@@ -170,7 +170,7 @@ describe("a login that waits, when another user", () => {
     expect((await send(second)).status).toBe(500);
   });
 
-  test("logs in or fails to in the same request is not the pending login of the request", async () => {
+  test("logs in, or fails to, in the same request, is not the request's pending login", async () => {
     const both = Route.post("/both", async ({ auth, request }) => {
       await auth.attempt(ADA.email, PASSWORD);
       const first = auth.pending;

@@ -91,7 +91,7 @@ describe("accounts.create() for an unfinished account", () => {
   });
 });
 
-test("S206 a login that waited during an upgrade, and that nothing has proved, isn't confirmed", async () => {
+test("S206 a login that waited during an upgrade, and that no proof completed, isn't confirmed", async () => {
   const accounts = await testAccounts({
     guards: { steps: [{ name: "terms", check: () => "passed" as const }] },
     routes: [
@@ -128,7 +128,7 @@ test("S206 a login that waited during an upgrade, and that nothing has proved, i
 });
 
 describe("the times of proofs", () => {
-  test("S206 a step that a confirmation doesn't ask again isn't recorded as proved now", async () => {
+  test("S206 a step that a confirmation doesn't ask for again isn't recorded as proved now", async () => {
     setClock(() => 1_900_000_000_000);
     const accounts = await testAccounts({
       providers: [OtpProvider],
@@ -222,7 +222,7 @@ describe("what begins a login", () => {
     const accounts = await open();
     expect((await accounts.visitor().post("/enter", {}, JSON_ANSWER)).body).not.toEqual({ status: "complete" });
   });
-  test("an undeclared name is refused with amr, too", async () => {
+  test("an undeclared name is refused even with amr", async () => {
     const accounts = await open();
     expect((await accounts.visitor().post("/typo", {}, JSON_ANSWER)).body).toMatchObject({
       code: "E_INVALID_CONFIGURATION",
@@ -237,7 +237,7 @@ describe("what begins a login", () => {
   });
 });
 
-test("S69 a proof of one guard's users isn't asked of another's with the same key", async () => {
+test("S69 a proof of one guard's user isn't required of another guard's user with the same key", async () => {
   const Admin = class Admin extends AdminUser {};
   const User = class User extends FullUser {};
   const asked: string[] = [];

@@ -70,7 +70,7 @@ function otpProvider(has: (user: { id: number }) => boolean, users?: object): Pr
   };
 }
 
-test("a second factor that was passed once in a confirmation is asked again after ten minutes, whatever was in between", async () => {
+test("a second factor that was passed once in a confirmation is asked for again after ten minutes, whatever happened in between", async () => {
   setClock(() => T0);
   let mustAccept = false;
   const terms: LoginStep = {
@@ -118,7 +118,7 @@ test("S206 a has() that throws lets no one in", async () => {
   expect(await accounts.rows("logins")).toEqual([]);
 });
 
-test("S206 ten resumes of one pending login at once start one", async () => {
+test("S206 resuming one pending login ten times at once starts one login", async () => {
   const accounts = await testAccounts({
     providers: [otpProvider(({ id }) => id === ADA.id)],
     routes: [
@@ -136,7 +136,7 @@ test("S206 ten resumes of one pending login at once start one", async () => {
   expect(await accounts.rows("logins")).toHaveLength(1);
 });
 
-test("S206 a replaced token doesn't keep a passwordless user's confirmation", async () => {
+test("S206 a replaced token doesn't carry over a passwordless user's confirmation", async () => {
   setClock(() => T0);
   class SiteProvider extends Provider {
     static override readonly feature: Feature = declareFeature({
@@ -217,7 +217,7 @@ test("S206 a step that refuses confirmations refuses users without a password, t
   expect((await accounts.rows("users"))[0]!.password).toBe("");
 });
 
-test("S64 two applications with hand-written users: the end of access in one reaches its own features", async () => {
+test("S64 if two applications have hand-written users, the end of access in one reaches that one's features", async () => {
   const [one, two]: [string[], string[]] = [[], []];
   const first = await storeShop({ providers: [site(one)] });
   await storeShop({ providers: [site(two)] });
@@ -231,7 +231,7 @@ test("S64 two applications with hand-written users: the end of access in one rea
   expect([one.length, two.length]).toEqual([1, 0]);
 });
 
-test("a proof's step whose page is missing fails startup, with the guards whose users are asked it", async () => {
+test("a proof's step without its page fails startup, naming the guards whose users need it", async () => {
   const make = (name: string, users?: object) =>
     testAccounts({
       providers: [otpProvider(() => true, users)],
@@ -244,7 +244,7 @@ test("a proof's step whose page is missing fails startup, with the guards whose 
   await expect(make("opt", class Other {})).resolves.toBeDefined();
 });
 
-test("a step's page shows why a login waits: as the status, or as a problem after a proof that didn't hold", async () => {
+test("a step's page shows why a login waits: as a status, or as a problem after an invalid proof", async () => {
   const code: LoginStep = {
     name: "code",
     page: "code",
@@ -274,7 +274,7 @@ test("a step's page shows why a login waits: as the status, or as a problem afte
   expect(await enter({ code: "1" })).toEqual([302, "/code", { status: null, problems: ["This code is wrong."] }]);
 });
 
-test("tests log a user in who has a second step, without asking it", async () => {
+test("tests log in a user who has a second step without asking for it", async () => {
   const asked: number[] = [];
   const terms: LoginStep = {
     name: "terms",

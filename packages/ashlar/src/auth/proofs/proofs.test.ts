@@ -104,7 +104,7 @@ async function withoutPassword(accounts: TestAccounts, id: number): Promise<void
 }
 
 describe("a login by another proof", () => {
-  test("is complete, says by what, and counts as confirmed", async () => {
+  test("is complete, says which proof was used, and counts as confirmed", async () => {
     const desk = badges();
     const accounts = await withBadges([desk]);
     const visitor = accounts.visitor();
@@ -117,7 +117,7 @@ describe("a login by another proof", () => {
     expect(await accounts.toldOf("auth.login")).toMatchObject([{ by: ["badge"] }]);
   });
 
-  test("that failed is announced, and says no more than a wrong password", async () => {
+  test("that failed is announced, and reveals no more than a wrong password does", async () => {
     const accounts = await withBadges([badges()]);
     expect((await accounts.visitor().post("/badge/enter", { id: 4711 })).body).toMatchObject({
       status: "failed",
@@ -127,7 +127,7 @@ describe("a login by another proof", () => {
     expect(await accounts.toldOf("auth.failed")).toMatchObject([{ by: "badge", user: null, identifier: null }]);
   });
 
-  test("S206 of a blocked account is refused", async () => {
+  test("S206 to a blocked account is refused", async () => {
     const accounts = await withBadges([badges()]);
     await accounts.database.kysely.schema.alterTable("users").addColumn("blocked_at", "text").execute();
     await accounts.database.kysely
@@ -156,7 +156,7 @@ describe("a login by another proof", () => {
     expect((await visitor.get("/how", JSON_ANSWER)).status).toBe(401);
   });
 
-  test("S206 of an account that waits for its address to be verified is refused, if a password would be", async () => {
+  test("S206 to an account whose address isn't verified yet is refused if a password login would be", async () => {
     const accounts = await withBadges([badges()], { ACCOUNTS: { preventEnumeration: true } });
     const enter = async () =>
       ((await accounts.visitor().post("/badge/enter", { id: ADA.id })).body as { status: string }).status;
@@ -169,7 +169,7 @@ describe("a login by another proof", () => {
     expect(await enter()).toBe("complete");
   });
 
-  test("must name a proof that is declared", async () => {
+  test("requires the name of a declared proof", async () => {
     const accounts = await withBadges([badges("card")]);
     expect((await accounts.visitor().post("/badge/enter", { id: ADA.id }, JSON_ANSWER)).body).toMatchObject({
       code: "E_INVALID_CONFIGURATION",
@@ -179,7 +179,7 @@ describe("a login by another proof", () => {
 });
 
 describe("a proof's own step", () => {
-  test("S206 is asked of users who have the proof, and says why it waits", async () => {
+  test("S206 is required of users who have the proof, and says why the login waits", async () => {
     const desk = badges("badge", true);
     const accounts = await withBadges([desk]);
     const login = (inputs: object = {}) =>
@@ -193,7 +193,7 @@ describe("a proof's own step", () => {
     expect(await accounts.toldOf("auth.login")).toMatchObject([{ by: ["password"] }, { by: ["password", "badge"] }]);
   });
 
-  test("is not asked of a login that began with the proof", async () => {
+  test("isn't required if the login began with the proof", async () => {
     const desk = badges("badge", true);
     desk.badges.add(ADA.id);
     const accounts = await withBadges([desk]);
@@ -228,7 +228,7 @@ describe("a user without a password", () => {
     expect((await visitor.get("/how")).body).toMatchObject({ logins: [["badge"]] });
   });
 
-  test("confirms the same login, whose token is replaced", async () => {
+  test("confirms the same login, and its token is replaced", async () => {
     const { accounts, visitor } = await open();
     const [before] = await accounts.rows("logins");
     await visitor.post("/badge");
@@ -237,7 +237,7 @@ describe("a user without a password", () => {
     expect(after!.token_hash).not.toBe(before!.token_hash);
   });
 
-  test("S206 sets a first password, and ends other logins, right after another proof, and otherwise gives one first", async () => {
+  test("S206 sets a first password, and ends other logins, right after another proof, and otherwise has to give one first", async () => {
     const { accounts, visitor } = await open();
     const form = { current_password: "", password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
     setClock(() => 1_900_000_000_000 + 11 * MINUTE);
@@ -264,7 +264,7 @@ describe("a user without a password", () => {
 });
 
 describe("the proofs that features declare", () => {
-  test("have other names than those of other features, and than steps", async () => {
+  test("can't share names with other features' proofs, or with steps", async () => {
     await expect(withBadges([badges(), badges()])).rejects.toThrow(
       'the proof "badge" is already declared by BadgeProvider.',
     );
@@ -277,7 +277,7 @@ describe("the proofs that features declare", () => {
     );
   });
 
-  test("are each told once that access has ended, in the order of their declaration", async () => {
+  test("are each notified once that access has ended, in the order of declaration", async () => {
     const [one, other] = [badges("badge"), badges("card")];
     const accounts = await withBadges([one, other]);
     const user = await accounts.user();
@@ -307,7 +307,7 @@ test("accounts.methodsOf() lists a user's methods, the password first", async ()
   expect((await other.get("/ways")).body).toEqual([badge]);
 });
 
-test("a user without a password gets past its forms by another proof", async () => {
+test("a user without a password gets past the password forms by another proof", async () => {
   const desk = badges();
   desk.badges.add(ADA.id);
   const first = Route.get("/first", async ({ accounts }) => ({ by: await accounts.firstPassword() })).middleware(
@@ -322,7 +322,7 @@ test("a user without a password gets past its forms by another proof", async () 
   expect((await visitor.get("/first")).body).toEqual({ by: "mail" });
 });
 
-test("accounts.removeMethod() undoes what takes the last way in, and passes errors on", async () => {
+test("accounts.removeMethod() undoes the removal of the last way to log in, and passes errors on", async () => {
   const desk = badges();
   desk.badges.add(ADA.id);
   const remove = Route.post("/remove", async ({ accounts, request }: HttpContext) => {
@@ -358,7 +358,7 @@ test("a feature that doesn't know the users' class finds them by the guard, and 
   expect(() => asAuthenticatable(new Date())).toThrow("Date is not a class of users");
 });
 
-test("a table of logins without the column methods works, and has none", async () => {
+test("a logins table without the column `methods` works, and records no methods", async () => {
   const before = await testAccounts();
   await before.database.kysely.schema.alterTable("logins").dropColumn("methods").execute();
   const accounts = await withBadges([badges()], { restarted: before });

@@ -53,7 +53,7 @@ async function csrfTokenFor(web: TestWeb, browser: Browser): Promise<string> {
 }
 
 await onEachDatabase("requests of another framework", (engine: TestEngine) => {
-  test("are a user's with the cookie of a login, and a guest's without", async () => {
+  test("are a user's with a login cookie, and a guest's without one", async () => {
     const web = await shop({ engine });
     const ada = await web.loggedIn();
     const authentication = await web.application.authenticate(sent(ada), { address: "203.0.113.7" });
@@ -173,7 +173,7 @@ await onEachDatabase("requests of another framework", (engine: TestEngine) => {
     expect(new Date((await usedAt()) as string | Date).getTime()).toBe(now());
   });
 
-  test("S120 with a token that was just replaced get its successor, or, if nothing may be stored, do without", async () => {
+  test("S120 with a token that was just replaced get its successor, or go without if nothing may be stored", async () => {
     const web = await shop({ engine });
     const ada = web.browser();
     await ada.post("/login", { email: ADA.email, password: PASSWORD });
@@ -219,7 +219,7 @@ await onEachDatabase("requests of another framework", (engine: TestEngine) => {
 });
 
 await onEachDatabase("the session of another framework's request", (engine: TestEngine) => {
-  test("counts as used once its CSRF token is checked, unless nothing may be stored", async () => {
+  test("count as a use once their CSRF token is checked, unless nothing may be stored", async () => {
     const web = await shop({ engine, session: { store: databaseSessions() } });
     await createSessionDataTable(web.database.kysely);
     const usedAt = async (): Promise<readonly unknown[]> => {
@@ -309,7 +309,7 @@ describe("another framework's request", () => {
     expect(web.application.stats().authentications).toEqual({ users: 0, guests: 0, refused: 1 });
   });
 
-  test("is the user's of the first guard that knows one", async () => {
+  test("belongs to the user of the first guard that recognizes one", async () => {
     const web = await shop({
       guards: { device: { driver: "device", model: class Device extends TestUser {} } },
       providers: [SessionProvider, DeviceProvider],
@@ -347,7 +347,7 @@ describe("another framework's request", () => {
     }
   });
 
-  test("is refused as your own guard decides, even in JSON, and its user may do everything without tokenCan", async () => {
+  test("is refused in the way your own guard decides, even in JSON, and its user may do everything without tokenCan", async () => {
     const web = await shop({
       guards: { pass: { driver: "pass", model: class Pass extends TestUser {} } },
       providers: [SessionProvider, DeviceProvider],
@@ -360,7 +360,7 @@ describe("another framework's request", () => {
     expect([user.requireUser(), user.tokenCan("orders.write")]).toMatchObject([ADA, true]);
   });
 
-  test("is answered to a guest with the challenge of the first guard that has one", async () => {
+  test("from a guest gets the challenge of the first guard that has one", async () => {
     const web = await shop({
       guards: {
         badge: { driver: "badge", model: class Badge extends TestUser {} },
@@ -387,7 +387,7 @@ describe("another framework's request", () => {
     expect((await web.application.errorResponse(sent(null), error)).status).toBe(503);
   });
 
-  test("has errors that say how to respond", async () => {
+  test("throws errors that say how to respond", async () => {
     const web = await shop();
     const json = sent(null, { headers: { accept: "application/json" } });
     const response = await web.application.errorResponse(json, new Error("a s3cret"));

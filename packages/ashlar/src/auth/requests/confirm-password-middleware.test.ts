@@ -78,14 +78,14 @@ await onEachDatabase("password.confirm", (engine) => {
     }
   });
 
-  test("lets a user through who has entered by a proof", async () => {
+  test("lets a user through who has logged in by a proof", async () => {
     const web = await withLoginAs(engine);
     const browser = web.browser();
     expect((await browser.post("/enter")).body).toEqual({ status: "complete" });
     expect((await browser.get("/danger", PAGE)).body).toEqual({ danger: true });
   });
 
-  test("counts again from the confirmation of the password", async () => {
+  test("starts counting again when the password is confirmed", async () => {
     const web = await testWeb({ engine });
     const browser = await web.loggedIn();
     travel(31);
@@ -210,7 +210,7 @@ describe("the page that the visitor wanted", () => {
     ["a script's data over plain http", { accept: "*/*" }],
     ["a script's page", { ...PAGE, "sec-fetch-mode": "cors", "sec-fetch-dest": "empty" }],
     ["a request of a library", { ...PAGE, "x-requested-with": "XMLHttpRequest" }],
-  ])("S161 stays while the open page loads by itself: %s", async (_, headers) => {
+  ])("S161 is kept when the open page itself loads something: %s", async (_, headers) => {
     const web = await testWeb(SESSIONS);
     const browser = web.browser();
     await browser.get("/home?tab=orders", PAGE);
@@ -224,14 +224,14 @@ describe("the page that the visitor wanted", () => {
     expect((await user.post("/intended")).body).toEqual({ path: "/danger-soon?tab=orders" });
   });
 
-  test("S161 is not what a program asks the headers of", async () => {
+  test("S161 is not a URL whose headers a program requests", async () => {
     const web = await testWeb(SESSIONS);
     const browser = web.browser();
     expect(target(await browser.head("/home?tab=orders", PAGE))).toEqual([302, "/login"]);
     expect((await browser.post("/intended")).body).toEqual({ path: "/home" });
   });
 
-  test("S161 a page that is loaded ahead is refused, so that the browser asks again if the visitor goes there", async () => {
+  test("S161 is refused if it is prefetched, so that the browser requests it again if the visitor goes there", async () => {
     const web = await testWeb(SESSIONS);
     const browser = web.browser();
     const ahead = { ...PAGE, "sec-purpose": "prefetch" };

@@ -54,7 +54,7 @@ describe("S130 the page that a login leads back to is", () => {
     }
   });
 
-  test("for a form of a trusted origin, its page there, and of any other origin nothing", () => {
+  test("for a form from a trusted origin, its page there, and for any other origin, nothing", () => {
     const headers = { referer: "https://app.example/orders/create" };
     const form = { url: PAGE, method: "POST", headers };
     expect(remembered({ ...form, trustedOrigins: ["https://app.example"] })).toEqual([
@@ -63,7 +63,7 @@ describe("S130 the page that a login leads back to is", () => {
     expect(remembered(form)).toEqual([]);
   });
 
-  test("for a form whose page the browser hides, the address that is given, if any is", () => {
+  test("for a form whose page the browser hides, the given address, if there is one", () => {
     expect(remembered({ url: PAGE, method: "POST", formPage: "/form" })).toEqual([["/form", null]]);
     expect(remembered({ url: PAGE, method: "POST", formPage: null })).toEqual([]);
     expect(remembered({ url: PAGE, method: "POST" })).toEqual([]);

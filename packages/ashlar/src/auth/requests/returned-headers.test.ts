@@ -51,7 +51,7 @@ function nameOf(cookie: unknown): string {
 }
 
 describe.each(KINDS)("a response of %s", (_name, apply) => {
-  test("S16 with a cookie of a login or a session is kept by no cache, whatever it says itself", async () => {
+  test("S16 with a login or session cookie is not cached, whatever its own headers say", async () => {
     const web = await shop();
     const ada = web.browser();
     await ada.post("/login", { email: ADA.email, password: PASSWORD });
@@ -71,7 +71,7 @@ describe.each(KINDS)("a response of %s", (_name, apply) => {
     });
   });
 
-  test("S63 varies by cookie if the user was requested, even for a guest, and if nothing is stored", async () => {
+  test("S63 varies by cookie if the user was requested, even for a guest, and even if nothing is stored", async () => {
     const web = await shop();
     const ada = await web.loggedIn();
     for (const readOnly of [false, true]) {

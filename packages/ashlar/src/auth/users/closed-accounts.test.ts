@@ -74,7 +74,7 @@ await onEachDatabase("a closed account", (engine) => {
     expect(await accounts.mails()).toEqual([]);
   });
 
-  test("S58 gives its address free: a newcomer registers it, and is the one who is found, told and limited", async () => {
+  test("S58 frees its address: a new user can register it, and is the one who is looked up, notified and limited", async () => {
     const accounts = await membersOf(engine);
     await close(accounts);
     const sent = { name: "Ada II", email: ADA.email, password: OTHER, password_confirmation: OTHER };
@@ -96,7 +96,7 @@ await onEachDatabase("a closed account", (engine) => {
     expect(taken.status).toBe(422);
   });
 
-  test("S52 is not logged in to, changed or mailed by work that began before it was closed", async () => {
+  test("S52 isn't logged in to, changed or mailed by work that began before it was closed", async () => {
     const accounts = await membersOf(engine);
     const read = await accounts.user();
     await close(accounts);
@@ -138,13 +138,13 @@ describe("a closed account", () => {
     expect(await accounts.rows("logins")).toEqual([]);
   });
 
-  test("S57 is neither closed nor opened by a form's inputs", async () => {
+  test("S57 can't be closed or reopened by a form's inputs", async () => {
     const accounts = await membersOf(null);
     const member = (await accounts.user()).fill({ deleted_at: currentDate(), name: "Countess" } as never);
     expect((member as unknown as Member).deleted_at).toBeNull();
   });
 
-  test("can log in once it is opened again, and its earlier logins stay invalid", async () => {
+  test("can be logged in to once it is reopened, and its earlier logins stay invalid", async () => {
     const accounts = await membersOf(null);
     const visitor = await accounts.loggedIn();
     await close(accounts);

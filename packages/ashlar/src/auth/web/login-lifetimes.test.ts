@@ -53,7 +53,7 @@ await onEachDatabase("the logins of the guard web", (engine) => {
     expect((await browser.get("/me")).body).toEqual(GUEST);
   });
 
-  test("S21 a use keeps a login alive although it is not stored yet, as when a test travels", async () => {
+  test("S21 a use keeps a login alive even if it isn't stored yet, as when a test travels in time", async () => {
     const web = await testWeb({ engine, guard: { idleMinutes: 10 } });
     const browser = await web.loggedIn();
     for (let use = 0; use < 3; use++) {

@@ -43,7 +43,7 @@ await onEachDatabase("a login whose request changes it more than once", (engine)
     return accounts;
   }
 
-  test("S22 has the token of the last change, and no copy of a former one is accepted", async () => {
+  test("S22 has the token of the last change, and no copy of an earlier one is accepted", async () => {
     const accounts = await open(async (context) => {
       await change(context);
       await context.auth.logins().endOthers();
@@ -74,7 +74,7 @@ await onEachDatabase("a login whose request changes it more than once", (engine)
     expect((await visitor.get("/proved")).body).toEqual({ at: START + MINUTE });
   });
 
-  test("S52 has the proof of the first change as of then, not as of the second", async () => {
+  test("S52 has the proof of the first change from that time, not from the second", async () => {
     freeze(new Date(START));
     const accounts = await open(async (context) => {
       freeze(new Date(START + MINUTE));
@@ -88,7 +88,7 @@ await onEachDatabase("a login whose request changes it more than once", (engine)
     expect((await visitor.get("/proved")).body).toEqual({ at: START + MINUTE });
   });
 
-  test("S52 has no proof that another user has given before in the same request", async () => {
+  test("S52 doesn't have a proof that another user gave earlier in the same request", async () => {
     const accounts = await open(async (context) => {
       const { auth } = context;
       const refused = await change(context, "short").catch((error: { code: string }) => error.code);

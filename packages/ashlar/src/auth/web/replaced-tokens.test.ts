@@ -47,7 +47,7 @@ await onEachDatabase("S120 a login's token that was replaced", (engine) => {
     return { browser, former, token: browser.cookies.get("token")! };
   }
 
-  test("is answered with the same successor, whose digest alone is stored", async () => {
+  test("gets the same successor again, of which only the digest is stored", async () => {
     const web = await open();
     const { browser, former, token } = await confirmed(web);
     const { body, setCookies } = await former.get("/me");
@@ -61,7 +61,7 @@ await onEachDatabase("S120 a login's token that was replaced", (engine) => {
     expect(JSON.stringify(rows)).not.toContain(token);
   });
 
-  test("doesn't have the proof that its successor was given for, and takes it away", async () => {
+  test("doesn't have the proof that its successor was issued for, and removes it", async () => {
     const web = await open();
     const { browser, former } = await confirmed(web);
     const stolen = former.copy();
@@ -115,7 +115,7 @@ await onEachDatabase("S120 a login's token that was replaced", (engine) => {
     expect([row?.user_agent, new Date(row?.last_used_at as string).getTime()]).toEqual(["another device", now()]);
   });
 
-  test("is given its successor in a response that no cache keeps, whatever the handler says", async () => {
+  test("gets its successor in a response that is never cached, whatever the handler says", async () => {
     const cacheable = { "cache-control": "public, max-age=600" };
     const web = await open({
       routes: [
@@ -167,7 +167,7 @@ await onEachDatabase("S120 a login's token that was replaced", (engine) => {
     }
   });
 
-  test("gets another successor if the password is confirmed with it again, and the first successor gets no proof", async () => {
+  test("gets a different successor if the password is confirmed with it again, and the first successor gets no proof", async () => {
     const web = await open();
     const { browser, former, token } = await confirmed(web);
     const stolen = former.copy();
@@ -181,7 +181,7 @@ await onEachDatabase("S120 a login's token that was replaced", (engine) => {
     expect((await former.get("/danger", PAGE)).status).toBe(200);
   });
 
-  test("gets a new proof by a confirmation if that of another, given in the meantime, was taken off again", async () => {
+  test("gets a new proof by a confirmation if another one's proof, given in the meantime, was removed again", async () => {
     const web = await open();
     const browser = web.browser();
     await browser.post("/login", { email: ADA.email, password: PASSWORD });
@@ -208,7 +208,7 @@ await onEachDatabase("S120 a login's token that was replaced", (engine) => {
     expect((await former.get("/me")).body).toEqual({ user: ADA });
   });
 
-  test("is a guest's after a minute", async () => {
+  test("counts as a guest's after a minute", async () => {
     const web = await open();
     stopClock();
     const { former } = await confirmed(web);
@@ -230,14 +230,14 @@ await onEachDatabase("S120 a login's token that was replaced", (engine) => {
     expect((await former.get("/me")).body).toEqual({ user: ADA });
   });
 
-  test("is a guest's once its successor was replaced, too", async () => {
+  test("counts as a guest's once its successor has been replaced, too", async () => {
     const web = await open();
     const { browser, former } = await confirmed(web);
     await browser.post("/confirm", confirm);
     expect((await former.get("/me")).body).toEqual(GUEST);
   });
 
-  test("is a guest's once its login has ended, by a logout with either token", async () => {
+  test("counts as a guest's once its login has ended, by a logout with either token", async () => {
     for (const which of ["browser", "former"] as const) {
       const web = await open();
       const tabs = await confirmed(web);
@@ -248,7 +248,7 @@ await onEachDatabase("S120 a login's token that was replaced", (engine) => {
     }
   });
 
-  test("is a guest's once access to the account has ended, or the login has expired", async () => {
+  test("counts as a guest's once access to the account has ended, or the login has expired", async () => {
     const web = await open({ guard: { idleMinutes: 1, absoluteMinutes: 1 } });
     stopClock();
     const browser = await web.loggedIn();
@@ -271,7 +271,7 @@ await onEachDatabase("S120 a login's token that was replaced", (engine) => {
     expect(await web.rows()).toHaveLength(1);
   });
 
-  test("is recognized after the application's key was replaced", async () => {
+  test("is still recognized after the application's key has been replaced", async () => {
     const web = await open();
     const { former, token } = await confirmed(web);
     const rotated = await open({ sharing: web, environment: { APP_KEY: OTHER_KEY, APP_PREVIOUS_KEYS: KEY } });
@@ -284,7 +284,7 @@ await onEachDatabase("S120 a login's token that was replaced", (engine) => {
     expect((await lost.get("/me")).body).toEqual(GUEST);
   });
 
-  test("costs one more statement than a guest's", async () => {
+  test("costs one more statement than a guest's token", async () => {
     const web = await open();
     const browser = web.browser();
     browser.cookies.set("token", "x".repeat(43));

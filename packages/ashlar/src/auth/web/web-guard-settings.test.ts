@@ -139,7 +139,10 @@ test("logins is a store, or a function that creates one", () => {
   }
 });
 
-test.each(["driverr", "modell", "route", "stepz"])("the near name is suggested for the misspelt option %s", (name) => {
-  const near = { driverr: "driver", modell: "model", route: "routes", stepz: "steps" }[name];
-  expect(() => readWebGuardSettings("web", { [name]: 1 }, HTTP)).toThrow(`Did you mean "${near}"?`);
-});
+test.each(["driverr", "modell", "route", "stepz"])(
+  "the closest name is suggested for the misspelled option %s",
+  (name) => {
+    const near = { driverr: "driver", modell: "model", route: "routes", stepz: "steps" }[name];
+    expect(() => readWebGuardSettings("web", { [name]: 1 }, HTTP)).toThrow(`Did you mean "${near}"?`);
+  },
+);

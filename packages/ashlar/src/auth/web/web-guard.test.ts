@@ -307,7 +307,7 @@ describe("over https", () => {
   });
 });
 
-test("S16 a response that sets or removes the cookie is kept by no cache, whatever its handler says", async () => {
+test("S16 a response that sets or removes the cookie isn't cached, whatever its handler says", async () => {
   const cacheable = { "cache-control": "public, max-age=600" };
   const routes = ["login", "logout"].flatMap((kind) => {
     const act = (auth: HttpContext["auth"]) => (kind === "login" ? auth.attemptById(ADA.id) : auth.logout());

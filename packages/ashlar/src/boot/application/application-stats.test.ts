@@ -27,7 +27,7 @@ function work(ms: number): void {
   while (performance.now() < end);
 }
 
-test("an application without features tells about itself and its process", async () => {
+test("an application without features reports on itself and its process", async () => {
   const application = await make();
   const { process: own, uptimeSeconds, ...stats } = application.stats();
   expect(stats).toEqual({
@@ -56,7 +56,7 @@ test("a feature's metrics are read on request, and a name can be used only once"
   );
 });
 
-test("passwords that are hashed and that wait are counted", async () => {
+test("passwords that are being hashed and those that wait are counted", async () => {
   const application = await make();
   const { hashing } = application.stats();
   const hashes = Array.from({ length: 40 }, () => hashPassword("a password of hers"));

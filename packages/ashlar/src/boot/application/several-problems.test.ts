@@ -112,13 +112,13 @@ describe("a boot that fails reports everything that is wrong", () => {
     ]);
   });
 
-  test("but a single mistake as it is, with its stack", async () => {
+  test("but throws a single mistake as it is, with its stack", async () => {
     const { error } = await failure({ config: { app: { APP: { nam: "Shop" } } } });
     expect(error.message).toBe('config/app.ts: APP.nam: is not a known setting. Did you mean "name"?');
     expect(error).not.toBeInstanceOf(SeveralProblemsError);
   });
 
-  test("but no setting as missing that a misspelt one was meant for", async () => {
+  test("but doesn't report a setting as missing if a misspelled one was meant for it", async () => {
     const LIMITS = { bucket: [] };
     const { lines } = await failure({
       providers: [ThrottleProvider],
@@ -152,18 +152,18 @@ describe("what follows from a mistake is left out", () => {
     }
   }
 
-  test("a provider that misses one that has failed, by name or by its service", async () => {
+  test("a provider that lacks one that has failed, by name or by its service", async () => {
     const { lines } = await failure({ providers: [Stock, Shop, Cart] });
     expect(lines).toEqual(["config/stock.ts: STOCK: is wrong."]);
   });
 
-  test("what routes miss that a provider should have brought", async () => {
+  test("what routes lack because a provider should have added it", async () => {
     const routes = [Route.get("/", () => "x").middleware("stock"), Route.get("/b", () => "x").middleware("unknown")];
     const { lines } = await failure({ providers: [Stock], kernel: Kernel, routes });
     expect(lines).toEqual(["config/stock.ts: STOCK: is wrong."]);
   });
 
-  test("what each route says of one mistake", async () => {
+  test("what each route says about the same mistake", async () => {
     const routes = [Route.get("/", () => "x").middleware("stock"), Route.get("/b", () => "x").middleware("unknown")];
     class Middleware {
       constructor() {
@@ -189,7 +189,7 @@ describe("what follows from a mistake is left out", () => {
     await expect(createApplication({ providers: [Fragile] })).rejects.toThrow(TypeError);
   });
 
-  test("a service that is missing counts if nothing has failed before", async () => {
+  test("a missing service counts if nothing has failed before", async () => {
     const { error } = await failure({ providers: [Cart] });
     expect(error.code).toBe("E_UNKNOWN_SERVICE");
   });

@@ -58,7 +58,7 @@ async function passUntil(settled: Promise<unknown>): Promise<number> {
 const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const POST = "POST /form HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n";
 
-test("S50 while it drains, requests on new and on kept connections are served, and each connection then closes", async () => {
+test("S50 while it drains, requests on new and kept-alive connections are served, and each connection then closes", async () => {
   const { application, port } = await serve({ drainSeconds: 30 });
   const kept = rawSocket(port, GET);
   await expect.poll(kept.received).toMatch(/Connection: keep-alive\r\n.*hello$/is);
@@ -109,7 +109,7 @@ test("S50 it drains for as long as configured, and idle connections stay open un
   await idle.closed;
 });
 
-test("S50 time in which it has drained already counts, however often it is told to", async () => {
+test("S50 time that it has already spent draining counts, however often it is asked to drain", async () => {
   const { application, port } = await serve({ drainSeconds: 30 });
   stopClock();
   application.drain(false);
@@ -142,7 +142,7 @@ test.each([
   await passUntil(stopped);
 });
 
-test("S50 /ready says at once that the process ends, if it was not told to drain before", async () => {
+test("S50 /ready immediately reports that the process is ending, if it wasn't draining before", async () => {
   const { application, port } = await serve({ drainSeconds: 30 });
   stopClock();
   const stopped = application.stop({ drains: true });
@@ -266,7 +266,7 @@ test.each([
   [4, 4],
   [60, 10],
 ])(
-  "S50 a shutdown that is to end within %d seconds takes them if that is less than its own time",
+  "S50 a shutdown that is to end within %d seconds takes that long if it is less than its own limit",
   async (given, taken) => {
     const left: number[] = [];
     class Counting extends Provider {
@@ -326,7 +326,7 @@ test("S50 a request that never ends leaves time for the jobs, and these for the 
   expect(seconds[0]).toBeLessThanOrEqual(2);
 });
 
-test("S50 a connection that was kept alive by a response of before the shutdown closes when that has ended", async () => {
+test("S50 a connection that was kept alive by a response from before the shutdown closes when that response has ended", async () => {
   const sending = Promise.withResolvers<ReadableStreamDefaultController<Uint8Array>>();
   const endless = Route.get("/stream", () => {
     const body = new ReadableStream<Uint8Array>({ start: (controller) => sending.resolve(controller) });

@@ -148,7 +148,7 @@ test("S117 so can the last resort, if handling an error fails too", async () => 
   ]);
 });
 
-test("S117 an application that has shut down lets pages of trusted origins ask, and then tells them to come back", async () => {
+test("S117 an application that has shut down lets pages of trusted origins send their request, and then tells them to retry", async () => {
   const application = await open();
   await application.shutdown();
   const asking = (origin: string) =>
@@ -169,7 +169,7 @@ test("S117 an application that has shut down lets pages of trusted origins ask, 
   }
 });
 
-test("S117 a stream that fails before its first byte is an error that pages of trusted origins can read", async () => {
+test("S117 a stream that fails before its first byte becomes an error that pages of trusted origins can read", async () => {
   const application = await open();
   const { url } = await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
   onTestFinished(() => application.shutdown());
@@ -196,7 +196,7 @@ test("S117 so is the problem of a handler that has a request of node:http", asyn
   expect([permissionOf(trusted!), permissionOf(other!)]).toEqual([PERMITTED, REFUSED]);
 });
 
-test("S106 files, their parts and their versions say who may read them, so that no cache mixes origins up", async () => {
+test("S106 files, their parts and their versions say who may read them, so that no cache mixes up origins", async () => {
   const root = await temporaryFolder();
   await mkdir(join(root, "public"));
   await writeFile(join(root, "public/app.js"), "export {};");
@@ -217,7 +217,7 @@ test("S106 files, their parts and their versions say who may read them, so that 
   }
 });
 
-test("S118 without the socket's address, what proxies say is not believed, even where all of them are trusted", async () => {
+test("S118 without the socket's address, what proxies say isn't trusted, even if all of them are trusted", async () => {
   const application = await open([FRONT_END]);
   const headers = { "x-forwarded-for": "6.6.6.6", "x-forwarded-host": "evil.example", "x-forwarded-proto": "https" };
   const response = await application.fetch(new Request("http://shop.example/seen", { headers }));

@@ -249,7 +249,7 @@ describe("APP_URL", () => {
     expect(read({ url: given })).toMatchObject({ url: "https://x.example", basePath });
   });
 
-  test("the cookies of an application in development carry its port on this machine, unless it is the usual one", () => {
+  test("in development on this machine, cookie names carry the port, unless it is the default one", () => {
     const suffix = (environment: Record<string, string>): string => read(undefined, environment).cookieSuffix;
     expect(suffix({})).toBe("");
     expect(suffix({ PORT: "3000", APP_URL: "http://localhost:3000" })).toBe("");

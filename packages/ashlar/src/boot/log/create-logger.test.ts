@@ -147,7 +147,7 @@ describe("prettyLines", () => {
     );
   });
 
-  test("S204 a value that could be read as more than one, or as another one, is in quotes", () => {
+  test("S204 a value that could be read as several, or as a different one, is quoted", () => {
     const values = {
       by: "grace event=auth.login userId=2",
       reason: 'a"b',

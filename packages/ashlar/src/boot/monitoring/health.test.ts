@@ -90,7 +90,7 @@ test("/up and /ready respond before any middleware and the request log, without 
   expect([seen, lines]).toEqual([[], []]);
 });
 
-test("only GET and HEAD are for them, and only exactly these paths", async () => {
+test("they respond only to GET and HEAD, and only at exactly these paths", async () => {
   const { ask } = await make();
   const statuses = await Promise.all(
     (
@@ -145,7 +145,7 @@ test("S76 behind a listed proxy, the client's address decides", async () => {
   expect(await via("192.0.2.7")).toEqual({ status: "ready", draining: false, checks: { stock: "ok" } });
 });
 
-test("an application that is about to end is not ready, and runs no more checks", async () => {
+test("an application that is about to shut down isn't ready, and runs no more checks", async () => {
   const { application, ask } = await make();
   application.drain(false);
   failure = new Error("not asked");
@@ -153,7 +153,7 @@ test("an application that is about to end is not ready, and runs no more checks"
   expect(await ask("/up")).toEqual([200, { status: "up" }]);
 });
 
-test("a process that another one replaces stays ready, because its address does", async () => {
+test("a process that is being replaced stays ready, because its address does", async () => {
   const { application, ask } = await make();
   application.drain(true);
   expect(application.isDraining).toBe(true);
@@ -196,7 +196,7 @@ test.each([
   await expect(make({ server: { health } })).rejects.toThrow(`config/app.ts: ${message}`);
 });
 
-test("S63 in production over https, they have Strict-Transport-Security as all responses do", async () => {
+test("S63 in production over https, they have Strict-Transport-Security like all responses", async () => {
   const application = await createApplication({
     environment: { APP_ENV: "production", APP_URL: "https://shop.example", APP_KEY: randomBytes(32).toString("hex") },
     logger: createLogger({ name: "Shop", environment: "production", log: { level: "silent", requests: false } }),

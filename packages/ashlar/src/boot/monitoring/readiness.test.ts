@@ -18,7 +18,7 @@ function readiness(checks: readonly ReadinessCheck[]): {
   return { checked: new Readiness(checks, logger), lines, logger };
 }
 
-test("all who ask within a second share one run of the checks", async () => {
+test("all requests within a second share one run of the checks", async () => {
   let runs = 0;
   const { checked } = readiness([{ name: "database", run: async () => void runs++ }]);
   await Promise.all(Array.from({ length: 100 }, () => checked.results()));
@@ -44,7 +44,7 @@ test("a check that throws or rejects fails, and the others run all the same", as
   expect(await checked.results()).toEqual({ database: "failed", redis: "failed", stock: "ok" });
 });
 
-test("a check belongs to none of the requests that ask, however they came in", async () => {
+test("a check runs outside the context of any request that triggers it, however it came in", async () => {
   const seen: unknown[] = [];
   const { checked, logger } = readiness([{ name: "database", run: () => void seen.push(currentTrace()) }]);
   const served: RequestTrace = { id: null, logger, application: null, isHandedOver: false, waiting: null };

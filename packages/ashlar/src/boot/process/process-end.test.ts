@@ -120,7 +120,7 @@ describe("a signal", () => {
     expect(exits).toEqual([1]);
   });
 
-  test("is not listened to for an application that another process tells to end, whose errors are", async () => {
+  test("isn't handled for an application that another process shuts down, but its errors are", async () => {
     const application = new TestApplication();
     const forget = endWithProcess(application, false);
     expect(heard()).toEqual(["uncaughtException"]);
@@ -128,7 +128,7 @@ describe("a signal", () => {
     expect(heard()).toEqual([]);
   });
 
-  test("is listened to until the last application is removed, and removed ones are left alone", async () => {
+  test("is handled until the last application is removed, and removed ones are left alone", async () => {
     const [first, second] = [new TestApplication(), new TestApplication()];
     const [forgetFirst, forgetSecond] = [endWithProcess(first), endWithProcess(second)];
     expect(EVENTS.map((event) => ours(event).length)).toEqual([1, 1, 1, 1]);
@@ -139,7 +139,7 @@ describe("a signal", () => {
     forgetSecond();
   });
 
-  test("is listened to again for an application that comes after the last one was removed", async () => {
+  test("is handled again for an application that is added after the last one was removed", async () => {
     endWithProcess(new TestApplication())();
     expect(heard()).toEqual([]);
     endWithProcess(new TestApplication());
@@ -162,7 +162,7 @@ describe("an error that nothing handles", () => {
     expect(exits).toEqual([1]);
   });
 
-  test("ends it anyway when the time of a shutdown is over, to which no drain belongs", async () => {
+  test("ends it anyway when the time for a shutdown is over, which doesn't include a drain", async () => {
     endWithProcess(new TestApplication({ timeoutSeconds: 10, drainSeconds: 30 }));
     await happen("uncaughtException", new Error("lost"));
     await vi.advanceTimersByTimeAsync((10 + GRACE_SECONDS) * 1000 - 1);
@@ -195,7 +195,7 @@ describe("an error that nothing handles", () => {
     expect(exits).toEqual([1]);
   });
 
-  test("leaves an application that begins to listen in the meantime without signals, but with its log", async () => {
+  test("doesn't handle signals for an application that begins to listen in the meantime, but uses its log", async () => {
     const first = new TestApplication();
     const forget = endWithProcess(first);
     await happen("uncaughtException", new Error("lost"));
@@ -210,7 +210,7 @@ describe("an error that nothing handles", () => {
     expect(late.told).toEqual([]);
   });
 
-  test("is logged with the id of its request, by the application of that", async () => {
+  test("is logged with its request's id, by that request's application", async () => {
     const [first, second] = [new TestApplication(), new TestApplication()];
     for (const one of [first, second]) endWithProcess(one);
     const { logger } = second;

@@ -27,13 +27,13 @@ function away(attempts: number, error: Error = new AshlarError("E_OVERLOADED")) 
   return { wait, lines, sleeps, made: () => made };
 }
 
-test("what can be reached is connected to once, and nothing is logged", async () => {
+test("a reachable target is connected to once, and nothing is logged", async () => {
   const { wait, lines, made } = away(0);
   await wait(30);
   expect([made(), lines]).toEqual([1, []]);
 });
 
-test("what can't be reached yet is tried again, with growing pauses; two lines say so", async () => {
+test("an unreachable target is tried again, with growing pauses, and two lines say so", async () => {
   const { wait, lines, sleeps, made } = away(6);
   await wait(60);
   expect(made()).toBe(7);
@@ -58,7 +58,7 @@ test("what can't be reached yet is tried again, with growing pauses; two lines s
   ]);
 });
 
-test("after the time, the last error is thrown, and the last attempt is not before the end", async () => {
+test("when the time is over, the last error is thrown, and the last attempt is not before the end", async () => {
   const { wait, sleeps } = away(Number.POSITIVE_INFINITY);
   await expect(wait(30)).rejects.toMatchObject({ code: "E_OVERLOADED" });
   expect(sleeps.reduce((sum, ms) => sum + ms)).toBeCloseTo(30_000, 0);

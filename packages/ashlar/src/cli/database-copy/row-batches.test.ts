@@ -27,7 +27,7 @@ const numbered = (count: number, columns: string) =>
   `with recursive c(n) as (select 1 union all select n + 1 from c where n < ${count}) select ${columns} from c`;
 const sizes = (batches: readonly Row[][]) => batches.map(({ length }) => length);
 
-test("after a few rows, batches have 500, and the last has the rest", async () => {
+test("after a few rows, batches have 500 rows, and the last one has the rest", async () => {
   const { read, statements } = await tableOf("id integer primary key, text", numbered(1100, "n * 3, 'a'"));
   const batches = await read();
   expect(sizes(batches)).toEqual([20, 500, 500, 80]);
@@ -35,7 +35,7 @@ test("after a few rows, batches have 500, and the last has the rest", async () =
   expect(statements[1]).toBe('select "id", "text" from "t" where ("id") > (?) order by "id" limit 500');
 });
 
-test("a table whose rows fill the last batch gives no empty one", async () => {
+test("a table whose rows fill the last batch exactly gets no empty one", async () => {
   const { read, statements } = await tableOf("id integer primary key", numbered(20, "n"));
   expect([sizes(await read()), statements.length]).toEqual([[20], 2]);
   const empty = await tableOf("id integer primary key", "select 1 where 1 = 0");
@@ -55,7 +55,7 @@ test.each([
   expect(sizes(await larger.read())).toEqual([20, 1, 1]);
 });
 
-test("a table with many columns is read in batches with no more values than a statement takes", async () => {
+test("a table with many columns is read in batches with no more values than a statement allows", async () => {
   const columns = Array.from({ length: 100 }, (_, n) => `c${n} integer`);
   const { read } = await tableOf(`id integer primary key, ${columns}`, `(id) ${numbered(300, "n")}`);
   expect(sizes(await read())).toEqual([20, 198, 82]);
@@ -67,14 +67,14 @@ test("a key of several columns is read in its own order", async () => {
   expect(keys).toEqual(Array.from({ length: 60 }, (_, n) => [Math.floor((n + 1) / 2), (n + 1) % 2]));
 });
 
-test("a table without a key is read in the order that its database knows", async () => {
+test("a table without a key is read in its database's own row order", async () => {
   const { read, statements } = await tableOf("n integer", numbered(30, "1"));
   const rows = (await read()).flat();
   expect(rows).toHaveLength(30);
   expect(statements[1]).toContain("where (rowid) > (?) order by rowid limit");
 });
 
-test("where no such order is known, rows that are equal are all read", async () => {
+test("if there is no such order, equal rows are all read", async () => {
   const { connection, read, statements } = await tableOf("a integer, b integer", numbered(90, "n % 2, null"));
   Object.assign(connection.dialect, { copying: { ...copyingOf(connection), rowOrder: null } });
   expect((await read()).flat().reduce((sum, { a }) => sum + Number(a), 0)).toBe(45);

@@ -30,7 +30,7 @@ test("a secret is read from the variable that gives it its value, or could", asy
   ).toEqual({ jwt: "KEY", admin: "ADMIN" });
 });
 
-test("a secret that is made of variables, or has another value without them, is read from none", async () => {
+test("a secret that is made of variables, or has another value without them, isn't read from one", async () => {
   const made = ['[env("A"), env("B")].join("-")', 'env("A") + "pepper"', '"text"', 'env("A", "text")', "undefined"];
   for (const secret of made)
     expect([secret, await variablesIn(`jwt: { secret: ${secret} }`)]).toEqual([secret, { jwt: null }]);
@@ -43,7 +43,7 @@ test("a driver that a variable would switch on doesn't exist, and one that it sw
   expect(await variablesIn(switched, { SECRET: "set" })).toEqual({ partner: "SECRET", jwt: "KEY" });
 });
 
-test("a variable that the file refuses another value of hides nothing", async () => {
+test("a variable for which the file refuses another value hides nothing", async () => {
   const file = 'jwt: { secret: env("FILE") ? readFileSync(env("FILE")) : env("KEY"), expires: env("MINUTES", 60) }';
   const before = 'import { readFileSync } from "node:fs";';
   expect(await variablesIn(`${file}, admin: { secret: env("ADMIN") }`, {}, before)).toEqual({

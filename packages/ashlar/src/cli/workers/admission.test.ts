@@ -129,7 +129,7 @@ test("a limit of 0 refuses no connection, however long it waits", async () => {
   }
 });
 
-test("S150 a connection that waits for a worker that takes none is refused once the limit is over, and not before", async () => {
+test("S150 a connection that waits for a worker that takes none is refused once the limit has passed, and not before", async () => {
   const { admission, line, lines, connect, pass } = await admitting();
   const { client, socket } = await connect();
   pass(MAX_MS);

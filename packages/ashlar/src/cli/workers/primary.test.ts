@@ -264,7 +264,7 @@ async function diesOften(count: number): Promise<void> {
 }
 
 describe("connections", () => {
-  test("go to the worker that the fewest wait for, in turn, and this process's own copies are closed", async () => {
+  test("go to the worker with the fewest waiting connections, in turn, and this process's own copies are closed", async () => {
     await serving(2);
     for (let count = 0; count < 4; count++) await connection();
     const [first, second] = processes;
@@ -304,7 +304,7 @@ describe("connections", () => {
     expect([given!.socket.bytesRead, given!.socket.allowHalfOpen, given!.socket.destroyed]).toEqual([0, true, false]);
   });
 
-  test("that a worker can't be sent go to another one", async () => {
+  test("that can't be sent to a worker go to another one", async () => {
     await serving(2);
     await connection();
     const given = processes.find(({ count }) => count === 1)!;
@@ -348,7 +348,7 @@ describe("connections", () => {
     expect(left).toBeGreaterThan(0);
   });
 
-  test("wait while no worker is left, and are the next one's", async () => {
+  test("wait while no worker is left, and go to the next one", async () => {
     await serving(1);
     processes[0]!.dies(1);
     await pass(0);
@@ -448,7 +448,7 @@ describe("a worker", () => {
     expect(worker!.killed).toEqual([]);
   });
 
-  test("that was sent another connection before it confirmed the last is asked about that, too", async () => {
+  test("that was sent another connection before it confirmed the last is checked for that one, too", async () => {
     await serving(1);
     const [worker] = processes;
     for (let count = 0; count < 2; count++) {
@@ -492,7 +492,7 @@ describe("a worker", () => {
     expect([first!.killed, second!.killed]).toEqual([[], []]);
   });
 
-  test("has a time to boot as a replacement, which ends when it serves", async () => {
+  test("has a time limit to boot as a replacement, which ends when it serves", async () => {
     await serving(2);
     await pass(BOOT_MS * 2);
     expect(processes.map(({ killed }) => killed)).toEqual([[], []]);
@@ -505,7 +505,7 @@ describe("a worker", () => {
     expect(next!.killed).toEqual(["SIGKILL"]);
   });
 
-  test("that died while it booted is not killed, and the first one may take its time", async () => {
+  test("that died while it booted is not killed, and the first one may take as long as it needs", async () => {
     await begin(2);
     await pass(BOOT_MS * 10);
     expect(processes.map(({ killed }) => killed)).toEqual([[]]);
@@ -530,7 +530,7 @@ describe("a worker", () => {
     await until(() => exits.length > 0);
   });
 
-  test("that dies is replaced at once, the next time after a pause, and not if that is the end", async () => {
+  test("that dies is replaced at once, the next time after a pause, and not at all if everything is ending", async () => {
     await serving(2);
     processes[0]!.dies(1);
     await pass(0);
@@ -547,7 +547,7 @@ describe("a worker", () => {
     expect(processes).toHaveLength(4);
   });
 
-  test("whose replacements fail to boot five times ends all, with 1", async () => {
+  test("whose replacements fail to boot five times ends everything, with exit code 1", async () => {
     await serving(2);
     processes[0]!.dies(1);
     for (let count = 0; count < 5; count++) {
@@ -564,7 +564,7 @@ describe("a worker", () => {
     expect([exits, processes.length]).toEqual([[1], 7]);
   });
 
-  test("that boots lets earlier failures be forgotten", async () => {
+  test("that boots resets the count of earlier failures", async () => {
     await serving(2);
     for (let round = 0; round < 2; round++) {
       processes.at(-1)!.dies(1);
@@ -591,7 +591,7 @@ describe("a worker", () => {
     expect(await replacedAfter(processes[0]!)).toBe(1000);
   });
 
-  test("that is the last to serve beside one that retires is replaced after a second at most", async () => {
+  test("that dies as the last one serving beside a retiring one is replaced after a second at most", async () => {
     await serving(1);
     await diesOften(3);
     const retiring = processes.at(-1)!;
@@ -671,7 +671,7 @@ describe("a worker", () => {
     expect([processes.length, processes[0]!.killed]).toEqual([1, []]);
   });
 
-  test("that serves although it was killed for the end has no others started", async () => {
+  test("that starts serving although it was killed for the end causes no others to start", async () => {
     await begin(2);
     processes[0]!.boots();
     await until(() => processes[0]!.told.includes("serve"));
@@ -753,7 +753,7 @@ describe("a roll", () => {
     expect(processes[0]!.killed).toEqual([]);
   });
 
-  test("whose new worker can't boot leaves the others alone, and the next roll begins again", async () => {
+  test("whose new worker can't boot leaves the others alone, and the next roll starts over", async () => {
     await serving(2);
     await signal("SIGHUP");
     processes[2]!.dies(1);
@@ -791,7 +791,7 @@ describe("a roll", () => {
     processes[1]!.dies(0);
   });
 
-  test("continues with a worker that ends by itself while its successor boots, and has no other one started", async () => {
+  test("continues if a worker ends by itself while its successor boots, without starting another one", async () => {
     await serving(1);
     await signal("SIGHUP");
     processes[0]!.closes();
@@ -875,7 +875,7 @@ describe("a roll", () => {
     expect(processes).toHaveLength(5);
   });
 
-  test("doesn't begin, or continue, once all end", async () => {
+  test("neither begins nor continues once all workers are ending", async () => {
     await serving(2);
     await signal("SIGHUP");
     await signal("SIGHUP");
@@ -885,7 +885,7 @@ describe("a roll", () => {
     expect([processes.length, processes[0]!.told]).toEqual([3, ["serve", "drain"]]);
   });
 
-  test("doesn't continue once all end while a worker retires", async () => {
+  test("doesn't continue if all workers start to end while one retires", async () => {
     await serving(2);
     await signal("SIGHUP");
     await admit(processes[2]!);
@@ -897,7 +897,7 @@ describe("a roll", () => {
     expect(processes).toHaveLength(3);
   });
 
-  test("starts nothing more once all end", async () => {
+  test("starts nothing more once all workers are ending", async () => {
     await serving(2);
     await signal("SIGHUP");
     await admit(processes[2]!);
@@ -964,7 +964,7 @@ describe("the log", () => {
     ]);
   });
 
-  test("doesn't say that a worker ends that was told to", async () => {
+  test("doesn't report the end of a worker that was told to end", async () => {
     await serving(2);
     await signal("SIGHUP");
     await admit(processes[2]!);
@@ -975,7 +975,7 @@ describe("the log", () => {
     expect(problems()).toEqual([]);
   });
 
-  test("says so when workers can't boot anymore, and not that a signal ends all", async () => {
+  test("says when workers can't boot anymore, and doesn't blame a signal", async () => {
     await serving(1);
     processes[0]!.dies(1);
     for (let count = 0; count < 5; count++) {
@@ -1080,7 +1080,7 @@ describe("the log", () => {
     expect(problems().filter((line) => "worker" in line)).toEqual([{ level: "error", worker: 1, waiting: 1, msg }]);
   });
 
-  test("names only workers that were killed by others when all end, also during a roll", async () => {
+  test("names only workers that were killed from outside when all end, also during a roll", async () => {
     await serving(4);
     await signal("SIGHUP");
     await admit(processes[4]!);
@@ -1146,7 +1146,7 @@ describe("the end", () => {
     expect(processes.map(({ killed }) => killed)).toEqual([[], []]);
   });
 
-  test("is told to a worker before the connections that wait for it", async () => {
+  test("is announced to a worker before the connections that wait for it", async () => {
     await serving(1);
     const [busy] = processes;
     for (let count = 0; count < 3; count++) await connection();
@@ -1171,7 +1171,7 @@ describe("the end", () => {
     expect(processes[0]!.count).toBe(3);
   });
 
-  test("tells a worker to end when it has taken what waited for it, within the time that is left", async () => {
+  test("tells a worker to end when it has taken what waited for it, within the remaining time", async () => {
     await serving(1);
     await signal("SIGTERM");
     for (let count = 0; count < 3; count++) await connection();
@@ -1263,7 +1263,7 @@ describe("the end", () => {
     expect(exits).toEqual([0]);
   });
 
-  test("closes connections that wait for a worker, says so, and is a failure then", async () => {
+  test("closes connections that wait for a worker, says so, and then counts as a failure", async () => {
     await serving(1);
     processes[0]!.dies(1);
     await pass(0);
@@ -1280,7 +1280,7 @@ describe("the end", () => {
     expect(exits).toEqual([1]);
   });
 
-  test("closes connections for which no worker is left, at once, says so, and is a failure then", async () => {
+  test("closes connections for which no worker is left, at once, says so, and then counts as a failure", async () => {
     await serving(1);
     await signal("SIGTERM");
     processes[0]!.dies(0);
@@ -1315,7 +1315,7 @@ describe("the end", () => {
   });
 });
 
-test("a port that can't be had is reported once, and ends all with 1", async () => {
+test("a port that can't be opened is reported once, and ends everything with exit code 1", async () => {
   const other = createServer().listen(0, "127.0.0.1");
   onTestFinished(() => void other.close());
   await once(other, "listening");
@@ -1331,7 +1331,7 @@ test("a port that can't be had is reported once, and ends all with 1", async () 
   expect([printed, exits]).toEqual([[expect.stringContaining(`Port ${taken}`)], [1]]);
 });
 
-test("a port that can't be had while all end is reported, and the end comes once", async () => {
+test("a port that can't be opened while everything ends is reported, and the end comes once", async () => {
   const other = createServer().listen(0, "127.0.0.1");
   onTestFinished(() => void other.close());
   await once(other, "listening");

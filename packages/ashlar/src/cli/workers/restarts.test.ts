@@ -30,7 +30,7 @@ test("failed boots have longer pauses", () => {
   expect([FAILED, FAILED, FAILED].map((death) => restarts.after(death))).toEqual([8000, 16_000, 30_000]);
 });
 
-test("five failed boots in a row are abandoned, and any successful one begins again", () => {
+test("five failed boots in a row are abandoned, and a successful one resets the count", () => {
   const restarts = new Restarts();
   expect([EARLY, FAILED, FAILED, FAILED, FAILED].map((death) => restarts.after(death))).toEqual([
     0, 500, 1000, 2000, 4000,

@@ -268,14 +268,11 @@ test.each([
     "POSTGRES_URL",
     "postgres://user:password@host:5432/database",
   ],
-])(
-  "%s with the address of another server tells to give it a variable of its own",
-  (driver, url, what, name, example) => {
-    expect(problem({ default: "a", a: { driver, url } })).toBe(
-      `config/database.ts: DATABASES.a.url: is not the address of ${what} database. Write the address of ${what} database: ${example}. If another connection reads its address from the same variable, as when copying from one server to another, give this one its own variable: url: env("${name}", "${example}").`,
-    );
-  },
-);
+])("%s with the address of another server says to give it its own variable", (driver, url, what, name, example) => {
+  expect(problem({ default: "a", a: { driver, url } })).toBe(
+    `config/database.ts: DATABASES.a.url: is not the address of ${what} database. Write the address of ${what} database: ${example}. If another connection reads its address from the same variable, as when copying from one server to another, give this one its own variable: url: env("${name}", "${example}").`,
+  );
+});
 
 test("an invalid URL is reported with what to write, and a time with its unit", () => {
   expect(problem({ default: "a", a: { driver: "postgres", url: "h/d" } })).toContain(

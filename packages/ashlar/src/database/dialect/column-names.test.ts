@@ -103,7 +103,7 @@ test.each(["a\0", "\ud800", "\udc00a"])("S36 the text %j, which not every databa
   expect(() => columnValue("email", text)).toThrow(expect.objectContaining({ code: "E_INVALID_INPUT" }));
 });
 
-test("bytes, null and integers beyond those of a number are accepted unchanged", () => {
+test("bytes, null and integers beyond the range of a number are accepted unchanged", () => {
   const values = [new Uint8Array([1]), null, 2n ** 62n];
   expect(values.map((value) => columnValue("c", value))).toEqual(values);
 });

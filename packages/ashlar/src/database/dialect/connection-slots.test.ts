@@ -30,7 +30,7 @@ function make(poolSize: number, maxWaiting = 10, maxQueueMs = 0) {
 
 const LATE = "E_OVERLOADED No connection to the database was free within 5000 ms.";
 
-test("so many callers have a connection at once, and each that is returned goes to the one who has waited longest", async () => {
+test("only so many callers have a connection at once, and each returned connection goes to the caller that has waited longest", async () => {
   const { slots, take, since } = make(2);
   for (const name of ["a", "b", "c", "d", "e"]) void take(name);
   expect([await since(), slots.waiting]).toEqual([["a", "b"], 3]);
@@ -49,7 +49,7 @@ test("so many callers have a connection at once, and each that is returned goes 
   expect([await since(), slots.waiting]).toEqual([["h", "i"], 1]);
 });
 
-test("beyond the longest line, a caller is refused at once", async () => {
+test("if the queue is full, a caller is refused at once", async () => {
   const { slots, take, since } = make(1, 2);
   for (const name of ["a", "b", "c", "d"]) void take(name);
   const full = "E_OVERLOADED All connections to the database are in use, and 2 callers are waiting for one.";
@@ -192,7 +192,7 @@ test("S150 a refusal states how long the request has waited, and whether another
   expect(refusals[0]!.stands!()).toBe(false);
 });
 
-test("S150 those that come soon after others have waited are a burst, once no one has waited in between", async () => {
+test("S150 requests that come soon after others have waited are a burst, once none has waited in between", async () => {
   const pass = stoppedClock();
   const { slots, take, since } = make(1, 1000, 1000);
   const names = Array.from({ length: 20 }, (_, index) => `${index}`);

@@ -123,7 +123,7 @@ describe.each(Object.keys(DRIVERS) as Scheme[])("S189 the encryption of a connec
   });
 });
 
-test("the driver gets no encryption parameter from an address, in any spelling", () => {
+test("the driver gets no encryption parameter from an address, however it is spelled", () => {
   const rest = "postgres://u:p%40@h:5/d?application_name=shop";
   expect(withoutTls(`${rest}&sslmode=require&SSL_CA=a&sslnegotiation=direct&uselibpqcompat=false&ssl=1`)).toBe(rest);
   expect(withoutTls("postgres://u@h/d?options=-c%20a%3Db")).toBe("postgres://u@h/d?options=-c%20a%3Db");

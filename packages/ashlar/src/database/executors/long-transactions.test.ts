@@ -65,7 +65,7 @@ test("a transaction that stays open is reported while it is still open, with the
   expect(reported).toEqual([`${file}:${Number(line) + 1}`]);
 });
 
-test("one that kept the process busy is reported too, and each location once", async () => {
+test("one that kept the process busy is reported too, each location once", async () => {
   for (let n = 0; n < 3; n++) await database.transaction(dawdle);
   await database.kysely.transaction().execute(async () => dawdle());
   expect(reported).toHaveLength(2);

@@ -24,7 +24,7 @@ test("one at a time, in order of arrival", async () => {
   expect(mutex.free).toBe(true);
 });
 
-test("no task gets in between one that leaves and one that waits", async () => {
+test("no task gets in between one that finishes and one that waits", async () => {
   const mutex = new Mutex(1000);
   const events: string[] = [];
   await mutex.acquire();

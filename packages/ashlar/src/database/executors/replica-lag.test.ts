@@ -33,7 +33,7 @@ function lagOf(reached: (executor: Executor, position: number) => Promise<boolea
   return { lag, following, asked, told, check };
 }
 
-test("a replica is asked for the newest position that it should have reached, and for none before there is one", async () => {
+test("a replica is asked for the newest position that it should have reached, and isn't asked before there is one", async () => {
   const { asked, check } = lagOf(async () => true);
   for (let at = 1000; at <= 15_000; at += 2000) await check(at);
   expect(asked).toEqual([1000, 3000, 5000]);
@@ -41,7 +41,7 @@ test("a replica is asked for the newest position that it should have reached, an
   expect(asked).toEqual([1000, 3000, 5000, 15_000]);
 });
 
-test("a replica that has not reached it is late, and one that can't tell is neither", async () => {
+test("a replica that has not reached it is late, and one that can't tell is neither late nor current", async () => {
   const { told, check } = lagOf(async (executor) => (executor === TWO ? null : time > 20_000));
   await check(1000);
   await check(11_000);
@@ -52,7 +52,7 @@ test("a replica that has not reached it is late, and one that can't tell is neit
   ]);
 });
 
-test("what can't be asked is not known, and it is asked again", async () => {
+test("the lag of a replica that can't be asked is unknown, and it is asked again", async () => {
   const { lag, following, told, check } = lagOf(async (executor) => {
     if (executor === ONE) throw new Error("away");
     await nextTurn();
@@ -70,7 +70,7 @@ test("what can't be asked is not known, and it is asked again", async () => {
   expect(lag.isDue).toBe(true);
 });
 
-test("it is due again after a fifth of a replica's allowed lag, and not while the last response is missing", async () => {
+test("it is due again after a fifth of a replica's allowed lag, and not while the last response is still pending", async () => {
   const { lag, following, check } = lagOf(async () => true);
   expect(lag.isDue).toBe(true);
   const answer = Promise.withResolvers<string>();

@@ -129,12 +129,12 @@ test("a write outside of a request changes nothing", async () => {
   expect(await inRequest(() => ask())).toBe("replica");
 });
 
-test("a browser with the cookie reads from the primary, and gets it again only by writing", async () => {
+test("a browser with the cookie reads from the primary, and gets a new cookie only by writing", async () => {
   const { ask } = servers(["replica"]);
   expect(await request(() => ask(), "1")).toEqual({ result: "primary", cookies: [] });
 });
 
-test("a request that writes to several databases gets the longest of their times, and no cookie twice", async () => {
+test("a request that writes to several databases gets the longest of their times, and each cookie once", async () => {
   const { reads } = servers(["replica"]);
   const other = (ownWritesSeconds: number) =>
     new ReplicaReads({ execute: vi.fn(), first: vi.fn() }, { executors: [], ownWritesSeconds });
@@ -145,7 +145,7 @@ test("a request that writes to several databases gets the longest of their times
 });
 
 test.each(["E_DATABASE_UNAVAILABLE", "E_OVERLOADED"] as const)(
-  "a replica with %s is left alone for ten seconds, reported once, and tried by nothing that a visitor waits for",
+  "a replica with %s is left alone for ten seconds, reported once, and then tried only by work that no visitor waits for",
   async (code) => {
     const pass = clock();
     const { asked, failures, reports, ask } = servers(["one", "two"]);
@@ -177,7 +177,7 @@ test.each(["E_DATABASE_UNAVAILABLE", "E_OVERLOADED"] as const)(
   },
 );
 
-test("a replica that is tried is not tried by others in the meantime", async () => {
+test("while one caller tries a replica, no other does", async () => {
   const pass = clock();
   const { asked, failures, ask } = servers(["one"]);
   failures.set("one", UNAVAILABLE);
@@ -213,7 +213,7 @@ test.each([
   expect(await inRequest(() => ask())).toBe("one");
 });
 
-test("if no replica is left, the primary answers, without asking them", async () => {
+test("if no replica is left, the primary answers, and no replica is asked", async () => {
   const { asked, failures, ask } = servers(["one", "two"]);
   for (const name of ["one", "two"]) failures.set(name, new AshlarError("E_OVERLOADED", "full"));
   await inRequest(() => Promise.all([ask(), ask()]));

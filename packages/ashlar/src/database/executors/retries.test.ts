@@ -56,7 +56,7 @@ describe("again()", () => {
     expect([work.attempts, slept]).toEqual([0, []]);
   });
 
-  test("throws what an attempt failed with for another reason, and doesn't repeat it", async () => {
+  test("throws the error of an attempt that failed for another reason, without repeating it", async () => {
     const [first, second] = conflicts(2);
     const other = new AshlarError("E_UNIQUE_VIOLATION");
     const work = new Work([second, other]);
@@ -128,7 +128,7 @@ describe.each([
     expect(seen).toEqual(Array(3).fill(method === "execute" ? [QUERY] : ["select 1", 7]));
   });
 
-  test("isn't waited for if its result is there already", () => {
+  test("isn't waited for if its result is already available", () => {
     const there = { rows: [] };
     const executor = new RetryingExecutor({ execute: () => there, first: () => there as never });
     expect(method === "execute" ? executor.execute(QUERY) : executor.first("select 1", 1)).toBe(there);

@@ -26,7 +26,7 @@ await onMariadb("a client of MariaDB", () => {
   const status = async (database: Database, name: string): Promise<number> =>
     Number((await run(database, `show session status like '${name}'`))[0]!.Value);
 
-  describe("with a limit of time", () => {
+  describe("with a time limit", () => {
     /** Another client, which holds a lock of the server. */
     const holding = async (lock: string): Promise<Client> => {
       const holder = await createConnection({ ...MARIADB });

@@ -34,7 +34,7 @@ await onMariadb("a connection to MariaDB", () => {
   const deletion = "delete from links where token = 0";
   const refused = { code: "E_DATABASE", databaseCode: "1292" };
 
-  describe("that undoes a deletion which only warns", () => {
+  describe("that undoes a deletion that only warns", () => {
     test("doesn't commit the transaction that the deletion is in", async () => {
       const undone = database.transaction(async () => {
         await run("insert into codes values (1)");
@@ -57,7 +57,7 @@ await onMariadb("a connection to MariaDB", () => {
       expect(Number(rows[0]!.n)).toBe(1);
     });
 
-    test.each(["commits", "rolls back"])("does so alone after a transaction that %s", async (end) => {
+    test.each(["commits", "rolls back"])("does so on its own after a transaction that %s", async (end) => {
       await reserved(async () => {
         const done = database.transaction(async () => {
           await run("insert into codes values (1)");
@@ -113,7 +113,7 @@ await onMariadb("a connection to MariaDB", () => {
       expect(await count("links")).toBe(2);
     });
 
-    test("lets others than those of a conversion pass", async () => {
+    test("ignores warnings that aren't about a conversion", async () => {
       expect(await run("select 1 / 0 as nothing")).toEqual([{ nothing: null }]);
     });
 

@@ -40,7 +40,7 @@ await onMariadb("what MariaDB says about its tables", () => {
   });
   afterAll(() => Promise.all([own.drop(), other.drop()]));
 
-  test("each type of a column is one that is copied", async () => {
+  test("each column type is one that can be copied", async () => {
     const columns = (await run(MARIADB_COPYING.columns)).filter(({ table }) => table === "every_type");
     const expected = Object.entries(TYPES).flatMap(([type, names]) => names.map((name) => [name, type]));
     expect(columns.map(({ type }, n) => [Object.values(TYPES).flat()[n], type])).toEqual(expected);
@@ -51,7 +51,7 @@ await onMariadb("what MariaDB says about its tables", () => {
     ]);
   });
 
-  test("each column has its place in its own table's key, is counted up or not, and can be set or not", async () => {
+  test("each column has its place in its own table's key, is auto-incremented or not, and can be set or not", async () => {
     const columns = (await run(MARIADB_COPYING.columns)).filter(({ table }) => table !== "every_type");
     expect(
       columns.map(({ table, name, place, counted, computed }) => [
@@ -70,7 +70,7 @@ await onMariadb("what MariaDB says about its tables", () => {
     ]);
   });
 
-  test("a reference has its columns in their order, beside those that they refer to", async () => {
+  test("a reference has its columns in order, beside those that they refer to", async () => {
     const reference = { name: "refs_pair", table: "refs", parent: "pairs", deferrable: 1 };
     expect(await run(MARIADB_COPYING.references)).toEqual([
       { ...reference, column: "pair_id", parent_column: "id" },
@@ -98,7 +98,7 @@ await onMariadb("what MariaDB says about its tables", () => {
     await run("drop trigger before_odd");
   });
 
-  test("a counting table has its last key, and continues after the key that it is given", async () => {
+  test("an auto-increment table has its last key, and continues after a given key", async () => {
     const last = async () => (await run(MARIADB_COPYING.lastKeys)).map((row) => [row.table, row.last]).sort();
     expect(await last()).toEqual([
       ['o"dd', "0"],

@@ -13,7 +13,7 @@ test.each([
   ["MariaDB", "Duplicate entry 'hunter2' for key 'users_email'"],
   ["MySQL", "Duplicate entry 'hunter2' for key 'users.users_email'"],
   ["a value that looks like the end of the message", "Duplicate entry 'x' for key 'y' for key 'users.users_email'"],
-])("a duplicate value has its index, as %s writes it", (_, message) => {
+])("a duplicate value is reported with its index, as %s writes it", (_, message) => {
   expect(violatedIndex(reported(1062, message))).toBe("users_email");
   expect(translated(1062, message)).toMatchObject({
     code: "E_UNIQUE_VIOLATION",
@@ -33,7 +33,7 @@ test.each([
   });
 });
 
-test("a broken reference has its table, columns and name", () => {
+test("a broken reference is reported with its table, columns and name", () => {
   const message =
     "Cannot add or update a child row: a foreign key constraint fails (`shop`.`notes`, CONSTRAINT `notes_ibfk_1` FOREIGN KEY (`tenant`, `row_id`) REFERENCES `rows` (`tenant`, `id`))";
   expect(translated(1452, message)).toMatchObject({
@@ -56,7 +56,7 @@ test.each([
   expect(Object.keys((error as unknown as { errors: object }).errors)).toEqual([column]);
 });
 
-test("an unknown column has its name and its table's", () => {
+test("an unknown column is reported with its own name and its table's", () => {
   expect(translated(1054, "Unknown column 't.colour' in 'SET'")).toMatchObject({ names: ["t", "colour"] });
 });
 
@@ -127,7 +127,7 @@ describe("failures have names", () => {
   });
 });
 
-test("no part of an error has a value, or the statement's text", () => {
+test("no part of an error contains a value, or the statement's text", () => {
   for (const [errno, message] of [
     [1062, "Duplicate entry 'hunter2' for key 'users.email'"],
     [1366, "Incorrect integer value: 'hunter2' for column 'age' at row 1"],
@@ -147,7 +147,7 @@ test("the names of MariaDB's own errors aren't those that the driver knows of My
   expect(translateMariadbError(other, "MySQL").message).toBe("MySQL: ER_SOMETHING_OF_MYSQL (4162).");
 });
 
-test("an error of a connection says what to do, with its place in the configuration", () => {
+test("a connection error says what to do, with its location in the configuration", () => {
   const where = "config/database.ts: DATABASES.main";
   const of = (error: Error) => translateMariadbError(error, "MariaDB", { where });
   expect(

@@ -45,13 +45,13 @@ await onMariadb("connections to MariaDB", () => {
     expect(database.usage()).toEqual({ main: { limit: 1, open: 1, used: 0, waiting: 0 } });
   });
 
-  test("that can't be opened are not counted any longer", async () => {
+  test("that can't be opened are no longer counted", async () => {
     const database = await open({ user: "nobody_here", password: "wrong" });
     await expect(database.connect()).rejects.toMatchObject({ code: "E_DATABASE" });
     expect(database.usage()).toEqual({ main: { limit: 10, open: 0, used: 0, waiting: 0 } });
   });
 
-  test("are refused to those who wait for one when the database is closed", async () => {
+  test("are refused to waiting callers when the database is closed", async () => {
     const database = await open({ poolSize: 1 });
     const gate = Promise.withResolvers<void>();
     const held = database.connection().reserved(() => gate.promise);

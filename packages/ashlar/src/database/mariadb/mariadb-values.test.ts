@@ -46,7 +46,7 @@ test.each([
   ["", true],
   [Buffer.from("7"), true],
   [null, false],
-])("%o would be read as another number than its digits: %s", (value, expected) => {
+])("%o would be read as a number other than its digits say: %s", (value, expected) => {
   expect(isConvertible(value)).toBe(expected);
 });
 

@@ -91,12 +91,12 @@ test.each([
   "mariadb://u:hunter2@h/d%",
   "mariadb://",
   "mariadb://u:hunter2@h/d#x",
-])("the URL %s is refused, and its password not repeated", (url) => {
+])("the URL %s is refused, without repeating its password", (url) => {
   expect(problem({ url })).toContain("is not the address of a MariaDB or MySQL database. Write the address of");
   expect(problem({ url })).not.toContain("hunter2");
 });
 
-test("a URL with parameters about something else than encryption is refused: drivers turn protections off with them", () => {
+test("a URL with parameters that aren't about encryption is refused, because they can turn off a driver's protections", () => {
   for (const parameters of ["multipleStatements=true", "ssl-mode=REQUIRED&flags=LOCAL_FILES"]) {
     expect(problem({ url: `mysql://u:hunter2@h/d?${parameters}` })).toContain(
       'DATABASES.main.url: is an address with parameters after "?" that are not about encryption: write settings next to url.',

@@ -4,7 +4,7 @@ import { warningCount } from "./warning-count.ts";
 const end = (count: number) => ({ isEOF: () => true, eofWarningCount: () => count });
 const row = { isEOF: () => false, eofWarningCount: () => 99 };
 
-test("the number is that of the last packet which ends something", () => {
+test("the number is that of the last packet that ends a result", () => {
   const seen: unknown[] = [];
   const statement = { execute: (...given: unknown[]) => seen.push(given) };
   const count = warningCount(statement);

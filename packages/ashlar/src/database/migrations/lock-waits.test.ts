@@ -102,7 +102,7 @@ function lockedConnection({ limitsLockWaits = true } = {}) {
   return { connection: connection as unknown as Connection, events };
 }
 
-test("between two attempts others have the time of the pause, which grows up to five halves of the wait", async () => {
+test("between two attempts, others have the time of the pause, which grows to up to two and a half times the wait", async () => {
   const { connection, events } = lockedConnection();
   const pauses: number[] = [];
   const waits = new LockWaits(connection, 8, (_, pauseMs) => {
@@ -115,7 +115,7 @@ test("between two attempts others have the time of the pause, which grows up to 
   expect(pauses).toEqual([4, 8, 12, 16, 20, 20, 20, 20, 20, 20, 20]);
 });
 
-test("where waits have no limit, a failure is one, and is not tried again", async () => {
+test("if waits have no limit, a failure is final, and isn't retried", async () => {
   const { connection, events } = lockedConnection({ limitsLockWaits: false });
   const waits = new LockWaits(connection, 8, () => events.push("waiting"));
   await expect(waits.transaction(async () => {})).rejects.toMatchObject({ code: "E_DATABASE_BUSY" });

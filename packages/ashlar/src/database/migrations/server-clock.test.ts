@@ -51,7 +51,7 @@ function clockOfServer(engine: TestEngine): void {
   test.each([
     [5 * MINUTE, "300 seconds ahead of"],
     [-5 * MINUTE, "300 seconds behind"],
-  ])("is followed by a machine whose own is %i ms off, which is logged once", async (ms, difference) => {
+  ])("is followed if the machine's own is %i ms off, which is logged once", async (ms, difference) => {
     const { clock, lines, until } = await clockOf();
     machineAhead(ms);
     await until(1);
@@ -78,7 +78,7 @@ function clockOfServer(engine: TestEngine): void {
     expect(distance()).toBeLessThan(60);
   });
 
-  test("is requested again by the next comparison if the database has not responded", async () => {
+  test("is requested again at the next comparison if the database hasn't responded", async () => {
     const { clock, database, lines } = await clockOf();
     await database.close();
     await clock.compare();
@@ -89,7 +89,7 @@ function clockOfServer(engine: TestEngine): void {
 await onPostgres("the clock of PostgreSQL", () => clockOfServer(postgres));
 await onMariadb("the clock of MariaDB", () => clockOfServer(mariadb));
 
-test("a database in this process has its clock, and is not asked", async () => {
+test("a database in this process shares its clock, and isn't asked", async () => {
   const { database, drop } = await sqlite.open();
   onTestFinished(drop);
   const statements: string[] = [];
@@ -142,7 +142,7 @@ test.each([
   expect(lines).toEqual(line === "" ? [] : [expect.stringContaining(line)]);
 });
 
-test("the server's time is that of the middle of its response, and a response that took longer than a second says none", async () => {
+test("the server's time is that of the middle of its response, and a response that took longer than a second gives no time", async () => {
   const { time, clock, correction } = await stoppedClocks();
   time.machine += 5 * MINUTE;
   time.answerMs = 1000;
@@ -179,7 +179,7 @@ test("the clocks are compared at the start, once a minute, and once after the ma
   expect([systemTime() - time.machine, vi.getTimerCount()]).toEqual([0, 0]);
 });
 
-test("a response that took too long is followed by another comparison within a second, until one didn't", async () => {
+test("a response that took too long is followed by another comparison within a second, until one is fast enough", async () => {
   const { time, clock, asked, correction } = await stoppedClocks();
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   onTestFinished(() => void vi.useRealTimers());
@@ -204,7 +204,7 @@ test("comparing does not keep the process alive", async () => {
   clock.stop();
 });
 
-test("an application that has corrected nothing takes no other one's correction back", async () => {
+test("an application that has corrected nothing doesn't undo another one's correction", async () => {
   const { clock, correction } = await stoppedClocks();
   correctClock(-5 * MINUTE);
   clock.stop();

@@ -18,7 +18,7 @@ test("a time of SQLite's CURRENT_TIMESTAMP is in UTC", () => {
   }
 });
 
-test("a day or a time that does not exist is what it is to Date", () => {
+test("a day or a time that doesn't exist is read as Date reads it", () => {
   const days = ["2026-02-29", "2026-02-31", "2026-04-31", "2026-01-00", "2026-01-32", "2026-00-01", "2026-13-01"];
   const clocks = ["24:00:00", "23:60:00", "23:59:60", "99:99:99"].map((clock) => `2026-01-31 ${clock}`);
   for (const text of [

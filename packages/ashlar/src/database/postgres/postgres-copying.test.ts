@@ -48,7 +48,7 @@ await onPostgres("what PostgreSQL says about its triggers", () => {
     expect(await found()).toEqual(told);
   });
 
-  test("disabled ones are not told", async () => {
+  test("disabled ones aren't listed", async () => {
     await trigger("for_rows", 'after insert or update on "Items"');
     await trigger("own", "after insert on refs");
     await run("create rule also as on insert to refs do also delete from there.refs");

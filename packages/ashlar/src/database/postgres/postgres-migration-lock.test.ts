@@ -60,7 +60,7 @@ test("migrations within migrations take the lock once, and only the outermost on
   expect(since()).toEqual(["commit", ...GIVEN_UP]);
 });
 
-test("migrations on another connection take a lock of their own", async () => {
+test("migrations on another connection take their own lock", async () => {
   const { lock, since } = lockThat();
   await lock.acquire(connection);
   since();

@@ -63,22 +63,26 @@ function withVariable(name: string, value: string): void {
   onTestFinished(() => void delete process.env[name]);
 }
 
-test.each(["no-verify", "allow", "verify_all"])("S189 PGSSLMODE=%s is refused where nothing else is said", (mode) => {
-  withVariable("PGSSLMODE", mode);
-  const open = (settings: object) => new Database({ default: "main", main: { driver: "postgres", ...settings } }, "/");
-  expect(() => open({})).toThrow(
-    `Environment variable PGSSLMODE: is "${mode}", which may not verify the server's certificate. Set it to verify-full, or ` +
-      "to disable on a network that you trust.",
-  );
-  expect(() => open({ url: "postgres://ada@127.0.0.1/shop" })).toThrow("Environment variable PGSSLMODE");
-  const read = ["postgres://ada@127.0.0.1/shop"];
-  expect(() => open({ url: "postgres://ada@127.0.0.1/shop?sslmode=disable", read })).toThrow("PGSSLMODE");
-  expect(() => open({ ssl: false })).not.toThrow();
-  expect(() => open({ url: "postgres://ada@127.0.0.1/shop?sslmode=verify-full" })).not.toThrow();
-});
+test.each(["no-verify", "allow", "verify_all"])(
+  "S189 PGSSLMODE=%s is refused if nothing else is configured",
+  (mode) => {
+    withVariable("PGSSLMODE", mode);
+    const open = (settings: object) =>
+      new Database({ default: "main", main: { driver: "postgres", ...settings } }, "/");
+    expect(() => open({})).toThrow(
+      `Environment variable PGSSLMODE: is "${mode}", which may not verify the server's certificate. Set it to verify-full, or ` +
+        "to disable on a network that you trust.",
+    );
+    expect(() => open({ url: "postgres://ada@127.0.0.1/shop" })).toThrow("Environment variable PGSSLMODE");
+    const read = ["postgres://ada@127.0.0.1/shop"];
+    expect(() => open({ url: "postgres://ada@127.0.0.1/shop?sslmode=disable", read })).toThrow("PGSSLMODE");
+    expect(() => open({ ssl: false })).not.toThrow();
+    expect(() => open({ url: "postgres://ada@127.0.0.1/shop?sslmode=verify-full" })).not.toThrow();
+  },
+);
 
 test.each(["prefer", "require", "verify-ca", "verify-full"])(
-  "S189 PGSSLMODE=%s encrypts and verifies where nothing else is said, and counts less than what is",
+  "S189 PGSSLMODE=%s encrypts and verifies if nothing else is configured, and otherwise the configuration wins",
   async (mode) => {
     withVariable("PGSSLMODE", mode);
     const { tls } = readPostgresSettings({}, { where: "main" });

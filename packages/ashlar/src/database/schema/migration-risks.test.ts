@@ -38,7 +38,7 @@ const kinds = async (...migrations: readonly (readonly string[])[]) =>
   (await risks(...migrations)).map(({ path, line, change }) => [path.slice(-4, -3), line, change.kind, change.table]);
 
 describe("risks", () => {
-  test("each change that the running version can't live with, by file and line", async () => {
+  test("each change that breaks the running version, by file and line", async () => {
     const found = await kinds(
       [
         "alter table orders drop column note",
@@ -75,7 +75,7 @@ describe("risks", () => {
     expect(found).toEqual([]);
   });
 
-  test("a column that was added before, and is required now, which the running version doesn't write", async () => {
+  test("a column that was added earlier, becomes required, and isn't written by the running version", async () => {
     const found = await kinds([
       "alter table orders add column size integer",
       "alter table orders alter column size set not null",
@@ -89,7 +89,7 @@ describe("risks", () => {
     expect(found.map(({ change }) => change.kind)).toEqual(["dropColumn"]);
   });
 
-  test("each has the safe way, by the database", async () => {
+  test("each has the safe alternative for its database", async () => {
     const [index, required] = await risks([
       "create unique index one on orders (note)",
       "alter table orders add column state text not null",
@@ -149,7 +149,7 @@ describe("a dry run", () => {
     expect(endless.error).toMatchObject({ code: "E_MIGRATION" });
   });
 
-  test("a migration that needs a row is recorded up to there", async () => {
+  test("a migration that needs a row is recorded up to that point", async () => {
     const { statements, error } = await run(`
       export async function up(database) {
         const { id } = await database.selectFrom("orders").select("id").executeTakeFirstOrThrow();

@@ -33,7 +33,7 @@ test.each([
   "create trigger other before delete on items begin insert or replace into log (id) values (old.id); end",
   "create trigger other_insert after update of price on items begin delete from log; end",
   "create trigger other instead of insert on shown begin insert into items (price) values (new.price); end",
-])("another trigger is not told: %s", async (trigger) => {
+])("another trigger isn't listed: %s", async (trigger) => {
   await run(trigger);
   expect(await run(SQLITE_COPYING.triggers!)).toEqual([]);
   await run(`drop trigger ${/other\w*/.exec(trigger)![0]}`);

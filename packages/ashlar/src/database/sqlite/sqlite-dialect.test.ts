@@ -277,7 +277,7 @@ test("a finder's statement finds nothing for an integer that no column can hold"
   expect(await database.connection().first("select id from t where id = ?", 2n ** 64n)).toBeUndefined();
 });
 
-test("a finder's statement reads no further than the first row", async () => {
+test("a finder's statement stops reading after the first row", async () => {
   await rows("create table t (n integer)");
   await rows("insert into t values (-7), (-9223372036854775808)");
   const first = await database.connection().first("select abs(n) as n from t where n < ?", 0);

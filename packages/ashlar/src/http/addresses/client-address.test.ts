@@ -152,7 +152,7 @@ describe("a public address", () => {
   });
 });
 
-test("S44 headers from a program at a unix socket count only if the socket is one of the proxies", () => {
+test("S44 headers from a program on a Unix socket count only if the socket is one of the proxies", () => {
   const headers = new Headers({ "x-forwarded-for": PUBLIC_V4 });
   const from = (...ranges: string[]) =>
     createAddressResolver(

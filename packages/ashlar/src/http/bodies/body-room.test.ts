@@ -57,7 +57,7 @@ test("S196 small bodies have room while others take all of it", () => {
   expect(() => login.take(1)).toThrow(expect.objectContaining({ code: "E_OVERLOADED" }));
 });
 
-test("S196 an announcement keeps no more from others than it takes to send one, and what has arrived as much again", () => {
+test("S196 a body that is only announced reserves a fixed minimum, and an arriving one as much again as has arrived", () => {
   const room = new BodyRoom(LARGE, "maxDiskBytes");
   const announced = Array.from({ length: 5 }, () => room.share());
   for (const share of announced) share.reserve(LARGE / 2);
@@ -69,7 +69,7 @@ test("S196 an announcement keeps no more from others than it takes to send one, 
   expect(() => room.share().reserve(LARGE / 2)).toThrow(expect.objectContaining({ code: "E_OVERLOADED" }));
 });
 
-test("S196 no more is reserved than there is room for, and than is still to come", () => {
+test("S196 no more is reserved than there is room for, or than is still to come", () => {
   const room = new BodyRoom(LARGE, "maxDiskBytes");
   const share = room.share();
   share.reserve(LARGE);

@@ -52,7 +52,7 @@ describe("on a file system without links, a file", () => {
   });
 });
 
-test("a file on the disk that can't get a second name there is copied, with the permissions of a new file", async () => {
+test("a file on disk that can't be given a second name there is copied, with the permissions of a new file", async () => {
   withoutLinks("EXDEV");
   const folder = await temporaryFolder();
   const [stored, path, own] = [join(folder, "stored"), join(folder, "photo.jpg"), join(folder, "own")];
@@ -63,7 +63,7 @@ test("a file on the disk that can't get a second name there is copied, with the 
   expect((await readdir(folder)).sort()).toEqual(["own", "photo.jpg", "stored"]);
 });
 
-test("a file that something has removed before it was complete does not appear under its name", async () => {
+test("a file that was removed before it was complete doesn't appear under its name", async () => {
   const folder = await temporaryFolder();
   async function* removed() {
     yield Buffer.from("content");
@@ -84,7 +84,7 @@ test("S197 a file is never written through an existing entry under its hidden na
   expect(await readFile(victim, "utf8")).toBe("mine");
 });
 
-test.each(["ENOSPC", "EDQUOT"])("%s says that there is no room, and ends the connection", (code) => {
+test.each(["ENOSPC", "EDQUOT"])("%s reports that there is no space, and ends the connection", (code) => {
   const cause = systemError(code);
   expect(asDiskFull(cause)).toMatchObject({
     code: "E_DISK_FULL",
@@ -99,19 +99,22 @@ test("other errors stay as they are", () => {
   expect(errors.map(asDiskFull)).toEqual(errors);
 });
 
-test.each(["ENOSPC", "EDQUOT"])("a file for whose name there is no room is not saved either: %s", async (code) => {
+test.each(["ENOSPC", "EDQUOT"])("a file is not saved either if there is no space for its name: %s", async (code) => {
   withoutLinks(code);
   const folder = await temporaryFolder();
   await expect(write(join(folder, "photo.jpg"), "content")).rejects.toMatchObject({ code: "E_DISK_FULL" });
   expect(await readdir(folder)).toEqual([]);
 });
 
-test.each(["ENOSPC", "EDQUOT"])("a file that finds no room is not saved, and leaves nothing: %s", async (code) => {
-  const folder = await temporaryFolder();
-  async function* full() {
-    yield Buffer.from("content");
-    throw systemError(code);
-  }
-  await expect(write(join(folder, "photo.jpg"), full())).rejects.toMatchObject({ code: "E_DISK_FULL" });
-  expect(await readdir(folder)).toEqual([]);
-});
+test.each(["ENOSPC", "EDQUOT"])(
+  "a file that doesn't fit on the disk is not saved, and leaves nothing behind: %s",
+  async (code) => {
+    const folder = await temporaryFolder();
+    async function* full() {
+      yield Buffer.from("content");
+      throw systemError(code);
+    }
+    await expect(write(join(folder, "photo.jpg"), full())).rejects.toMatchObject({ code: "E_DISK_FULL" });
+    expect(await readdir(folder)).toEqual([]);
+  },
+);

@@ -70,7 +70,7 @@ test("S197 a killed process's files are removed by the next one, and none of a r
   expect(existsSync(path)).toBe(true);
 });
 
-test("two applications of one process, and one that was closed, have folders of their own", async () => {
+test("two applications of one process, and one that was closed, have their own folders", async () => {
   const parent = await temporaryFolder();
   const [one, two] = [await open(parent), await open(parent)];
   await one.folder.close();
@@ -80,7 +80,7 @@ test("two applications of one process, and one that was closed, have folders of 
   expect(existsSync(path)).toBe(true);
 });
 
-test("a folder that something has cleaned away is created again", async () => {
+test("a folder that was cleaned up is created again", async () => {
   const { folder, path } = await open(await temporaryFolder());
   await new UploadFolder(dirname(dirname(path))).removeLeftovers();
   await rm(dirname(path), { recursive: true });
@@ -89,7 +89,7 @@ test("a folder that something has cleaned away is created again", async () => {
   expect(existsSync(again.path)).toBe(true);
 });
 
-test("S197 of other machines, and of before a restart, only what is a day old is removed; of others' files nothing", async () => {
+test("S197 files of other machines, and from before a restart, are removed once they are a day old; other programs' files never are", async () => {
   const parent = await temporaryFolder();
   const make = async (name: string, hours: number) => {
     const path = join(parent, name);
@@ -110,7 +110,7 @@ test("S197 of other machines, and of before a restart, only what is a day old is
   ]);
 });
 
-test("S197 a folder whose path is too long for a socket has one all the same", async () => {
+test("S197 a folder whose path is too long for a socket has one anyway", async () => {
   const parent = join(await temporaryFolder(), "x".repeat(100));
   await mkdir(parent);
   const { path } = await open(parent);
@@ -136,7 +136,7 @@ async function folderOf(parent: string, owner: string | null, ageMs = 0): Promis
   return made;
 }
 
-test("S197 a process's id counts where ids are the same: that of another container removes nothing for a day", async () => {
+test("S197 a process id counts only in its own namespace: one from another container removes nothing for a day", async () => {
   const parent = await temporaryFolder();
   const ids = await readlink("/proc/self/ns/pid");
   const ended = spawn(process.execPath, ["--version"], { stdio: "ignore" });
@@ -159,14 +159,14 @@ test("S197 a process's id counts where ids are the same: that of another contain
   ]);
 });
 
-test("S197 a folder that a process is just making stays for a minute", async () => {
+test("S197 a folder that a process is just creating stays for a minute", async () => {
   const parent = await temporaryFolder();
   const [fresh, older] = [await folderOf(parent, null, 50_000), await folderOf(parent, null, 70_000)];
   await new UploadFolder(parent).removeLeftovers();
   expect([existsSync(fresh), existsSync(older)]).toEqual([true, false]);
 });
 
-test("S197 a socket whose queue is full is that of a process", async () => {
+test("S197 a socket whose queue is full counts as a running process's", async () => {
   const parent = await temporaryFolder();
   const path = join(await folderOf(parent, null), "owner");
   const program = `
@@ -195,7 +195,7 @@ test.runIf(process.getuid!() === 0)("S197 a folder of another user stays, howeve
   expect([existsSync(own), existsSync(others)]).toEqual([false, true]);
 });
 
-test("S197 a file is never one that is there already", async () => {
+test("S197 an existing file is never reused", async () => {
   const { folder, path } = await open(await temporaryFolder());
   const victim = join(dirname(dirname(path)), "victim");
   await writeFile(victim, "mine");
@@ -205,7 +205,7 @@ test("S197 a file is never one that is there already", async () => {
   expect(await readFile(victim, "utf8")).toBe("mine");
 });
 
-test("a folder that can't be used fails each time, and works once it can be", async () => {
+test("a folder that can't be used fails each time, and works once it is usable", async () => {
   const parent = join(await temporaryFolder(), "missing");
   const folder = new UploadFolder(parent);
   onTestFinished(() => folder.close());

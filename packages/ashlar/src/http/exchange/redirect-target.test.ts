@@ -207,7 +207,7 @@ describe("the path of a URL within the application's hosts", () => {
     "//shop.example/a",
     "",
     "garbage",
-  ])("%s has none", (url) => {
+  ])("%s has no such path", (url) => {
     expect(pathWithin(url, hosts)).toBeNull();
   });
 });

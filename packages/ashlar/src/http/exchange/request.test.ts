@@ -239,7 +239,7 @@ describe("the bearer token", () => {
 });
 
 describe("negotiation", () => {
-  test("accepts returns the best type, the first one without a header, and null if none is acceptable", () => {
+  test("accepts returns the best type, the first one if there is no header, and null if none is acceptable", () => {
     const { request } = makeContext({ headers: { accept: "text/html;q=0.8, application/json" } });
     expect(request.accepts("text/html", "application/json")).toBe("application/json");
     expect(request.accepts("image/png")).toBeNull();

@@ -27,7 +27,7 @@ describe("S161 what a user went to", () => {
   });
 });
 
-describe("S161 what an open page loads by itself", () => {
+describe("S161 what an open page loads itself", () => {
   test.each<[string, Record<string, string>]>([
     ["an image", fetched("no-cors", "image", IMAGE)],
     ["an image over plain http", { accept: IMAGE }],
@@ -62,7 +62,7 @@ describe("S161 what an open page loads by itself", () => {
   });
 });
 
-test("a client that sends neither header is neither", () => {
+test("a client that sends neither header counts as neither", () => {
   const request = sent({});
   expect([isNavigation(request), isInBackground(request), isSpeculative(request)]).toEqual([false, false, false]);
 });

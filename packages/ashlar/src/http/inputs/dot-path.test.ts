@@ -89,7 +89,7 @@ describe("getPath", () => {
     expect(getPath(inputs, path)).toBe(ABSENT);
   });
 
-  test("S43 an own property with such a name is not followed either", () => {
+  test("S43 an object's own property with such a name is not followed either", () => {
     const hostile = JSON.parse('{"__proto__":{"x":1},"a":{"constructor":{"x":1}}}');
     expect([getPath(hostile, "__proto__.x"), getPath(hostile, "a.constructor.x")]).toEqual([ABSENT, ABSENT]);
   });
@@ -119,7 +119,7 @@ describe("any path", () => {
     );
   });
 
-  test("finds the leaf that it is the path of", () => {
+  test("finds the leaf that it leads to", () => {
     const tree = fc.object({
       key: fc.stringMatching(/^[a-z]{1,3}$/),
       values: [fc.integer(), fc.string(), fc.constant(null)],
@@ -147,7 +147,7 @@ describe("removePath", () => {
     ["l.*", { a: { b: 1, c: 2 }, l: [], o: [{ s: 1, t: 1 }, { s: 2 }] }],
     ["o.*.s", { a: { b: 1, c: 2 }, l: [1, 2, 3], o: [{ t: 1 }, {}] }],
     ["*", {}],
-  ])("without %s it is %j", (path, expected) => {
+  ])("without %s, the rest is %j", (path, expected) => {
     const root = { a: { b: 1, c: 2 }, l: [1, 2, 3], o: [{ s: 1, t: 1 }, { s: 2 }] };
     removePath(root, path);
     expect(root).toEqual(expected);

@@ -120,7 +120,7 @@ describe("S106 a page of a trusted origin", () => {
     expect((await ask(application, "/boom", "POST", { origin: FRONT_END })).cors).toEqual(PERMISSION);
   });
 
-  test("may read an error of the application's own making, and its last resort", async () => {
+  test("may read the application's own error response, and its last resort", async () => {
     const application = await make();
     application.onError(() => new Response("sorry", { status: 500, headers: { vary: "cookie" } }));
     expect(await ask(application, "/boom", "GET", { origin: FRONT_END })).toMatchObject({
@@ -143,7 +143,7 @@ describe("S106 a page of a trusted origin", () => {
     }
   });
 
-  test("of an application that has ended learns when to come back", async () => {
+  test("learns when to retry if the application has shut down", async () => {
     const application = await make();
     await application.shutdown();
     const { status, cors, response } = await ask(application, "/orders", "GET", { origin: FRONT_END });
@@ -164,7 +164,7 @@ test("only an OPTIONS request with a requested method is a preflight request, an
 });
 
 describe("S106 a page of any other origin", () => {
-  test.each(OTHERS)("may read nothing: %j", async (origin) => {
+  test.each(OTHERS)("can't read anything: %j", async (origin) => {
     const application = await make();
     for (const path of ["/orders", "/boom", "/nowhere", "/refused"]) {
       const { cors, vary } = await ask(application, path, "GET", { origin });
@@ -190,7 +190,7 @@ describe("Vary", () => {
     expect((await ask(await make(), path, "GET", {})).vary).toBe(expected);
   });
 
-  test("is as before if no origin is trusted, and so is everything else", async () => {
+  test("is unchanged if no origin is trusted, and so is everything else", async () => {
     const application = await make({}, []);
     for (const headers of [{}, { origin: FRONT_END }]) {
       expect(await ask(application, "/orders", "GET", headers)).toMatchObject({ cors: {}, vary: null });
@@ -227,7 +227,7 @@ describe("S106 each of several trusted origins", () => {
   const BOTH = [FRONT_END, OFFICE];
   const permissionOf = (origin: string) => ({ ...PERMISSION, "access-control-allow-origin": origin });
 
-  test("is named in the responses to its own pages, whichever asked before", async () => {
+  test("is named in the responses to its own pages, whichever sent a request before", async () => {
     const application = await make({}, BOTH);
     for (const origin of [...BOTH, ...BOTH]) {
       for (const path of ["/orders", "/boom", "/nowhere"]) {
@@ -264,7 +264,7 @@ test("S106 a response that no middleware has seen has the same headers", () => {
   }
 });
 
-test("S106 only a preflight request of a trusted origin gets permission that no middleware has given", async () => {
+test("S106 only a preflight request of a trusted origin gets permission if no middleware has given it", async () => {
   const origins = new TrustedOrigins([FRONT_END]);
   const headers = originHeaders(new CorsMiddleware(), origins);
   const preflight = { method: "OPTIONS", origin: FRONT_END, requestedMethod: "POST" };

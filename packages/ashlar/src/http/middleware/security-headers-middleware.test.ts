@@ -26,7 +26,7 @@ test("S49 a page may load and run only same-origin resources, and cannot be fram
   expect(headers.get("referrer-policy")).toBe("strict-origin-when-cross-origin");
 });
 
-test("S160 a page shares its window only with those it opens, its content with no other origin, and asks for no device", () => {
+test("S160 a page shares its window only with those it opens, its content with no other origin, and uses no devices", () => {
   const headers = answer(new SecurityHeadersMiddleware(), () => "<h1>Hello</h1>");
   expect(headers.get("cross-origin-opener-policy")).toBe("same-origin-allow-popups");
   expect(headers.get("cross-origin-resource-policy")).toBe("same-origin");

@@ -48,7 +48,7 @@ async function shop() {
   return { application, handled, state, ask, statuses };
 }
 
-test("S150 once a request of a route was refused, others are before any of their work, until there is room", async () => {
+test("S150 once one of a route's requests was refused, others are refused before any work, until there is capacity again", async () => {
   const { application, handled, state, statuses } = await shop();
   expect(await statuses(["/orders/1", "/orders/2", "/orders/3", "/about"])).toEqual([503, 503, 503, 200]);
   expect(handled).toEqual(["orders", "about"]);
@@ -62,7 +62,7 @@ test("S150 once a request of a route was refused, others are before any of their
 });
 
 test.each([{ cookie: "a=b" }, { authorization: "Bearer a" }])(
-  "S150 requests without credentials don't pay for those with them: %o",
+  "S150 requests without credentials don't suffer for those with them: %o",
   async (credentials) => {
     const { handled, statuses } = await shop();
     expect(await statuses(["/orders/1", "/orders/2"], credentials)).toEqual([503, 503]);
@@ -83,13 +83,13 @@ test("S150 a form from a visitor with a session is left to the middleware, and a
   expect(handled).toEqual(["order", "order", "order"]);
 });
 
-test("a refusal that can't tell whether there is room again stops no other request", async () => {
+test("a refusal that can't tell whether there is capacity again stops no other request", async () => {
   const { handled, statuses } = await shop();
   expect(await statuses(["/prices", "/prices"])).toEqual([503, 503]);
   expect(handled).toEqual(["prices", "prices"]);
 });
 
-test("S150 who is refused before the work gets the same response as who was refused in it", async () => {
+test("S150 a request refused before its work gets the same response as one refused during it", async () => {
   const { ask, handled } = await shop();
   const seen = async (path: string, headers: Record<string, string>) => {
     const response = await ask(path, headers);

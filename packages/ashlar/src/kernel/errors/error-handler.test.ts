@@ -172,7 +172,7 @@ describe("S150 requests refused with 503 because something is down", () => {
   const BEGINS = /^The request was refused: /;
   const OVER = "Requests were refused with 503. The log has only the first of them.";
 
-  test("is one line with its cause, however many it is, and one with their number at the end", async () => {
+  test("are logged as one line with the cause, however many there are, and one with their number at the end", async () => {
     const { application, lines } = await make("production");
     for (let count = 0; count < 200; count++) expect((await ask(application, "/busy")).status).toBe(503);
     expect(lines).toMatchObject([
@@ -182,7 +182,7 @@ describe("S150 requests refused with 503 because something is down", () => {
     expect(lines.slice(1)).toMatchObject([{ level: "warn", code: "E_OVERLOADED", refused: 200, msg: OVER }]);
   });
 
-  test("leaves the line of any other failure in the log", async () => {
+  test("are logged without affecting other failures' lines", async () => {
     const { application, lines } = await make("production");
     for (const path of ["/busy", "/boom", "/busy", "/boom"]) await ask(application, path);
     expect(lines.map(({ msg }) => msg)).toEqual([
@@ -283,7 +283,7 @@ describe("development", () => {
     expect(body).not.toContain("pool of 7");
   });
 
-  test("the stack of an error that is its own cause ends", () => {
+  test("the stack of an error that is its own cause is finite", () => {
     const error = new Error("round and round");
     error.cause = error;
     const lines = stackLines(error);

@@ -22,7 +22,7 @@ function refusals(words: RefusalWords = { why: "Too few.", bindings: { connectio
 const BEGINS = { connection: "main", msg: "Requests are refused with 503. Too few." };
 const ENDS = { connection: "main", msg: "Requests were refused with 503, because there were too many. That is over." };
 
-test("S150 an episode is a line after a second, and one with its number when nothing was refused for ten seconds", async () => {
+test("S150 an episode is logged after a second, and again with its number of refusals when nothing was refused for ten seconds", async () => {
   const { lines, log } = refusals();
   for (let count = 0; count < 500; count++) log.count(count);
   expect(lines).toEqual([]);
@@ -41,7 +41,7 @@ test("S150 an episode is a line after a second, and one with its number when not
   expect(lines.slice(2)).toEqual([{ ...BEGINS, refused: 1, waitedMs: 3 }]);
 });
 
-test("S150 of an outage, the first one is the caller's to log, and the last line has the number", async () => {
+test("S150 the caller logs an outage's first refusal, and the last line has the number", async () => {
   const { lines, log } = refusals({ why: null, bindings: { code: "E_DATABASE_UNAVAILABLE" } });
   expect([log.count(), log.count(), log.count()]).toEqual([true, false, false]);
   await vi.advanceTimersByTimeAsync(1000);

@@ -163,7 +163,7 @@ test("pipelined requests that hang are all logged when their client disconnects"
 });
 
 test.each([["b"], ["d"], ["a", "b"], ["a", "d"], ["b", "a"], ["c", "b"], ["d", "c"], ["c", "d", "b"]])(
-  "pipelined requests are logged once each, first %s, and those that hang in their order",
+  "pipelined requests are logged once each, first %s, and those that hang in order",
   async (...answered) => {
     const waiting = new Map(["a", "b", "c", "d"].map((id) => [id, Promise.withResolvers<string>()]));
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();

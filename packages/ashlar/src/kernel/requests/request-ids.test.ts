@@ -109,7 +109,7 @@ test("without the server, the id is returned if the request brought one", async 
   expect([headers.get("x-request-id"), headers.getSetCookie().length]).toEqual(["abc", 2]);
 });
 
-test("a response that a handler returns again does not keep an earlier request's id", async () => {
+test("a response that a handler returns a second time does not keep an earlier request's id", async () => {
   const { application } = await make();
   const ask = (headers: Record<string, string>) =>
     application.fetch(new Request("http://localhost/shared", { headers }));

@@ -10,7 +10,7 @@ const originsOf = (url: string, hosts: OwnHosts = new OwnHosts([])): RequestedOr
 };
 
 describe("an application inside of another one", () => {
-  test("each has its own origin, and one that surrounds neither has none", async () => {
+  test("each has its own origin, and an application around neither has none", async () => {
     const [outer, inner, other] = [originsOf(SHOP), originsOf(BLOG), originsOf("https://other.example")];
     const all = () => [outer.current, inner.current, other.current];
     const found = await outer.run("https://acme.shop.example", async () => {
@@ -35,7 +35,7 @@ describe("an application inside of another one", () => {
     expect(later()).toEqual(known);
   });
 
-  test("the innermost of several origins of one application holds, until its work is done", () => {
+  test("the innermost of an application's origins applies until its work is done", () => {
     const origins = originsOf(SHOP);
     const found = origins.run("https://acme.shop.example", () => {
       return [origins.run("https://beta.shop.example", () => origins.current), origins.current];
@@ -56,13 +56,13 @@ describe("a host that a function admits", () => {
   };
 
   test.each(NOT_TRUE.map((answer) => [answer]))(
-    "S186 is not one that %j is returned for, now or later",
+    "S186 isn't one for which it returns %j, now or later",
     async (answer) => {
       expect([await current(answer), await current(Promise.resolve(answer))]).toEqual([null, null]);
     },
   );
 
-  test("is one that true is returned for, now or later", async () => {
+  test("is one for which it returns true, now or later", async () => {
     const admitted = "https://acme.example";
     expect([await current(true), await current(Promise.resolve(true))]).toEqual([admitted, admitted]);
   });

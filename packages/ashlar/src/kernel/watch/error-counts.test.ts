@@ -36,7 +36,7 @@ async function make() {
   return { application, ask };
 }
 
-test("each error that a request ends with is counted by its code, and nothing else is", async () => {
+test("only errors that end a request are counted, by code", async () => {
   const { application, ask } = await make();
   expect(application.stats().errors).toEqual({});
   const paths = ["/", "/refused", "/away", "/away", "/broken", "/nowhere", "/%zz"];
@@ -73,7 +73,7 @@ test("a response that can't be made is an internal error", async () => {
   expect(application.stats().errors).toEqual({ E_TOO_MANY_REQUESTS: 1, E_INTERNAL: 1 });
 });
 
-test("what an application refuses that has shut down is counted", async () => {
+test("requests refused after a shutdown are counted", async () => {
   const { application, ask } = await make();
   await application.shutdown();
   expect([
@@ -83,7 +83,7 @@ test("what an application refuses that has shut down is counted", async () => {
   expect(application.stats().errors).toEqual({ E_SHUTTING_DOWN: 2 });
 });
 
-test("S50 what an overloaded server refuses is counted", async () => {
+test("S50 requests refused because of overload are counted", async () => {
   // The clock by which requests wait, which passes by nothing but handlers.
   let time = performance.now();
   const clock = vi.spyOn(performance, "now").mockImplementation(() => time);

@@ -20,6 +20,6 @@ test.each([[[]], [["--yes"]], [["--waiting", "12"]], [["--all", "--waiting"]]])(
 test.each([
   [1, "This deletes 1 mail that waits, unsent. Nothing was done. Add --yes to do it."],
   [12, "This deletes 12 mails that wait, unsent. Nothing was done. Add --yes to do it."],
-])("without --yes, it only says that %d wait", async (waiting, message) => {
+])("without --yes, it only reports how many mails wait: %d", async (waiting, message) => {
   await expect(discard(["--waiting"], waiting)).rejects.toMatchObject({ code: "E_COMMAND", message });
 });

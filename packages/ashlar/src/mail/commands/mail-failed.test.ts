@@ -35,7 +35,7 @@ async function printed(failed: number, waiting: number, mails: readonly object[]
   return lines;
 }
 
-test("without mails that were abandoned, one line counts", async () => {
+test("without abandoned mails, one line has the counts", async () => {
   expect(await printed(0, 1)).toEqual(["0 mails could not be sent, 1 mail waiting."]);
 });
 
@@ -51,7 +51,7 @@ test("each mail has its number, its recipients and the reason, and promised work
   ]);
 });
 
-test("those that were sealed with a key that is gone are counted, and named if they were abandoned", async () => {
+test("those that were sealed with a lost key are counted, and named if they were abandoned", async () => {
   expect(await printed(0, 1, [], 1)).toEqual([
     "0 mails could not be sent, 1 mail waiting.",
     "1 mail can't be opened: APP_KEY has been replaced, and APP_PREVIOUS_KEYS lacks the key that sealed it.",

@@ -30,14 +30,14 @@ test.each([
   expect([asked, lines]).toEqual([[ids], ["2 mails will be sent again by the servers, or by npx ashlar mail:work."]]);
 });
 
-test("an empty list is not a mistake", async () => {
+test("an empty list is not an error", async () => {
   const { done, lines } = await retry(["--all"], 0);
   await done;
   expect(lines).toEqual(["0 mails will be sent again by the servers, or by npx ashlar mail:work."]);
 });
 
 test.each([[[]], [["--all", "12"]], [["12", "x"]], [["-1"]], [["1".repeat(19)]]])(
-  "%j is refused, without a look at the outbox",
+  "%j is refused, without reading the outbox",
   async (args) => {
     const { done, asked } = await retry(args, 1);
     await expect(done).rejects.toMatchObject({
@@ -51,12 +51,12 @@ test.each([[[]], [["--all", "12"]], [["12", "x"]], [["-1"]], [["1".repeat(19)]]]
 test.each([
   [["12"], "No mail with the number 12 was abandoned."],
   [["12", "15"], "None of these mails was abandoned."],
-])("%j that were not given up are a mistake", async (args, message) => {
+])("%j that were not abandoned are an error", async (args, message) => {
   const { done } = await retry(args, 0);
   await expect(done).rejects.toMatchObject({ code: "E_COMMAND", message: expect.stringContaining(message) });
 });
 
-test("--waiting makes mails due that wait for their next attempt", async () => {
+test("--waiting makes mails that wait for their next attempt due", async () => {
   const lines: string[] = [];
   const container = { make: () => ({ outbox: async () => ({ hurry: async () => 3 }) }) };
   const print = (line = "") => void lines.push(line);

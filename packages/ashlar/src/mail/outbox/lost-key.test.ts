@@ -5,7 +5,7 @@ import { generateSecret } from "../../security/index.ts";
 import { lostKey } from "./lost-key.ts";
 
 await onEachDatabase("mails in the outbox that were sealed with a lost key", (engine) => {
-  test("are one line in the log, however often they are tried, and are sent once the key is back", async () => {
+  test("are logged once, however often they are tried, and are sent once the key is back", async () => {
     const own = await opened(engine);
     await abandoned(own, 3);
     const key = generateSecret();
@@ -68,7 +68,7 @@ await onEachDatabase("mails in the outbox that were sealed with a lost key", (en
   );
 });
 
-test("the reason is about one mail, or about several", () => {
+test("the reason is worded for one mail, or for several", () => {
   const reason = "APP_KEY has been replaced, and APP_PREVIOUS_KEYS lacks the key that sealed";
   expect([1, 2].map(lostKey)).toEqual([`${reason} it`, `${reason} them`]);
 });

@@ -36,7 +36,7 @@ test("a server whose database lacks the table says so once, and a command never 
   ]);
 });
 
-test("a server says nothing about mails in memory if the table is there, if they are meant to be, or in tests", async () => {
+test("a server says nothing about mails in memory if the table is there, if they are meant to be there, or in tests", async () => {
   const [stored, ofStored] = await shop();
   await createMailOutboxTable(stored.container.make("database").kysely);
   await listen(stored);

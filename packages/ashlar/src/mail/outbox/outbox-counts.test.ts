@@ -61,7 +61,7 @@ test("a caller that doesn't wait gets the last result, and starts the next check
   expect(counts.read()).toBe(null);
 });
 
-test("counts are unknown once a look takes too long, or fails, and known again with the next", async () => {
+test("counts are unknown once a query takes too long, or fails, and known again with the next", async () => {
   let find: () => Promise<MailSizes> = async () => sizes(1, 2);
   const { counts } = setUp(() => find());
   await counts.refresh();

@@ -48,7 +48,7 @@ await onEachDatabase("promised work", (engine) => {
     expect([...one.transport.subjects, ...two.transport.subjects]).toEqual(["Hello"]);
   });
 
-  test("that conflicts with another transaction is done again at once", async () => {
+  test("promised work that conflicts with another transaction is repeated at once", async () => {
     const { mail, application, rows } = await shop(await opened(engine));
     let attempts = 0;
     await mail.promise("greeting", "a greeting", {}, async () => {
@@ -59,7 +59,7 @@ await onEachDatabase("promised work", (engine) => {
   });
 });
 
-test("promised work that fails takes its mails back, and is tried again", async () => {
+test("promised work that fails withdraws its mails, and is tried again", async () => {
   const logged: Record<string, unknown>[] = [];
   const own = await opened(sqlite);
   const { mail, queue, rows, store, transport, application } = await shop(own, { logged });
@@ -84,7 +84,7 @@ test("promised work that fails takes its mails back, and is tried again", async 
   expect([attempts, transport.subjects]).toEqual([2, ["Hello"]]);
 });
 
-test("promised work that fails is looked for when its pause is over", async () => {
+test("promised work that fails is looked up when its pause is over", async () => {
   const { mail, rows, application } = await shop(await opened(sqlite), { retry: { delaySeconds: 0.05 } });
   let attempts = 0;
   const greet = async () => {
@@ -142,7 +142,7 @@ test("promised work that fails for too long is abandoned, with its error code", 
   expect(await store.failed(10)).toMatchObject([{ kind: "greeting", mailable: null, message: null }]);
 });
 
-test("promised work that this application doesn't know, or can't open, waits for one that does", async () => {
+test("promised work that this application doesn't know, or can't open, waits for one that can", async () => {
   const own = await opened(sqlite);
   const dead = await shop(own);
   await dead.mail.promise("greeting", "a greeting", {}, () => Promise.reject(new Error("It was killed.")));

@@ -86,7 +86,7 @@ await onEachDatabase("rows of the outbox", (engine) => {
     expect(await second.postpone(id, "down", MINUTE)).toBe("lost");
   });
 
-  test("a process doesn't claim its own running work, although that claim has ended", async () => {
+  test("a process doesn't claim its own running work, even if that claim has ended", async () => {
     const { rowsOf } = await opened(engine);
     const rows = rowsOf("slow");
     const [one, other] = [await rows.insert(note()), await rows.insert(note())];
@@ -158,7 +158,7 @@ await onEachDatabase("rows of the outbox", (engine) => {
     ]);
   });
 
-  test("nothing is claimed if another process has claimed everything since the look", async () => {
+  test("nothing is claimed if another process has claimed everything since the poll", async () => {
     const { database, rowsOf, set, stored } = await opened(engine);
     const connection = database.connection();
     const id = await rowsOf("dead").insert(note());
@@ -239,7 +239,7 @@ await onEachDatabase("rows of the outbox", (engine) => {
     expect((await stored()).map(({ claim }) => claim)).toEqual([null, null]);
   });
 
-  test("a postponed row is anyone's after the pause, which is in whole milliseconds", async () => {
+  test("a postponed row can be claimed by any process after the pause, which is in whole milliseconds", async () => {
     const { rowsOf, stored } = await opened(engine);
     const [first, second] = [rowsOf("first"), rowsOf("second")];
     const id = await first.insert(note());
@@ -267,7 +267,7 @@ await onEachDatabase("rows of the outbox", (engine) => {
     expect(idsOf(await rowsOf("second").claim(room(10), []))).toEqual([soon]);
   });
 
-  test("a row that another process has already finished is postponed all the same", async () => {
+  test("a row that another process has already finished can still be postponed", async () => {
     const { database, rowsOf } = await opened(engine);
     const { kysely, dialect } = database.connection();
     const finished = {
@@ -282,7 +282,7 @@ await onEachDatabase("rows of the outbox", (engine) => {
     expect(await rows.postpone(id, "down", MINUTE)).toBe("postponed");
   });
 
-  test("a reason is stored without addresses, and as much of it as there is room for", async () => {
+  test("a reason is stored without addresses, and truncated to the available space", async () => {
     const { rowsOf, stored } = await opened(engine);
     const rows = rowsOf("first");
     const [id, long] = [await rows.insert(note()), await rows.insert(note())];
@@ -309,7 +309,7 @@ await onEachDatabase("rows of the outbox", (engine) => {
     expect(await first.finish(kept)).toBe(true);
   });
 
-  test("given-up rows are listed oldest first, and no others", async () => {
+  test("abandoned rows are listed oldest first, and no others", async () => {
     const { rowsOf } = await opened(engine);
     const rows = rowsOf("first");
     const ids = [];
@@ -339,7 +339,7 @@ await onEachDatabase("rows of the outbox", (engine) => {
     expect((await rows.failed(10)).at(-1)).toMatchObject({ kind: "greeting", mailable: null });
   });
 
-  test("abandoned rows begin again on request, due at once, and are retried for as long as new ones", async () => {
+  test("abandoned rows start over on request, due at once, and are retried for as long as new ones", async () => {
     const { rowsOf, stored } = await opened(engine);
     const rows = rowsOf("first");
     const [waiting, chosen, other] = [await rows.insert(note()), await rows.insert(note()), await rows.insert(note())];

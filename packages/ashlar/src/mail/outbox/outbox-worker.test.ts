@@ -123,7 +123,7 @@ function inRequest(work: () => void): () => void {
 }
 
 describe("claims", () => {
-  test("are renewed three times within their time, as long as a row is worked on, and leave no timer", async () => {
+  test("are renewed three times within their time, as long as a row is being worked on, and leave no timer", async () => {
     const { table, attempts, worker } = setUp();
     for (const id of ["1", "2"]) worker.add(id, attempts.of(id), performance.now(), "ordinary");
     await pass(CLAIM_MS);
@@ -178,7 +178,7 @@ describe("claims", () => {
     expect(logged).toEqual(["error: The outbox could not be written."]);
   });
 
-  test("that were renewed count from then on", async () => {
+  test("that were renewed count from the renewal on", async () => {
     const { table, attempts, worker } = setUp(1);
     for (const id of ["1", "2"]) worker.add(id, attempts.of(id), performance.now(), "ordinary");
     await pass(CLAIM_MS);
@@ -188,7 +188,7 @@ describe("claims", () => {
     await attempts.end("2");
   });
 
-  test("that are lost during the attempt abort it, and no other", async () => {
+  test("that are lost during an attempt abort that attempt only", async () => {
     const { table, attempts, worker } = setUp();
     for (const id of ["1", "2"]) worker.add(id, attempts.of(id), performance.now(), "ordinary");
     await turns();
@@ -198,7 +198,7 @@ describe("claims", () => {
     for (const id of ["1", "2"]) await attempts.end(id);
   });
 
-  test("of rows that were done during a renewal are not lost", async () => {
+  test("of rows that were completed during a renewal are not lost", async () => {
     const { table, attempts, worker } = setUp();
     for (const id of ["1", "2"]) worker.add(id, attempts.of(id), performance.now(), "ordinary");
     await turns();
@@ -238,7 +238,7 @@ describe("attempts", () => {
     await attempts.end("1");
   });
 
-  test("are as many at once as configured, in the order of the rows", async () => {
+  test("run as many at once as configured, in the order of the rows", async () => {
     const { attempts, worker } = setUp(2);
     for (const id of ["1", "2", "3", "4"]) worker.add(id, attempts.of(id), performance.now(), "ordinary");
     await turns();
@@ -250,7 +250,7 @@ describe("attempts", () => {
     for (const id of ["3", "4"]) await attempts.end(id);
   });
 
-  test("that fail are logged, and hold up nothing", async () => {
+  test("that fail are logged, and don't hold up anything", async () => {
     const { attempts, worker, logged } = setUp(1);
     for (const id of ["1", "2"]) worker.add(id, attempts.of(id), performance.now(), "ordinary");
     await turns();
@@ -260,7 +260,7 @@ describe("attempts", () => {
     expect(worker.pending).toBe(0);
   });
 
-  test("with a pause are looked for when it is over, and not before", async () => {
+  test("with a pause are looked up when it is over, and not before", async () => {
     const { table, attempts, worker } = setUp();
     worker.add("1", attempts.of("1"), performance.now(), "ordinary");
     await turns();
@@ -286,7 +286,7 @@ describe("attempts", () => {
     expect(cleared.mock.calls.filter(([timer]) => timer !== undefined)).toHaveLength(2);
   });
 
-  test("with a pause are looked for no earlier if the timer is early", async () => {
+  test("with a pause aren't looked up earlier if the timer is early", async () => {
     const { table, attempts, worker } = setUp();
     worker.add("1", attempts.of("1"), performance.now(), "ordinary");
     await turns();
@@ -300,7 +300,7 @@ describe("attempts", () => {
     expect([table.claims.length, vi.getTimerCount()]).toEqual([1, 0]);
   });
 
-  test("whose pause ends during a look are looked for after it, which may have asked too early", async () => {
+  test("whose pause ends during a poll are looked up after it, because the poll may have been too early", async () => {
     const { table, attempts, worker } = setUp();
     worker.add("1", attempts.of("1"), performance.now(), "ordinary");
     await turns();
@@ -316,7 +316,7 @@ describe("attempts", () => {
   });
 });
 
-describe("looks", () => {
+describe("polls", () => {
   test("come at once and then from time to time, not in step with other processes", async () => {
     const { table, worker } = setUp();
     worker.start();
@@ -376,7 +376,7 @@ describe("looks", () => {
     expect(table.claims.length).toBe(looks);
   });
 
-  test("are left to other processes while this one has more than a thousand rows whose responses are not out", async () => {
+  test("are left to other processes while this one has more than a thousand rows whose responses haven't been sent", async () => {
     const { table, attempts, worker } = setUp();
     const add = (id: number) => worker.add(String(id), async () => DONE, performance.now(), "ordinary");
     const respond = inRequest(() => {
@@ -410,7 +410,7 @@ describe("looks", () => {
 });
 
 describe("settled() resolves", () => {
-  test("once each row has been tried, also those that wait for a response, once", async () => {
+  test("once each row has been tried, including those that wait for a response, once", async () => {
     const { attempts, worker } = setUp();
     let isSettled = false;
     const respond = inRequest(() => worker.add("1", attempts.of("1"), performance.now(), "ordinary"));
@@ -435,7 +435,7 @@ describe("settled() resolves", () => {
     await Promise.all([run, settled]);
   });
 
-  test("after a look that finds nothing", async () => {
+  test("after a poll that finds nothing", async () => {
     const { table, worker } = setUp();
     const gate = Promise.withResolvers<void>();
     table.gate = gate.promise;
@@ -446,7 +446,7 @@ describe("settled() resolves", () => {
     await settled;
   });
 
-  test("after a look that is under way", async () => {
+  test("after a poll in progress", async () => {
     const { table, attempts, worker } = setUp();
     const gate = Promise.withResolvers<void>();
     table.gate = gate.promise;
@@ -486,7 +486,7 @@ describe("close()", () => {
     expect(worker.pending).toBe(0);
   });
 
-  test("aborts longer work, and releases it and work that has not begun", async () => {
+  test("aborts longer work, and releases it along with work that hasn't begun", async () => {
     const { table, attempts, worker, logged } = setUp(1);
     for (const id of ["1", "2"]) worker.add(id, attempts.of(id), performance.now(), "ordinary");
     await turns();
@@ -579,7 +579,7 @@ describe("close()", () => {
     expect(logged).toEqual(["error: Mails in the outbox could not be released: they wait until their claims end."]);
   });
 
-  test("looks for nothing more while it waits, whatever is due", async () => {
+  test("doesn't poll anymore while it waits, whatever is due", async () => {
     const { table, attempts, worker } = setUp(2);
     for (const id of ["1", "2", "3"]) worker.add(id, attempts.of(id), performance.now(), "ordinary");
     await turns();
@@ -597,7 +597,7 @@ describe("close()", () => {
     expect([await closed, table.claims, table.due]).toEqual([0, [], ["4"]]);
   });
 
-  test("waits for a look that is under way, works on what that finds, and doesn't look again", async () => {
+  test("waits for a poll in progress, works on the rows found, and doesn't poll again", async () => {
     const { table, attempts, worker } = setUp(1);
     worker.start();
     await turns();
@@ -628,7 +628,7 @@ describe("close()", () => {
     expect([table.releases, attempts.begun, worker.pending]).toEqual([[["1"]], [], 0]);
   });
 
-  test("says nothing of a look that fails after the time", async () => {
+  test("doesn't report a poll that fails after the time", async () => {
     const { table, worker, logged } = setUp();
     const gate = Promise.withResolvers<void>();
     table.gate = gate.promise;
@@ -659,7 +659,7 @@ test("no timer of the outbox keeps the process alive", async () => {
 });
 
 describe("an outage of the mail server", () => {
-  test("is one fact: one mail at a time is tried, after growing pauses, and the others stay in the table", async () => {
+  test("counts once: one mail at a time is tried, after growing pauses, and the others stay in the table", async () => {
     const { table, attempts, worker } = setUp(2);
     for (const id of ["1", "2", "3", "4"]) worker.add(id, attempts.of(id), performance.now(), "ordinary");
     await turns();
@@ -690,7 +690,7 @@ describe("an outage of the mail server", () => {
     await worker.close(1);
   });
 
-  test("holds up no promised work, which needs no mail server", async () => {
+  test("doesn't hold up promised work, which needs no mail server", async () => {
     const { table, attempts, worker } = setUp(1);
     worker.add("1", attempts.of("1"), performance.now(), "ordinary");
     await turns();
@@ -716,7 +716,7 @@ describe("an outage of the mail server", () => {
     await worker.close(1);
   });
 
-  test("leaves no negative timer when a time has passed already", async () => {
+  test("sets no negative timer if the time has already passed", async () => {
     const delays: unknown[] = [];
     const { attempts, worker } = setUp(1);
     const set = vi.spyOn(globalThis, "setTimeout").mockImplementation(((_: () => void, ms: number) => {

@@ -105,7 +105,7 @@ await onEachDatabase("the outbox", (engine) => {
     expect([lost(), application.stats().mail?.failed]).toMatchObject([[{ level: "error" }], 1]);
   });
 
-  test("mails that a process has left are sent by others, each exactly once", async () => {
+  test("mails that a process has left behind are sent by others, each exactly once", async () => {
     const own = await opened(engine);
     await abandoned(own, 40);
     const processes = [await shop(own), await shop(own), await shop(own)];
@@ -144,7 +144,7 @@ await onEachDatabase("the outbox", (engine) => {
     expect([slow.transport.subjects, other.transport.subjects]).toEqual([["slow"], []]);
   });
 
-  test("a waiting mail is sent although more mails than a look claims were abandoned", async () => {
+  test("a waiting mail is sent even if more mails were abandoned than a poll claims", async () => {
     const own = await opened(engine);
     const dead = await shop(own);
     dead.transport.decide = () => Promise.reject(new DeliveryError("No such mailbox.", { permanent: true }));
@@ -187,7 +187,7 @@ await onEachDatabase("the outbox", (engine) => {
     expect(logged).toEqual([]);
   });
 
-  test("a temporary failure is tried again, with the same message, until the time is over; then it is reported", async () => {
+  test("a temporary failure is tried again, with the same message, until the time is over, and is then reported", async () => {
     const logged: Record<string, unknown>[] = [];
     const own = await opened(engine);
     const first = await shop(own, { logged, retry: { delaySeconds: 0.01 } });
@@ -230,7 +230,7 @@ await onEachDatabase("the outbox", (engine) => {
     expect(again.transport.subjects).toEqual(["hopeless"]);
   });
 
-  test("pauses grow, with a difference for each mail, up to ten minutes", async () => {
+  test("pauses grow, differently for each mail, up to ten minutes", async () => {
     const own = await opened(engine);
     const { transport, rows, mail, queue } = await shop(own, { retry: { delaySeconds: 60 } });
     transport.decide = () => Promise.reject(new Error("down"));
@@ -355,7 +355,7 @@ await onEachDatabase("the outbox", (engine) => {
     expect(await store.counts()).toEqual({ waiting: 0, failed: 0 });
   });
 
-  test("a look costs one statement if nothing is due", async () => {
+  test("a poll costs one statement if nothing is due", async () => {
     const { application, store, mail } = await shop(await opened(engine));
     let statements = 0;
     application.container.make("database").onQuery(() => void statements++);
@@ -364,7 +364,7 @@ await onEachDatabase("the outbox", (engine) => {
     expect(statements).toBe(1);
   });
 
-  test("a timer that fires early queries nothing, and the mail is looked for when it is due", async () => {
+  test("a timer that fires early queries nothing, and the mail is looked up when it is due", async () => {
     const { application, transport, mail, queue } = await shop(await opened(engine), { retry: { delaySeconds: 60 } });
     const timers = vi.spyOn(globalThis, "setTimeout");
     onTestFinished(() => timers.mockRestore());
@@ -397,7 +397,7 @@ await onEachDatabase("the outbox", (engine) => {
   });
 });
 
-test("without the table, mails wait in memory, and with it from the next mail on they don't", async () => {
+test("without the table, mails wait in memory, and once it exists, the next mail is stored in it", async () => {
   const own = await postgres.open();
   onTestFinished(() => own.drop());
   const transport = new Recording();
@@ -438,7 +438,7 @@ test("on PostgreSQL, a claim doesn't wait for rows that another process is claim
   });
 });
 
-test("as many mails are sent at once as the transport takes", async () => {
+test("as many mails are sent at once as the transport allows", async () => {
   const { transport, mail, rows, queue } = await shop(await opened(sqlite));
   const gate = Promise.withResolvers<void>();
   transport.decide = () => gate.promise;
@@ -498,7 +498,7 @@ test("mails that may have arrived are not all tried again at the same time", asy
   }
 });
 
-test("a process that can't tell whether it still has a mail asks before it sends it", async () => {
+test("a process that can't tell whether it still has a mail checks before sending it", async () => {
   const own = await opened(sqlite);
   const { database, mail, queue, transport } = await shop(own);
   const real = performance.now.bind(performance);
@@ -520,7 +520,7 @@ test("a process that can't tell whether it still has a mail asks before it sends
   end();
 });
 
-test("a mail that another process has taken over is not reported by the first one, whatever it learns", async () => {
+test("a mail that another process has taken over is not reported by the first one, whatever the outcome", async () => {
   const own = await opened(sqlite);
   const logged: Record<string, unknown>[] = [];
   const { transport, mail, queue, application } = await shop(own, { logged });
@@ -554,7 +554,7 @@ test("a permanent failure is logged and announced once, with its only attempt", 
   expect(application.stats().mail).toMatchObject({ sent: 0, failed: 1 });
 });
 
-test("what another process has written is sent as it was: a frozen message with the same id", async () => {
+test("a mail written by another process is sent unchanged: a frozen message with the same id", async () => {
   const own = await opened(sqlite);
   await abandoned(own, 1);
   const { store, transport, rows } = await shop(own);
@@ -563,7 +563,7 @@ test("what another process has written is sent as it was: a frozen message with 
   expect(Object.isFrozen(transport.tried[0])).toBe(true);
 });
 
-test("the table is looked at as often as configured, for what other processes leave", async () => {
+test("the table is polled as often as configured for work that other processes leave behind", async () => {
   const own = await opened(sqlite);
   const { store, mail, transport, rows } = await shop(own, { outbox: { pollSeconds: 0.1 } });
   const timers = vi.spyOn(globalThis, "setTimeout");
@@ -576,7 +576,7 @@ test("the table is looked at as often as configured, for what other processes le
   expect(transport.subjects).toEqual(["note 0"]);
 });
 
-test("a server sends what others have left, and says how many were abandoned; a command does neither", async () => {
+test("a server sends what others have left behind, and says how many were abandoned; a command does neither", async () => {
   const own = await opened(sqlite);
   await abandoned(own, 3);
   const logged: Record<string, unknown>[] = [];
@@ -624,7 +624,7 @@ test("a mail that can't be stored, and that no one waits for, is in the log, and
   expect([logged.map(({ message }) => message), unhandled]).toEqual([["A mail was lost."], []]);
 });
 
-test("a process has one outbox, however many ask for it at first", async () => {
+test("a process has one outbox, however many callers request it first", async () => {
   const { application } = await shop(await opened(sqlite));
   const other = await createApplication({
     root: application.root,

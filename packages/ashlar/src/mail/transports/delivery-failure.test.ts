@@ -130,7 +130,7 @@ describe("the reason", () => {
       "552 blocked: //shop.example/email/verify/…",
     ],
     ["451 4.7.1 mx-1.mail.example is busy (queue 3F2A)", "451 4.7.1 mx-1.mail.example is busy (queue 3F2A)"],
-  ])("S60 has no links and tokens of the mail that the server repeats: %s", (message, reason) => {
+  ])("S60 doesn't contain links or tokens from the mail that the server repeats: %s", (message, reason) => {
     expect(deliveryFailure(smtpError(message, { code: "EMESSAGE" }), "delivering").reason).toBe(reason);
   });
 

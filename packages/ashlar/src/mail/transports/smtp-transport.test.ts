@@ -172,7 +172,7 @@ test("a server that ends the open connection and then greets no one is unreachab
   expect([failure, connections]).toEqual([{ reason, isPermanent: false, isUnreachable: true }, 2]);
 });
 
-test("a mail whose connection we close ourselves says nothing about the server", async () => {
+test("a mail whose connection the application itself closes says nothing about the server", async () => {
   const { promise: connected, resolve } = Promise.withResolvers<void>();
   const { transport, deliver } = await serve({ connected: () => resolve() });
   const delivered = deliver().catch((error: unknown) => error);

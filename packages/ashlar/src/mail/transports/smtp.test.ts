@@ -409,17 +409,22 @@ describe("S185 a server with a certificate of another authority", () => {
     expect(received).toEqual([]);
   });
 
-  test.each(KINDS)("is refused if ca is another authority, or the name is another: %s", async (_, options) => {
-    const { chain } = makeCertificate(root, "relay.example");
-    writeFileSync(join(root, "authority.pem"), CERTIFICATE);
-    const { port, received } = await serve({ ...options, disabledCommands: [] });
-    const secure = "secure" in options;
-    const problem = (text: string) => ({ cause: expect.objectContaining({ message: expect.stringContaining(text) }) });
-    await expect(send({ port, secure, requireTls: true, ca: chain })).rejects.toMatchObject(problem("MAIL.smtp.ca"));
-    const elsewhere = { port, secure, requireTls: true, ca: "authority.pem", servername: "relay.example" };
-    await expect(send(elsewhere)).rejects.toMatchObject(problem("MAIL.smtp.servername"));
-    expect(received).toEqual([]);
-  });
+  test.each(KINDS)(
+    "is refused if ca names a different authority, or the name doesn't match: %s",
+    async (_, options) => {
+      const { chain } = makeCertificate(root, "relay.example");
+      writeFileSync(join(root, "authority.pem"), CERTIFICATE);
+      const { port, received } = await serve({ ...options, disabledCommands: [] });
+      const secure = "secure" in options;
+      const problem = (text: string) => ({
+        cause: expect.objectContaining({ message: expect.stringContaining(text) }),
+      });
+      await expect(send({ port, secure, requireTls: true, ca: chain })).rejects.toMatchObject(problem("MAIL.smtp.ca"));
+      const elsewhere = { port, secure, requireTls: true, ca: "authority.pem", servername: "relay.example" };
+      await expect(send(elsewhere)).rejects.toMatchObject(problem("MAIL.smtp.servername"));
+      expect(received).toEqual([]);
+    },
+  );
 
   test("is reached by an address if servername is the name in its certificate", async () => {
     const { key, chain } = makeCertificate(root, "relay.example");
@@ -438,7 +443,7 @@ describe("S185 a server with a certificate of another authority", () => {
   });
 });
 
-describe("S184 headers of an author's own", () => {
+describe("S184 the author's own headers", () => {
   class News extends Note {
     override headers(): Record<string, string> {
       const link = `https://shop.example/unsubscribe/7?${"signature=".repeat(1)}${"a".repeat(300)}`;
@@ -458,7 +463,7 @@ describe("S184 headers of an author's own", () => {
     expect(parse(source).headers.filter(([name]) => name === "x-pm-tag")).toEqual([["x-pm-tag", "news"]]);
   });
 
-  test("can't be those of the mailer, and can't contain or add another", () => {
+  test("can't replace the mailer's, and can't contain or add another", () => {
     const owned = ["From", "to", "CC", "Bcc", "Subject", "Sender", "Reply-To", "Date", "Message-ID", "Return-Path"];
     const groups = ["DKIM-Signature", "ARC-Seal", "Content-Type", "MIME-Version", "Resent-From", "Received"];
     for (const name of [...owned, ...groups]) {

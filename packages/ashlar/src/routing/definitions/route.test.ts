@@ -197,7 +197,7 @@ describe("groups", () => {
     expect(group.routes.map(({ attributes }) => attributes.domain)).toEqual(["api", "www"]);
   });
 
-  test("a collection accepts the options of a group later, and is never changed itself", () => {
+  test("a collection accepts group options later, and is never changed itself", () => {
     const collection = Route.group({ middleware: ["inner"] }, [Route.get("/a", handler).name("a")]);
     const changed = collection
       .name("n.")

@@ -48,7 +48,7 @@ describe("the path of a named route", () => {
   });
 
   test.each(["a/b", "/", "a\\b", "a\nb", "\r", "\0", "\x7f", "a\u0085", "..", "."])(
-    "S165 no URL is made for a value that no request can have in a segment: %j",
+    "S165 no URL is built for a value that can't occur in a segment: %j",
     (value) => {
       const error = invalid("is not what a segment of a path can carry");
       expect(() => router.to("home", { id: value })).toThrow(error);

@@ -44,7 +44,7 @@ test.each([
   [30, "24s", "12s", "2s"],
   [2, "1600ms", "1s", "400ms"],
   [0, "100ms", "1s", "100ms"],
-])("with a drain of %i seconds, proxies notice it in time", async (drainSeconds, kept, leftOut, checked) => {
+])("with a drain of %i seconds, proxies notice the shutdown in time", async (drainSeconds, kept, leftOut, checked) => {
   const files = await filesFor({ drainSeconds });
   expect(files.get("deploy/nginx.conf")).toContain(`keepalive_timeout ${kept};`);
   expect(files.get("deploy/nginx.conf")).toContain(`fail_timeout=${leftOut};`);
@@ -53,7 +53,7 @@ test.each([
   expect(files.get("deploy/haproxy.cfg")).toContain(`inter ${checked} fall 2`);
 });
 
-test("S196 uploads that go to the disk have as much room as they may take, on no memory that looks like one", async () => {
+test("S196 uploads on disk have as much space as they may use, on a real disk rather than in memory", async () => {
   const told = async (facts: Partial<DeploymentFacts>) => {
     const files = await filesFor(facts);
     const lines = (path: string, pattern: RegExp) => files.get(path)!.match(pattern) ?? [];
@@ -110,7 +110,7 @@ describe("S61 nginx, with routes that stream their bodies, or accept large ones"
     expect(nginx).toMatch(/^ {4}tmpfs: \[\/run\]$[\s\S]*^ {6}- \/var\/cache\/nginx$/m);
   });
 
-  test("in Kubernetes keeps no body on its disk, since its Ingress has one size for all paths", async () => {
+  test("in Kubernetes keeps no body on disk, since its Ingress has one size for all paths", async () => {
     const sizes = async (facts: Partial<DeploymentFacts>) => {
       return (await filesFor(facts)).get("deploy/kubernetes.yaml")!.match(/proxy-(?:body-size|request-buffering): .*/g);
     };
@@ -121,7 +121,7 @@ describe("S61 nginx, with routes that stream their bodies, or accept large ones"
   });
 
   withProgram("nginx", () => {
-    test("sends them on as they come, and keeps none of another path's", async () => {
+    test("passes them on as they arrive, and buffers none for other paths", async () => {
       const arrived: string[] = [];
       const instance = createServer((request, response) => {
         arrived.push(`${request.url} ${request.headers["x-forwarded-proto"]}`);
@@ -152,7 +152,7 @@ describe("S61 nginx, with routes that stream their bodies, or accept large ones"
   });
 });
 
-test("proxies let the hosts in that are listed, redirect each to itself, and say what its certificate is", async () => {
+test("proxies accept the listed hosts, redirect each to itself, and say which certificate it needs", async () => {
   const files = await filesFor({ hosts: ["*.shop.example", "acme.example", "shop.example"] });
   for (const path of ["deploy/nginx.conf", "deploy/nginx.compose.conf"]) {
     const text = files.get(path)!;
@@ -175,7 +175,7 @@ test("proxies let the hosts in that are listed, redirect each to itself, and say
   expect(named).not.toContain("wildcard");
 });
 
-test("proxies of one host redirect every name to it, and say nothing of several", async () => {
+test("proxies of one host redirect every name to it, and don't mention several", async () => {
   const files = await filesFor({});
   for (const path of ["deploy/nginx.conf", "deploy/nginx.compose.conf"]) {
     const text = files.get(path)!;
@@ -191,7 +191,7 @@ test("proxies of one host redirect every name to it, and say nothing of several"
   expect(haproxy).not.toContain("own_host");
 });
 
-test("proxies say what to add if a function decides about hosts, and nothing of it otherwise", async () => {
+test("proxies say what to add if a function decides about hosts, and don't mention it otherwise", async () => {
   const [files, plain] = [await filesFor({ hosts: null }), await filesFor({ hosts: ["shop.example"] })];
   for (const path of ["deploy/nginx.conf", "deploy/nginx.compose.conf", "deploy/Caddyfile", "deploy/haproxy.cfg"]) {
     expect(files.get(path)).toContain("# APP.hosts is a function:");
@@ -235,7 +235,7 @@ withProgram("caddy", () => {
   });
 });
 
-test("a percent sign in the application's name is not a specifier of systemd", async () => {
+test("a percent sign in the application's name is not a systemd specifier", async () => {
   const files = await filesFor({ title: "100 % Shop" });
   expect(files.get("deploy/shop@.service")).toContain("Description=100 %% Shop on port %i\n");
 });

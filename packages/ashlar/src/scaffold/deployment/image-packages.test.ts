@@ -49,7 +49,7 @@ test("the version and the package manager are those that package.json names", as
   });
 });
 
-test("without a lock file, the one to come is copied: that of package.json, else that of the README", async () => {
+test("without a lock file, the future one is copied: package.json's, or else the README's", async () => {
   expect(await imagePackages(folder({}, { packageManager: "bun@1.3.0" }))).toMatchObject({
     manifests: ["package.json", "bun.lock"],
     missingLockFile: "bun.lock",
@@ -60,7 +60,7 @@ test("without a lock file, the one to come is copied: that of package.json, else
   expect(await imagePackages(folder({}))).toMatchObject({ missingLockFile: "package-lock.json" });
 });
 
-test("the settings of the package manager are copied as well, and no others', but .npmrc, which may have a token, is lent", async () => {
+test("the settings of the package manager are copied as well, and no others', but .npmrc, which may contain a token, is only mounted", async () => {
   const files = { "pnpm-lock.yaml": "", "pnpm-workspace.yaml": "", ".npmrc": "", ".yarnrc.yml": "" };
   expect(await imagePackages(folder(files))).toMatchObject({
     manifests: ["package.json", "pnpm-lock.yaml", "pnpm-workspace.yaml"],

@@ -42,7 +42,7 @@ async function holding(): Promise<{ port: number; held: ServerResponse[] }> {
 
 for (const name of ["nginx", "haproxy"] as const) {
   withProgram(name, () => {
-    test(`${name} refuses excess requests with a page, and continues when there is room again`, async () => {
+    test(`${name} refuses excess requests with a page, and continues when there is capacity again`, async () => {
       const { port, held } = await holding();
       const { secure } = await startProxy(name, await configuration(name, port, 2));
       // It may not listen yet.
@@ -61,7 +61,7 @@ for (const name of ["nginx", "haproxy"] as const) {
 }
 
 withProgram("nginx", () => {
-  test("nginx has places for others, however many send their bodies slowly, also where it streams them", async () => {
+  test("nginx has capacity for other clients, however many send bodies slowly, even if it streams them", async () => {
     const { port, held } = await holding();
     const streamed = { pattern: "/held", maxBytes: 1024 ** 2, isStreamed: true };
     const { secure } = await startProxy("nginx", await configuration("nginx", port, 2, [streamed]));

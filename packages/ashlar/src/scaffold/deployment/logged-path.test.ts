@@ -30,7 +30,7 @@ test.each([
   ["/x/0123456789abc", "/x/"],
   ["/x/%73ecret", "/x/"],
   ["//x/secret", "/"],
-])("S153 a query is never shown, nor what could be a token, or comes after it: %s", (target, expected) => {
+])("S153 a query is never shown, nor anything that could be a token, or comes after one: %s", (target, expected) => {
   expect(shown(target)).toBe(expected);
 });
 
@@ -46,7 +46,7 @@ describe("paths that are known to have a secret", () => {
     ["/filesxd/open", "/filesxd/open"],
     ["/doors/open", "/doors/open"],
     ["/Caf\u00e9/open", "/"],
-  ])("S153 are shown as far as it, even if it looks like a word: %s", (path, expected) => {
+  ])("S153 are shown only up to the secret, even if it looks like a word: %s", (path, expected) => {
     expect(shown(path, known)).toBe(expected);
   });
 

@@ -35,7 +35,7 @@ const shown = (html: string): string =>
 
 for (const name of ["nginx", "haproxy", "caddy"] as const) {
   withProgram(name, () => {
-    test(`${name} shows a page of the site's while no instance can be reached`, async () => {
+    test(`${name} shows a page of the site while no instance can be reached`, async () => {
       const { secure } = await startProxy(name, await configuration(name));
       // It may not listen yet.
       await expect.poll(() => ask(secure).then(({ statusCode }) => statusCode, String)).toBe(503);

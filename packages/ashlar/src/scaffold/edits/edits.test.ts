@@ -68,7 +68,7 @@ describe("a list", () => {
       "export const LIST = [\n  First,\n  Other];\n",
       "export const LIST = [\n  First,\n  Second,\n  Other];\n",
     ],
-  ])("%s gets the missing one in its place", async (_, text, wanted) => {
+  ])("%s gets the missing entry in the right place", async (_, text, wanted) => {
     expect(await after(second, text)).toBe(IMPORT + wanted);
   });
 
@@ -94,7 +94,7 @@ describe("a list", () => {
     expect(await after(second, text)).toBe(text);
   });
 
-  test("is not considered to have code that only a comment or a text mentions", async () => {
+  test("is not considered to have code that only a comment or a string mentions", async () => {
     const text = '// Second\nconst note = "Second";\nexport const LIST = [];\n';
     expect(await after(second, text)).toContain("LIST = [Second];");
   });
@@ -163,7 +163,7 @@ describe("a kernel", () => {
     [bind, "export class Kernel extends Base {}"],
     [inHttpMiddleware("Cors", "pkg"), `${KERNEL}\n  httpMiddleware = others();\n}\n`],
     [inHttpMiddleware("Cors", "pkg"), "export class Kernel extends Base {}"],
-  ])("of another shape is left to its author %#", async (edit, text) => {
+  ])("in a different form is left to its author %#", async (edit, text) => {
     expect(await after(edit, text)).toBeNull();
   });
 });
@@ -193,7 +193,7 @@ describe("a model", () => {
     ["class User {}"],
     [`${MODEL}class One extends Model {}\nclass Other extends Model {}`],
     ["export class User extends Base {}"],
-  ])("of another shape is left to its author: %j", async (text) => {
+  ])("in a different form is left to its author: %j", async (text) => {
     expect(await after(mixing("Mixin", "ashlar/auth"), text)).toBeNull();
   });
 });
@@ -214,7 +214,7 @@ describe("routes and objects", () => {
     );
   });
 
-  test("keep another value of the author's own", async () => {
+  test("keep the author's own values", async () => {
     expect(await after(inObject("X", "default", "web", "first"), "export const X = { default: 'api' };")).toBeNull();
     const routes = 'import { Api } from "pkg";\nexport const ROUTES = [...Api.routes({ prefix: "x" })];';
     expect(await after(inRoutes("Api", "pkg", ""), routes)).toBe(routes);
@@ -243,7 +243,7 @@ describe("an application", () => {
     "createApplication(options);",
     "createApplication({ ...options });",
     "createApplication({}); createApplication({});",
-  ])("of another shape is left to its author: %j", async (text) => {
+  ])("in a different form is left to its author: %j", async (text) => {
     expect(create(await Code.of(CREATE + text, "app.ts"))).toBeNull();
   });
 
@@ -263,7 +263,7 @@ describe("an application", () => {
     "const app = await createApplication({});\nconst server = await app.listen();",
     "const app = await createApplication({});\nawait app.listen({ port: port() });",
     "export function start() { return createApplication({}); }",
-  ])("whose use is its author's own is left: %j", async (text) => {
+  ])("that the author uses differently is left alone: %j", async (text) => {
     expect(exportingApplication(await Code.of(CREATE + text, "app.ts"))).toBeNull();
   });
 });

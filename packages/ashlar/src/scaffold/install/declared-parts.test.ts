@@ -7,7 +7,7 @@ import { ACCOUNT_MAILS, PROVIDERS, variableLines } from "./declared-parts.ts";
 /** A stub of the package. */
 const stub = (path: string) => readFile(join(PACKAGE_FOLDER, "stubs", path), "utf8");
 
-test("the stub of the providers has the same ones, in the same order", async () => {
+test("the providers stub has the same ones, in the same order", async () => {
   const text = await stub("application/config/providers.ts.stub");
   const listed = [...text.matchAll(/^import \{ (\w+Provider) \} from "(ashlar\/\w+)";$/gm)];
   const all = PROVIDERS.map(([{ name }, from]) => [name, from]);
@@ -15,14 +15,14 @@ test("the stub of the providers has the same ones, in the same order", async () 
   expect([...text.matchAll(/^ {2}(\w+Provider),$/gm)].map(([, name]) => name)).toEqual(all.map(([name]) => name));
 });
 
-test("the stub of .env says of each variable what its feature says", async () => {
+test("the .env stub describes each variable as its feature does", async () => {
   const text = await stub("application/env.stub");
   for (const name of ["mail", "api"]) {
     for (const line of variableLines(name)) expect(text.split("\n")).toContain(line);
   }
 });
 
-test("every mail about accounts has a stub", async () => {
+test("every account mail has a stub", async () => {
   for (const { name, file } of ACCOUNT_MAILS) {
     expect(await stub(`pages/app/mailables/${file}.ts.stub`)).toContain(`export class ${name} `);
   }

@@ -32,7 +32,7 @@ function publicPem(pem: string): string {
 }
 
 describe.each(KEY_ALGORITHMS)("a key for %s", (algorithm) => {
-  test("S101 is written in one line of PEM, and signs", async () => {
+  test("S101 is written as PEM on one line, and signs", async () => {
     const path = await envFile("A=1\n");
     const { JWT_PRIVATE_KEY } = await after(path, algorithm, "fill");
     expect(new SigningKey(algorithm, JWT_PRIVATE_KEY!).algorithm).toBe(algorithm);
@@ -42,7 +42,7 @@ describe.each(KEY_ALGORITHMS)("a key for %s", (algorithm) => {
     expect(lines[1]).toMatch(/^JWT_PRIVATE_KEY="-----BEGIN PRIVATE KEY-----\\n.*\\n-----END PRIVATE KEY-----\\n"$/);
   });
 
-  test("S101 of a replaced key, only the public key stays", async () => {
+  test("S101 only the public half of a replaced key stays", async () => {
     const path = await envFile();
     const { JWT_PRIVATE_KEY: old } = await after(path, algorithm, "fill");
     const { JWT_PRIVATE_KEY, JWT_PREVIOUS_KEYS } = await after(path, algorithm, "rotate");
@@ -136,23 +136,23 @@ describe("refusals", () => {
     );
   });
 
-  test("a value over several lines is left to its author", async () => {
+  test("a value that spans several lines is left to its author", async () => {
     const text = `JWT_PRIVATE_KEY="${pem("p256")}"\n`;
     expect(await refusal(text, "rotate")).toMatch(/spans several lines/);
   });
 });
 
-describe("the variables of a driver", () => {
+describe("a driver's variables", () => {
   const NONE = { secret: null, nextSecret: null, previousSecrets: null };
 
-  test("a new application's driver gets variables of its own beside JWT_SECRET", () => {
+  test("a new application's driver gets its own variables beside JWT_SECRET", () => {
     const usual = { current: "JWT_PRIVATE_KEY", next: "JWT_NEXT_KEY", previous: "JWT_PREVIOUS_KEYS" };
     expect(jwtKeyNames("jwt")).toEqual(usual);
     expect(jwtKeyNames("jwt", { ...NONE, secret: "JWT_SECRET", nextSecret: "JWT_NEXT_SECRET" })).toEqual(usual);
     expect(jwtKeyNames("a-b").current).toBe("A_B_PRIVATE_KEY");
   });
 
-  test("they are those that the driver reads, and beside them usual ones", () => {
+  test("they are those that the driver reads, and otherwise the usual ones", () => {
     expect(jwtKeyNames("admin", { ...NONE, secret: "ADMIN_SIGNING_KEY", nextSecret: "STAGED" })).toEqual({
       current: "ADMIN_SIGNING_KEY",
       next: "STAGED",
@@ -160,7 +160,7 @@ describe("the variables of a driver", () => {
     });
   });
 
-  test("by the text of a file that can't be loaded, they are in the entry of this very driver", async () => {
+  test("in the text of a file that can't be loaded, they are those in this driver's own entry", async () => {
     const code = `throw new Error("not today");
 const key = env("CONSTANT_KEY");
 export const DRIVERS = {

@@ -113,7 +113,7 @@ test.each([
   expect(text).not.toContain("schema");
 });
 
-test("the migration of a renaming adds the new column beside the old one", async () => {
+test("the migration for a rename adds the new column beside the old one", async () => {
   const { text } = await makeMigration("rename_name_to_full_name_in_users", ".");
   expect(text).toContain('alterTable("users").addColumn("full_name", "varchar(255)").execute();');
   expect(text).toContain("drop name with a later version.");

@@ -33,7 +33,7 @@ test("the document is fetched, and for how long it may be kept", async () => {
 });
 
 describe("S103", () => {
-  test("S103 redirects are not followed, to whatever place", async () => {
+  test("S103 redirects are not followed, wherever they lead", async () => {
     const [issuer, other] = [await startIssuer(), await startIssuer()];
     for (const location of [other.url, "/elsewhere", "https://attacker.example/keys", "file:///etc/passwd"]) {
       for (const status of [301, 302, 303, 307, 308]) {
@@ -61,7 +61,7 @@ describe("S103", () => {
     },
   );
 
-  test("S103 a compressed response is refused: a small one could become endless", async () => {
+  test("S103 a compressed response is refused: a small one could expand without limit", async () => {
     const issuer = await startIssuer();
     issuer.headers = { "content-type": "application/json", "content-encoding": "gzip" };
     expect(await outcome(issuer)).toBe("The response is compressed.");
@@ -175,14 +175,14 @@ test("S103 an issuer's own authority verifies its server, and no other", async (
   expect([issuer.requests, other.requests]).toEqual([3, 0]);
 });
 
-test("a server that is not there is a failure with the reason", async () => {
+test("a missing server is a failure with the reason", async () => {
   const issuer = await startIssuer();
   issuer.respond = (request) => void request.socket.destroy();
   expect(await outcome(issuer)).toMatch(/socket hang up|ECONNRESET/);
   await expect(fetchJwks(new URL("http://127.0.0.1:1/"), SIGNAL)).rejects.toThrow(/ECONNREFUSED/);
 });
 
-test("an attempt can be ended", async () => {
+test("an attempt can be aborted", async () => {
   const issuer = await startIssuer();
   const closing = new AbortController();
   issuer.respond = () => closing.abort();

@@ -58,7 +58,7 @@ test("S103 many tokens at once cause one request", async () => {
 });
 
 describe("S103 a token that names an unknown key", () => {
-  test("S103 has the keys fetched again, once in thirty seconds, however many there are", async () => {
+  test("S103 makes it fetch the keys again, once in thirty seconds, however many such tokens there are", async () => {
     const started = await start();
     const { issuer, keys } = started;
     await keys.refresh();
@@ -74,7 +74,7 @@ describe("S103 a token that names an unknown key", () => {
     expect(issuer.requests).toBe(2);
   });
 
-  test("S103 is no reason to fetch twice if the issuer is slow", async () => {
+  test("S103 doesn't cause a second fetch if the issuer is slow", async () => {
     const { issuer, keys } = await start();
     await keys.refresh();
     pass(MINUTE);
@@ -119,7 +119,7 @@ test("S103 a key that the issuer has withdrawn is no longer used once its time i
   expect(namesOf(started)).toEqual(["second"]);
 });
 
-test("a clock that is set back has the keys fetched again", async () => {
+test("setting the clock back makes it fetch the keys again", async () => {
   const { issuer, keys } = await start();
   await keys.refresh();
   pass(-HOUR);
@@ -150,7 +150,7 @@ describe("while the issuer is down", () => {
     expect(lines[0]!.msg).toMatch(/The last ones are used for up to 24 hours/);
   });
 
-  test("no request waits for it once that is known, and it is asked again every thirty seconds", async () => {
+  test("no request waits for it once the outage is known, and it is asked again every thirty seconds", async () => {
     const { issuer, keys } = await start();
     await keys.refresh();
     away(issuer);
@@ -164,7 +164,7 @@ describe("while the issuer is down", () => {
     expect(issuer.requests).toBe(asked + 1);
   });
 
-  test("that it is back is logged once, too", async () => {
+  test("its return is logged once, too", async () => {
     const started = await start();
     const { issuer, keys, lines } = started;
     away(issuer);

@@ -40,7 +40,7 @@ describe("the rules", () => {
   const NOW = 1_000;
   const broken = (claims: JwtClaims, rules = {}, now = NOW) => brokenRule(claims, rules, now);
 
-  test("S7 a token is expired from exp on, and an exp of 0 is a time", () => {
+  test("S7 a token is expired from exp on, and an exp of 0 counts as a time", () => {
     expect(broken({ exp: NOW + 1 })).toBeNull();
     expect(broken({ exp: NOW + 0.5 })).toBeNull();
     expect(broken({ exp: NOW })).toBe("expired");

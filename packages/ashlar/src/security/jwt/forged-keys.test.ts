@@ -8,7 +8,7 @@ import { type JwtAlgorithm, type KeyMaterial, SigningKey, signJwt, tryVerifyJwt,
 describe("S1 the algorithm", () => {
   const names: JwtAlgorithm[] = ["HS256", "HS384", "HS512"];
 
-  test("S1 a token with a valid signature by the same secret but another algorithm is refused", () => {
+  test("S1 a token with a valid signature by the same secret but with another algorithm is refused", () => {
     for (const configured of names) {
       const key = new VerificationKey(configured, SECRET);
       expect(names.map((name) => judge(signJwt({}, new SigningKey(name, SECRET), { now: NOW }), key))).toEqual(

@@ -4,7 +4,7 @@ import { PAIR_ALGORITHMS } from "./algorithms.ts";
 import { SigningKey, VerificationKey } from "./keys.ts";
 import { generatePrivateKey } from "./private-key.ts";
 
-test.each(PAIR_ALGORITHMS)("a generated private key fits %s, and no two are the same", async (algorithm) => {
+test.each(PAIR_ALGORITHMS)("a generated private key fits %s, and no two are equal", async (algorithm) => {
   const [one, other] = [await generatePrivateKey(algorithm), await generatePrivateKey(algorithm)];
   expect(one).toMatch(/^-----BEGIN PRIVATE KEY-----\n/);
   expect(other).not.toBe(one);

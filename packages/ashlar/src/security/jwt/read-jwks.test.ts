@@ -21,7 +21,7 @@ test("what jwks() writes is read again, and verifies", () => {
   expect(tryVerifyJwt(signJwt({}, new SigningKey("ES256", P256.privateKey)), keys)).toHaveProperty("claims");
 });
 
-test("a key is for its alg, or for each of the algorithms that it fits", () => {
+test("a key is used for its alg, or for each algorithm that it fits", () => {
   expect(namesOf({ keys: [{ ...rsa, kid: "a" }] }, ["RS256", "PS256", "ES256"])).toEqual({
     keys: ["RS256 a", "PS256 a"],
     ignored: 0,
@@ -60,7 +60,7 @@ describe("S103 entries that cannot be used are ignored", () => {
     });
   });
 
-  test("the second of two keys with one name", () => {
+  test("the second of two keys with the same name", () => {
     const other = generateKeyPairSync("ec", { namedCurve: "P-256" }).publicKey.export({ format: "jwk" });
     const document = {
       keys: [

@@ -65,7 +65,7 @@ describe("HashingThreads", () => {
     for (const { threadName } of workers) expect(threadName).toBe("password-hash");
   });
 
-  test("waiting jobs run in the order of arrival, and a new job cannot cut in", async () => {
+  test("waiting jobs run in the order of arrival, and a new job can't jump the queue", async () => {
     const threads = new HashingThreads({ threads: 1 });
     const order: number[] = [];
     const run = (number: number) => threads.run(JOB).then(() => order.push(number));

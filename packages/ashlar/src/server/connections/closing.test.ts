@@ -63,7 +63,7 @@ async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await nextTurn();
 }
 
-test("a server whose connections come from another process closes once they have, and is told to stop its checks", async () => {
+test("a server whose connections come from another process closes once they have, and stops its checks", async () => {
   const pass = stopClock();
   const [busy, silent] = [new Connection(1), new Connection(0)];
   const { told, end } = setUp([busy, silent], false);
@@ -168,7 +168,7 @@ test("a server waits at most half of its time for another process that doesn't n
   expect(await ended).toEqual({ requests: 0, connections: 0, isQuiet: true });
 });
 
-test("connections are accepted until three turns have brought none, but not for ever", async () => {
+test("connections are accepted until three turns have brought none, but not forever", async () => {
   const pass = stopClock();
   const server = new EventEmitter();
   let isOver = false;

@@ -115,7 +115,7 @@ test("S61 a connection is closed as soon as the rest of the body has arrived, an
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("S61 if the client was not told to send its body, its connection lingers, however short the body is", async () => {
+test("S61 a connection whose client wasn't asked to send its body lingers, however short the body is", async () => {
   holdTimers();
   const { client, received, socket } = await connection((message, response) => {
     lingerIfUnread(message, response, true, PATIENCE);

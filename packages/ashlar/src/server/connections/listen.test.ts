@@ -219,7 +219,7 @@ test.skipIf(process.platform !== "linux")(
 );
 
 test.skipIf(process.platform === "win32")(
-  "a socket whose file was removed by hand leaves the file of the program that listens there since",
+  "a socket whose file was removed by hand leaves the file of the program that has listened there since",
   async () => {
     const folder = folderWith({});
     const path = join(folder, "app.sock");

@@ -88,7 +88,7 @@ describe("serving", () => {
     expect([answer!.status, answer!.body, answer!.headers.get("content-length")]).toEqual([200, "", "10"]);
   });
 
-  test("a path without a file returns null", async () => {
+  test("null is returned for a path without a file", async () => {
     for (const path of ["/", "/nowhere.txt", "/deep", "/deep/", "/app.css/", "/app.css/x"])
       expect(await get(path)).toBeNull();
   });
@@ -114,7 +114,7 @@ describe("a file requested with a fingerprint", () => {
     return [answer!.status, answer!.headers.get("cache-control")];
   };
 
-  test("may be cached forever if the fingerprint is that of its content", async () => {
+  test("may be cached forever if the fingerprint matches its content", async () => {
     const forGood = "public, max-age=31536000, immutable";
     expect(await cacheControl(`/app.css?v=${MARK}`)).toEqual([200, forGood]);
     expect(await cacheControl(`/app.css?v=${MARK}`, { "if-none-match": "*" })).toEqual([304, forGood]);

@@ -113,7 +113,7 @@ test("the path is the requested one, even if Express has removed a part of it", 
   });
 });
 
-test("a body that was read before is an error, and nothing hangs", async () => {
+test("a body that was already read is an error, and nothing hangs", async () => {
   const { handler } = await shop();
   const port = await listening(async (message, response) => {
     for await (const _ of message);
@@ -186,7 +186,7 @@ test("S53 a copy has the address of its socket, whatever its host passes instead
   expect(addresses).toEqual([...Array(4).fill("127.0.0.1"), "203.0.113.5"]);
 });
 
-test("a method that no copy can have is refused in any case", () => {
+test("a method that a copy can't have is refused, in upper or lower case", () => {
   for (const method of ["CONNECT", "trace", "Track"]) {
     const message = { method, url: "/", rawHeaders: ["Host", "a.example"], headers: {}, socket: {} };
     expect(() => withoutItsBody(message as unknown as IncomingMessage)).toThrow(

@@ -162,7 +162,7 @@ test("a caller that accepts JSON gets a problem document", async () => {
   expect(JSON.parse(refused.slice(refused.indexOf("\r\n\r\n")))).toMatchObject({ status: 503, code: "E_OVERLOADED" });
 });
 
-test("S106 a page of a trusted origin can read when it may try again", async () => {
+test("S106 a trusted origin's page can read when it may try again", async () => {
   const origins = new TrustedOrigins(["https://app.shop.example"]);
   const { server } = await shop(MAX_MS, 10, { origins: originHeaders(new CorsMiddleware(), origins) });
   const refusals = async (origin: string) => {
@@ -206,7 +206,7 @@ test("S50 health checks are never refused", async () => {
   expect(statusOf(responses[PATHS.length - 1]!)).toBe(503);
 });
 
-test("S150 an overload is one line of the log when it begins, and one with the number of refusals when it is over", async () => {
+test("S150 an overload logs one line when it begins, and one with the number of refusals when it is over", async () => {
   const { server, logged } = await shop(MAX_MS, 10);
   let refused = 0;
   await whileOverloaded(async () => {
@@ -237,7 +237,7 @@ test("once the event loop is on time again, every request is accepted", async ()
     .toEqual([200, 200]);
 });
 
-test("S50 a burst that takes half of the limit refuses nothing, and what still waits then is refused", async () => {
+test("S50 a burst refuses nothing for half of the limit, and requests that still wait then are refused", async () => {
   const pass = stoppedClock();
   const { server, handled } = await shop(1000, () => pass(10));
   const paths = Array.from({ length: 100 }, (_, index) => `/${index}`);
@@ -296,7 +296,7 @@ const EXPECTING = "POST /form HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nExpect
 /** Requests that take 10 ms each, so that with a limit of 20 ms what follows them has waited too long. */
 const TOO_MANY = PATHS.map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`).join("");
 
-test("a client that asks first is told to send its body, unless the server is overloaded", async () => {
+test("a client that asks first gets permission to send its body, unless the server is overloaded", async () => {
   const pass = stoppedClock();
   const { server, handled } = await shop(MAX_MS, (path) => {
     if (path !== "/form") pass(10);
@@ -318,7 +318,7 @@ test("a client that asks first is told to send its body, unless the server is ov
   expect(handled).toHaveLength(before);
 });
 
-test("S61 a client whose body is refused can read why, even if it sends all of it", async () => {
+test("S61 a client whose body is refused can read the reason, even if it sends the complete body", async () => {
   const pass = stoppedClock();
   const { server } = await shop(MAX_MS, () => pass(10));
   const head = "POST /form HTTP/1.1\r\nHost: a\r\nContent-Length: 8000000\r\n\r\n";
@@ -330,7 +330,7 @@ test("S61 a client whose body is refused can read why, even if it sends all of i
   expect(received()).toMatch(/HTTP\/1\.1 503 [\s\S]*Connection: close\r\n[\s\S]*try again in a moment\.$/i);
 });
 
-test("what waited too long before the server had a rest doesn't count", async () => {
+test("requests that waited too long before the server was idle don't count", async () => {
   const pass = stoppedClock();
   const given = Promise.withResolvers<Parameters<ConnectionSource["receive"]>[0]>();
   const source = { port: 3000, socket: null, receive: given.resolve, close: async () => {} };
@@ -385,7 +385,7 @@ const answers = Array.from({ length: connections }, (_, index) => new Promise((r
 Promise.all(answers).then((all) => parentPort.postMessage(all));
 `;
 
-test("S150 all connections that wait to be accepted are taken in before more requests are handled, and count as waiting", async () => {
+test("S150 all connections that wait to be accepted are accepted before more requests are handled, and count as waiting", async () => {
   const connections = 200;
   const pass = stoppedClock();
   const before: number[] = [];
@@ -411,7 +411,7 @@ test("S150 all connections that wait to be accepted are taken in before more req
   expect(statuses.filter((status) => status !== "200" && status !== "503")).toEqual([]);
 });
 
-test("the limit is a second in production, and there isn't one elsewhere", () => {
+test("the limit is a second in production, and there is no limit elsewhere", () => {
   const read = serverSettings({}).read({}, "APP.server");
   expect([true, false].map((isProduction) => completeServerSettings(read, isProduction).maxQueueMs)).toEqual([1000, 0]);
 });

@@ -59,7 +59,7 @@ test("S150 a connection gets a response that is ready, and is closed once the cl
   expect([outcome.refused, outcome.accepted]).toEqual([1, []]);
 });
 
-test("callers that accept JSON get a problem document, and those that ask for the head only that", async () => {
+test("callers that accept JSON get a problem document, and HEAD requests get only the head", async () => {
   const { port } = await refusing();
   const asked = async (method: string) => {
     const request = `${method} / HTTP/1.1\r\nHost: a\r\nACCEPT:application/json\r\n\r\n`;
@@ -95,7 +95,7 @@ test("S117 a preflight request of a trusted origin gets its permission here too,
   }
 });
 
-test("S50 a health check is never refused: it continues with all that was read of it", async () => {
+test("S50 a health check is never refused: it continues with everything that was read so far", async () => {
   const outcome = await refusing();
   const text = "GET /up?from=nginx HTTP/1.1\r\nHost: a\r\nX-Name: \xe9\r\n\r\n";
   const { socket } = rawSocket(outcome.port, "");
@@ -115,7 +115,7 @@ test("S50 a health check is never refused: it continues with all that was read o
   accepted.destroy();
 });
 
-test("S150 a client that sends its request only once nothing is refused anymore gets a response", async () => {
+test("S150 a client that sends its request only after refusals have ended gets a response", async () => {
   const outcome = await refusing();
   const { socket } = rawSocket(outcome.port, "");
   await once(socket, "connect");

@@ -45,7 +45,7 @@ async function load(perTurn: number, turns: number): Promise<Outcome> {
   return outcome;
 }
 
-test("S50 while an overload lasts, nothing waits for much longer than a tenth of the limit, whatever a burst may", async () => {
+test("S50 during an overload, nothing waits much longer than a tenth of the limit, though a burst may", async () => {
   const { handled } = await load(6, 500);
   const longest = Math.max(...handled.slice(0, 100));
   // The first half of a second could have been a burst.
@@ -132,7 +132,7 @@ test("S150 only the first request of a connection has waited in another process"
   expect([handledAt.length, refusedMs]).toEqual([2, []]);
 });
 
-test("S150 a connection that says nothing for some turns was not waiting, whenever it was accepted", async () => {
+test("S150 a connection that sends nothing for some turns was not waiting, whenever it was accepted", async () => {
   const { queue, refusedMs, handledAt, connect, send } = stoppedQueue({ costMs: 30 });
   const sockets = Array.from({ length: 20 }, () => connect(MS_AGO));
   await turns(10);
@@ -151,7 +151,7 @@ test("S150 requests are handled every ten milliseconds, even if new connections 
   expect([...new Set(handledAt)]).toEqual([0, 10, 20, 30]);
 });
 
-test("S50 once a turn has handled requests for ten milliseconds, what else has come waits for the next one", async () => {
+test("S50 once a turn has handled requests for ten milliseconds, the remaining requests wait for the next one", async () => {
   const { queue, handledAt, connect, send } = stoppedQueue({ costMs: 6 });
   const socket = connect(null);
   for (let count = 0; count < 5; count++) send(socket);
@@ -160,7 +160,7 @@ test("S50 once a turn has handled requests for ten milliseconds, what else has c
   expect([handledAt, queue.length]).toEqual([[0, 6, 12, 18], 1]);
 });
 
-test("S50 a request that is refused is not handled as well", async () => {
+test("S50 a refused request is not also handled", async () => {
   const { queue, refusedMs, handledAt, connect, send } = stoppedQueue({ costMs: 10 });
   const socket = connect(null);
   let sent = 0;
@@ -177,7 +177,7 @@ test("S50 a request that is refused is not handled as well", async () => {
   expect(refusedMs.filter((ms) => ms < 0 || ms > 700)).toEqual([]);
 });
 
-test("S50 of thousands that wait, each is handled or refused once", async () => {
+test("S50 each of thousands of waiting requests is handled or refused once", async () => {
   const { queue, refusedMs, handledAt, connect, send } = stoppedQueue({ costMs: 1 });
   const socket = connect(null);
   for (let count = 0; count < 3000; count++) send(socket);

@@ -100,7 +100,7 @@ describe.each(Object.keys(LISTENERS) as (keyof typeof LISTENERS)[])("with %s", (
     expect(JSON.stringify(lines)).not.toMatch(/secret|swordfish|Ab3d/);
   });
 
-  test("S131 a proxy's forwarding headers don't make it another one", async () => {
+  test("S131 a proxy's forwarding headers don't turn it into another target", async () => {
     const port = await start({ TRUSTED_PROXIES: "loopback" });
     const headers = ["Host: inside", "X-Forwarded-Host: shop.example", "X-Forwarded-Proto: https"];
     expect(statusOf(await exchange(port, "GET /x/../admin", ...headers))).toBe(400);
@@ -136,7 +136,7 @@ describe.each(Object.keys(LISTENERS) as (keyof typeof LISTENERS)[])("with %s", (
     '"chunked"',
     ", chunked",
     "deflate\r\nTransfer-Encoding: chunked",
-  ])("S131 a body of the transfer coding %j is refused with 501 (RFC 9112 §6.1)", async (coding) => {
+  ])("S131 a body with the transfer coding %j is refused with 501 (RFC 9112 §6.1)", async (coding) => {
     const head = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-www-form-urlencoded\r\n";
     const body = "3\r\na=1\r\n0\r\n\r\n";
     const smuggled = "GET /admin HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -148,7 +148,7 @@ describe.each(Object.keys(LISTENERS) as (keyof typeof LISTENERS)[])("with %s", (
   });
 });
 
-test("S131 a chunked body is read, in any case, and TE is not about the request's body", async () => {
+test("S131 a chunked body is read, in upper or lower case, and TE doesn't affect the request's body", async () => {
   const application = await shop();
   const port = await LISTENERS["the application's own server"](application);
   for (const coding of ["chunked", "Chunked", "CHUNKED"]) {
@@ -185,7 +185,7 @@ describe("a request that comes to fetch", () => {
     expect(await (await application.fetch(request)).text()).toBe("the administration");
   });
 
-  test("S131 that a platform has resolved, so that the original can't be seen", async () => {
+  test("S131 is accepted if a platform has resolved its URL, so that the original can't be seen", async () => {
     const application = await shop();
     const request = new Request("http://shop.example/x/../admin");
     expect(await (await application.fetch(request)).text()).toBe("the administration");

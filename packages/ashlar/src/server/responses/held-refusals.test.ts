@@ -19,7 +19,7 @@ function hold(held: HeldRefusals, ...numbers: number[]): void {
   for (const number of numbers) held.add(() => void sent.push(number));
 }
 
-test("S150 each refusal is held back for a quarter of the longest wait, and they are sent in order", () => {
+test("S150 each refusal is held back for a quarter of the maximum wait, and they are sent in order", () => {
   const held = new HeldRefusals(MAX_MS);
   hold(held, 1, 2);
   vi.advanceTimersByTime(100);
@@ -38,12 +38,12 @@ test("S150 each refusal is held back for a quarter of the longest wait, and they
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("without a longest wait, nothing is held back", () => {
+test("without a maximum wait, nothing is held back", () => {
   hold(new HeldRefusals(0), 1);
   expect([sent, vi.getTimerCount()]).toEqual([[1], 0]);
 });
 
-test("only so many are held back, and further ones are sent at once", () => {
+test("only a limited number is held back, and further ones are sent at once", () => {
   const held = new HeldRefusals(MAX_MS);
   const numbers = Array.from({ length: MOST }, (_, index) => index);
   hold(held, ...numbers);

@@ -100,7 +100,7 @@ describe("S163 a token proves which page it was shown in", () => {
     expect(new Set(Array.from({ length: 100 }, () => tokens.issue(ID, PAGE).slice(0, 21))).size).toBe(100);
   });
 
-  test("and nothing of another page or session, nor if it is a token of none, of an earlier version or no token", () => {
+  test("and proves nothing for another page or session, or if it is pageless, from an earlier version or not a token", () => {
     const token = tokens.issue(ID, PAGE);
     const proofs = [
       tokens.provesPage(ID, "shop.example/orders", token),
@@ -114,7 +114,7 @@ describe("S163 a token proves which page it was shown in", () => {
     expect(proofs).toEqual(proofs.map(() => false));
   });
 
-  test("which no one can change who has a token and so its secret", () => {
+  test("which can't be changed by a client that has a token, and so its secret", () => {
     const bytes = Buffer.from(tokens.issue(ID, PAGE), "base64url");
     for (let bit = 0; bit < 256; bit++) {
       const changed = Buffer.from(bytes);
@@ -239,7 +239,7 @@ describe("S27 Referer decides if both are missing", () => {
   });
 });
 
-describe("S27 S107 a page of a trusted origin counts as the application's own", () => {
+describe("S27 S107 a trusted origin's page counts as the application's own", () => {
   const FRONT_END = "https://app.shop.example";
   const seen = (headers: Record<string, string>) => verdict(headers, APP, undefined, [FRONT_END]);
 
@@ -257,13 +257,13 @@ describe("S27 S107 a page of a trusted origin counts as the application's own", 
     `${FRONT_END}/`,
     "HTTPS://APP.SHOP.EXAMPLE",
     "",
-  ])("and no page of another: %j", (origin) => {
+  ])("but not a page of another origin: %j", (origin) => {
     expect(seen({ origin, "sec-fetch-site": "same-site" })).toBe("elsewhere");
     expect(seen({ origin, "sec-fetch-site": "cross-site" })).toBe("elsewhere");
     expect(seen({ origin })).toBe("elsewhere");
   });
 
-  test("S130 Origin: null is no listed origin", () => {
+  test("S130 Origin: null is not a listed origin", () => {
     expect(seen({ origin: "null", "sec-fetch-site": "same-site" })).toBe("elsewhere");
     expect(seen({ origin: "null", "sec-fetch-site": "cross-site" })).toBe("elsewhere");
     expect(seen({ origin: "null", referer: `${FRONT_END}/login` })).toBe("here");

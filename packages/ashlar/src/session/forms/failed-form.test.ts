@@ -146,7 +146,7 @@ test.each([
   expect(await isFilled(browser)).toBe(false);
 });
 
-test("what another site has sent is not kept", async () => {
+test("input that another site has sent is not kept", async () => {
   const browser = await known();
   const headers = { "x-error": "away", "sec-fetch-site": "cross-site", referer: "https://evil.example/" };
   expect(told(await post(browser, "/form", TYPED, headers))).toEqual({
@@ -161,12 +161,15 @@ test("what another site has sent is not kept", async () => {
 test.each([
   { path: "/failing/broken", status: 500, filled: true },
   { path: "/failing/forbidden", status: 403, filled: false },
-])("the typed text waits for the next page if the page for it has failed: $path", async ({ path, status, filled }) => {
-  const browser = await known();
-  await post(browser, "/form", TYPED, { "x-error": "away" });
-  expect(told(await browser.send(path))).toEqual({ status, ...NOTHING });
-  expect(await isFilled(browser)).toBe(filled);
-});
+])(
+  "the typed text is kept for the next page if the form's page has failed: $path",
+  async ({ path, status, filled }) => {
+    const browser = await known();
+    await post(browser, "/form", TYPED, { "x-error": "away" });
+    expect(told(await browser.send(path))).toEqual({ status, ...NOTHING });
+    expect(await isFilled(browser)).toBe(filled);
+  },
+);
 
 test("a page that fails starts no session", async () => {
   const browser = await known();

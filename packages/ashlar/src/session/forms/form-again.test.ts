@@ -135,7 +135,7 @@ test("a form at an address without a page is refused, and nothing else fails", a
   expect(logged).toEqual([]);
 });
 
-describe("a form that is sent to another path than its page's", () => {
+describe("a form that is sent to a path other than its page's", () => {
   test("is shown again with the typed text, if its token proves its page", async () => {
     const browser = new Browser(await create());
     await browser.open("/things/create?draft=1");
@@ -184,7 +184,7 @@ describe("a form that is sent to another path than its page's", () => {
   });
 });
 
-test("a form that is refused and not shown begins no session", async () => {
+test("a form that is refused and not shown starts no session", async () => {
   const browser = new Browser(await create());
   const { status, cookies } = await browser.post("/gone", { article: "a lamp" }, ANONYMOUS);
   expect([status, cookies]).toEqual([419, []]);

@@ -67,80 +67,83 @@ function naming(
   return browser.send(path, { method: "POST", ...sent });
 }
 
-describe.each(BASES)("S163 under the base path %j, a response to a form shows no page of another path", (base, env) => {
-  const ways = [
-    ["a field", { field: "/admin/report?all=1" }],
-    ["Referer", { referer: `${base}/admin/report?all=1` }],
-  ] as const;
+describe.each(BASES)(
+  "S163 under the base path %j, a response to a form never shows a page at another path",
+  (base, env) => {
+    const ways = [
+      ["a field", { field: "/admin/report?all=1" }],
+      ["Referer", { referer: `${base}/admin/report?all=1` }],
+    ] as const;
 
-  describe.each(ways)("that it names by %s", (_, page) => {
-    const location = `${base}/admin/report?all=1`;
+    describe.each(ways)("that the form names by %s", (_, page) => {
+      const location = `${base}/admin/report?all=1`;
 
-    test("without a session", async () => {
-      const answer = await naming(new Browser(await create(env)), `${base}/login`, page);
-      expect([answer.status, linkOf(answer), answer.cookies, shown]).toEqual([419, location, [], 0]);
-      expect(answer.text).toContain(
-        "Go back to it, and submit the form again. If that doesn&#39;t help, allow cookies",
-      );
+      test("without a session", async () => {
+        const answer = await naming(new Browser(await create(env)), `${base}/login`, page);
+        expect([answer.status, linkOf(answer), answer.cookies, shown]).toEqual([419, location, [], 0]);
+        expect(answer.text).toContain(
+          "Go back to it, and submit the form again. If that doesn&#39;t help, allow cookies",
+        );
+      });
+
+      test.each([
+        ["an expired form", "/login", 419, "The page had expired, and nothing was changed. Go back to it"],
+        ["a throttled form", "/often", 429, "There were too many requests."],
+      ])("within a session: %s", async (_, path, status, message) => {
+        const browser = new Browser(await create(env));
+        await browser.open(`${base}/login`);
+        const fields = { __token: status === 419 ? "stale" : browser.token, story: "once", name: "Ada" };
+        const answer = await naming(browser, `${base}${path}`, page, fields);
+        expect([answer.status, linkOf(answer), shown]).toEqual([status, location, 0]);
+        expect(answer.text).toContain(message);
+        expect(answer.text).toContain("What you typed will be filled in again");
+        const report = await browser.open(location);
+        expect(report.text).toContain(">once</textarea>");
+        // The error's own page has said what happened.
+        expect(report.text).not.toContain("<p>");
+      });
+
+      test("within a session: a form with mistakes that is too large for the session", async () => {
+        const browser = new Browser(await create(env));
+        await browser.open(`${base}/login`);
+        const fields = { __token: browser.token, story: STORY, name: "Ada" };
+        const answer = await naming(browser, `${base}/orders`, page, fields);
+        expect([answer.status, answer.headers.get("location"), shown]).toEqual([303, location, 0]);
+        expect((await browser.open(location)).text).toMatch(/<p>.+<\/p>/);
+      });
+
+      test("with a token of that page in another session", async () => {
+        const application = await create(env);
+        const [other, browser] = [new Browser(application), new Browser(application)];
+        await other.open(`${base}/admin/report`);
+        await browser.open(`${base}/login`);
+        shown = 0;
+        const answer = await naming(browser, `${base}/login`, page, { __token: other.token });
+        expect([answer.status, linkOf(answer), shown]).toEqual([419, location, 0]);
+      });
+
+      test("with a token that no page has shown", async () => {
+        const browser = new Browser(await create(env));
+        await browser.open(`${base}/login`);
+        const { text } = await browser.send(`${base}/token`);
+        const answer = await naming(browser, `${base}/often`, page, { __token: text });
+        expect([answer.status, linkOf(answer), shown]).toEqual([429, location, 0]);
+      });
     });
 
-    test.each([
-      ["an expired form", "/login", 419, "The page had expired, and nothing was changed. Go back to it"],
-      ["a throttled form", "/often", 429, "There were too many requests."],
-    ])("within a session: %s", async (_, path, status, message) => {
+    test("except the page that it was sent from, as its token proves, any number of times", async () => {
       const browser = new Browser(await create(env));
-      await browser.open(`${base}/login`);
-      const fields = { __token: status === 419 ? "stale" : browser.token, story: "once", name: "Ada" };
-      const answer = await naming(browser, `${base}${path}`, page, fields);
-      expect([answer.status, linkOf(answer), shown]).toEqual([status, location, 0]);
-      expect(answer.text).toContain(message);
-      expect(answer.text).toContain("What you typed will be filled in again");
-      const report = await browser.open(location);
-      expect(report.text).toContain(">once</textarea>");
-      // The error's own page has said what happened.
-      expect(report.text).not.toContain("<p>");
+      browser.page = await browser.open(`${base}/orders/create?draft=1`);
+      for (const path of ["/orders", "/often", "/orders"]) {
+        const field = /name="__page" value="([^"]*)"/.exec(browser.page.text)?.[1];
+        const page = field === undefined ? { referer: `${base}/orders/create?draft=1` } : { field };
+        const answer = await naming(browser, `${base}${path}`, page, { __token: browser.token, story: STORY });
+        expect([answer.status, answer.text.includes(STORY)]).toEqual([path === "/often" ? 429 : 422, true]);
+        browser.page = answer;
+      }
     });
-
-    test("within a session: a form with mistakes that is too large for the session", async () => {
-      const browser = new Browser(await create(env));
-      await browser.open(`${base}/login`);
-      const fields = { __token: browser.token, story: STORY, name: "Ada" };
-      const answer = await naming(browser, `${base}/orders`, page, fields);
-      expect([answer.status, answer.headers.get("location"), shown]).toEqual([303, location, 0]);
-      expect((await browser.open(location)).text).toMatch(/<p>.+<\/p>/);
-    });
-
-    test("with a token of that page in another session", async () => {
-      const application = await create(env);
-      const [other, browser] = [new Browser(application), new Browser(application)];
-      await other.open(`${base}/admin/report`);
-      await browser.open(`${base}/login`);
-      shown = 0;
-      const answer = await naming(browser, `${base}/login`, page, { __token: other.token });
-      expect([answer.status, linkOf(answer), shown]).toEqual([419, location, 0]);
-    });
-
-    test("with a token that no page has shown", async () => {
-      const browser = new Browser(await create(env));
-      await browser.open(`${base}/login`);
-      const { text } = await browser.send(`${base}/token`);
-      const answer = await naming(browser, `${base}/often`, page, { __token: text });
-      expect([answer.status, linkOf(answer), shown]).toEqual([429, location, 0]);
-    });
-  });
-
-  test("but the page that it was sent from, as its token proves, again and again", async () => {
-    const browser = new Browser(await create(env));
-    browser.page = await browser.open(`${base}/orders/create?draft=1`);
-    for (const path of ["/orders", "/often", "/orders"]) {
-      const field = /name="__page" value="([^"]*)"/.exec(browser.page.text)?.[1];
-      const page = field === undefined ? { referer: `${base}/orders/create?draft=1` } : { field };
-      const answer = await naming(browser, `${base}${path}`, page, { __token: browser.token, story: STORY });
-      expect([answer.status, answer.text.includes(STORY)]).toEqual([path === "/often" ? 429 : 422, true]);
-      browser.page = answer;
-    }
-  });
-});
+  },
+);
 
 test("S163 a token proves its page at its host only", async () => {
   const environment = { APP_URL: "http://localhost", APP_HOSTS: "*.localhost" };
@@ -244,7 +247,7 @@ describe("the button of an error page that leads back to a form's page", () => {
     expect(text).toContain('<a class="button" href="/admin/report">Zurück zur Seite</a>');
   });
 
-  test("is data of the application's own error pages", async () => {
+  test("is passed to the application's own error pages", async () => {
     const error = "{{ status }}|{{ message }}|{{ formPage ? formPage.url + '|' + formPage.note : 'no form' }}";
     const browser = new Browser(await sessionApplication({ routes: ROUTES, views: { ...VIEWS, error } }));
     await browser.open("/login");

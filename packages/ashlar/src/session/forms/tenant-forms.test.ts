@@ -34,7 +34,7 @@ async function sent(
   return { status: response.status, location: response.headers.get("location"), cookie };
 }
 
-test("S187 a form of a host of APP.hosts is accepted by that host, and leads back to it", async () => {
+test("S187 a form from a host in APP.hosts is accepted by that host, and leads back to it", async () => {
   const one = await application();
   const { status, location, cookie } = await sent(one, TENANT, { origin: TENANT, referer: `${TENANT}/form?page=2` });
   expect([status, location]).toEqual([302, "/form?page=2"]);
@@ -49,7 +49,7 @@ test.each([
   ["https://shop.example", TENANT],
   ["https://evil.example", "https://evil.example"],
   ["https://evil.example", TENANT],
-])("S187 %s refuses the form of a page of %s", async (host, origin) => {
+])("S187 %s refuses a form from a page of %s", async (host, origin) => {
   const one = await application();
   expect((await sent(one, host, { origin })).status).toBe(419);
   expect((await sent(one, host, { referer: `${origin}/form` })).status).toBe(419);

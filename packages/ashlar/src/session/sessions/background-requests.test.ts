@@ -84,14 +84,14 @@ describe.each(["cookie", "database"])("S162 with the store %s", (store) => {
     expect(await page(browser)).toEqual(NONE);
   });
 
-  test("data that a script's request reads is used up, as by a script that replaces the page, and nothing else", async () => {
+  test("data that a script's request reads is used up, as with a script that replaces the page, and nothing else is", async () => {
     const browser = new Browser(await create());
     await browser.send("/save", { method: "POST", headers: PAGE });
     expect(JSON.parse((await browser.send("/status", { headers: SCRIPT })).text)).toEqual({ status: "Saved." });
     expect(await page(browser)).toEqual({ ...ALL, status: null });
   });
 
-  test("a late response does not bring back what the session held when its request began", async () => {
+  test("a late response doesn't restore what the session held when its request began", async () => {
     let time = Date.now();
     setClock(() => time);
     const browser = new Browser(await create());

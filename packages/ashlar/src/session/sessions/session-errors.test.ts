@@ -13,7 +13,7 @@ describe("the errors of a form, stored for its next page", () => {
     expect(stored).toEqual({ name: ["It is taken.", "It is odd."] });
   });
 
-  test("a message with a rule can be said in another language later, and so can the messages in its parameters", () => {
+  test("a message with a rule can be translated later, and so can the messages in its parameters", () => {
     const due: Message = { rule: "shop.due", params: { day: new Date(0) }, message: "due on 1 January" };
     const late: Message = { rule: "shop.late", params: { due, days: 3 }, message: "It is late: due on 1 January." };
     const day = { date: "1970-01-01T00:00:00.000Z" };

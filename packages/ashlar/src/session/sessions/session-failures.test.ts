@@ -65,7 +65,7 @@ const problems = (): string[] => {
   return lines.map(({ err }) => (err as AshlarError).code);
 };
 
-test("the site's own error page is rendered if the session can't be read, and the log has one line of the request", async () => {
+test("the site's own error page is rendered if the session can't be read, and the log has one line for the request", async () => {
   logged = [];
   class Away extends MemorySessions {
     override read(): never {

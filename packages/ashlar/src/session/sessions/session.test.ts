@@ -309,7 +309,7 @@ describe("the page that the visitor wanted", () => {
     expect([session.intended("/home", "admin"), session.intended("/home")]).toEqual(["/home", "/home"]);
   });
 
-  test("S29 it may be one of a trusted origin, as long as that is trusted", () => {
+  test("S29 it may be on a trusted origin, as long as that is trusted", () => {
     const origins = new TrustedOrigins(["https://app.shop.example"]);
     const session = (trusted: TrustedOrigins) => new Session(null, undefined, undefined, trusted);
     const [wanted, other] = ["https://app.shop.example/orders", "https://evil.example/"];
@@ -349,7 +349,7 @@ describe("the page that the visitor wanted", () => {
   });
 });
 
-test("S163 typed input never makes a session too long: there is some of it, or none at all", () => {
+test("S163 typed input never makes a session too large: some of it is kept, or none", () => {
   const contents = (items: number) => new Session(null).put("cart", "x".repeat(items));
   const bytes = Buffer.byteLength(contents(100).encode()!);
   for (let more = 0; more < 120; more++) {

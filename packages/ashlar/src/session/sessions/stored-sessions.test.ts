@@ -50,7 +50,7 @@ test("a failure in a store fails the request", async () => {
   await expect(failing.remove(one)).rejects.toBe(error);
 });
 
-test("S18 a store that can replaces a session in one step when it gets a new id", async () => {
+test("S18 a store that supports it replaces a session in one step when it gets a new id", async () => {
   const store = new MemorySessions();
   const replaced: unknown[] = [];
   const own = {

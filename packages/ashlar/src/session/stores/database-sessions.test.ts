@@ -145,7 +145,7 @@ await onEachDatabase("sessions in the database", (engine) => {
     });
   });
 
-  test("the migration fails if the table is there already", async () => {
+  test("the migration fails if the table already exists", async () => {
     await expect(createSessionDataTable(database.kysely)).rejects.toMatchObject({ code: "E_DATABASE" });
   });
 

@@ -92,7 +92,7 @@ withProgram("redis-server", () => {
     expect(saidOfRedis(lines)).toHaveLength(2);
   });
 
-  test("the response to a refused request says when to come back, and nothing about the server", async () => {
+  test("the response to a refused request says when to retry, and nothing about the server", async () => {
     const { application } = await shop({ url: server.url.replace("//", "//ann:secret-word@") });
     const headers = { cookie: `session=${"a".repeat(43)}`, accept: "application/json" };
     const response = await application.fetch(new Request("http://localhost/name", { headers }));
@@ -129,7 +129,7 @@ withProgram("redis-server", () => {
     expect([await ada("/name"), await grace("/name")]).toEqual(["Eve", "Grace"]);
   });
 
-  test("S19 who leaves while Redis is down has left when it is back", async () => {
+  test("S19 a visitor who logs out while Redis is down is still logged out when it is back", async () => {
     const { visitor, application } = await shop({ whenAway: new MemorySessions(), commandTimeoutMs: 3000 });
     const client = createTestClient(application);
     await client.get("/put/Ada");

@@ -50,7 +50,7 @@ test.each(WORK)("without Redis, the log says so once, and the request is refused
   expect(said()).toEqual([`${UNAVAILABLE.message} Away.`]);
 });
 
-test.each(WORK)("a mistake is not an outage: it is thrown, and the log says nothing: %s", async (name) => {
+test.each(WORK)("an application error is not an outage: it is thrown, and the log says nothing: %s", async (name) => {
   const { work, answer, said } = make();
   const mistake = new TypeError("a mistake");
   answer(Promise.reject(mistake));
@@ -64,7 +64,7 @@ test.each([
   // The session has ended, which a server that can't be written to would not say.
   ["update", null],
   ["replace", null],
-])("Redis is back once something was stored: %s, which is answered with %j", async (name, reply) => {
+])("Redis counts as back once something was stored: %s, which returns %j", async (name, reply) => {
   const { work, answer, pass, said } = make();
   answer(Promise.reject(UNAVAILABLE));
   await expect(work.read!()).rejects.toBe(UNAVAILABLE);
@@ -84,7 +84,7 @@ test("an update says whether there was a session", async () => {
   expect(await work.update!()).toBe(false);
 });
 
-test("in a cluster, the new session is stored before the previous one ends, and a failure leaves that one", async () => {
+test("in a cluster, the new session is stored before the previous one ends, and a failure leaves the previous one", async () => {
   const { redis, work, answer } = make(true);
   answer(Promise.resolve("OK"));
   await work.replace!();
@@ -98,7 +98,7 @@ test("in a cluster, the new session is stored before the previous one ends, and 
   expect(redis.command.mock.calls.map(([name]) => name)).toEqual(["SET"]);
 });
 
-test("a check asks the connection, and the store releases it when it is closed", async () => {
+test("a check uses the connection, and the store releases it when it is closed", async () => {
   const { sessions, redis, release, said } = make();
   redis.check.mockRejectedValue(UNAVAILABLE);
   await expect(sessions.check()).rejects.toBe(UNAVAILABLE);

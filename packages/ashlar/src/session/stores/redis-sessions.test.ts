@@ -29,7 +29,7 @@ withProgram("redis-server", () => {
   });
   afterAll(() => server.remove());
 
-  describe("sessions in Redis keep the promises of a store", () => {
+  describe("sessions in Redis keep a store's promises", () => {
     const suite = sessionStoreSuite(() => storeWith({ url: server.url }), {
       elapse: (seconds) => server.elapse(seconds),
       unreachable: async () => storeWith({ url: `redis://127.0.0.1:${await freePort()}` }),
@@ -80,13 +80,13 @@ withProgram("redis-server", () => {
     expect(await server.run("KEYS", "digests:*")).toEqual([`digests:sessions:${digest("the cookie")}`]);
   });
 
-  test("an invalid session value is not a session", async () => {
+  test("an invalid value is not a session", async () => {
     const store = await ownStore("foreign:");
     await server.run("SET", "foreign:sessions:one", "something else");
     expect(await store.read("one")).toBeNull();
   });
 
-  test("what can't be a store fails startup", async () => {
+  test("a value that can't be a store fails startup", async () => {
     for (const whenAway of ["cookie", {}, () => null, null]) {
       await expect(storeWith({ url: server.url, whenAway } as RedisSessionsSettings)).rejects.toThrow(
         'config/session.ts: SESSION.store.whenAway: is not a store. Write databaseSessions() or "refuse".',

@@ -62,7 +62,7 @@ function stores() {
 for (const { title, run } of sessionStoreSuite(
   () => new SessionsWhileAway(new MemorySessions(), new MemorySessions()),
 )) {
-  test(`while the first store is there: ${title}`, run);
+  test(`while the first store is up: ${title}`, run);
 }
 
 test("while the first store is down, sessions begin in the other one, and stay there when it is back", async () => {
@@ -92,7 +92,7 @@ test("a session whose visitor comes while the first store is down has ended, eve
   expect(await both.read("two")).toEqual(session("Grace"));
 });
 
-test("S19 a session that ends while the first store is down is deleted there as soon as any request finds it back", async () => {
+test("S19 a session that ends while the first store is down is deleted there as soon as a request finds that store up again", async () => {
   const { first, both } = stores();
   for (const key of ["one", "two", "three"]) await both.create(key, session(key), LATER);
   first.isAway = true;
@@ -120,7 +120,7 @@ test("S19 made-up keys, and sessions that begin and end in the meantime, do not 
   expect(await both.read("one")).toBeNull();
 });
 
-test("what could not be deleted is deleted later", async () => {
+test("sessions that couldn't be deleted are deleted later", async () => {
   const { first, both } = stores();
   await both.create("one", session("Ada"), LATER);
   first.isAway = true;
@@ -140,7 +140,7 @@ test("a new id given while the first store is down ends the previous session", a
   expect([await both.read("one"), await both.read("two"), other.sessions.size]).toEqual([null, session("Ada"), 1]);
 });
 
-test("a session that was read before the first store went away is not written to the other one", async () => {
+test("a session that was read before the first store went down is not written to the other one", async () => {
   const { first, other, both } = stores();
   await both.create("one", session("Ada"), LATER);
   await both.read("one");
@@ -148,7 +148,7 @@ test("a session that was read before the first store went away is not written to
   expect([await both.update("one", session("Grace"), LATER), other.sessions.size]).toEqual([false, 0]);
 });
 
-test("as long as the first store is there, the other one is asked only for sessions that the first one lacks", async () => {
+test("as long as the first store is up, the other one is only queried for sessions that the first one lacks", async () => {
   const { other, both } = stores();
   const asked: string[] = [];
   const read = (key: string): null => {
@@ -162,7 +162,7 @@ test("as long as the first store is there, the other one is asked only for sessi
   expect([asked, other.sessions.size]).toEqual([["two"], 0]);
 });
 
-test("an error that is not about the first store's absence is not hidden", async () => {
+test("an error other than an outage of the first store is not hidden", async () => {
   const { first, both } = stores();
   Object.assign(first, { read: () => Promise.reject(new TypeError("A mistake.")) });
   await expect(both.read("one")).rejects.toThrow("A mistake.");
@@ -199,7 +199,7 @@ test("a request for a session that has ended begins to delete it, once the first
   await expect.poll(() => first.sessions.size).toBe(0);
 });
 
-test("S19 a logout at a moment when the first store has just gone is remembered, though nothing was asked for before", async () => {
+test("S19 a logout just as the first store goes down is remembered, even if that is the first request to notice", async () => {
   const { first, both } = stores();
   await both.create("one", session("Ada"), LATER);
   await both.create("two", session("Grace"), LATER);
@@ -275,7 +275,7 @@ test("a session may be as large as both stores allow", () => {
   expect(new SessionsWhileAway(sized(200), sized(100)).maxBytes).toBe(100);
 });
 
-test("as many sessions as may be are remembered, and no more", async () => {
+test("sessions are remembered up to the limit, and no more", async () => {
   const [first, other] = [new Leaving(), new MemorySessions()];
   const both = new SessionsWhileAway(first, other, 3);
   const keys = ["one", "two", "three", "four"];
@@ -288,7 +288,7 @@ test("as many sessions as may be are remembered, and no more", async () => {
   expect(found.toReversed()).toEqual([session("one"), null, null, null]);
 });
 
-test("at most 100,000 sessions that have ended are remembered, the latest ones", async () => {
+test("at most 100,000 sessions that have ended are remembered, the most recent ones", async () => {
   const { first, other } = stores();
   const both = new SessionsWhileAway(first, other);
   await both.create("one", session("Ada"), LATER);

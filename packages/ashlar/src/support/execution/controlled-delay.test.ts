@@ -5,7 +5,7 @@ import { ControlledDelay } from "./controlled-delay.ts";
 const MAX_MS = 1000;
 const MANY = 16;
 
-test("a burst may make everything wait for half of the longest wait", () => {
+test("a burst may make everything wait for half of the maximum wait", () => {
   const delay = new ControlledDelay(MAX_MS);
   expect([delay.refuses(101, MANY, 0), delay.refuses(600, MANY, 500)]).toEqual([false, false]);
   expect(delay.stands(500)).toBe(false);
@@ -22,14 +22,14 @@ test("after that, work that has waited for more than a tenth is refused, and oth
   expect(delay.stands(503)).toBe(true);
 });
 
-test("it is over once something has waited for no more than half of that", () => {
+test("an overload is over once something has waited for no more than half of that", () => {
   const delay = new ControlledDelay(MAX_MS);
   delay.refuses(101, MANY, 0);
   expect([delay.refuses(51, MANY, 600), delay.stands(600)]).toEqual([false, true]);
   expect([delay.refuses(50, MANY, 601), delay.stands(601)]).toEqual([false, false]);
 });
 
-test("a queue that stalls again within twice the longest wait is not a burst, but later it is", () => {
+test("a queue that stalls again within twice the maximum wait is not a burst, but later it is", () => {
   const delay = new ControlledDelay(MAX_MS);
   delay.refuses(101, MANY, 0);
   delay.refuses(600, MANY, 501);
@@ -40,20 +40,20 @@ test("a queue that stalls again within twice the longest wait is not a burst, bu
   expect([delay.refuses(101, MANY, 4521), delay.stands(5021)]).toEqual([false, false]);
 });
 
-test("it is also over once nothing waits", () => {
+test("an overload is also over once nothing waits", () => {
   const delay = new ControlledDelay(MAX_MS);
   delay.refuses(101, MANY, 0);
   delay.emptied();
   expect([delay.stands(600), delay.refuses(300, MANY, 600)]).toEqual([false, false]);
 });
 
-test("a few that wait are not refused before the longest wait", () => {
+test("a few waiting tasks are not refused before the maximum wait", () => {
   const delay = new ControlledDelay(MAX_MS);
   delay.refuses(101, MANY, 0);
   expect([delay.refuses(1000, MANY - 1, 501), delay.refuses(1001, 0, 502)]).toEqual([false, true]);
 });
 
-test("what would join a line that stands is refused at once, unless few wait or the first has not waited long", () => {
+test("work that would join a stalled queue is refused at once, unless few wait or the first has not waited long", () => {
   const delay = new ControlledDelay(MAX_MS);
   expect(delay.refusesBehind(600, MANY, 501)).toBe(false);
   delay.refuses(101, MANY, 0);
@@ -65,12 +65,12 @@ test("what would join a line that stands is refused at once, unless few wait or 
   ]).toEqual([false, true, false, false]);
 });
 
-test("a pause of everything refuses nothing by itself", () => {
+test("a pause of the whole process refuses nothing by itself", () => {
   const delay = new ControlledDelay(MAX_MS);
   expect([delay.refuses(10, MANY, 0), delay.refuses(30_000, MANY, 30_000)]).toEqual([false, false]);
 });
 
-test("nothing is calm while it waits too long, nor until the line is short again", () => {
+test("the queue isn't calm while work waits too long, or until it is short again", () => {
   const delay = new ControlledDelay(MAX_MS);
   expect([delay.isCalm(50), delay.isCalm(51)]).toEqual([true, false]);
   delay.refuses(101, MANY, 0);

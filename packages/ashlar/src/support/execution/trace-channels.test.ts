@@ -39,7 +39,7 @@ test("asynchronous work continues until asyncEnd, and its result is not in the m
   ]);
 });
 
-test("work that fails says so before it ends, and its error is thrown", async () => {
+test("work that fails reports it before it ends, and its error is thrown", async () => {
   const seen = listen();
   const fail = (): never => {
     throw failure;

@@ -8,7 +8,7 @@ const ELSEWHERE = [
   ...["::2", "::ffff:127.0.0.1", "[::2]", "[::ffff:7f00:1]", "[127.0.0.1]:80", "::1%lo", " ::1"],
 ];
 
-test.each([...LOOPBACK, "::1"])("%j is an address of this machine alone", (address) => {
+test.each([...LOOPBACK, "::1"])("%j is an address of this machine only", (address) => {
   expect(isLoopbackAddress(address)).toBe(true);
 });
 

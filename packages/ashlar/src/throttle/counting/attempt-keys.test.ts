@@ -136,7 +136,7 @@ describe("the digest of an account", () => {
     );
   });
 
-  test("S53 differs for a user name in another case, because that is another account", () => {
+  test("S53 differs for a user name in another case, because that is a different account", () => {
     expect(accountDigest("Ann Smith")).not.toBe(accountDigest("ann smith"));
   });
 

@@ -53,7 +53,7 @@ describe("the limits that a feature declares", () => {
     expect(await statuses(await boot([Orders, ThrottleProvider], throttle), 3)).toEqual([200, 200, 429]);
   });
 
-  test("are suggested for misspelt names", async () => {
+  test("are suggested for misspelled names", async () => {
     const providers = [Orders, ThrottleProvider];
     await expect(boot(providers, {}, "throttle:order")).rejects.toThrow('Did you mean "orders"?');
     const respelt = { limits: { Orders: { buckets: [ADDRESS] } } };

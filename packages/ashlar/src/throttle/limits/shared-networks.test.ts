@@ -11,7 +11,7 @@ function attempts(networks: Readonly<Record<string, number>>, address: string): 
 }
 
 test.each(["first", "last"])(
-  "S202 of several networks with an address, the largest number counts, also if it is the %s",
+  "S202 if several networks contain an address, the largest number counts, even if it is the %s",
   (place) => {
     const networks = [
       ["198.51.100.0/24", 2],

@@ -33,7 +33,7 @@ test.each([
   ["all", null, inOther(1), inOther(1)],
   ["nothing, as Redis has,", null, null, null],
 ])(
-  "S33 while Redis can be read but not changed, and the other store has %s, the greater count holds",
+  "S33 while Redis can be read but not changed, and the other store has %s, the higher count applies",
   async (_, there, here, found) => {
     const { counter, redis, other } = await make();
     redis.script.mockRejectedValueOnce(UNAVAILABLE);
@@ -44,7 +44,7 @@ test.each([
   },
 );
 
-test("while Redis works, the other store is not asked", async () => {
+test("while Redis works, the other store is not used", async () => {
   const { counter, redis, other, said } = await make();
   redis.script.mockResolvedValue([3, 1000]);
   expect([await counter.add("a", 1), await counter.get("a")]).toEqual(
@@ -56,7 +56,7 @@ test("while Redis works, the other store is not asked", async () => {
   expect(said()).toEqual([]);
 });
 
-test("a mistake is not an outage: it is thrown, and nothing counts elsewhere", async () => {
+test("an application error is not an outage: it is thrown, and nothing counts elsewhere", async () => {
   const { counter, redis, other, said } = await make();
   const mistake = new TypeError("a mistake");
   redis.script.mockRejectedValue(mistake);
@@ -74,11 +74,14 @@ test.each([
   [1, 1],
   [WINDOW_MS, WINDOW_MS],
   [WINDOW_MS + 5000, WINDOW_MS],
-])("a window with %i ms left ends in %i ms: at some time, and not later than it can", async (left, resetInMs) => {
-  const { counter, redis } = await make();
-  redis.script.mockResolvedValue([2, left]);
-  expect(await counter.add("a", 1)).toEqual({ attempts: 2, resetInMs });
-});
+])(
+  "a window with %i ms left ends in %i ms: always eventually, and never later than its maximum",
+  async (left, resetInMs) => {
+    const { counter, redis } = await make();
+    redis.script.mockResolvedValue([2, left]);
+    expect(await counter.add("a", 1)).toEqual({ attempts: 2, resetInMs });
+  },
+);
 
 test("S33 while Redis is down, each operation is done in the other store", async () => {
   const { counter, redis, other } = await make();
@@ -98,7 +101,7 @@ test("S33 while Redis is down, each operation is done in the other store", async
   ]);
 });
 
-test("Redis is back once an attempt was counted there, not because it can be read, and the other store is asked no longer", async () => {
+test("Redis counts as back once an attempt was counted there, not once it can be read, and the other store is no longer used", async () => {
   let time = 5000;
   vi.spyOn(performance, "now").mockImplementation(() => time);
   onTestFinished(() => void vi.restoreAllMocks());
@@ -118,7 +121,7 @@ test("Redis is back once an attempt was counted there, not because it can be rea
   expect(other.get).not.toHaveBeenCalled();
 });
 
-test("a mistake ends the start, and a store that is closed releases its connection", async () => {
+test("an application error makes startup fail, and closing a store releases its connection", async () => {
   const { store, redis, release } = await make();
   const mistake = new TypeError("a mistake");
   redis.connect.mockRejectedValue(mistake);

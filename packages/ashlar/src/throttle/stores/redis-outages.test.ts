@@ -56,7 +56,7 @@ withProgram("redis-server", () => {
     `Redis can't be used: ${reason}. Limits count in the memory of each process, so each allows all attempts, until ` +
     "it can be used again.";
 
-  test("S33 after Redis has ended, attempts count in the other store, which the log says once, and then in Redis again", async () => {
+  test("S33 after Redis has stopped, attempts count in the other store, which is logged once, and then in Redis again", async () => {
     const counter = await counterWith();
     expect((await counter.add("a", 3)).attempts).toBe(3);
     await server.stop();
@@ -76,7 +76,7 @@ withProgram("redis-server", () => {
     expect(await server.run("KEYS", "ashlar:limits:login:*")).toHaveLength(2);
   });
 
-  test("S33 a frozen Redis delays only the attempts that it surprises, and none is lost", async () => {
+  test("S33 a frozen Redis delays only the attempts already sent to it, and none is lost", async () => {
     const counter = await counterWith({ commandTimeoutMs: 2000 });
     await counter.add("a", 1);
     server.freeze();
@@ -102,7 +102,7 @@ withProgram("redis-server", () => {
     expect((await counter.get("a"))?.attempts).toBe(3);
   });
 
-  test("S33 attempts count in the other store while Redis has no memory left", async () => {
+  test("S33 attempts count in the other store while Redis is out of memory", async () => {
     const counter = await counterWith();
     await server.run("CONFIG", "SET", "maxmemory", "1");
     for (let attempt = 1; attempt <= 5; attempt++) expect((await counter.add("a", 1)).attempts).toBe(attempt);
@@ -111,7 +111,7 @@ withProgram("redis-server", () => {
     await isBack(counter);
   });
 
-  test("S33 a Redis that comes later is used", async () => {
+  test("S33 a Redis that starts later is used", async () => {
     await server.stop();
     const counter = await counterWith();
     expect((await counter.add("a", 1)).attempts).toBe(1);
@@ -120,7 +120,7 @@ withProgram("redis-server", () => {
     await isBack(counter);
   });
 
-  test("no value and no password is in the message about a server that refuses the password", async () => {
+  test("the message about a server that refuses the password contains no value and no password", async () => {
     await server.run("CONFIG", "SET", "requirepass", "right-password");
     const url = server.url.replace("//", "//:wrong-password@");
     const counter = await counterWith({ url, whenAway: "refuse" });
@@ -134,7 +134,7 @@ withProgram("redis-server", () => {
   });
 
   test.each([true, false])(
-    "the other store is connected before the application serves, whether Redis is there (%s), and closed with it",
+    "the other store is connected before the application serves, whether or not Redis is up (%s), and closed with it",
     async (isThere) => {
       if (!isThere) await server.stop();
       const { container } = await emptyApplication(lines);

@@ -36,7 +36,7 @@ withProgram("redis-server", () => {
   });
   afterAll(() => server.remove());
 
-  describe("limits in Redis keep the promises of a store", () => {
+  describe("limits in Redis keep a store's promises", () => {
     const suite = throttleStoreSuite(() => storeWith({ url: server.url, whenAway: "refuse", ...PATIENT }), {
       elapse: (seconds) => server.elapse(seconds),
       unreachable: async () => storeWith({ url: `redis://127.0.0.1:${await freePort()}`, whenAway: "refuse" }),
@@ -84,14 +84,14 @@ withProgram("redis-server", () => {
     expect((await sent()) - before).toBeLessThanOrEqual(4 + 6 + 8);
   });
 
-  test("S33 a server that has forgotten its scripts counts all the same", async () => {
+  test("S33 a server that has forgotten its scripts still counts", async () => {
     const counter = (await ownStore({ url: server.url, whenAway: "refuse", ...PATIENT })).counter(LOGIN);
     await counter.add("a", 1);
     await server.run("SCRIPT", "FLUSH");
     expect((await counter.add("a", 1)).attempts).toBe(2);
   });
 
-  test("S33 a window that lasts longer than it can starts over, and so does one without an end", async () => {
+  test("S33 a window that is longer than possible starts over, and so does one without an end", async () => {
     const prefix = `test-${++prefixes}:`;
     const counter = (await ownStore({ url: server.url, whenAway: "refuse", prefix, ...PATIENT })).counter(LOGIN);
     await counter.add("a", 3);
@@ -105,7 +105,7 @@ withProgram("redis-server", () => {
     expect(Number(await server.run("PTTL", key!))).toBeGreaterThan(0);
   });
 
-  test("S33 a window counts on if the server's clock was set back by less than a minute", async () => {
+  test("S33 a window continues if the server's clock was set back by less than a minute", async () => {
     const prefix = `test-${++prefixes}:`;
     const counter = (await ownStore({ url: server.url, whenAway: "refuse", prefix, ...PATIENT })).counter(LOGIN);
     await counter.add("a", 3);
@@ -144,7 +144,7 @@ withProgram("redis-server", () => {
     ]);
   });
 
-  test("what can't be a store fails startup", async () => {
+  test("a value that can't be a store fails startup", async () => {
     const { container } = await emptyApplication();
     const create = (whenAway: unknown) => () =>
       redisStore({ url: server.url, whenAway } as RedisStoreSettings)(container);

@@ -93,7 +93,7 @@ describe("S33 in production, limits in memory fail startup", () => {
     expect(await warned({ environment: { APP_ENV: "development" } })).toEqual([]);
   });
 
-  test("a number that can't be one ends it too", async () => {
+  test("and so does an invalid number of processes", async () => {
     await expect(shop({ environment: { APP_PROCESSES: "many" } })).rejects.toThrow(
       /^Environment variable APP_PROCESSES/,
     );

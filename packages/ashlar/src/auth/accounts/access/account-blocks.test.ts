@@ -25,7 +25,7 @@ describe("blocking accounts in an application's own store", () => {
     await accounts.loggedIn(CLEO, PASSWORD);
   });
 
-  test("S204 blocks one that another operator has unblocked in the meantime, and keeps the time of one that is blocked", async () => {
+  test("S204 blocks an account that another operator has unblocked in the meantime, and keeps the time of one that is already blocked", async () => {
     const { accounts, cleo, rows } = await storeShop();
     await cleo();
     const { blocks, users } = accounts.application.container.make("accounts");
@@ -46,7 +46,7 @@ describe("blocking accounts in an application's own store", () => {
 });
 
 describe("an account that can't be blocked", () => {
-  test("is named, with the column that its table lacks and how to add it", async () => {
+  test("is reported with the column that its table lacks and how to add it", async () => {
     const accounts = await testAccounts();
     const user = (await accounts.user(1))! as never;
     await expect(requireBlockable(user)).rejects.toMatchObject({

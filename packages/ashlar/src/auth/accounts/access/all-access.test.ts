@@ -5,7 +5,7 @@ import { accountStoreOf } from "../../models/model-accounts.ts";
 import type { AuthenticatableClass } from "../../users/authenticatable.ts";
 import { endAccessToAll, requireEndable } from "./all-access.ts";
 
-test.each([1, 2, 3, 5, 6, 7])("S194 each account of six is ended once, with %i a statement", async (batch) => {
+test.each([1, 2, 3, 5, 6, 7])("S194 access to each of six accounts is ended once, %i per statement", async (batch) => {
   const accounts = await testAccounts();
   const { kysely } = accounts.database;
   await kysely.deleteFrom("users").execute();
@@ -22,7 +22,7 @@ test.each([1, 2, 3, 5, 6, 7])("S194 each account of six is ended once, with %i a
 });
 
 test.each([1, 2, 4])(
-  "S205 passwords are voided, and accounts without one stay as they are, with %i a statement",
+  "S205 passwords are voided, and accounts without one stay as they are, %i per statement",
   async (batch) => {
     const accounts = await testAccounts();
     const { kysely } = accounts.database;

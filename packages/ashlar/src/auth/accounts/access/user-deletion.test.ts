@@ -225,7 +225,7 @@ await onEachDatabase("deleting a user", (engine) => {
     expect(await accounts.rows("robots")).toEqual([]);
   });
 
-  test("S70 whose row is on another connection leaves nothing either, although links were mailed before", async () => {
+  test("S70 whose row is on another connection leaves nothing behind either, even if links were mailed before", async () => {
     class User extends FullUser {
       static override connection = "people";
     }

@@ -91,7 +91,7 @@ describe("a change of address", () => {
     expect(await left(accounts)).toEqual([OLD]);
   });
 
-  test("is neither stored nor deleted before the database has confirmed it", async () => {
+  test("is neither stored nor deleted until the database has confirmed it", async () => {
     const { accounts, changes } = await table();
     await changes.record("web", BOB.id, ADA.email, "a token", true);
     setClock(() => NOON + LIFETIME);

@@ -127,7 +127,7 @@ await onEachDatabase("undoing a change of address", (engine) => {
     expect(await undo(accounts, token)).toMatchObject([200, { outcome: "undone" }]);
   });
 
-  test("S51 is refused while another account has the old address, and possible once that account no longer exists", async () => {
+  test("S51 is refused while another account has the old address, and works once that account no longer exists", async () => {
     const accounts = await undoing({ engine });
     const token = await stolen(accounts);
     await accounts.User.where("id", BOB.id).update({ email: ADA.email });
@@ -222,7 +222,7 @@ describe("the link that undoes a change of address", () => {
     }
   });
 
-  test("S51 is refused while another account can still take the old address back, if it was never proved here", async () => {
+  test("S51 is refused while another account can still take the old address back, if it was never verified here", async () => {
     const accounts = await undoing();
     const { links, emailChanges } = accounts.application.container.make("accounts");
     const token = links.undo({ guard: "web", id: String(ADA.id) });
@@ -269,7 +269,7 @@ describe("the link that undoes a change of address", () => {
     }
   });
 
-  test("S51 is valid for an account whose column created_at does not hold a time", async () => {
+  test("S51 is valid for an account whose created_at column doesn't hold a time", async () => {
     const accounts = await undoing();
     await accounts.database.kysely.schema.alterTable("users").addColumn("created_at", "integer").execute();
     const token = await stolen(accounts);

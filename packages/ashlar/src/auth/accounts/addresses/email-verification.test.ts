@@ -141,7 +141,7 @@ describe("the verification link", () => {
     expect(verified).toEqual([true, false]);
   });
 
-  test("verifies no user if the model lacks MustVerifyEmail", async () => {
+  test("verifies nothing if the model lacks MustVerifyEmail", async () => {
     const accounts = await testAccounts({ User: class User extends Unverifiable {} as typeof PlainUser });
     const service = accounts.application.container.make("accounts");
     const link = new URL(service.pages.verificationUrl("web", await accounts.user(), null)).pathname;

@@ -127,7 +127,7 @@ describe("verifyEmail(mail, request)", () => {
     expect(recorded).toEqual([ADA.email]);
   });
 
-  test("a model that no guard has is an error with a remedy", async () => {
+  test("a model that no guard uses is an error with a remedy", async () => {
     const accounts = await testAccounts();
     class Stranger extends FullUser {}
     const stranger = new Stranger().fill({ email: "x@example.com" });
@@ -139,7 +139,7 @@ describe("verifyEmail(mail, request)", () => {
     });
   });
 
-  test("links to the page of a guard that has the user, preferably the active one", async () => {
+  test("links to the page of a guard that the user belongs to, preferably the active one", async () => {
     class User extends FullUser {}
     class Admin extends AdminUser {}
     class Elsewhere extends User {
@@ -183,7 +183,7 @@ describe("verifyEmail(mail, request)", () => {
     });
   });
 
-  test("works without events, and then mails about new devices are not sent", async () => {
+  test("works without events, and then no mails about new devices are sent", async () => {
     const ACCOUNTS = { mailables: { newDevice: BUILT_IN_MAILS.emailTaken } };
     const accounts = await testAccounts({ ACCOUNTS, without: [EventProvider] });
     const { status } = await (await accounts.loggedIn()).post("/email/resend");

@@ -117,7 +117,7 @@ describe("an account whose address is registered again before it is verified", (
     expect(await visitor.get("/me")).toMatchObject({ body: { user: { id: ADA.id } } });
   });
 
-  test("S58 keeps none of a stranger's earlier input once its owner registers and opens the link", async () => {
+  test("S58 keeps none of a stranger's earlier input once the address's owner registers and opens the link", async () => {
     const accounts = await preventing();
     const passwords = { password: PASSWORD, password_confirmation: PASSWORD };
     const email = "cleo@example.com";
@@ -203,7 +203,7 @@ describe("an account whose address is registered again before it is verified", (
     expect(await accounts.rows("password_resets")).toEqual([]);
   });
 
-  test("gets a mail that its address is taken if addresses are never verified", async () => {
+  test("gets a mail saying that its address is taken if addresses are never verified", async () => {
     const User = class User extends PlainUser {};
     const accounts = await preventing({ User, leftOut: { register: false } });
     const visitor = await accounts.loggedIn(BOB);
@@ -211,7 +211,7 @@ describe("an account whose address is registered again before it is verified", (
     expect(await mailed(accounts)).toContain(`${ADA.email}: ${TAKEN}`);
   });
 
-  test("gets a mail that its address is taken if passwords cannot be set by mail", async () => {
+  test("gets a mail saying that its address is taken if passwords can't be set by mail", async () => {
     const accounts = await preventing({ leftOut: { register: false, resetPassword: false } });
     await (await accounts.user(BOB.id)).markEmailAsVerified();
     const visitor = await accounts.loggedIn(BOB);

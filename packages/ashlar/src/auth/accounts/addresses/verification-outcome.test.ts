@@ -96,7 +96,7 @@ test.each(MEANWHILE)(
   },
 );
 
-test.each([[null], [NEW]])("S59 a link to %s makes others confirm, and does nothing for HEAD", async (to) => {
+test.each([[null], [NEW]])("S59 a link to %s asks other users to confirm, and does nothing for HEAD", async (to) => {
   const accounts = await testAccounts({ routes });
   const path = await linkTo(accounts, to);
   const ada = await accounts.loggedIn();

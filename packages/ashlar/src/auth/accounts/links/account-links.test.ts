@@ -33,7 +33,7 @@ describe("a verification token", () => {
     expect(links.readVerification(token)).toEqual(CHANGE);
   });
 
-  test("is written in the same format as it is read, one for each kind, so that different versions can read each other's tokens", () => {
+  test("is written in the format in which it is read, one per kind, so that different versions can read each other's tokens", () => {
     const signer = new Signer(SECRET, new KeyPurpose("email-verification"));
     const { guard, id, epoch, newEmail } = CHANGE;
     expect([VERIFY, CHANGE].map((claim) => JSON.parse(signer.verify(links.verification(claim))!))).toEqual([
@@ -142,7 +142,7 @@ describe("S8 tokens are valid for one purpose only", () => {
     expect(links.readUndo(undo) !== null).toBe(isFor("email-change-undo"));
   });
 
-  test("S8 a value signed with another key is refused", () => {
+  test("S8 a value signed with a different key is refused", () => {
     const others = new AccountLinks(generateSecret(), LIFETIMES);
     expect(links.readVerification(others.verification(VERIFY))).toBeNull();
     expect(links.readReset(others.reset(ADA))).toBeNull();

@@ -40,7 +40,7 @@ async function kept(accounts: TestAccounts, ACCOUNTS: object = {}) {
   return { other, mails };
 }
 
-test("a reset link that was promised is mailed by another process, with the visitor's language and address", async () => {
+test("a promised reset link is mailed by another process, with the visitor's language and address", async () => {
   const accounts = await testAccounts({ User, environment });
   const visitor = accounts.visitor();
   const headers = { "accept-language": "de" };
@@ -53,7 +53,7 @@ test("a reset link that was promised is mailed by another process, with the visi
   ]);
 });
 
-test("S32 a promise is stored for an address without an account too, and ends without a mail", async () => {
+test("S32 a promise is also stored for an address without an account, and ends without a mail", async () => {
   const accounts = await testAccounts({ User, environment });
   await diesAfter(accounts, () => accounts.visitor().post("/change_password", { email: "nobody@example.com" }));
   const { mails } = await kept(accounts);
@@ -61,7 +61,7 @@ test("S32 a promise is stored for an address without an account too, and ends wi
   expect(await accounts.rows("password_resets")).toMatchObject([{ email: expect.stringMatching(/^nobody-/) }]);
 });
 
-test("a registration that was promised is made by another process, and its user can log in", async () => {
+test("a promised registration is carried out by another process, and its user can log in", async () => {
   const ACCOUNTS = { preventEnumeration: true };
   const accounts = await testAccounts({ User, ACCOUNTS, environment });
   await diesAfter(accounts, () => accounts.visitor().post("/register", CLEO));
@@ -74,7 +74,7 @@ test("a registration that was promised is made by another process, and its user 
   await other.loggedIn(CLEO);
 });
 
-test("a change of address that was promised is mailed by another process, unless the account has changed", async () => {
+test("a promised change of address is mailed by another process, unless the account has changed", async () => {
   const accounts = await testAccounts({ User, environment });
   const visitor = await accounts.loggedIn();
   await accounts.mails();

@@ -25,7 +25,7 @@ describe("S108 links in mails lead to the front end", () => {
     expect(pages.urlIfAny("web", "change_password")).toBe(`${base}/change_password`);
   });
 
-  test("S108 and to the application without one", async () => {
+  test("S108 and to the application if there isn't one", async () => {
     for (const none of [undefined, ""]) {
       const { application } = await started(none);
       const { pages } = application.container.make("accounts");
@@ -33,7 +33,7 @@ describe("S108 links in mails lead to the front end", () => {
     }
   });
 
-  test("S108 of the guard that they are about", async () => {
+  test("S108 of the guard that they concern", async () => {
     const { application } = await started({ web: FRONT_END, admin: "https://shop.example/admin" });
     const { pages } = application.container.make("accounts");
     expect(pages.url("web", "password_reset", {}, { token: "x" })).toBe(`${FRONT_END}/password_reset?token=x`);
@@ -42,7 +42,7 @@ describe("S108 links in mails lead to the front end", () => {
     );
   });
 
-  test("S108 a page that the application was told to leave out has no address there either", async () => {
+  test("S108 a page that the application leaves out has no address there either", async () => {
     const accounts = await testAccounts({
       ACCOUNTS: { frontEndUrl: FRONT_END },
       environment: TRUSTED,

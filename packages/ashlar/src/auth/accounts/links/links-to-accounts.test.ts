@@ -29,7 +29,7 @@ async function origins(accounts: TestAccounts): Promise<string[]> {
   return mails.flatMap(({ text }) => (text.match(/https?:\S+/g) ?? []).map((url) => new URL(url).origin));
 }
 
-test("S186 the domain that a tenant has brought gets no reset link of a stranger", async () => {
+test("S186 a reset link that a stranger requests never leads to a tenant's own domain", async () => {
   const accounts = await admitting();
   const attacker = accounts.visitor({ origin: EVIL });
   await attacker.post("/change_password", { email: ADA.email });
@@ -42,7 +42,7 @@ test("S186 the domain that a tenant has brought gets no reset link of a stranger
   expect((await owner.post("/password_reset", form)).status).toBe(302);
 });
 
-test("S186 a tenant's domain gets no link to verify, to change or to restore an address, and none of a notice", async () => {
+test("S186 no link to verify, change or restore an address leads to a tenant's domain, and no link in a notice does", async () => {
   class Notice extends Mailable {
     readonly data: PasswordChangedData;
     constructor(data: PasswordChangedData) {
@@ -79,7 +79,7 @@ test("S186 a tenant's domain gets no link to verify, to change or to restore an 
   expect(linkIn(completed)).toMatch(`${APP_URL}/email/undo/`);
 });
 
-test("S186 a tenant's domain gets no link that finishes a registration, and none for the owner of an address that is taken", async () => {
+test("S186 no link that finishes a registration, or is for the owner of a taken address, leads to a tenant's domain", async () => {
   const accounts = await admitting({ ACCOUNTS: { preventEnumeration: true } });
   await (await accounts.user(BOB.id)).markEmailAsVerified();
   const passwords = { password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
@@ -112,7 +112,7 @@ test.each([
   expect(new Set(found)).toEqual(new Set([expected]));
 });
 
-test("S186 a mail of the application's own about an account leads where the framework's would", async () => {
+test("S186 the application's own mail about an account links to where the framework's would", async () => {
   class Reset extends Mailable {
     override subject(): string {
       return "A new password";
@@ -126,7 +126,7 @@ test("S186 a mail of the application's own about an account leads where the fram
   expect(await origins(accounts)).toEqual([APP_URL, APP_URL]);
 });
 
-test("S186 pages on a subdomain are looked for below the site of APP_URL", async () => {
+test("S186 pages on a subdomain are looked up below the site of APP_URL", async () => {
   const accounts = await admitting({
     leftOut: { resetPassword: false },
     routes: [
@@ -163,7 +163,7 @@ test("other links, pages and forms stay with the host that was requested", async
   expect(await origins(accounts)).toEqual([EVIL]);
 });
 
-describe("S186 a host is of the site of APP_URL", () => {
+describe("S186 whether a host belongs to the site of APP_URL", () => {
   test.each([
     ["https://www.shop.example", "https://shop.example", true],
     ["https://www.shop.example", "https://a.b.shop.example", true],

@@ -23,7 +23,7 @@ async function linksAfterRequest(
   return (await accounts.mails()).map((mail) => new URL(linkIn(mail)).origin);
 }
 
-test("S186 a link to an account leads to the host of APP.hosts that was requested, with the scheme and port of APP_URL, if it is of the same site", async () => {
+test("S186 a link to an account leads to the host of APP.hosts that was requested, with the scheme and port of APP_URL, if it belongs to the same site", async () => {
   const accounts = await testAccounts({ environment: { APP_HOSTS } });
   expect(await linksAfterRequest(accounts, TENANT)).toEqual([TENANT]);
   expect(await linksAfterRequest(accounts, "https://acme.example")).toEqual(["https://shop.example"]);
@@ -53,7 +53,7 @@ test("S186 a forwarded host counts only behind a trusted proxy, and only if it i
   expect(await linksAfterRequest(behind, "https://shop.example", evil)).toEqual(["https://shop.example"]);
 });
 
-test("S186 a function confirms a host, once for each request", async () => {
+test("S186 a function confirms a host, once per request", async () => {
   const asked: string[] = [];
   const hosts = async (host: string): Promise<boolean> => {
     asked.push(host);
@@ -66,7 +66,7 @@ test("S186 a function confirms a host, once for each request", async () => {
   expect(asked).toEqual(["acme.shop.example", "other.shop.example"]);
 });
 
-test("a host that can't be looked up is an error of the request, and of no other", async () => {
+test("a host that can't be looked up is an error of that request only", async () => {
   const hosts = (): never => {
     throw new Error("The database is gone.");
   };
@@ -75,7 +75,7 @@ test("a host that can't be looked up is an error of the request, and of no other
   expect((await accounts.visitor().get("/login")).status).toBe(200);
 });
 
-test("S186 mails of requests to several hosts at once lead each to its own, in memory and in the outbox", async () => {
+test("S186 mails from concurrent requests to several hosts each link to their own host, in memory and in the outbox", async () => {
   class Note extends Mailable {
     override subject(): string {
       return "A note";
@@ -110,7 +110,7 @@ test("S186 mails of requests to several hosts at once lead each to its own, in m
 test.each([
   [TENANT, TENANT],
   ["https://evil.example", "https://shop.example"],
-])("S186 work that a process has promised at %s and another one does leads to %s", async (requested, expected) => {
+])("S186 work that one process promised at %s and another one does links to %s", async (requested, expected) => {
   class User extends FullUser {}
   const config = { app: { APP: { hosts: () => true } } };
   const environment = { APP_KEY: generateSecret() };
@@ -127,7 +127,7 @@ test.each([
   expect((await other.mails()).map((mail) => new URL(linkIn(mail)).origin)).toEqual([expected]);
 });
 
-test("S186 a request in a request has the host that it was sent to, and the outer one keeps its own", async () => {
+test("S186 a request inside a request has the host that it was sent to, and the outer one keeps its own", async () => {
   const accounts = await testAccounts({
     environment: { APP_HOSTS },
     routes: [

@@ -103,7 +103,7 @@ describe("a feature cannot declare", () => {
     );
   });
 
-  test.each([undefined, () => null, "welcome"])("%j as the class of a mail", async (mailable) => {
+  test.each([undefined, () => null, "welcome"])("%j as a mail class", async (mailable) => {
     await expect(boot([AuthProvider, declaring({ welcome: mailable as never })])).rejects.toThrow(
       /: the mail "welcome" has no class\. Write welcome: OwnMail, with a class that extends Mailable\./,
     );

@@ -162,7 +162,7 @@ describe("the application's own mails", () => {
     expect((await accounts.mails()).map(said)).toEqual([[ADA.email, "passwordChanged", data]]);
   });
 
-  test("newDevice: the first login on a device is announced by mail", async () => {
+  test("newDevice: the user is notified by mail of the first login on a device", async () => {
     const accounts = await testAccounts({ ACCOUNTS: { mailables: OWN } });
     await (await accounts.user()).markEmailAsVerified();
     const visitor = accounts.visitor({

@@ -160,7 +160,7 @@ const mailsWithWords = (): readonly (readonly [mail: Mailable, ...said: readonly
   ],
 ];
 
-test("S41 contain no user input except addresses, contain their links unbroken, and state how long these are valid", async () => {
+test("S41 contain no user input except addresses, keep their links unbroken, and state how long these are valid", async () => {
   const mails = mailsWithWords();
   expect(await sent(mails.map(([mail]) => mail))).toEqual(mails.map(([, ...said]) => said));
 });
@@ -204,7 +204,7 @@ test("are in the language of the user, without anything in English", async () =>
   ]);
 });
 
-test("are in the language of the visitor if the user has not chosen one, whatever causes them", async () => {
+test("are in the language of the visitor if the user has not chosen one, whatever triggers them", async () => {
   const accounts = await testAccounts({ config: { app: { APP: { languages: ["de"] } } } });
   const german = { "accept-language": "de" };
   const visitor = accounts.visitor();

@@ -19,7 +19,7 @@ const RETENTION = { addressDays: 30, loginDays: 0, linkDays: 0, prune: true };
 
 describe("ACCOUNTS", () => {
   test.each([undefined, null, {}])(
-    "%j: links are valid for a day, those to a new address for an hour, and no mail is the application's own",
+    "%j: links are valid for a day, those to a new address for an hour, and the application replaces no mail",
     (accounts) => {
       expect(readAccountsSettings(accounts)).toEqual({
         verificationExpiresInMinutes: 1440,
@@ -144,7 +144,7 @@ describe("ACCOUNTS", () => {
     });
   });
 
-  test("null means that a setting is left out, and so does undefined for a mail", () => {
+  test("null counts as a setting that is left out, and so does undefined for a mail", () => {
     const nothing = {
       verificationExpiresInMinutes: null,
       preventEnumeration: null,

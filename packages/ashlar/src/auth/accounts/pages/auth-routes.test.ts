@@ -56,7 +56,7 @@ describe("authRoutes()", () => {
     ]);
   });
 
-  test("those of a guard have their own names, and the guard is active before anything is counted", () => {
+  test("a guard's routes have their own names, and the guard is active before anything is counted", () => {
     const routes = listed(authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin" }).prefix("/admin"));
     expect(routes).toHaveLength(28);
     expect(routes).toEqual(
@@ -78,7 +78,7 @@ describe("authRoutes()", () => {
     );
   });
 
-  test("the address for password managers exists as long as it has a page to lead to", () => {
+  test("the address for password managers exists as long as there is a page for it to lead to", () => {
     const hasAddress = (leftOut: object): boolean =>
       listed(authRoutes(ACCOUNT_CONTROLLERS, leftOut)).some((route) => route.includes("/.well-known/"));
     expect(hasAddress({ changePassword: false })).toBe(true);
@@ -180,16 +180,19 @@ describe("the responses of the routes", () => {
     ["/confirm_password", {}],
     ["/account/password", {}],
     ["/account/email", {}],
-  ])("S16 POST %s with %j carries it, for guests and users, pages and JSON", async (path, sent) => {
-    const accounts = await testAccounts();
-    for (const accept of ["text/html", "application/json"]) {
-      for (const visitor of [accounts.visitor(), await accounts.loggedIn()]) {
-        expect((await visitor.post(path, sent, { accept })).headers.get("cache-control")).toMatch(
-          /^(?:private, )?no-store$/,
-        );
+  ])(
+    "S16 POST %s with %j carries Cache-Control: no-store, for guests and users, pages and JSON",
+    async (path, sent) => {
+      const accounts = await testAccounts();
+      for (const accept of ["text/html", "application/json"]) {
+        for (const visitor of [accounts.visitor(), await accounts.loggedIn()]) {
+          expect((await visitor.post(path, sent, { accept })).headers.get("cache-control")).toMatch(
+            /^(?:private, )?no-store$/,
+          );
+        }
       }
-    }
-  });
+    },
+  );
 
   test("S16 pages with a token in the URL carry Referrer-Policy: no-referrer, and no others except error pages", async () => {
     const accounts = await testAccounts();

@@ -12,7 +12,7 @@ function namesOf(routes: Iterable<{ readonly attributes: { readonly name: string
 }
 
 describe("S108 the account routes without pages", () => {
-  test("are the others without forms, and without what leads to a page", () => {
+  test("are the others without the forms, and without anything that leads to a page", () => {
     const pages = namesOf(authRoutes(ACCOUNT_CONTROLLERS));
     const json = namesOf(authRoutes(ACCOUNT_CONTROLLERS, { json: true }));
     expect(json).toEqual(pages.filter((name) => name !== null && ![...FORMS, "account.email"].includes(name)));

@@ -102,7 +102,7 @@ test("S133 a link of a guard that shares its pages with another one is valid on 
   expect(await use(accounts, await linkOf(accounts, "desk"))).toEqual(LET_IN);
 });
 
-test("S133 a link of a guard with the same users is kept where the user is logged in, whichever of these guards it is", async () => {
+test("S133 a link of a guard with the same users is not used up where the user is logged in with either of these guards", async () => {
   class User extends FullUser {}
   class Admin extends AdminUser {}
   const desk = { driver: "web", model: User };
@@ -119,7 +119,7 @@ test("S133 a link of a guard with the same users is kept where the user is logge
   expect((await visitor.get(ofAdmin, JSON_ANSWER)).body).toMatchObject({ data: { isKnown: false } });
 });
 
-test("S133 the link of the next mail lets a device in, although the former one was used less than a day before", async () => {
+test("S133 the link of the next mail lets a device in, even if the previous one was used less than a day before", async () => {
   const accounts = await open();
   const first = await linkOf(accounts);
   at(23.9);
@@ -132,7 +132,7 @@ test("S133 the link of the next mail lets a device in, although the former one w
   expect(await use(accounts, await linkOf(accounts, "web", BOB))).toEqual(LET_IN);
 });
 
-test("S133 a device that is known already, or where the user is logged in, doesn't use the link up, and its page has no button", async () => {
+test("S133 a device that is already known, or where the user is logged in, doesn't use up the link, and its page has no button", async () => {
   const accounts = await open();
   const loggedIn = await accounts.loggedIn();
   const known = await accounts.loggedIn();
@@ -164,7 +164,7 @@ test("S133 a device that is known already, or where the user is logged in, doesn
   expect((await known.get(path)).status).toBe(302);
 });
 
-test("S133 Accounts.allowDevice() itself leaves the link to another device on a known one", async () => {
+test("S133 Accounts.allowDevice() itself, on a known device, leaves the link for another device", async () => {
   const accounts = await open({
     routes: [
       Route.post("/allow/@token", async (context) => ({

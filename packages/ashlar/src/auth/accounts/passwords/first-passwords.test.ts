@@ -45,7 +45,7 @@ await onEachDatabase("an account without a password", (engine) => {
     expect((await accounts.user()).verified_at).toBeInstanceOf(Date);
   });
 
-  test("S32 fails to log in as with a wrong password, after as many hashes", async () => {
+  test("S32 fails to log in as it would with a wrong password, after as many hashes", async () => {
     const accounts = await withPassword(null, { engine });
     const answers = [];
     for (const { email } of [ADA, BOB]) {
@@ -58,7 +58,7 @@ await onEachDatabase("an account without a password", (engine) => {
 });
 
 describe("an account without a password", () => {
-  test("S181 sees how to set one wherever its password is asked for, and loses no attempt", async () => {
+  test("S181 shows how to set one wherever its password is asked for, and uses up no attempt", async () => {
     for (const password of [null, "", NO_PASSWORD]) {
       const accounts = await withPassword(password);
       const visitor = await entered(accounts);
@@ -77,7 +77,7 @@ describe("an account without a password", () => {
     }
   });
 
-  test("S181 knows how it gets one", async () => {
+  test("S181 tells whether it gets one by mail", async () => {
     const accounts = await withPassword(null);
     const visitor = await entered(accounts);
     const by = async () => (await visitor.get("/first-password")).body;
@@ -160,7 +160,7 @@ describe("an account without an address", () => {
     expect(await accounts.mails()).toEqual([]);
   });
 
-  test("S38 is not verified by a link that was mailed to an address which it no longer has", async () => {
+  test("S38 is not verified by a link that was mailed to an address it no longer has", async () => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();
     await accounts.mails();

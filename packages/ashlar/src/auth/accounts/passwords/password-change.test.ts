@@ -274,7 +274,7 @@ describe("changePassword()", () => {
     expect([status, sentencesIn(body)]).toEqual([422, { current_password: ["Incorrect password."] }]);
   });
 
-  test("S52 is refused with a remedy if access ends while the new password is hashed", async () => {
+  test("S52 is refused, with a remedy, if access ends while the new password is hashed", async () => {
     class User extends FullUser {
       override async setPassword(password: unknown): Promise<void> {
         await super.setPassword(password);

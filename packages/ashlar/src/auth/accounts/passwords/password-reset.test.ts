@@ -97,7 +97,7 @@ describe("a new password that arrives twice", () => {
     expect(await accounts.toldOf("auth.failed")).toEqual([]);
   });
 
-  test("S39 S133 costs no guess if it is right, however often it arrives", async () => {
+  test("S39 S133 doesn't count as a guess if it is right, however often it arrives", async () => {
     const often = { buckets: [{ by: ["address"], attempts: 1000, windowSeconds: 60 }] };
     const { accounts, copy, send } = await sentOnce({ password_reset: often });
     const answers = [];
@@ -105,7 +105,7 @@ describe("a new password that arrives twice", () => {
     expect(answers).toEqual(Array(110).fill(DONE));
   });
 
-  test("S39 S133 lets its device in like the first, so that guesses by others don't keep the visitor out", async () => {
+  test("S39 S133 lets its device in as the first one does, so that guesses by others don't keep the visitor out", async () => {
     const { accounts, copy, send } = await sentOnce();
     expect(await send(copy)).toBe(DONE);
     const login = async (visitor: Visitor, password: string) =>
@@ -145,7 +145,7 @@ describe("a new password that arrives twice", () => {
     expect(await send(same, "/admin/password_reset")).toBe("/admin/login");
   });
 
-  test("S39 is refused if it is another one, and is announced as a failed login", async () => {
+  test("S39 is refused if it differs from the first, and is announced as a failed login", async () => {
     const { accounts, copy, send } = await sentOnce();
     expect(await send(copy, "yet another password")).toBe(DEAD);
     await accounts.loggedIn(ADA, NEW_PASSWORD);
@@ -158,13 +158,13 @@ describe("a new password that arrives twice", () => {
     expect(await accounts.toldOf("auth.failed")).toEqual([]);
   });
 
-  test("S39 is refused once access to the account has ended since", async () => {
+  test("S39 is refused if access to the account has ended in the meantime", async () => {
     const { accounts, copy, send } = await sentOnce();
     await (await accounts.user()).endAccess();
     expect(await send(copy)).toBe(DEAD);
   });
 
-  test("S39 S133 is a guess at the account: once those are used up, the right one is refused", async () => {
+  test("S39 S133 counts as a guess at the account: once all guesses are used up, the right one is refused", async () => {
     const { accounts, copy, token } = await sentOnce();
     const guess = (count: number) => {
       const stranger = accounts.visitor({ ip: `100.64.${count}.1` });
@@ -342,7 +342,7 @@ describe("a reset link", () => {
     expect(await reset(accounts, token)).toBe(DONE);
   });
 
-  test("S31 any Unicode is accepted as a password, exactly as typed: nothing is trimmed or folded", async () => {
+  test("S31 any Unicode is accepted as a password, exactly as typed, without trimming or case folding", async () => {
     const accounts = await testAccounts();
     const password = "  pässwörd ſß 密碼 🔑 ";
     expect(await reset(accounts, await accounts.resetToken(), password)).toBe(DONE);
@@ -525,7 +525,7 @@ describe("a reset link", () => {
     expect(order).toEqual(["given back", "told"]);
   });
 
-  test("S180 verifies the address that it was mailed to, once", async () => {
+  test("S180 verifies the address it was mailed to, once", async () => {
     const accounts = await testAccounts();
     expect((await accounts.user()).verified_at).toBeNull();
     expect(await reset(accounts, await accounts.resetToken())).toBe(DONE);
@@ -565,7 +565,7 @@ describe("a reset link", () => {
     ]);
   });
 
-  test("S180 neither sets the password nor verifies the address if that has changed since, whatever changed it", async () => {
+  test("S180 neither sets the password nor verifies the address if the address has changed since, whatever changed it", async () => {
     const accounts = await testAccounts();
     const token = await accounts.resetToken();
     const { users } = accounts.application.container.make("accounts");
@@ -656,7 +656,7 @@ describe("requesting a reset link", () => {
     expect(logged).toEqual([]);
   });
 
-  test("S32 the database does the same work for an unknown address", async () => {
+  test("S32 the database does the same work for an unknown address as for a known one", async () => {
     const accounts = await testAccounts();
     const statements: string[][] = [];
     for (const email of [ADA.email, "nobody@example.com", ADA.email, "nobody@example.com"]) {
@@ -676,7 +676,7 @@ describe("requesting a reset link", () => {
     }
   });
 
-  test("an unknown address is stored nowhere: one of 4096 placeholders replaces it, and keeps its row on the next request", async () => {
+  test("an unknown address isn't stored anywhere: one of 4096 placeholders replaces it, and keeps its row on the next request", async () => {
     const accounts = await testAccounts();
     const email = "nobody@example.com";
     for (let time = 0; time < 3; time++) await accounts.visitor().post("/change_password", { email });

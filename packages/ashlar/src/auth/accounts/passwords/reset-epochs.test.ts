@@ -7,7 +7,7 @@ const epochs = new ResetEpochs(generateSecret());
 const withVisitor = (visitor: object | null): HttpContext => ({ visitor }) as unknown as HttpContext;
 const known = (id: string) => withVisitor({ isReadable: true, isKnown: true, session: { identity: { id } } });
 
-test("S39 the epoch of a reset begins the same for one visitor and one link, whatever the password", () => {
+test("S39 a reset's epoch begins the same for the same visitor and link, whatever the password", () => {
   const first = epochs.of(known("one"), "link", "a password")!;
   expect(epochs.of(known("one"), "link", "a password")).toEqual(first);
   expect(first.epoch.startsWith(first.beginning)).toBe(true);
@@ -17,7 +17,7 @@ test("S39 the epoch of a reset begins the same for one visitor and one link, wha
   expect(new Set([first, ...others].map((epoch) => epoch!.beginning)).size).toBe(3);
 });
 
-test("S39 there is no epoch without a password, or without a session that the browser has and that can be read", () => {
+test("S39 there is no epoch without a password, or without a readable session that the browser has", () => {
   expect(epochs.of(known("one"), "link", ["a password"])).toBeNull();
   expect(epochs.of(withVisitor(null), "link", "a password")).toBeNull();
   expect(epochs.of(withVisitor({ isReadable: true, isKnown: false }), "link", "a password")).toBeNull();

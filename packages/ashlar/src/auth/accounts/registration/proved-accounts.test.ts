@@ -88,14 +88,14 @@ describe("accounts.create()", () => {
     expect(await accounts.toldOf("auth.registered")).toEqual([]);
   });
 
-  test("creates one of several requests at once, and gives the others null", async () => {
+  test("creates one account for several concurrent requests, and returns null to the others", async () => {
     const accounts = await withSite();
     const bodies = (await Promise.all(Array.from({ length: 5 }, () => create(accounts, {})))).map(({ body }) => body);
     const ids = (bodies as { readonly id: number | null }[]).map(({ id }) => id).filter((id) => id !== null);
     expect(ids).toHaveLength(1);
   });
 
-  test("must name a proof that is declared", async () => {
+  test("requires the name of a declared proof", async () => {
     const accounts = await withSite();
     expect((await create(accounts, { provedBy: "cite" })).body).toMatchObject({ code: "E_INVALID_CONFIGURATION" });
     expect(await rowOf(accounts, NEW)).toBeUndefined();
@@ -131,7 +131,7 @@ describe("with preventEnumeration", () => {
     expect(body).not.toMatchObject({ data: { status: "complete" } });
   });
 
-  test("S207 one that was verified stays its owner's", async () => {
+  test("S207 an account that was verified stays its owner's", async () => {
     const accounts = await open();
     await accounts.database.kysely
       .updateTable("users")
@@ -144,7 +144,7 @@ describe("with preventEnumeration", () => {
   });
 });
 
-test("users of a second guard get accounts of their own", async () => {
+test("users of a second guard get their own accounts", async () => {
   const accounts = await withSite({
     models: [AdminUser],
     guards: { admin: { driver: "web", model: AdminUser } },

@@ -42,7 +42,7 @@ const VERIFY = [EVE.email, "Verify your email address"];
 const TAKEN = [EVE.email, "You already have an account"];
 
 await onEachDatabase("a registration that arrives twice", (engine) => {
-  test("S182 at the same time makes one account, one mail, and logs the visitor in whichever response arrives", async () => {
+  test("S182 at the same time makes one account, one mail, and logs the visitor in, whichever response arrives", async () => {
     const accounts = await testAccounts({ engine });
     const visitor = await atTheForm(accounts);
     const copies = Array.from({ length: 4 }, () => again(accounts, visitor));
@@ -65,7 +65,7 @@ await onEachDatabase("a registration that arrives twice", (engine) => {
     await accounts.loggedIn(EVE, NEW_PASSWORD);
   });
 
-  test("S182 ten minutes later is a taken address, whatever the password, in a table that stores no times", async () => {
+  test("S182 ten minutes later is a taken address, whatever the password, if the table stores no times", async () => {
     const accounts = await testAccounts({ engine });
     freeze();
     const visitor = await atTheForm(accounts);
@@ -113,7 +113,7 @@ describe("a registration that arrives twice", () => {
     expect(await subjects(accounts)).toEqual([VERIFY]);
   });
 
-  test("S182 after the first response, is answered like the first, and the password is asked as anywhere", async () => {
+  test("S182 after the first response, is answered like the first, and the password is checked like anywhere else", async () => {
     const accounts = await testAccounts();
     const visitor = await atTheForm(accounts);
     await visitor.post("/register", EVE, JSON_HEADERS);
@@ -135,18 +135,21 @@ describe("a registration that arrives twice", () => {
       async (_: TestAccounts, visitor: Visitor) => visitor,
       { ...EVE, password: "not the same one", password_confirmation: "not the same one" },
     ],
-  ])("S182 is another one if it is of %s: its owner gets a mail", async (_, other, sent) => {
-    const accounts = await testAccounts();
-    const visitor = await atTheForm(accounts);
-    const copy = again(accounts, visitor);
-    await visitor.post("/register", EVE);
-    await accounts.mails();
-    const stranger = await other(accounts, copy);
-    const answer = await stranger.post("/register", sent, JSON_HEADERS);
-    expect(answer.body).toMatchObject({ status: 422, errors: { email: [{ rule: "auth.email.taken" }] } });
-    expect(await subjects(accounts)).toEqual([TAKEN]);
-    expect((await stranger.get("/me")).body).toEqual({ user: null });
-  });
+  ])(
+    "S182 is a separate registration if it comes with %s: the owner of the address gets a mail",
+    async (_, other, sent) => {
+      const accounts = await testAccounts();
+      const visitor = await atTheForm(accounts);
+      const copy = again(accounts, visitor);
+      await visitor.post("/register", EVE);
+      await accounts.mails();
+      const stranger = await other(accounts, copy);
+      const answer = await stranger.post("/register", sent, JSON_HEADERS);
+      expect(answer.body).toMatchObject({ status: 422, errors: { email: [{ rule: "auth.email.taken" }] } });
+      expect(await subjects(accounts)).toEqual([TAKEN]);
+      expect((await stranger.get("/me")).body).toEqual({ user: null });
+    },
+  );
 
   test("S182 gives no access to an account whose password has changed since, or that someone else has registered", async () => {
     const accounts = await testAccounts();
@@ -189,7 +192,7 @@ describe("a registration that arrives twice", () => {
     expect(await accounts.toldOf("auth.failed")).toEqual([]);
   });
 
-  test("S182 in a table without epochs, is asked for the password for ten minutes after the time that the row has", async () => {
+  test("S182 in a table without epochs, has its password checked for ten minutes after the time in the row", async () => {
     class User extends FullUser {
       static override timestamps = true;
     }
@@ -208,7 +211,7 @@ describe("a registration that arrives twice", () => {
     expect(await subjects(accounts)).toEqual([TAKEN]);
   });
 
-  test("S182 S133 costs no guess if its password is right, however often it arrives", async () => {
+  test("S182 S133 doesn't count as a guess if its password is right, however often it arrives", async () => {
     const accounts = await testAccounts({ throttle: {}, store: memoryStore() });
     const visitor = await atTheForm(accounts);
     const copies = Array.from({ length: 110 }, (_, index) => again(accounts, visitor, `100.64.${index}.1`));
@@ -218,7 +221,7 @@ describe("a registration that arrives twice", () => {
     expect(statuses).toEqual(Array(110).fill(201));
   });
 
-  test("S182 long before it was registered, by a clock that was ahead then, is a taken address", async () => {
+  test("S182 long before the first, because the clock has been set back since, is a taken address", async () => {
     const accounts = await testAccounts();
     const visitor = await atTheForm(accounts);
     const [early, inTime] = [again(accounts, visitor), again(accounts, visitor)];
@@ -232,7 +235,7 @@ describe("a registration that arrives twice", () => {
     expect([(await early.get("/me")).body, await subjects(accounts)]).toEqual([{ user: null }, [TAKEN]]);
   });
 
-  describe("S182 S133 with a copy of the session from before", () => {
+  describe("S182 S133 with an earlier copy of the session", () => {
     const stolen = async () => {
       const accounts = await testAccounts({ throttle: {}, store: memoryStore() });
       const visitor = await atTheForm(accounts);
@@ -265,7 +268,7 @@ describe("a registration that arrives twice", () => {
     });
   });
 
-  test("S58 with preventEnumeration, of another visitor or password, still voids the first", async () => {
+  test("S58 with preventEnumeration, from another visitor or with another password, still voids the first", async () => {
     const accounts = await testAccounts({ ACCOUNTS: { preventEnumeration: true } });
     const visitor = await atTheForm(accounts);
     await visitor.post("/register", EVE);

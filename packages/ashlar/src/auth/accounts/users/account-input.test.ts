@@ -33,12 +33,9 @@ test.each([
   [7, 7, [NOT_TEXT]],
   [["a list"], ["a list"], [NOT_TEXT]],
   [{ a: NEW_PASSWORD }, { a: NEW_PASSWORD }, [NOT_TEXT]],
-])(
-  "for %j and %j, the confirmation has no problem because it is the same",
-  async (password, confirmation, expected) => {
-    expect(await problems(password, confirmation)).toEqual(expected);
-  },
-);
+])("for %j and %j, the confirmation has no problem because it matches", async (password, confirmation, expected) => {
+  expect(await problems(password, confirmation)).toEqual(expected);
+});
 
 test("a valid password has at most a problem with its confirmation", async () => {
   expect(await problems(NEW_PASSWORD, "another")).toEqual([NOT_THE_SAME]);

@@ -19,7 +19,7 @@ test("a user can have an account if the class is a model with a password", () =>
   expect(asAccountUser(user)).toBe(user);
 });
 
-test("a user of another class can have an account with an access epoch and an address", () => {
+test("a user of another class can have an account if it has an access epoch and an address", () => {
   const person = new Person({ id: 1, email: "ada@example.com", hash: null });
   const accessEpoch = () => "its own";
   expect(() => asAccountUser(Object.assign(person, { accessEpoch }))).toThrow("The user's class Person cannot");

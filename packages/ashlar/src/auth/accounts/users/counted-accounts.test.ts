@@ -136,7 +136,7 @@ test("S33 a device that an account was used on has its own attempts at that acco
   expect([await isRefused(stranger, BOB), await isRefused(owner, BOB)]).toEqual([false, true]);
 });
 
-test("S33 an attempt without an account is counted by its address, even if its device knows an account called null", async () => {
+test("S33 an attempt without an account is counted by its address, even if the device has been used with an account called null", async () => {
   class Named extends FullUser {
     static override identifierColumn = "name";
   }

@@ -44,7 +44,7 @@ describe("a guard whose users' class is registered for it", () => {
     expectTypeOf(types).returns.resolves.toBeVoid();
   });
 
-  test("logs one in, who is then the guard's user", async () => {
+  test("logs in one of them, who is then the guard's user", async () => {
     class Mate extends Sailor {}
     const routes = [
       Route.post("/board", async ({ auth }) => {

@@ -13,7 +13,7 @@ async function findingsOf(drivers: string, env = ""): Promise<string[]> {
   return driverSecretFindings(subject).map(({ problem, remedy }) => [problem, ...remedy.lines, remedy.run].join(" "));
 }
 
-test("a driver without a secret is named, with the variable that it reads", async () => {
+test("a driver without a secret is reported with the variable that it reads", async () => {
   const admin = `admin: { secret: env("BACKOFFICE_SECRET") }`;
   const drivers = `{ ${admin}, old: { algorithm: "HS256", secret: env("OLD_SECRET", "") }, set: { secret: env("SET") } }`;
   expect(await findingsOf(drivers, "SET=x\n")).toEqual([
@@ -22,7 +22,7 @@ test("a driver without a secret is named, with the variable that it reads", asyn
   ]);
 });
 
-test("a driver that reads its secret from no variable gets the line that does", async () => {
+test("for a driver that doesn't read its secret from a variable, the line that does is proposed", async () => {
   expect(await findingsOf(`{ "back-office": { secret: null } }`)).toEqual([
     expect.stringMatching(
       /^DRIVERS\.back-office has no secret, and reads none from a variable\. .*env\("BACK_OFFICE_JWT_SECRET"\)/,

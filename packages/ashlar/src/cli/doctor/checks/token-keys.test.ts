@@ -87,7 +87,7 @@ test("a key that has been staged for more than a week is a warning, with the com
   ]);
 });
 
-test("a private key in .env is looked for in the repository, by a line of its own", async () => {
+test("a private key in .env is searched for in the repository, by one of its own lines", async () => {
   const env = `A_KEY=${JSON.stringify(EC)}\nB_KEY=${JSON.stringify(ED)}\n`;
   const subject = await subjectOf({ files: { ".env": env } });
   const found = searchedSecretsOf(subject).filter(({ name }) => ["A_KEY", "B_KEY"].includes(name));
