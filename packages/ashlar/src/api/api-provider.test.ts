@@ -104,7 +104,7 @@ describe("an application", () => {
 describe("in production", () => {
   const production = { APP_ENV: "production", APP_KEY: SECRET, APP_URL: "https://shop.example" };
 
-  /** The warnings in the log while an application boots. */
+  /** The warnings that an application logs while it boots. */
   async function warnings(
     jwt: object,
     environment: Record<string, string> = production,

@@ -166,7 +166,7 @@ test("a model with only this mixin keeps a digest, and removes it as access ends
   const bare = Key.fromRow({ id: 1 });
   expect(bare.tokenDigest()).toBeNull();
   expect((bare as unknown as { accessChanges(): object }).accessChanges()).toEqual({});
-  // What is not text is never a token, whether or not the class has an API; text is for the API to judge.
+  // Only text can be a token, whether or not the class has an API; the API decides about text.
   for (const token of [null, undefined, 7, ["a token"]]) expect(await Key.attemptByToken(token)).toBeNull();
   await expect(Key.attemptByToken("a token")).rejects.toMatchObject({ code: "E_UNKNOWN_SERVICE" });
   database.onQuery(({ sql }) => void ended.push(sql.split(" ")[0]!));

@@ -44,7 +44,7 @@ function badgeRoute(options: { readonly guard?: string; readonly amr?: readonly 
   }).respondsWithJson();
 }
 
-/** What the access token of a response says. */
+/** The claims of a response's access token. */
 function claimsIn(body: unknown): Record<string, unknown> {
   const [, payload] = (body as { readonly data: string }).data.split(".");
   return JSON.parse(Buffer.from(payload!, "base64url").toString()) as Record<string, unknown>;

@@ -222,7 +222,7 @@ test("a call that has ended leaves no timer behind, and no listener on its signa
   const { setTimeout: begin, clearTimeout: end } = globalThis;
   vi.spyOn(globalThis, "setTimeout").mockImplementation(((work: () => void, ms: number, ...args: []) => {
     const timer = begin(work, ms, ...args);
-    // Those of the client: 12345 ms is used by no one else.
+    // The client's timers: nothing else uses 12345 ms.
     if (ms === 12_345) timers.add(timer);
     return timer;
   }) as typeof setTimeout);

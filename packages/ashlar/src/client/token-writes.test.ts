@@ -1,4 +1,4 @@
-// What becomes of tokens in a store that is slow, or that fails at times.
+// What happens to tokens if a store is slow, or sometimes fails.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { TokenClient, type TokenStore } from "./index.ts";
@@ -74,7 +74,7 @@ async function begun(store: HeldStore, count: number): Promise<void> {
   await expect.poll(() => store.writes.length).toBe(count);
 }
 
-/** Lets everything continue that waits for nothing. */
+/** Lets everything that isn't waiting continue. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await nextTurn();
 }
@@ -114,7 +114,7 @@ test.each([
   const request = client.get("/orders");
   await begun(store, 2);
   const change = what === "a login" ? client.login(PERSON) : client.logout();
-  // All that begins in the meantime is faster.
+  // Everything that begins in the meantime is faster.
   await endWrites(store, 2);
   await endWrites(store, 1);
   await Promise.all([request, change]);

@@ -63,7 +63,7 @@ describe("messages", () => {
     [{ bytes: 500 }, "500 bytes"],
     [{ bytes: 1536 }, "1.5 kB"],
     [{ bytes: 33_554_432 }, "32 MB"],
-    // A limit is never said to be more than it is.
+    // A limit is never overstated.
     [{ bytes: 33_554_431 }, "31.9 MB"],
     [{ bytes: 20 * 1024 ** 3 }, "20 GB"],
     [{ bytes: 3000 * 1024 ** 4 }, "3,000 TB"],

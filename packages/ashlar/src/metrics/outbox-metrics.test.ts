@@ -91,7 +91,7 @@ await onEachDatabase("the metrics of the outbox", (engine) => {
     expect(await scrape()).toEqual(lines(2, 1));
     pass(1);
     expect(await scrape()).toEqual(lines(2, 2));
-    // Someone who asks without waiting gets no numbers of long ago.
+    // A caller that doesn't wait gets no outdated numbers.
     pass(5 * 60_000);
     expect(application.stats().mail?.outbox).toBe(null);
   });

@@ -16,6 +16,6 @@ test("a cluster's own queries have a command's time limit, and a lost node's key
     retryDelayOnClusterDown: 0,
     redisOptions: { enableOfflineQueue: false, maxRetriesPerRequest: 0, socketTimeout: 1234 },
   });
-  // Nothing is connected until it is told to.
+  // Nothing connects until the test says so.
   expect(client.status).toBe("wait");
 });

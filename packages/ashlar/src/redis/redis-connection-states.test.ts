@@ -9,7 +9,7 @@ beforeEach(() => {
   return () => void vi.useRealTimers();
 });
 
-/** A client that does what a test tells it, and the answers that are outstanding. */
+/** A client that a test controls, and the outstanding responses. */
 class ToldClient extends EventEmitter {
   status = "wait";
   readonly sent: string[] = [];

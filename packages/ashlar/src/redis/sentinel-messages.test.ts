@@ -1,4 +1,4 @@
-// What Sentinels tell, at the worst moment.
+// Messages from Sentinels, at the worst moment.
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -14,7 +14,7 @@ const list = (...texts: readonly string[]): string => `*${texts.length}\r\n${tex
 /** A Sentinel whose answers a test may hold back, while its messages continue. */
 class HeldSentinel {
   port = 0;
-  /** How often it was asked where the server is. */
+  /** How often a client asked for the server. */
   questions = 0;
   readonly #subscribers = new Set<Socket>();
   #held: (() => void)[] | null = null;
@@ -66,7 +66,7 @@ class HeldSentinel {
     for (const answer of held) answer();
   }
 
-  /** Tells that another server has taken over. */
+  /** Announces that another server has taken over. */
   tell(): void {
     for (const socket of this.#subscribers)
       socket.write(list("message", "+switch-master", "main 127.0.0.1 1 127.0.0.1 2"));

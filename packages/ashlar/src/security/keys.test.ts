@@ -95,7 +95,7 @@ describe("declareKeyPurpose", () => {
   });
 
   test("S8 a purpose that is declared again, each time by code without a file, is refused", () => {
-    // So deep that no frame of this test is among those that are looked at.
+    // So deep that no frame of this test is among the inspected ones.
     const source = "(function deeper(depth, work) { return depth === 0 ? work() : deeper(depth - 1, work); })";
     const deeper = runInThisContext(source) as (depth: number, work: () => unknown) => unknown;
     const declare = declareKeyPurpose.bind(null, "generated");

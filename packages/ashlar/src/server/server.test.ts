@@ -88,7 +88,7 @@ function isRefused(port: number): Promise<boolean> {
   });
 }
 
-/** Waits until something is so. */
+/** Waits until a condition holds. */
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await sleep(1);
 }

@@ -130,7 +130,7 @@ test("S83 statements and hashes are children of their request, without values", 
     "ashlar.connection": "main",
   });
   expect(children.map(({ name }) => name)).toContain("INSERT");
-  // All of them: nothing is left open, and nothing is outside.
+  // All spans: none is left open, and none is outside.
   expect(exporter.getFinishedSpans().filter((span) => span !== request)).toEqual(children);
   expect(JSON.stringify(spans())).not.toMatch(/ada@example|correct horse/);
 });

@@ -73,7 +73,7 @@ function request(headers: Record<string, string> = {}, ip: string = HERE, query 
 const ann = { account: "ann@example.com" };
 const bob = { account: "bob@example.com" };
 
-/** How many of this many attempts pass. */
+/** The number of these attempts that pass. */
 async function passing(throttle: Throttle, count: number, make: () => HttpContext, options: HitOptions = ann) {
   let passed = 0;
   for (let index = 0; index < count; index++) {
@@ -224,7 +224,7 @@ describe("a limit that counts known devices separately", () => {
       counts.push(await leftToStrangers());
     }
     expect(counts).toEqual([3, 3, 3, 2, 1]);
-    // After that, strangers have what is left, and then a slower limit.
+    // After that, unknown clients have the remaining attempts, and then a slower limit.
     const allowed = [];
     for (const headers of [{}, { "x-device": "one" }, {}]) allowed.push((await hit(headers)).allowed);
     expect(allowed).toEqual([true, true, false]);

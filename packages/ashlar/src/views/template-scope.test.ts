@@ -33,7 +33,7 @@ const GLOBALS = [
   ...new Set([...Object.getOwnPropertyNames(globalThis), ...FOREIGN, "require", "module", "eval"]),
 ].filter((name) => /^[\w$]+$/.test(name) && !["undefined", "NaN", "Infinity"].includes(name));
 
-/** What a template may use of the language. */
+/** The parts of the language that a template may use. */
 const LANGUAGE = [
   ...["Array", "BigInt", "Boolean", "Date", "Intl", "JSON", "Map", "Math", "Number", "Object", "Promise", "RegExp"],
   ...["Set", "String", "URL", "URLSearchParams", "decodeURI", "decodeURIComponent", "encodeURI"],

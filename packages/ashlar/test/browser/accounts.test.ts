@@ -70,7 +70,7 @@ inBrowser("accounts, in a browser", () => {
   });
   afterEach(async () => {
     for (const context of browser.contexts()) await context.close();
-    // Otherwise a browser that can't connect would be all there is to see.
+    // Otherwise the test would only show a browser that can't connect.
     expect(shop.end()).toBe(null);
   });
 
@@ -261,7 +261,7 @@ inBrowser("accounts, in a browser", () => {
       expect([await heading(ada), await heading(bob)]).toEqual(["Hello, Edith", "Hello, Emil"]);
     }
     const [adas, bobs] = await Promise.all([ada.context().cookies(), bob.context().cookies()]);
-    // Applications of this machine tell their cookies apart by the port.
+    // Applications on this machine distinguish their cookies by the port.
     const own = `token~${new URL(shop.url).port}`;
     const tokens = [adas, bobs].map((cookies) => cookies.find(({ name }) => name === own));
     expect(tokens[0]?.value).toEqual(expect.any(String));

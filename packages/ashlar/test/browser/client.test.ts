@@ -12,7 +12,7 @@ const PASSWORD = "a password of hers";
 /** What a call on a page led to. */
 type Result = { readonly value: unknown } | { readonly name: string; readonly code: string };
 
-/** What a page gets that may not read the response, as for any other failure of the network. */
+/** What a page gets if it may not read the response, as for any network failure. */
 const BLOCKED = { name: "ClientError", code: "E_NETWORK", status: 0 };
 
 inBrowser("ashlar/client, in a browser", () => {

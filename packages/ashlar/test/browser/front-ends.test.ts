@@ -138,7 +138,7 @@ inBrowser("the examples of front ends, in a browser", () => {
     await fill({}, "Send another mail");
     await page.getByRole("status").waitFor();
 
-    // The mailbox of development shows the mail, and its link leads to the front end.
+    // The development mailbox shows the mail, and its link leads to the front end.
     const link = await mailed(/http:\S+\/email\/verify\/\S+/, 2);
     expect(new URL(link).origin).toBe(origin);
     await page.goto(link);

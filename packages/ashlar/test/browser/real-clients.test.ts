@@ -19,7 +19,7 @@ const PASSWORD = "stones and mortar";
 const page = (title: string, body: string): string =>
   `@component("layouts/sheet", { title: "${title}" })\n${body}\n@end\n`;
 
-/** What a page loads that is still open after its login has ended. */
+/** What a page loads while it is still open after its login has ended. */
 const LOADS = `
   const load = (name) => new Promise((done) => {
     const element = document.createElement(name);

@@ -22,7 +22,7 @@ export interface OpenPage extends Answer {
   readonly url: URL;
 }
 
-/** What a request contains besides what the browser says of it. */
+/** What a request contains besides the browser's own headers. */
 export interface Content {
   readonly entries?: readonly FormEntry[];
   readonly json?: object;

@@ -22,7 +22,7 @@ async function loaded(): Promise<{
   return await import(file);
 }
 
-/** What the tests themselves have. */
+/** The tests' own modules. */
 async function own(): Promise<{ readonly Model: unknown; readonly Route: unknown }> {
   const { Model } = await import("../../src/public/database.ts");
   const { Route } = await import("../../src/public/index.ts");

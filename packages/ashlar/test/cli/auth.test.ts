@@ -27,7 +27,7 @@ async function makeOwn(root: string): Promise<void> {
   await first("app/models/user.ts");
   await first("config/providers.ts");
   await first("routes/web.ts");
-  // Its author has removed limits, too.
+  // The author has removed limits, too.
   await edit(
     root,
     "app/kernel.ts",

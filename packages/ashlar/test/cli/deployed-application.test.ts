@@ -121,7 +121,7 @@ interface Answer {
   readonly [member: string]: unknown;
 }
 
-/** Reads pages and sends forms, one after the other, until it is told to end. */
+/** Reads pages and sends forms, one after the other, until the test ends it. */
 async function load(one: HttpsVisitor, isOver: () => boolean, answers: Answer[]): Promise<void> {
   const { text } = await one.ask("/login");
   const [, token = ""] = /name="__token" value="([^"]+)"/.exec(text) ?? [];
@@ -143,7 +143,7 @@ async function configuration(name: ProxyName): Promise<string> {
   return await readFile(join(root, "deploy", file), "utf8");
 }
 
-// nginx has no checks: as the manual says, only a reload is free of losses there.
+// nginx has no health checks: as the manual says, only a reload loses no request there.
 const UPDATES = [
   ["nginx", "reloaded", reload],
   ["caddy", "restarted", restart],

@@ -19,7 +19,7 @@ import { canInstall, packageRegistry } from "../support/package-registry.ts";
 import { OLDEST_RUNTIME } from "../support/runtimes.ts";
 import { folderWith } from "../support/temporary-folder.ts";
 
-/** The ids that a test has planted, found, fixed as told, and no longer found. */
+/** The ids that a test has planted, found, fixed as advised, and no longer found. */
 const shown = new Set<string>();
 let remove: () => Promise<void>;
 /** A migrated application without findings, in development. It is only copied. */
@@ -720,7 +720,7 @@ describe("servers", () => {
     const [{ problem, remedy }] = report.findings as [Finding];
     expect(problem).toBe('The database of the connection "limits" has no table rate_limits.');
     expect(remedy.note).toContain("each start of the application creates it on this one, too");
-    // As told: the default connection has it.
+    // As advised: the default connection has it.
     const started = await copyOf(root);
     const command = await execute(started, process.execPath, [COMMAND, "prune"]);
     expect(command.code, command.output).toBe(0);
@@ -791,7 +791,7 @@ describe("code", () => {
       ["export const ROUTES", page],
       ["  ...Api.routes(),\n", "  ...Api.routes(),\n  ...Api.personalTokens(Tokens),\n"],
     );
-    // What else is wrong with the application says nothing of it.
+    // Other problems of the application don't mention it.
     const worse = await copyOf(root);
     await edit(worse, "app/models/user.ts", [", MustVerifyEmail)", ")"]);
     expect(idsOf(await doctor(worse))).toEqual(["boot.failed"]);
@@ -848,7 +848,7 @@ describe("code", () => {
     await mendAll(unnamed, ["pages.middleware"], { isCode: true });
     const used = await copyOf(original);
     await edit(used, "app/models/user.ts", [", MustVerifyEmail)", ")"]);
-    // That the kernel names the middleware says nothing: no route uses it yet.
+    // It doesn't matter that the kernel names the middleware: no route uses it yet.
     expect((await doctor(used)).findings).toEqual([]);
     await edit(used, "routes/api.ts", ['middleware("auth:jwt")', 'middleware("auth:jwt", "verified")']);
     await mendAll(await copyOf(used), ["pages.model"], { isCode: true });
@@ -1149,7 +1149,7 @@ describe("packages", () => {
       [">=24.7", "24.7.0"],
       [">=24.7", "26.0.0"],
       ["^24.7.1", "24.10.0"],
-      // Newer than it says.
+      // Newer than its name says.
       ["^24.7.1", "26.0.0"],
       ["24.x || 26.x", "24.0.0"],
       [">=24.7", "27.0.0-nightly20261101"],

@@ -281,7 +281,7 @@ describe("a page that fails", () => {
 
   test("because its layout treats a user who cannot be looked up as a guest is replaced by the plain one", async () => {
     const client = await loggedIn();
-    // A layout from before templates were told.
+    // A layout from before templates received this.
     const notice = "@elseif(!isUserUnknown)";
     await edit(root, "views/layouts/main.edge", [notice, "@elseif(true)"]);
     onTestFinished(() => edit(root, "views/layouts/main.edge", ["@elseif(true)", notice]));

@@ -142,7 +142,7 @@ for (const form of ["pages", "json"] as const) {
 
     const frontEnd = ({ application }: Started = shop) => new FrontEnd(application, noted[form]);
 
-    /** Both forms must tell the same. */
+    /** Both forms must say the same. */
     function same(name: string, { status, body }: Answer): void {
       if (!bodies.has(name)) bodies.set(name, { status, body });
       expect(bodies.get(name)).toEqual({ status, body });

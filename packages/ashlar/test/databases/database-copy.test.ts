@@ -516,7 +516,7 @@ async function fill({ kysely }: Database): Promise<void> {
   await kysely.insertInto("notes").values(notes).execute();
 }
 
-/** Makes a database refuse one row by itself. */
+/** Makes a database itself refuse one row. */
 async function refusing({ kysely }: Database, name: string): Promise<void> {
   if (name !== "sqlite") {
     await sql`alter table memberships add constraint no_b check (name <> 'b')`.execute(kysely);

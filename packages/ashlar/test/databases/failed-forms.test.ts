@@ -138,7 +138,7 @@ await onPostgres("a form that the server could not process", () => {
     const form = await client.get("/photos");
     await shop.proxy.stop();
     const answer = await client.submit(form, "#photo", { title: "Dunes" });
-    // Someone who goes back too early loses nothing.
+    // A visitor who goes back too early loses nothing.
     (await client.get(backFrom(answer)!)).assertStatus(503);
     await shop.proxy.start();
     const page = await untilBack(() => client.get("/photos"));

@@ -91,7 +91,7 @@ await onEachDatabase("migrations lose nothing", (engine) => {
   // Only SQLite rebuilds a table to change it, and only on PostgreSQL can migrations block each other.
   const describeOnSqlite = onSqlite ? describe : () => {};
   const testOnPostgres = engine.name === "postgres" ? test : () => {};
-  /** What is said of a migration that failed, as the expression of a text. */
+  /** What an error says about a failed migration, as a regular expression. */
   const outcome = engine.undoesTables ? "nothing of it remains\\." : "what it did before that remains,";
 
   describeOnSqlite("where a table is rebuilt", () => {

@@ -8,7 +8,7 @@ import { freePort } from "../support/free-port.ts";
 import { type OwnPostgres, serverUser, startPostgres, withOwnPostgres } from "../support/own-postgres.ts";
 import { folderWith } from "../support/temporary-folder.ts";
 
-/** What removes the files. */
+/** Removes the files. */
 const removals: (() => void)[] = [];
 afterAll(() => {
   for (const remove of removals) remove();

@@ -53,7 +53,7 @@ async function behindProxy(server: Record<string, unknown>, files: Record<string
   return { proxy, lines, boot };
 }
 
-/** What `/ready` tells this machine. */
+/** What `/ready` reports to this machine. */
 async function ready(application: Application): Promise<readonly [number, unknown]> {
   const response = await application.fetch(new Request("http://localhost/ready"), { address: "127.0.0.1" });
   return [response.status, ((await response.json()) as { checks: unknown }).checks];
@@ -107,7 +107,7 @@ await onPostgres("an application and its database", () => {
     // A deployment puts the next version's files there while this one runs.
     await writeFile(join(folder, `${B}.ts`), making(B));
     await expect.poll(() => ready(application)).toEqual([200, { database: "ok" }]);
-    // Once they have been run, that is not asked again.
+    // Once they have run, this isn't checked again.
     const statements: string[] = [];
     application.container.make("database").onQuery(({ sql: text }) => statements.push(text));
     await expect

@@ -27,7 +27,7 @@ async function fill(): Promise<void> {
   }
 }
 
-/** What is said of a migration with these statements. */
+/** The warnings about a migration with these statements. */
 async function risksOf(statements: readonly string[], transaction = true) {
   const text = `
     import { sql } from "${import.meta.resolve("../../src/database/index.ts")}";
@@ -181,7 +181,7 @@ await onPostgres("what changes lock on PostgreSQL", () => {
     await execute(statement);
   });
 
-  /** Does something while a transaction has written a table, and isn't over. */
+  /** Runs a function while a transaction that has written to a table is still open. */
   async function whileWriting(task: () => Promise<void>): Promise<void> {
     const [begun, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const writing = database.connection().transaction(async () => {
@@ -193,7 +193,7 @@ await onPostgres("what changes lock on PostgreSQL", () => {
     await task().finally(() => ended.resolve());
     await writing;
   }
-  /** A write that would rather fail than wait for a lock. */
+  /** A write that fails instead of waiting for a lock. */
   const write = () =>
     database.connection().transaction(async () => {
       await execute("set local lock_timeout = 1");
@@ -237,7 +237,7 @@ await onPostgres("what changes lock on PostgreSQL", () => {
     expect(await risksOf([statement], false)).toMatchObject([
       { problem: expect.stringContaining("as long as it has to") },
     ]);
-    // What a migration in a transaction has, it has not.
+    // It lacks what a migration in a transaction has.
     const show = (transaction: boolean) => `
       import { sql } from "${import.meta.resolve("../../src/database/index.ts")}";
       export const transaction = ${transaction};

@@ -6,7 +6,7 @@ import { type DrizzleUsers, makeDrizzleUsers } from "./drizzle-users.ts";
 
 const attributes = [{ name: "Ada" }, { name: "Grace" }] as const;
 
-/** What the suite finds wrong with a store. */
+/** The mistakes that the suite finds in a store. */
 async function problemsOf(broken: (store: DrizzleUsers) => Partial<AccountStore>): Promise<string[]> {
   const suite = accountStoreSuite(() => {
     const { store } = makeDrizzleUsers();
@@ -32,7 +32,7 @@ function bound(store: DrizzleUsers): object {
   return { name, userClass, identifierColumn, ...Object.fromEntries(methods) };
 }
 
-/** A text as many databases compare it by default. */
+/** Text in the form in which many databases compare it by default. */
 const folded = (text: string): string => text.normalize("NFD").replaceAll(/\p{M}/gu, "");
 
 /** A mistake, and the test that notices it. */

@@ -90,7 +90,7 @@ class Shop {
   }
 }
 
-/** Asks for a new address, and follows the link that is mailed there. */
+/** Requests a new address, and follows the link that is mailed there. */
 async function changeAddress(shop: Shop, client: TestClient): Promise<void> {
   (await client.submit(await client.get("/account/email"), { email: NEW_EMAIL, password: PASSWORD })).assertRedirect(
     "/home",

@@ -8,7 +8,7 @@ import { oneConnection } from "../support/one-connection-dialect.ts";
 
 /** How many requests are sent at once. */
 const MANY = 12;
-/** Where a new account is sent. */
+/** Where a new account is redirected. */
 const NOTICE = "/email/verify/notice";
 
 /** Written from outside, with the public API only. */

@@ -145,7 +145,7 @@ const DOORS: readonly (readonly [door: string, open: (visitor: Visitor, token: s
   ["POST /api/reauth", (visitor, token) => visitor.post("/api/reauth", { token })],
 ];
 
-/** To the form, which says why. */
+/** Redirects to the form, which says why. */
 const backTo = (form: string) => [303, form];
 const REFUSED_BY_API = [403, "E_LOGIN_REFUSED"];
 const PENDING_BY_API = [401, "E_LOGIN_PENDING"];

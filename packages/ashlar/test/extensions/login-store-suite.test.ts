@@ -15,7 +15,7 @@ test("the suite closes a closable store after each test", async () => {
   expect(closed).toBe(suite.length);
 });
 
-/** What the suite finds wrong with a store. */
+/** The mistakes that the suite finds in a store. */
 async function problemsOf(make: () => LoginStore): Promise<string[]> {
   const outcomes = await Promise.all(
     loginStoreSuite(() => ({ store: make() })).map(async ({ title, run }) => {

@@ -48,7 +48,7 @@ describe("a pending login", () => {
     // The choice made with the password counts.
     expect(Date.parse(String(expires_at)) - Date.parse(String(created_at))).toBe(30 * 86_400_000);
     expect((await accounts.toldOf("auth.login")).length).toBe(1);
-    // It is used up.
+    // It has been used up.
     await visitor.post("/logout");
     expect([target(await visitor.post("/terms")), await isIn(visitor)]).toEqual([[302, "/login"], false]);
   });
@@ -371,7 +371,7 @@ describe.each<[string, object]>([
       expect(target(await kept.copy().post(path, { code: CODE }))).toEqual(REFUSED);
     expect([await isIn(kept), await loginsOf(twoSteps)]).toEqual([false, []]);
     expect(target(await owner.post("/code", { code: CODE }))).toEqual([302, "/home"]);
-    // Nothing is left of either.
+    // Nothing remains of either.
     expect(await twoSteps.rows("logins")).toEqual(await loginsOf(twoSteps));
   });
 

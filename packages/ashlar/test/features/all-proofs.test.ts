@@ -69,7 +69,7 @@ async function userWithAll(): Promise<Ada> {
   return { ada, client, device, nextCode };
 }
 
-/** An answer of the token endpoint for a passkey. */
+/** The token endpoint's response to a passkey. */
 async function tokenFor(device: Authenticator, answering: object, more: object = {}): Promise<TestResponse> {
   const client = shop.visitor();
   const { data } = (await client.postJson("/api/passkey/challenge")).json as { data: string };

@@ -51,7 +51,7 @@ async function userWithApp(): Promise<{ readonly ada: FullUser; readonly client:
   return { ada, client, app };
 }
 
-/** A visitor whose password was right. */
+/** A visitor who has entered the correct password. */
 async function halfIn(address?: string): Promise<{ readonly client: TestClient; readonly page: TestResponse }> {
   const client = shop.visitor(address);
   const page = await client.follow(await send(client, "/login", CREDENTIALS));

@@ -30,7 +30,7 @@ const PAIRS = TOKEN_PARTIES.filter(({ isSecret }) => !isSecret);
 
 const partyOf = (algorithm: JwtAlgorithm): TokenParty => TOKEN_PARTIES.find((one) => one.algorithm === algorithm)!;
 
-/** A library, as far as it is needed here. */
+/** The part of a library that is needed here. */
 interface Library {
   readonly algorithms: readonly JwtAlgorithm[];
   sign(party: TokenParty): string | Promise<string>;

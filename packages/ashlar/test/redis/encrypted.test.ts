@@ -64,7 +64,7 @@ withProgram("redis-server", () => {
   test("S189 an encrypted connection needs a certificate from a known authority, for the requested host", async () => {
     const { port } = await encrypted();
     await expectVerified(`rediss://127.0.0.1:${port}`);
-    // Someone may have set it for another server.
+    // It may have been set for another server.
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
     onTestFinished(() => void delete process.env.NODE_TLS_REJECT_UNAUTHORIZED);
     expect(await read(`rediss://127.0.0.1:${port}`)).toContain("DEPTH_ZERO_SELF_SIGNED_CERT");

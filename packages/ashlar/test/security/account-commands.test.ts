@@ -316,7 +316,7 @@ await onEachDatabase("the commands about accounts", (engine) => {
         .values({ ...row, content: seal(mail) })
         .execute();
 
-    // What the preparations have mailed is gone.
+    // The mails sent while preparing the test are gone.
     await shop.mail.all();
     const refused = await run("users:erase", EMAIL);
     expect(refused.error).toContain("Nothing was done. Add --yes to do it.");
@@ -643,7 +643,7 @@ await onEachDatabase("the commands about accounts", (engine) => {
     onTestFinished(() => void Reflect.deleteProperty(deletion, "lock"));
     expect((await run("users:erase", String(user.id), "--yes")).error).toBeNull();
     expect(await stillWaiting()).toEqual([`before: ${EMAIL}`]);
-    // What was counted for either address is forgotten.
+    // The counts of either address are deleted.
     for (const one of keys) {
       const { remaining, limit } = await throttle.peek("login.account", one);
       expect(remaining).toBe(limit);

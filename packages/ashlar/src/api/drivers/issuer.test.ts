@@ -41,13 +41,13 @@ function signed(claims: object, secret = SECRET): string {
   return signJwt(claims as JwtClaims, new SigningKey("HS512", secret));
 }
 
-/** Has every user admitted, as a guard without steps does. */
+/** Admits every user, as a guard without steps does. */
 async function admit(user: object): Promise<CompleteLogin> {
   const login = { context: {} as HttpContext, guard: "jwt", user, purpose: "renewal", passed: [] } as const;
   return (await CompleteLogin.judge([], login, async () => false)) as CompleteLogin;
 }
 
-/** Renews a token of a user whom no step refuses. */
+/** Renews the token of a user whom no step refuses. */
 async function renew(tokens: Issuer, token: string, address: string | null = null): Promise<string | null> {
   return (await tokens.renew(token, { address, userAgent: null }, admit))?.token ?? null;
 }

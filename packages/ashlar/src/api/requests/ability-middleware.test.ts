@@ -163,7 +163,7 @@ describe.each([
       (await one.get("/api/write", { token })).status,
       (await one.get("/api/tell", { token })).body,
     ];
-    // A token without a claim may be used for everything that its user may give.
+    // A token without the claim has every ability that its user may grant.
     expect(await told(before)).toEqual([200, [false, true, true]]);
     expect(await told(api)).toEqual([403, [false, false, true]]);
   });

@@ -69,7 +69,7 @@ async function severalDrivers(): Promise<{ readonly api: TestApi; readonly issue
   return { api, issuer };
 }
 
-/** Makes a token, and brings it into a state in which it is refused. */
+/** Creates a token, and puts it into a state in which it is refused. */
 const REFUSED: Readonly<Record<string, (api: TestApi, issuer: TokenIssuer) => Promise<string>>> = {
   malformed: async () => "x.y.z",
   "not a JWT": async () => "garbage",
@@ -147,7 +147,7 @@ test("an unverifiable token from another issuer gets the same response as from t
     new Request(`http://localhost${path}`, { headers: { authorization, accept: "text/html" } });
   const own = await seen(await api.application.fetch(request("/api/by/idp")));
   expect([own[0], own[3], JSON.parse(String(own.at(-1))).code]).toEqual([503, "5", "E_ISSUER_UNAVAILABLE"]);
-  // Even if another driver, whose token it is not, is asked: it may be valid.
+  // Even if a driver is asked that didn't issue it: it may be valid.
   for (const guard of ["idp", ["web", "idp"], ["jwt", "idp"], ["idp", "jwt"]]) {
     expect(await refusals(api.application, request, guard)).toEqual([own, own]);
   }
@@ -220,7 +220,7 @@ async function refusalOf(work: () => unknown): Promise<unknown> {
 await onEachDatabase("a request of another framework with a token of many()", (engine) => {
   test.each([true, false])("records its use unless readOnly: %s", async (readOnly) => {
     const tokens = await manyTokensApi({ engine, driver: { authenticates: true } });
-    // Sees what is stored once the application has shut down, which writes what has been noted.
+    // Sees what is stored once the application has shut down, which writes pending uses.
     const other = await manyTokensApi({ engine, sharing: tokens.api });
     const { data } = await tokens.login();
     const usedAt = async () => (await other.rows())[0]?.last_used_at;

@@ -71,13 +71,13 @@ async function make(options: object = {}, abilities?: GrantedAbilities) {
   return { tokens, user, issue, one: await issue(), other: await issue() };
 }
 
-/** Has every user admitted, as a guard without steps does. */
+/** Admits every user, as a guard without steps does. */
 async function admit(user: object): Promise<CompleteLogin> {
   const login = { context: {} as HttpContext, guard: "jwt", user, purpose: "renewal", passed: [] } as const;
   return (await CompleteLogin.judge([], login, async () => false)) as CompleteLogin;
 }
 
-/** Has a step refuse every user, which takes a turn. */
+/** Makes a step refuse every user, asynchronously. */
 async function refuse(): Promise<never> {
   await nextTurn();
   throw new AshlarError("E_LOGIN_REFUSED", "This account is blocked.");

@@ -138,7 +138,7 @@ await onEachDatabase("pruning accounts", (engine) => {
     await remembered.post("/login", { email: ADA.email, password: PASSWORD, remember: true });
     // Ends after two hours.
     await accounts.loggedIn(BOB);
-    // Can be used for a day.
+    // Is valid for a day.
     await accounts.visitor().post("/change_password", { email: BOB.email });
     await accounts.mails();
     const prunedAfter = async (ms: number): Promise<unknown> => {

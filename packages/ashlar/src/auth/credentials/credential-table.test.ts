@@ -26,7 +26,7 @@ interface Hidden {
 
 type Passkeys = CredentialTable<Columns, Hidden>;
 
-/** What the tests need of the users of a class. */
+/** What the tests need from a class's users. */
 interface TestUsers {
   readonly model: AuthenticatableClass;
   endAccess(id: number): Promise<void>;
@@ -160,7 +160,7 @@ async function idsOf({ kysely }: Database): Promise<readonly string[]> {
   return rows.map(({ id }) => String(id));
 }
 
-/** Runs work so many times at once. */
+/** Runs work this many times concurrently. */
 function atOnce<T>(count: number, work: () => Promise<T>): Promise<T[]> {
   return Promise.all(Array.from({ length: count }, work));
 }
@@ -583,7 +583,7 @@ test("S37 a credential is not active if the class returns a different user than 
   const { findByAuthId } = Person;
   const [ada, bob] = Person.rows;
   try {
-    // The second has the access epoch of the user that was asked for.
+    // The second has the access epoch of the requested user.
     for (const other of [bob!, { ...ada!, id: bob!.id }]) {
       Person.findByAuthId = async () => new Person(other);
       expect(await passkeys.findActive("id", id!)).toBeNull();

@@ -99,7 +99,7 @@ test("without limits, a lack of hashing capacity is reported as such", async () 
   expect((await accounts.visitor().post("/attempt")).status).toBe(503);
 });
 
-/** Begins what fits at once, and returns how to end it. */
+/** Starts as many hashes as may run at once, and returns a function that ends them. */
 async function occupied(hashes: AccountHashes, account: string): Promise<(() => void)[]> {
   const ends = [await hashes.begin(account, null), await hashes.begin(account, null)];
   return ends.map((end) => end!);

@@ -29,7 +29,7 @@ test("S33 a user's own password is limited like the login: a blank one is not a 
   expect(await told()).toEqual(Array(5).fill(["web", ADA.id, null]));
   expect(await tried(PASSWORD, "wrong", "wrong", "wrong", PASSWORD)).toEqual([true, false, false, 429, 429]);
   expect(await told()).toHaveLength(7);
-  // It is the limit of the login, for the account.
+  // It is the login's limit, by account.
   const login = await visitor.post("/login", { email: ADA.email, password: PASSWORD });
   expect(login.status).toBe(429);
 });

@@ -147,7 +147,7 @@ test("a device is a current one of an account until its epoch changes, and again
   browser.renew(1, "the next epoch");
   const renewed = browser.currentOf("1@example.com", "the next epoch");
   expect(renewed).not.toBeNull();
-  // What a copy of the cookie has used up counts no more.
+  // Attempts that a copy of the cookie has used up no longer count.
   expect(renewed).not.toBe(device);
   expect(browser.currentOf("2@example.com", "the next epoch")).toBeNull();
   expect(browser.currentOf("2@example.com")).not.toBeNull();

@@ -303,7 +303,7 @@ test("S32 a hasher that returns true for every password lets no one in without a
   expect(eve.passwordHash()).toBeNull();
   for (const user of [eve, null]) expect(await isPasswordOf(hasher, user, PASSWORD)).toBe(false);
   expect(store).not.toHaveBeenCalled();
-  // That is all that it lacked.
+  // Nothing else was missing.
   expect(await isPasswordOf(hasher, new Person(Person.rows[0]!), "any password")).toBe(true);
 });
 

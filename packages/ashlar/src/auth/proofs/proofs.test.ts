@@ -98,7 +98,7 @@ const FIND = async ({ auth }: HttpContext, id: unknown) => {
   return model.findByAuthId(Number(id));
 };
 
-/** Takes a user's password away. */
+/** Removes a user's password. */
 async function withoutPassword(accounts: TestAccounts, id: number): Promise<void> {
   await accounts.database.kysely.updateTable("users").set({ password: "" }).where("id", "=", id).execute();
 }

@@ -134,7 +134,7 @@ await onEachDatabase("requests of another framework", (engine: TestEngine) => {
     const madeBy = async ({ application }: TestWeb): Promise<number> => {
       const make = vi.spyOn(application.container, "make");
       for (let count = 0; count < 3; count++) await application.authenticate(sent(null));
-      // What the check is made with.
+      // The input of the check.
       return make.mock.calls.filter(([name]) => name === "router").length;
     };
     expect([await madeBy(one), await madeBy(other), await madeBy(one)]).toEqual([1, 1, 1]);
@@ -149,7 +149,7 @@ await onEachDatabase("requests of another framework", (engine: TestEngine) => {
     await web.application.authenticate(request);
     expect(request.bodyUsed).toBe(false);
     expect(await request.text()).toBe("item=tea&__token=wrong");
-    // One that has been read will do as well.
+    // One that has been read works as well.
     expect((await web.application.authenticate(request)).user).toMatchObject(ADA);
   });
 
@@ -164,7 +164,7 @@ await onEachDatabase("requests of another framework", (engine: TestEngine) => {
     expect(silent.user).toMatchObject(ADA);
     await expect(silent.csrfToken()).rejects.toMatchObject({ code: "E_SESSION" });
     expect(Object.fromEntries(silent.headers)).toEqual({ "cache-control": "private, no-store", vary: "cookie" });
-    // It writes what has been noted.
+    // It writes pending uses.
     await web.application.shutdown();
     expect(await usedAt()).toEqual(first);
     travel(1);
@@ -237,7 +237,7 @@ await onEachDatabase("the session of another framework's request", (engine: Test
     expect([silent.user, silent.headers.getSetCookie(), await usedAt()]).toMatchObject([ADA, [], begun]);
 
     const authentication = await web.application.authenticate(post());
-    // What is to be sent back is known by then, and what is stored, stored.
+    // By then, the response's headers are known, and everything is stored.
     expect(authentication.headers.getSetCookie()).toEqual([expect.stringMatching(/^session=/)]);
     expect(await usedAt()).toEqual([now()]);
 
@@ -326,7 +326,7 @@ describe("another framework's request", () => {
     expect(await ask(ada, device, ["device", "web"])).toEqual(["device", 2]);
     expect(await ask(null, device, ["web", "device"])).toEqual(["device", 2]);
     expect(await ask(null, {}, ["device", "web"])).toEqual(["device", null]);
-    // Browsers don't send such a header by themselves, so there is no token to ask for.
+    // Browsers don't send such a header by themselves, so no token is required.
     const post = sent(ada, { method: "POST", headers: device });
     expect(await web.application.authenticate(post, { guard: "device" })).toMatchObject({
       user: { id: 2 },
@@ -419,7 +419,7 @@ class BadgeGuard extends DeviceGuard {
   }
 }
 
-/** A guard whose refusal is its own, and without the members that guards may leave out. */
+/** A guard with its own refusal, and without the optional members. */
 class PassGuard extends RequestGuard {
   // @ts-expect-error: it is left out.
   override tokenCan = undefined;

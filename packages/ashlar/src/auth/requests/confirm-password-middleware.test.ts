@@ -105,7 +105,7 @@ await onEachDatabase("password.confirm", (engine) => {
     const [before] = await web.rows();
     travel(60 * 24);
     const { setCookies } = await browser.post("/confirm", { password: PASSWORD });
-    // The login that was to last 30 days has 29 left.
+    // The 30-day login has 29 days left.
     expect(setCookies).toEqual([
       expect.stringMatching(/^token=[\w-]{43}; Max-Age=(2505600|2505599); Path=\/; HttpOnly/),
     ]);
@@ -113,7 +113,7 @@ await onEachDatabase("password.confirm", (engine) => {
     expect([after?.id, more]).toEqual([before?.id, []]);
     expect(after?.token_hash).toBe(digest(browser.cookies.get("token")!));
     expect((await browser.get("/me")).body).toEqual({ user: ADA });
-    // For a minute, its successor is given again: see replaced-tokens.test.ts.
+    // For a minute, it gets the same successor again: see replaced-tokens.test.ts.
     travel(1.2);
     expect((await stolen.get("/me")).body).toEqual({ user: null });
     expect((await browser.get("/me")).body).toEqual({ user: ADA });

@@ -26,7 +26,7 @@ function travel(seconds: number): void {
   setClock(() => then);
 }
 
-/** Stops the clock at the beginning of the periods that successors are of. */
+/** Stops the clock at the start of a successor's period. */
 function stopClock(): void {
   const then = Math.ceil(now() / 60_000) * 60_000;
   setClock(() => then);

@@ -15,7 +15,7 @@ import { Provider } from "./provider.ts";
 const KEY = "q3Zr8pYt5Wn1Lx7Vc0Bm4Kj6Hg2Fd9Sa-_QwErTyUiO";
 const DATABASE = pathToFileURL(join(import.meta.dirname, "../../database/index.ts")).href;
 
-/** The error of a boot, and its lines. */
+/** The error that a boot fails with, and its lines. */
 async function failure(
   options: ApplicationOptions,
 ): Promise<{ readonly error: AshlarError; readonly lines: string[] }> {
@@ -28,7 +28,7 @@ async function failure(
   throw new Error("The application has booted.");
 }
 
-/** The places that the lines of an error are about. */
+/** The locations that an error's lines name. */
 function placesOf(lines: readonly string[]): string[] {
   return lines.map((line) => /^.*?(?=: (?:is|it|does|has|no|says|was) )/.exec(line)?.[0] ?? line);
 }

@@ -248,7 +248,7 @@ test("S50 requests, jobs and providers that never end share one deadline, and on
   const ms = await passUntil(stopped);
   await started.promise;
   expect(await stopped).toEqual({ requests: 1, connections: 1, jobs: 1, mails: 3, providers: 1 });
-  // What each of them may take alone would be 40 seconds.
+  // Their separate limits would add up to 40 seconds.
   expect(ms).toBeGreaterThanOrEqual(9900);
   expect(ms).toBeLessThanOrEqual(10_200);
   expect(told).toEqual(["hanging", "first"]);
@@ -338,7 +338,7 @@ test("S50 a connection that was kept alive by a response from before the shutdow
   controller.enqueue(Buffer.from("first"));
   await expect.poll(received).toMatch(/Connection: keep-alive\r\n[\s\S]*first/i);
   const stopped = application.stop({ drains: true });
-  // It no longer listens, and has closed what was idle.
+  // It no longer listens, and has closed idle connections.
   await expect.poll(() => rawSocket(port, GET).closed).toBe("");
   controller.enqueue(Buffer.from("last"));
   controller.close();

@@ -56,7 +56,7 @@ function open(trustedOrigins: readonly string[] = [FRONT_END], root?: string): P
   });
 }
 
-/** Who may read a response, and by which request header caches have to tell responses apart. */
+/** Who may read a response, and by which request headers it varies. */
 const permissionOf = ({ headers }: Response) => [
   headers.get("access-control-allow-origin"),
   headers.get("access-control-allow-credentials"),

@@ -35,7 +35,7 @@ class Kernel extends HttpKernel {
 interface Made {
   readonly application: Application;
   readonly lines: Line[];
-  /** Asks as a client of an address, and returns status and content. */
+  /** Sends a request from an address, and returns status and content. */
   readonly ask: (path: string, address?: string, init?: RequestInit) => Promise<readonly [number, unknown]>;
 }
 

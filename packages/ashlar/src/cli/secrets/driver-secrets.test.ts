@@ -58,7 +58,7 @@ test("the file is loaded once for each variable that it reads, and once more, an
   const before =
     'export const later = () => env("A");\nglobalThis.seenSecrets.push(later); env("B", true); env("B", true);';
   await variablesIn('jwt: { secret: env("A") }', { A: "real" }, before);
-  // With another value of B, it ends where it reads B.
+  // With another value of B, it throws where it reads B.
   expect(seen.map((later) => (later as () => unknown)())).toEqual(["real", "real", "real"]);
 });
 

@@ -8,12 +8,12 @@ import { Admission, type WorkerLine } from "./admission.ts";
 import { CLOCK_OFFSET_MS } from "./messages.ts";
 
 const MAX_MS = 1000;
-/** So many that wait are not a few. */
+/** More waiting connections than count as few. */
 const MANY = 16;
 const GET = "GET /orders HTTP/1.1\r\nHost: a\r\n\r\n";
 const HEALTH = "GET /up HTTP/1.1\r\nHost: a\r\n\r\n";
 
-/** A connection, as both ends of it have it. */
+/** Both ends of a connection. */
 interface Connected {
   readonly client: RawSocket;
   readonly socket: Socket;

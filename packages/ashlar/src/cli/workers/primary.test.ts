@@ -18,7 +18,7 @@ const GRACE_MS = 3000;
 const MAX_WAITING = 10;
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 
-/** Nothing is refused. */
+/** Refuses nothing. */
 const UNLIMITED: SheddingFacts = {
   maxMs: 0,
   neverRefused: ["/up"],
@@ -44,7 +44,7 @@ class Process extends EventEmitter {
   /** The time that it was given to end. */
   endsWithin: number | null = null;
   isGone = false;
-  /** Whether it does not run. Its channel has room for one connection. */
+  /** Whether the process is frozen. Its channel has room for one connection. */
   isFrozen = false;
 
   constructor(id: number) {
@@ -126,7 +126,7 @@ class Process extends EventEmitter {
 
 let processes: Process[] = [];
 let exits: unknown[] = [];
-/** The lines of the log, without what all of them have. */
+/** The log lines, without their common members. */
 let lines: object[] = [];
 
 beforeEach(() => {
@@ -177,7 +177,7 @@ async function pass(ms: number): Promise<void> {
   await turns();
 }
 
-/** Waits for what the network takes its time for. */
+/** Waits for the network. */
 async function until(isSo: () => boolean): Promise<void> {
   for (let turn = 0; !isSo(); turn++) {
     if (turn === 20_000) throw new Error(`It has not become true: ${isSo}`);
@@ -629,7 +629,7 @@ describe("a worker", () => {
     await admit(processes[2]!);
     await pass(60_000);
     expect([processes.length, exits]).toEqual([3, []]);
-    // It has counted as one death.
+    // It counted as one death.
     expect(await replacedAfter(processes[2]!)).toBe(0);
     expect(await replacedAfter(processes[3]!)).toBe(500);
   });
@@ -914,7 +914,7 @@ describe("a roll", () => {
 describe("the log", () => {
   const UNEXPECTED = "A worker ended unexpectedly.";
   const LATE = "A worker did not end in time. It is killed.";
-  /** The lines since the last call, as far as they are warnings or worse. */
+  /** The warnings and errors logged since the last call. */
   const problems = (): object[] => {
     const all = lines as { readonly level: string }[];
     lines = [];
@@ -1161,7 +1161,7 @@ describe("the end", () => {
     await signal("SIGTERM");
     await pass(DRAIN_SECONDS * 1000 - 1);
     for (let count = 0; count < 3; count++) rawSocket(port);
-    // By now they wait for this process, which has not looked for them.
+    // By now they wait for this process, which has not accepted them yet.
     await new Promise((resolve) => void process.nextTick(resolve));
     vi.advanceTimersByTime(1);
     await until(() => processes[0]!.count === 1);

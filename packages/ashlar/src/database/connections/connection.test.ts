@@ -182,7 +182,7 @@ test("a transaction waits longer than one turn for a nested one that was not awa
       await Note.create({ text: "inner" });
     });
   });
-  // Until the outer one waits for nothing else.
+  // Until the outer one only waits for this.
   for (let turn = 0; turn < 5; turn++) await nextTurn();
   vi.advanceTimersByTime(60_000);
   gate.resolve();

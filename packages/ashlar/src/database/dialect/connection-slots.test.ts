@@ -35,7 +35,7 @@ test("only so many callers have a connection at once, and each returned connecti
   for (const name of ["a", "b", "c", "d", "e"]) void take(name);
   expect([await since(), slots.waiting]).toEqual([["a", "b"], 3]);
   slots.release();
-  // Who comes in between waits behind the others.
+  // A caller that comes in between waits behind the others.
   void take("f");
   expect([await since(), slots.waiting]).toEqual([["c"], 3]);
   for (let n = 0; n < 3; n++) slots.release();
@@ -75,7 +75,7 @@ test("a caller waits only so long, and leaves its place to the next", async () =
   expect(await since()).toEqual(["c"]);
 });
 
-/** Runs something as a part of a request. */
+/** Runs a function as part of a request. */
 const inRequest = (request: RequestTrace, run: () => void): void => requestTraces.run(request, run);
 
 function request(): RequestTrace {
@@ -122,7 +122,7 @@ test("S150 during an overload, requests are refused before they do anything, and
     pass(100);
     slots.release();
   }
-  // Then all are refused that have waited for more than 100 ms, except the last ones.
+  // Then all callers that have waited for more than 100 ms are refused, except the last ones.
   const events = await since();
   expect(events.filter((event) => !event.includes(REFUSED))).toEqual([
     "begun",

@@ -12,7 +12,7 @@ beforeEach(() => {
   onTestFinished(() => void vi.restoreAllMocks());
 });
 
-/** What replicas say about the positions that they are asked for, which are the times of the primary. */
+/** What replicas report about the requested positions, which are times of the primary. */
 function lagOf(reached: (executor: Executor, position: number) => Promise<boolean | null>) {
   const asked: number[] = [];
   const following = {

@@ -161,7 +161,7 @@ test.each(["E_DATABASE_UNAVAILABLE", "E_OVERLOADED"] as const)(
     pass(9999);
     expect([await read(), trials()]).toEqual([["one", "one", "one"], 0]);
     pass(1);
-    // It is still away.
+    // It is still down.
     expect([await read(), trials()]).toEqual([["one", "one", "one"], 1]);
     pass(9999);
     expect([await read(), trials()]).toEqual([["one", "one", "one"], 1]);

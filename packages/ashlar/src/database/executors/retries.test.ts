@@ -14,7 +14,7 @@ beforeEach(() => {
   slept = sleeps();
 });
 
-/** Work whose attempts fail with these errors, in their order, and then succeed. */
+/** Work whose attempts fail with these errors, in order, and then succeed. */
 class Work {
   attempts = 0;
   readonly #errors: readonly unknown[];

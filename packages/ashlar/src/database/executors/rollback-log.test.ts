@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { RollbackLog, type Snapshot } from "./rollback-log.ts";
 
-/** Something that a transaction changes, and what its log did with it. */
+/** A value that a transaction changes, and what the rollback log did with it. */
 class Thing {
   value = "before";
 

@@ -3,7 +3,7 @@ import { mariadb, onMariadb, type TestDatabase } from "../../../test/support/ser
 import { sql } from "../index.ts";
 import { MARIADB_COPYING } from "./mariadb-copying.ts";
 
-/** Every type of a column, and what is copied into it. */
+/** Every column type, and what is copied into it. */
 const TYPES = {
   integer: ["tinyint", "smallint", "mediumint", "int", "bigint", "boolean", "bigint unsigned"],
   decimal: ["decimal(12, 2)", "numeric(3, 1)"],

@@ -75,7 +75,7 @@ await onMariadb("connections to MariaDB", () => {
     while ((await client.query(gone))[0].length > 0);
     await client.end();`;
 
-  /** Moves the clock by which connections are idle. Time passes for nothing else. */
+  /** Moves the clock that measures idle connections, and no other. */
   const moveClock = (...others: readonly ("setTimeout" | "clearTimeout")[]): void => {
     vi.useFakeTimers({ toFake: ["performance", ...others] });
     onTestFinished(() => void vi.useRealTimers());

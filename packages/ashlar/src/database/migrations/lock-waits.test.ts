@@ -63,7 +63,7 @@ function define(engine: TestEngine, options: MigrateOptions): void {
     const waiting = (attempts: number, pauseMs: number, migration: string) => {
       expect(migration).toBe(FIRST);
       pauses.push(pauseMs);
-      // What has queued up behind it passes, and so does what comes now.
+      // Statements queued behind it get through, and so do new ones.
       void read(shop, "locked").then(() => (attempts === 2 ? end() : null));
     };
     expect(await shop.folder.migrations.up({ ...options, waiting })).toEqual([FIRST]);
@@ -196,7 +196,7 @@ await onPostgres("locks that a migration waits for", () => {
 });
 
 await onMariadb("locks that a migration waits for", () => {
-  // The shortest that MariaDB knows.
+  // The shortest wait that MariaDB supports.
   define(mariadb, { lockTimeoutMs: 1000 });
 
   test("a retried statement counts once in a failed migration's report", async () => {

@@ -98,7 +98,7 @@ test("a database in this process shares its clock, and isn't asked", async () =>
   expect(statements).toEqual([]);
 });
 
-/** A server whose clock, like the machine's, is a number: nothing passes unless the test says so. */
+/** A server whose clock, like the machine's, is a number: time only passes when the test says so. */
 async function stoppedClocks() {
   const time = { machine: 1_800_000_000_000, server: 1_800_000_000_000, monotonic: 5000, answerMs: 0 };
   const { database, drop } = await sqlite.open();

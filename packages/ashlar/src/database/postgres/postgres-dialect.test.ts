@@ -74,7 +74,7 @@ test("tables are empty once the call has ended", async () => {
 /** A server that accepts every login, and a connection to it. */
 interface Server {
   readonly database: Database;
-  /** How many connections it has been asked for. */
+  /** The number of requested connections. */
   readonly connections: () => number;
 }
 

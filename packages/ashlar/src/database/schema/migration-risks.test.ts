@@ -15,7 +15,7 @@ beforeEach(() => {
   database = new Database({ default: "main", main: { driver: "postgres", url: "postgres://nowhere.invalid/x" } }, "/");
   folder = new MigrationFolder(database);
 });
-/** Of all files: nothing is asked which have run. */
+/** The risks of all files, whether or not they have run. */
 const dryRuns = async () => {
   const runs: DryRun[] = [];
   for (const file of await migrationFiles(folder.path)) runs.push(await dryRun(database.dialect, file));

@@ -11,7 +11,7 @@ function redirection(build: (response: HttpResponse) => unknown, options: Contex
   return `${status} ${headers.get("location")}`;
 }
 
-/** The code of the error that something ends with. */
+/** The code of the error that a function throws. */
 function codeOf(act: () => unknown): string {
   try {
     act();

@@ -8,7 +8,7 @@ import { type ContextOptions, makeContext } from "../../../test/support/http-con
 import { AshlarError } from "../../support/index.ts";
 import type { HttpResponse } from "./response.ts";
 
-/** A whole answer, to compare. */
+/** A complete response, to compare. */
 async function answer(build: (response: HttpResponse) => unknown, options: ContextOptions = {}) {
   const { response } = makeContext(options);
   await build(response);
@@ -16,7 +16,7 @@ async function answer(build: (response: HttpResponse) => unknown, options: Conte
   return { status: built.status, headers: [...built.headers], body: await built.text() };
 }
 
-/** The code of the error that something ends with. */
+/** The code of the error that a function throws. */
 function codeOf(act: () => unknown): string {
   try {
     act();

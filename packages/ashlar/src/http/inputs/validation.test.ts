@@ -199,7 +199,7 @@ describe("S60 a sentence that repeats the input is replaced", () => {
     return ((await validateInput(schema, input).catch((error: unknown) => error)) as ValidationError).errors;
   }
 
-  /** A schema that says one sentence about one path. */
+  /** A schema that reports one message about one path. */
   function saying(sentence: string, ...path: PropertyKey[]): StandardSchemaV1 {
     return { "~standard": { version: 1, vendor: "test", validate: () => ({ issues: [{ message: sentence, path }] }) } };
   }
@@ -278,7 +278,7 @@ describe("S60 a sentence that repeats the input is replaced", () => {
     for (const name of ["password", "pin", "recovery_code"]) {
       for (const input of [{}, { [name]: "other" }, { [name]: 4711 }]) {
         const valibot = await errorsOf(v.object({ [name]: v.literal("731946") }), input);
-        // A field that is missing has Valibot's sentence about objects.
+        // A missing field gets Valibot's message about objects.
         if (name in input) expect(valibot).toEqual({ [name]: [invalid(name)] });
         expect(JSON.stringify(valibot)).not.toMatch(/731946|other|4711/);
         expect(await errorsOf(z.object({ [name]: z.literal("731946") }), input)).toEqual({ [name]: [invalid(name)] });

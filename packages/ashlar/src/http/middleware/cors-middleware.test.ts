@@ -13,7 +13,7 @@ const OTHERS = [
 ];
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
-/** What reached anything behind the middleware. */
+/** The requests that got past the middleware. */
 let reached: string[] = [];
 
 class Kernel extends HttpKernel {

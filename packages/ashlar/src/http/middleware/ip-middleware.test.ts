@@ -3,7 +3,7 @@ import { type ContextOptions, makeContext } from "../../../test/support/http-con
 import { ConfigurationError } from "../../support/index.ts";
 import { IpMiddleware } from "./ip-middleware.ts";
 
-/** What `ip()` and `clientAddress` say inside the middleware. */
+/** The values of `ip()` and `clientAddress` inside the middleware. */
 function addresses(middleware: IpMiddleware, options: ContextOptions) {
   const context = makeContext(options);
   return middleware.handle(context, () => ({ ip: context.request.ip(), throttle: context.request.clientAddress }));

@@ -9,7 +9,7 @@ import { BlockedRedirectWarnings } from "./blocked-redirect-warnings.ts";
 
 const PAY = { pattern: "/pay", methods: ["POST"] };
 
-/** What is logged of a response to a request that leads away. */
+/** What is logged about a response that redirects to another site. */
 function logged(policy: string | null, target: string, method = "POST"): string[] {
   const lines: string[] = [];
   const redirectWarnings = new BlockedRedirectWarnings({ warn: (line: unknown) => void lines.push(String(line)) });

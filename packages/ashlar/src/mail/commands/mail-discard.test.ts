@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { CommandContext } from "../../boot/index.ts";
 import { run } from "./mail-discard.ts";
 
-/** Runs the command, with so many mails that wait. */
+/** Runs the command with this many waiting mails. */
 function discard(args: readonly string[], waiting: number) {
   const lines: string[] = [];
   const container = { make: () => ({ outbox: async () => ({ counts: async () => ({ waiting, failed: 0 }) }) }) };

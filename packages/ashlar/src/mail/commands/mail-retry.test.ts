@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { CommandContext } from "../../boot/index.ts";
 import { run } from "./mail-retry.ts";
 
-/** Runs the command, of whose mails so many were abandoned. */
+/** Runs the command with this many abandoned mails. */
 async function retry(args: readonly string[], count: number) {
   const asked: unknown[] = [];
   const lines: string[] = [];

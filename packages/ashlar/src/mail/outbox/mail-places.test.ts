@@ -35,7 +35,7 @@ test.each([
   expect(places.room).toEqual({ all: count - bulk, bulk: 0 });
   expect(entered(places, ...all.slice(count + 1))).toEqual(Array(count - bulk).fill("ordinary"));
   expect(places.room).toEqual({ all: 0, bulk: 0 });
-  // A place that bulk leaves goes to what waits and isn't bulk.
+  // A place that a bulk mail leaves goes to a waiting mail that isn't bulk.
   places.leave({ priority: "bulk" });
   expect(places.room).toEqual({ all: 1, bulk: 1 });
   places.add("account", "account");

@@ -24,11 +24,11 @@ test("a database that doesn't answer is waited for for a second", async () => {
     await vi.advanceTimersByTimeAsync(1);
     await refreshed;
   }
-  // The second one joins the look that is on its way.
+  // The second one joins the query in progress.
   expect([counts.read(), looks, vi.getTimerCount()]).toEqual([null, 1, 0]);
 });
 
-/** Counts whose looks find what a test says. */
+/** Counts whose queries find what a test says. */
 function setUp(find: () => Promise<MailSizes>) {
   let looks = 0;
   const outbox = {

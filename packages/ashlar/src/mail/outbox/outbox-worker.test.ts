@@ -23,7 +23,7 @@ afterEach(() => {
   expect(timers).toBe(0);
 });
 
-/** A table that records what a worker asks of it. */
+/** A table that records a worker's queries. */
 class Table {
   /** The ids of rows that are due. */
   due: string[] = [];
@@ -102,7 +102,7 @@ function setUp(concurrency = 5) {
   return { table, attempts, logged, worker };
 }
 
-/** Lets everything happen that waits for nothing but promises. */
+/** Lets everything that only waits for promises happen. */
 async function turns(): Promise<void> {
   for (let count = 0; count < 5; count++) await nextTurn();
 }
@@ -112,7 +112,7 @@ async function pass(ms: number): Promise<void> {
   await turns();
 }
 
-/** Does something for a request whose response is not out yet. @returns sends the response */
+/** Does something for a request whose response has not been sent yet. @returns sends the response */
 function inRequest(work: () => void): () => void {
   const waiting: (() => void)[] = [];
   const trace: RequestTrace = { id: null, logger: null!, application: null, isHandedOver: false, waiting };
@@ -361,7 +361,7 @@ describe("polls", () => {
     await turns();
     await worker.look();
     expect(table.claims).toEqual([{ limit: 1, own: ["1"] }]);
-    // No room: not even a question.
+    // No capacity: it doesn't even poll.
     await worker.look();
     expect(table.claims).toHaveLength(1);
     await attempts.end("1");
@@ -371,7 +371,7 @@ describe("polls", () => {
     const looks = table.claims.length;
     await attempts.end("e");
     expect(worker.pending).toBe(0);
-    // The last look found fewer than it could take.
+    // The last poll found fewer rows than it could take.
     await turns();
     expect(table.claims.length).toBe(looks);
   });
@@ -501,7 +501,7 @@ describe("close()", () => {
     expect(table.releases).toEqual([]);
     await pass(1);
     expect([await closed, table.releases, worker.pending]).toEqual([2, [["1", "2"]], 0]);
-    // What becomes of it later is of no interest, and nothing begins anymore.
+    // Its later outcome doesn't matter, and nothing begins anymore.
     await attempts.fail("1");
     expect([attempts.begun, logged]).toEqual([["1"], []]);
     await worker.settled();
@@ -584,7 +584,7 @@ describe("close()", () => {
     for (const id of ["1", "2", "3"]) worker.add(id, attempts.of(id), performance.now(), "ordinary");
     await turns();
     await attempts.end("1", 100);
-    // It has all that it can take, and would look as soon as there is room.
+    // It is at capacity, and would poll as soon as that changes.
     await worker.look();
     const closed = worker.close(600);
     const timers = vi.getTimerCount();

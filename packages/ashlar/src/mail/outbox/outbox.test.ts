@@ -218,7 +218,7 @@ await onEachDatabase("the outbox", (engine) => {
     const [failed] = await last.store.failed(10);
     expect(failed).toMatchObject({ attempts: 1, reason: "connect ECONNREFUSED", message: { subject: "hopeless" } });
 
-    // No one tries it again by itself, but it can be asked for.
+    // It isn't retried automatically, but on request.
     first.transport.decide = async () => {};
     first.store.start();
     await first.mail.settled();

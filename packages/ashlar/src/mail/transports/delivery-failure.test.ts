@@ -51,7 +51,7 @@ describe("whether another attempt could succeed", () => {
     expect(deliveryFailure(smtpError(`It failed: ${response}`, details), "delivering")).toEqual({
       reason: `It failed: ${response.replace("\n", " ")}`,
       isPermanent,
-      // What the server says before any mail is about itself.
+      // What the server says before any mail is about the server.
       ...(["CONN", "EHLO", "HELO", "STARTTLS"].includes(command) && { isUnreachable: true }),
     });
   });

@@ -101,7 +101,7 @@ test("a connection that the server closes instead of greeting is retried once", 
 
 const ends = (socket: Socket): void => void socket.end();
 const resets = (socket: Socket): void => void socket.resetAndDestroy();
-/** Says something, and does something else once the client has sent more. */
+/** Sends a line, and calls a function once the client has sent more. */
 const afterwards = (response: string, next: (socket: Socket) => void) => (socket: Socket) => {
   socket.removeAllListeners("data").once("data", () => next(socket));
   if (response !== "") socket.write(`${response}\r\n`);

@@ -10,7 +10,7 @@ import { folderWith } from "../../../test/support/temporary-folder.ts";
 import { deploymentFiles } from "./deployment-files.ts";
 import { type ProxyPage, proxyPage } from "./proxy-pages.ts";
 
-/** All that one of the proxies reads as something else. */
+/** Everything that one of the proxies gives a special meaning. */
 const NASTY = "\"Wait\" 'a' `moment` $host ${host} {http.request.uri} %[src] \\n <b> & خطأ\nagain";
 const AWAY: ProxyPage = { language: "ar", heading: "Away", text: NASTY, again: NASTY };
 const TOO_LARGE: ProxyPage = { language: "en", heading: "Too much", text: NASTY, again: null };

@@ -9,7 +9,7 @@ async function changed(manifest: object, version: string): Promise<unknown> {
 }
 
 test.each([
-  // The range, the version, and the range after it.
+  // The range, the version, and the range afterwards.
   ["^0.1.0", "0.1.0", "^0.1.0"],
   ["^0.1.0", "0.1.3", "^0.1.0"],
   ["~0.1.0", "0.1.3", "~0.1.0"],

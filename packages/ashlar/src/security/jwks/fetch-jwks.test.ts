@@ -8,7 +8,7 @@ import { FETCH_LIMITS, fetchJwks } from "./fetch-jwks.ts";
 
 const SIGNAL = new AbortController().signal;
 
-/** What a fetch ends with: the document, or the reason for the failure. */
+/** The result of a fetch: the document, or the reason for the failure. */
 async function outcome({ url }: TokenIssuer, limits = FETCH_LIMITS, ca: string | null = null): Promise<unknown> {
   try {
     return (await fetchJwks(new URL(url), SIGNAL, ca, limits)).document;
@@ -141,7 +141,7 @@ describe("S103", () => {
     const [right, wrong] = [await own("localhost"), await own("id.example")];
     const [issuer, other] = [await startIssuer([], right), await startIssuer([], wrong)];
     expect(await outcome(issuer)).toMatch(/certificate/);
-    // Someone may have set it for another server.
+    // It may have been set for another server.
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
     const still = await outcome(issuer);
     delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;

@@ -22,7 +22,7 @@ interface Started {
 }
 
 async function start(published: readonly IssuerKey[] = [FIRST]): Promise<Started> {
-  // From here on, time passes only as a test says.
+  // From here on, time passes only when a test says so.
   pass(0);
   const issuer = await startIssuer(published);
   const lines: Record<string, unknown>[] = [];
@@ -81,7 +81,7 @@ describe("S103 a token that names an unknown key", () => {
     const waiting: (() => void)[] = [];
     issuer.respond = (_request, response) => waiting.push(() => issuer.publish(response));
     const asked = Array.from({ length: 50 }, () => keys.prepare(named("second")));
-    // The time limit is not over; more than thirty seconds by the clock are.
+    // The time limit has not passed, but more than thirty seconds by the clock have.
     pass(5 * MINUTE);
     asked.push(...Array.from({ length: 50 }, () => keys.prepare(named("second"))));
     await expect.poll(() => waiting.length).toBe(1);

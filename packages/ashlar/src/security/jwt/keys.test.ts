@@ -180,7 +180,7 @@ describe("matching key pairs and algorithms", () => {
       expect(() => new VerificationKey("ES256", { ...ec, kty } as KeyMaterial)).toThrow(/whose "kty" is "EC"/);
     }
     expect(() => new VerificationKey("HS256", { kty: "EC", k: "A".repeat(86) })).toThrow(/whose "kty" is "oct"/);
-    // The names that Ed25519 goes by mean nothing on another curve.
+    // The names for Ed25519 mean nothing on another curve.
     for (const alg of ["EdDSA", "P-256"])
       expect(refusal("ES256", { ...P256.privateKey.export({ format: "jwk" }), alg })).toBe("E_JWT_KEY");
   });

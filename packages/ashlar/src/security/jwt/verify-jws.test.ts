@@ -9,7 +9,7 @@ const SECRET = randomBytes(32);
 const SIGNING = new SigningKey("HS256", SECRET);
 const KEY = new VerificationKey("HS256", SECRET);
 
-/** Signs what is handed in as it stands, however wrong. */
+/** Signs the given header and payload unchanged, however invalid. */
 function forge(header: string, payload: string): string {
   const input = `${header}.${payload}`;
   return `${input}.${createHmac("sha256", SECRET).update(input).digest("base64url")}`;

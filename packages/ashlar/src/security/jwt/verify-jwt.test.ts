@@ -20,7 +20,7 @@ function segment(text: string | Uint8Array): string {
   return Buffer.from(text as string).toString("base64url");
 }
 
-/** Signs a header and claims as they are written, however wrong. */
+/** Signs a header and claims unchanged, however invalid. */
 function forge(claims: string | Uint8Array, header = '{"alg":"HS512","typ":"JWT"}'): string {
   const input = `${segment(header)}.${segment(claims)}`;
   return `${input}.${createHmac("sha512", SECRET).update(input).digest("base64url")}`;

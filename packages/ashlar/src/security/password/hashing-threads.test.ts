@@ -166,7 +166,7 @@ describe("HashingThreads", () => {
 });
 
 describe("a process that has hashed", () => {
-  /** What a program prints that hashes a password and then has nothing more to do. */
+  /** The output of a program that hashes a password and then has nothing left to do. */
   function output(program: string): Promise<string> {
     const passwords = JSON.stringify(new URL("passwords.ts", import.meta.url).href);
     return outputOf(`import { hashPassword, verifyPassword } from ${passwords};\n${program}`);

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { acceptWaiting, type CutConnections, close } from "./closing.ts";
 
-/** A connection of which a test says whether anything was read from it. */
+/** A connection for which a test decides whether anything was read from it. */
 class Connection extends EventEmitter {
   readonly bytesRead: number;
   isDestroyed = false;

@@ -143,7 +143,7 @@ test("S50 while more requests come than can be handled, they are refused with Re
   const refused = responses.filter((response) => statusOf(response) === 503);
   expect(responses).toHaveLength(PATHS.length);
   expect(refused.length).toBeGreaterThan(0);
-  // It still does what it can: those that are accepted are handled.
+  // It still works at capacity: accepted requests are handled.
   expect(handled).toHaveLength(PATHS.length - refused.length);
   expect(handled.length).toBeGreaterThan(0);
   expect(refused[0]!.replace(/Date: .*\r\n/, "")).toBe(
@@ -244,7 +244,7 @@ test("S50 a burst refuses nothing for half of the limit, and requests that still
   const statuses = (await pipelined(server.port, paths)).map(statusOf);
   // The line is too long from when the first one has waited for 100 ms, and may be that for 500 ms.
   expect(statuses.indexOf(503)).toBeGreaterThan(55);
-  // Of the last ones, so few wait that each is worth it.
+  // So few of the last ones wait that each is handled.
   expect(new Set(statuses.slice(statuses.indexOf(503), -16))).toEqual(new Set([503]));
   expect(handled.length).toBe(statuses.filter((status) => status === 200).length);
 });
@@ -286,7 +286,7 @@ test("one long turn with few requests is not an overload", async () => {
   const { server, logged } = await shop(1000, (path) => {
     if (path === "/long") pass(5000);
   });
-  // They arrive together, and the second one is looked at when the first has taken its time.
+  // They arrive together, and the second one is checked when the first is done.
   expect((await pipelined(server.port, ["/long", "/next"])).map(statusOf)).toEqual([200, 200]);
   expect(logged).toEqual([]);
 });
@@ -367,7 +367,7 @@ test("a request whose client has left while it waited is not handled", async () 
   expect(handled).toEqual(["/first", "/last"]);
 });
 
-/** Connects as often as it is told and sends a request on each, while the thread of the server is blocked. */
+/** Opens this many connections and sends a request on each, while the server's thread is blocked. */
 const CLIENTS = `
 const { connect } = require("node:net");
 const { parentPort, workerData: { port, flag, connections } } = require("node:worker_threads");

@@ -10,7 +10,7 @@ const APP = "https://app.shop.example";
 
 interface Refused {
   readonly port: number;
-  /** What was read of connections that were accepted. */
+  /** What was read from accepted connections. */
   readonly accepted: { readonly socket: Socket; readonly head: string }[];
   refused: number;
   stillRefuses: boolean;

@@ -7,7 +7,7 @@ import { RequestQueue } from "./request-queue.ts";
 
 const COST_MS = 10;
 
-/** What has become of requests, by how long each has waited. */
+/** The outcome of requests, by how long each has waited. */
 interface Outcome {
   readonly handled: number[];
   readonly refused: number[];
@@ -50,7 +50,7 @@ test("S50 during an overload, nothing waits much longer than a tenth of the limi
   const longest = Math.max(...handled.slice(0, 100));
   // The first half of a second could have been a burst.
   expect([longest > 300, longest < 600]).toEqual([true, true]);
-  // Sixteen that wait are so few that each is handled.
+  // Sixteen waiting requests are so few that each is handled.
   expect(Math.max(...handled.slice(100))).toBeLessThanOrEqual(16 * COST_MS);
 });
 
@@ -173,7 +173,7 @@ test("S50 a refused request is not also handled", async () => {
   }
   while (queue.length > 0) await turns(1);
   expect([refusedMs.length > 0, refusedMs.length + handledAt.length]).toEqual([true, sent]);
-  // With each comes for how long it has waited.
+  // Each comes with the time that it has waited.
   expect(refusedMs.filter((ms) => ms < 0 || ms > 700)).toEqual([]);
 });
 

@@ -5,7 +5,7 @@ import { createApplication } from "../../boot/index.ts";
 import { Route } from "../../routing/index.ts";
 import { RefusedError } from "../../support/index.ts";
 
-/** So long that a busy machine refuses nothing by itself. */
+/** So long that a busy machine alone causes no refusal. */
 const MAX_MS = 60_000;
 const HELD_MS = 15_000;
 
@@ -18,7 +18,7 @@ function requestFor(path: string): string {
   return `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
 }
 
-/** A served application, whose handlers find that there are too many. */
+/** A served application whose handlers refuse requests as overload. */
 async function shop() {
   let handled = 0;
   const refuse = () => {

@@ -81,7 +81,7 @@ function post(browser: Browser, path: string, typed: Readonly<Record<string, str
   return browser.post(path, typed, { headers: { "content-length": String(length), ...more } });
 }
 
-/** What an error's page says to a form, and where it leads. */
+/** What an error page says about a form, and where it leads. */
 function told({ status, text }: Page) {
   const says = (sentence: string) => text.replaceAll("&#39;", "'").includes(sentence);
   return {
@@ -114,7 +114,7 @@ test.each([
 
 test.each([
   { error: "away", typed: TYPED, status: 503, notes: ["kept"] },
-  // To send it again would do again what the handler has done.
+  // Sending it again would repeat what the handler has done.
   { error: "away", typed: LONG, status: 503, notes: ["some"] },
   { error: "busy", typed: LONG, status: 503, notes: ["some"] },
   { error: "broken", typed: TYPED, status: 500, notes: ["kept"] },

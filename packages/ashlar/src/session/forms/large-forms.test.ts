@@ -165,7 +165,7 @@ test("S163 data that a handler keeps for the next page never fails the response,
   });
 });
 
-/** Lengths around the shortest at which something is so. */
+/** Lengths around the shortest for which a condition holds. */
 async function lengthsAround(isSo: (length: number) => Promise<boolean>): Promise<number[]> {
   let [below, least] = [0, 8192];
   while (least - below > 1) {

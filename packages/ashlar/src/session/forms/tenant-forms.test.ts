@@ -15,7 +15,7 @@ function application(): Promise<Application> {
   });
 }
 
-/** The answer to the form of a page at a host, sent from a page of an origin. */
+/** The response to a form at a host, sent from a page of an origin. */
 async function sent(
   application: Application,
   host: string,

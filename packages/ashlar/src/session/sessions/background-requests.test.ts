@@ -5,7 +5,7 @@ import { Route, type RouteEntry } from "../../routing/index.ts";
 import { setClock } from "../../support/index.ts";
 import { SessionMiddleware } from "../index.ts";
 
-/** What browsers send with what they load. */
+/** What browsers send with resources that they load. */
 const PAGE = { accept: "text/html,*/*;q=0.8", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
 const IMAGE = { accept: "image/avif,image/*,*/*;q=0.8", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image" };
 const SCRIPT = { accept: "*/*", "sec-fetch-mode": "cors", "sec-fetch-dest": "empty" };

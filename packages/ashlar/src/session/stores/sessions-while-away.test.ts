@@ -13,7 +13,7 @@ function session(name: string): StoredSession {
   return { createdAt: 1, usedAt: 2, contents: `{"d":{"name":"${name}"}}` };
 }
 
-/** A store that can be taken away. */
+/** A store that can be taken down. */
 class Leaving extends MemorySessions {
   isAway = false;
   calls = 0;
@@ -36,7 +36,7 @@ class Leaving extends MemorySessions {
   }
 }
 
-/** A store that takes its time: what isn't awaited has not happened yet. */
+/** A slow store: anything that isn't awaited has not happened yet. */
 function slow(store: SessionStore): SessionStore {
   const later = async <T>(work: () => MaybePromise<T>): Promise<T> => {
     await nextTurn();
@@ -283,7 +283,7 @@ test("sessions are remembered up to the limit, and no more", async () => {
   first.isAway = true;
   for (const key of keys) await both.read(key);
   first.isAway = false;
-  // What is asked for now has no time to be deleted in between.
+  // A session requested now can't be deleted in between.
   const found = await Promise.all(keys.toReversed().map((key) => both.read(key)));
   expect(found.toReversed()).toEqual([session("one"), null, null, null]);
 });

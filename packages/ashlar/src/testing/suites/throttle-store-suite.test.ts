@@ -3,7 +3,7 @@ import { now } from "../../support/index.ts";
 import type { AttemptCounter, ThrottleStore } from "../../throttle/index.ts";
 import { throttleStoreSuite } from "./throttle-store-suite.ts";
 
-/** A store that knows nothing about the framework's clock: it reads another one. */
+/** A store that reads its own clock instead of the framework's. */
 function storeBy(clock: () => number): ThrottleStore {
   const buckets = new Map<string, Map<string, { attempts: number; endsAt: number }>>();
   return {

@@ -12,10 +12,10 @@ import { REPOSITORY } from "../../support/samples.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const PAGE = "docs/reference/commands.md";
-/** What every command has; the page says it once. */
+/** The options of every command, which the page lists once. */
 const EVERYWHERE = ["-h, --help"];
 
-/** What a command says about itself. */
+/** A command's own description. */
 interface Help {
   readonly description: string;
   /** Its arguments and options. */

@@ -35,7 +35,7 @@ async function withUser({ api }: ManyTokensApi, change: (user: InstanceType<type
   await change(user);
 }
 
-/** What the first column says, done. */
+/** Does what the first column says. */
 const EVENTS: Readonly<Record<string, readonly Event[]>> = {
   '`POST /api/logout`, `auth.guard("jwt").logout()`': [
     { act: ({ api }, { renewal }) => api.post("/api/logout", { token: renewal }) },
@@ -70,7 +70,7 @@ const EVENTS: Readonly<Record<string, readonly Event[]>> = {
   time: [{ minutes: 11 }],
 };
 
-/** What a cell says of the access token, and of what renews it. */
+/** What a cell says about the access token, and about what renews it. */
 const ENDS: Readonly<Record<string, { readonly access: boolean; readonly renewal: boolean }>> = {
   "": { access: false, renewal: false },
   nothing: { access: false, renewal: false },

@@ -120,7 +120,7 @@ async function tokenOf({ visitor }: Restored, email: string, password: string): 
   return (JSON.parse(body) as { data: string }).data;
 }
 
-/** Who a token belongs to: the key of the user; `null` if it is refused. */
+/** The key of a token's user; `null` if the token is refused. */
 async function ownerOf({ visitor }: Restored, token: string): Promise<number | null> {
   const { status, body } = await visitor().post("/api/whose", { token });
   return status === 200 ? (JSON.parse(body) as { id: number }).id : null;

@@ -2,7 +2,7 @@ import { createPublicKey, verify } from "node:crypto";
 
 // The stand-in for WebAuthn: what it says in CBOR, and signs in parts, is one JSON text here.
 
-/** What an authenticator says. */
+/** An authenticator's statement. */
 export interface Assertion {
   /** The id of the passkey. */
   readonly credential: string;
@@ -18,7 +18,7 @@ export interface Assertion {
 }
 
 /**
- * Reads what an authenticator says, which is not verified yet.
+ * Reads an authenticator's statement, without verifying it.
  *
  * @param text the JSON and its signature, both in base64url, separated by a dot
  * @returns `null` if it is not that

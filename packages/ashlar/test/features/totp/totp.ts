@@ -3,7 +3,7 @@ import type { Database } from "ashlar/database";
 import type { Sealer } from "ashlar/security";
 import { periodOf } from "./codes.ts";
 
-/** A secret is good until it is replaced. */
+/** A secret is valid until it is replaced. */
 const MAX_AGE_SECONDS = Number.MAX_SAFE_INTEGER;
 
 /** A row of the table. */

@@ -31,13 +31,13 @@ await onEachDatabase("an address that a user of a store in another database chan
 
   const emails = ({ rows }: StoreShop) => (rows() as { readonly email: string }[]).map(({ email }) => email);
 
-  /** The addresses that a link can give back. */
+  /** The addresses that a link can restore. */
   const restorable = async ({ accounts }: StoreShop) => {
     await accounts.application.background.settled();
     return (await accounts.rows("email_changes")).map(({ email }) => email);
   };
 
-  /** Does something after the store's next transaction has committed, and before that of the framework does. */
+  /** Runs a function after the store's next transaction has committed, and before the framework's does. */
   function afterCommit(store: DrizzleUsers, work: () => Promise<void>): void {
     store.transaction = async (task) => {
       Reflect.deleteProperty(store, "transaction");

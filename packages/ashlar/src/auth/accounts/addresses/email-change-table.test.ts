@@ -55,7 +55,7 @@ describe("a change of address", () => {
     expect([await reserved("unproved@example.com"), await reserved("other@example.com")]).toEqual([false, false]);
     expect([await reserved(OLD, ["admin"]), await reserved(OLD, ["web"], ADA.id)]).toEqual([false, false]);
     expect(await reserved(OLD, ["web"], "1")).toBe(false);
-    // If two users had the address before, each keeps it from the other.
+    // If two users had the address before, each blocks it for the other.
     await changes.record("web", BOB.id, OLD, "a third token", true);
     expect(await reserved(OLD, ["web"], ADA.id)).toBe(true);
     setClock(() => NOON + LIFETIME - 1);

@@ -40,7 +40,7 @@ async function linkOf(accounts: TestAccounts): Promise<string> {
   return new URL(service.pages.verificationUrl("web", await accounts.user(), NEW)).pathname;
 }
 
-/** The messages by field that a caller gets who accepts JSON. */
+/** The messages by field in the response to a caller that accepts JSON. */
 async function problems(visitor: Visitor, sent: object): Promise<unknown> {
   const { status, body } = await visitor.post("/account/email", sent, { accept: "application/json" });
   return [status, sentencesIn(body)];

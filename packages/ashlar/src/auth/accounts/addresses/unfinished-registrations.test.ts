@@ -60,7 +60,7 @@ describe("an account whose address is registered again before it is verified", (
     expect(await bob.get("/me")).toMatchObject({ body: { user: { id: BOB.id } } });
     await accounts.visitor().post(link);
     expect((await accounts.user()).hasVerifiedEmail()).toBe(false);
-    // There is nothing left to invalidate, and the limit lets no second mail through.
+    // There is nothing left to invalidate, and the limit allows no second mail.
     await register(accounts);
     expect([await mailed(accounts), await accounts.rows("users")]).toEqual([[], after]);
     // Each request has checked whether the address is taken, whether it is the same registration again, and who the owner is.

@@ -24,12 +24,12 @@ async function diesAfter(accounts: TestAccounts, request: () => Promise<unknown>
   await request();
   background.runUnpredictably = runUnpredictably;
   expect(await accounts.rows("mail_outbox")).toMatchObject([{ mailable: null, failed_at: null }]);
-  // What the process still holds must not do the work after all.
+  // The process must not do the work after all, even though its memory still holds it.
   const claimed = { available_at: 0, claim: "a dead process" };
   await container.make("database").kysely.updateTable("mail_outbox").set(claimed).execute();
 }
 
-/** Lets another process do what was promised. */
+/** Lets another process do the promised work. */
 async function kept(accounts: TestAccounts, ACCOUNTS: object = {}) {
   const logged: Record<string, unknown>[] = [];
   const other = await testAccounts({ restarted: accounts, User, ACCOUNTS, environment, logged });

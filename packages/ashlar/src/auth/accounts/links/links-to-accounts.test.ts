@@ -35,7 +35,7 @@ test("S186 a reset link that a stranger requests never leads to a tenant's own d
   await attacker.post("/change_password", { email: ADA.email });
   const link = new URL(linkIn((await accounts.mails())[0]));
   expect(link.origin).toBe(APP_URL);
-  // The owner who follows it is where the account is.
+  // The owner who follows it reaches the host of the account.
   const owner = accounts.visitor();
   const form = { token: link.searchParams.get("token"), password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
   await owner.get(link.pathname + link.search);

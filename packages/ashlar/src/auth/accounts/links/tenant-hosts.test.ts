@@ -13,7 +13,7 @@ import { generateSecret } from "../../../security/index.ts";
 const TENANT = "https://acme.shop.example";
 const APP_HOSTS = "*.shop.example, acme.example";
 
-/** Where the links in the mails lead that a request for a new password causes at a host. */
+/** Where the links in mails lead after a request for a new password at a host. */
 async function linksAfterRequest(
   accounts: TestAccounts,
   origin: string,

@@ -20,7 +20,7 @@ const JSON_ANSWER = { accept: "application/json" };
 
 afterEach(travelBack);
 
-/** Moves the clock to this many hours after the test's beginning. */
+/** Moves the clock to this many hours after the start of the test. */
 function at(hours: number): void {
   freeze(new Date(START + hours * 3_600_000));
 }
@@ -64,7 +64,7 @@ let addresses = 0;
 /** A visitor at a new address. */
 const elsewhere = (accounts: TestAccounts): Visitor => accounts.visitor({ ip: `203.0.113.${++addresses}` });
 
-/** The status of a use of a link, and whether the visitor's device is known then. */
+/** The status when a link is used, and whether the visitor's device is known afterwards. */
 async function use(accounts: TestAccounts, path: string, visitor: Visitor = elsewhere(accounts)) {
   const { status } = await visitor.post(path, {}, JSON_ANSWER);
   return [status, visitor.cookies.has("__Host-device")];
@@ -128,7 +128,7 @@ test("S133 the link of the next mail lets a device in, even if the previous one 
   const second = await linkOf(accounts);
   expect(await use(accounts, second)).toEqual(LET_IN);
   for (const path of [first, second]) expect(await use(accounts, path)).toEqual(REFUSED);
-  // Nor is one user's link used up by that of another.
+  // Nor does one user's link use up another's.
   expect(await use(accounts, await linkOf(accounts, "web", BOB))).toEqual(LET_IN);
 });
 

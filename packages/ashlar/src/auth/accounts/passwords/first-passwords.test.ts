@@ -120,7 +120,7 @@ describe("an account without a password", () => {
       return [page.status, status, (await before.rows("users"))[0]!.password];
     };
     expect(await responsesOf(false)).toEqual([410, 410, null]);
-    // The setting was all that kept it from working.
+    // Only the setting kept it from working.
     expect(await responsesOf(true)).toEqual([200, 200, expect.any(String)]);
   });
 });

@@ -24,7 +24,7 @@ async function change(visitor: Visitor, sent: object = SENT): Promise<string | n
   return (await visitor.post("/account/password", sent)).headers.get("location");
 }
 
-/** The response to a caller who accepts JSON: the status, and the messages by field. */
+/** The response to a caller that accepts JSON: the status, and the messages by field. */
 async function problems(visitor: Visitor, sent: object): Promise<unknown> {
   const { status, body } = await visitor.post("/account/password", sent, { accept: "application/json" });
   return [status, sentencesIn(body)];

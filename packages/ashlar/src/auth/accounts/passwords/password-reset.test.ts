@@ -40,13 +40,13 @@ async function reset(
   return (await accounts.visitor().post(path, sent)).headers.get("location");
 }
 
-/** The response to a caller who accepts JSON: the status, and the messages by field. */
+/** The response to a caller that accepts JSON: the status, and the messages by field. */
 async function problems(accounts: TestAccounts, sent: object, path = "/password_reset"): Promise<unknown> {
   const { status, body } = await accounts.visitor().post(path, sent, { accept: "application/json" });
   return [status, sentencesIn(body)];
 }
 
-/** A visitor who has a session, as those have who send a form. */
+/** A visitor with a session, like anyone who sends a form. */
 async function withSession(accounts: TestAccounts): Promise<Visitor> {
   const visitor = accounts.visitor();
   await visitor.get("/register");

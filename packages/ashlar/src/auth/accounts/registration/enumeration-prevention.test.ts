@@ -49,7 +49,7 @@ await onEachDatabase("registering with preventEnumeration", (engine) => {
     const [mail] = await accounts.mails();
     expect([mail?.to, mail?.subject]).toEqual([CLEO.email, "Verify your email address"]);
 
-    // Otherwise a login would reveal whether the address was free to a caller who registers it.
+    // Otherwise a login would reveal to a caller who registers the address whether it was free.
     expect(await logIn(accounts, CLEO.email, PASSWORD)).not.toBe("/home");
     const link = new URL(linkIn(mail)).pathname;
     expect((await visitor.get(link)).status).toBe(200);

@@ -20,7 +20,7 @@ import type { RegistrationAttributes } from "./registration.ts";
 
 const CLEO = { name: "Cleo", email: "cleo@example.com", password: PASSWORD, password_confirmation: PASSWORD };
 
-/** The response to a caller who accepts JSON: the status, and the messages by field. */
+/** The response to a caller that accepts JSON: the status, and the messages by field. */
 async function problems(accounts: TestAccounts, sent: object): Promise<unknown> {
   const { status, body } = await accounts.visitor().post("/register", sent, { accept: "application/json" });
   return [status, sentencesIn(body)];

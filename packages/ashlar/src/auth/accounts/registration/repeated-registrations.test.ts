@@ -20,7 +20,7 @@ afterEach(travelBack);
 const EVE = { name: "Eve", email: "eve@example.com", password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
 const JSON_HEADERS = { accept: "application/json" };
 
-/** A visitor who has the form of registration open, and so a session. */
+/** A visitor who has the registration form open, and so a session. */
 async function atTheForm(accounts: TestAccounts): Promise<Visitor> {
   const visitor = accounts.visitor();
   expect((await visitor.get("/register")).status).toBe(200);
@@ -87,7 +87,7 @@ await onEachDatabase("a registration that arrives twice", (engine) => {
       const form = { ...EVE, password, password_confirmation: password };
       const { status, body } = await copy.post("/register", form, JSON_HEADERS);
       const mails = await subjects(accounts);
-      // Statements of the outbox name the time.
+      // The outbox's statements contain the time.
       const queries = accounts.queries.map((sql) => sql.replaceAll(/\d{6,}/g, "…"));
       outcomes.push({ status, body, mails, queries, me: (await copy.get("/me")).body });
     }

@@ -7,7 +7,7 @@ import { PAGES } from "./pages.ts";
 
 class Kernel extends HttpKernel {}
 
-/** What a check says of an application that lists neither a provider nor middleware: `id problem`. */
+/** The findings of a check about an application that lists neither providers nor middleware: `id problem`. */
 async function findingsOf(check: Check, files: Readonly<Record<string, string>>): Promise<string[]> {
   const subject = await subjectOf({
     options: { kernel: Kernel, providers: [], routes: [] },

@@ -14,7 +14,7 @@ const OPEN = WEB.filter((middleware) => middleware !== VerifyCsrfToken);
 
 const done = (): string => "done";
 
-/** The application's parts that the checks look at. */
+/** The parts of the application that the checks read. */
 async function subjectWith(
   routes: NonNullable<ApplicationOptions["routes"]>,
   stacks: RouteMiddleware,

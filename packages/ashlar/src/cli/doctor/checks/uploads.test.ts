@@ -10,7 +10,7 @@ import { Route, type RouteDefinition } from "../../../routing/index.ts";
 import type { Finding } from "../finding.ts";
 import { UPLOADS } from "./uploads.ts";
 
-/** Writes until nothing fits any more. */
+/** Writes until the disk is full. */
 function fill(folder: string): void {
   expect(() => {
     for (;;) appendFileSync(join(folder, "filler"), Buffer.alloc(4096));
