@@ -174,7 +174,7 @@ function flagsOf({ pages, json, registration, verification, api, database, langu
   ].join(" ");
 }
 
-/** Creates an empty database, in place of an earlier one. SQLite's is a file of the application. */
+/** Creates an empty database, in place of an earlier one. SQLite's database is one of the application's files. */
 async function createDatabase(choices: Choices): Promise<void> {
   if (choices.database === "sqlite") return;
   await databases.get(nameOf(choices))?.remove();

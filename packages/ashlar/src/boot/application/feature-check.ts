@@ -9,17 +9,17 @@ export interface FeatureCheck {
   readonly findings: Readonly<Record<string, string>>;
   /** How long it may take, in seconds; default: 10. */
   readonly seconds?: number;
-  /** Loads what the check does. */
+  /** Loads the check's code. */
   readonly load: () => Promise<{ run(context: CheckContext): MaybePromise<void> }>;
 }
 
-/** What folders of the framework let checks use. */
+/** The services that folders of the framework provide to checks. */
 // biome-ignore lint/suspicious/noEmptyInterface: it is empty so that the folders can fill it.
 export interface FrameworkCheckContext {}
 
 /**
- * What a check of `ashlar doctor` looks at, and reports to. It changes nothing, creates nothing that stays, and sends nothing:
- * the application may be in production.
+ * The application that a check of `ashlar doctor` inspects, and the methods to report findings. A check must not change
+ * anything, create anything that stays, or send anything, because the application may be in production.
  *
  * ```ts
  * export async function run({ application, error }: CheckContext): Promise<void> {
@@ -58,13 +58,13 @@ export interface CheckContext extends FrameworkCheckContext {
   readonly migrating: string;
 }
 
-/** What is wrong, where, and what to do. It never contains a secret. */
+/** A problem, its place, and its fix. It never contains a secret. */
 export interface FoundProblem {
-  /** What is wrong, in sentences. */
+  /** The problem, in sentences. */
   readonly problem: string;
-  /** Where it is, such as `location` of a route: `routes/web.ts:12`. */
+  /** Its place, such as a route's `location`: `routes/web.ts:12`. */
   readonly at?: string;
-  /** The file of the application that it is in, unless {@link at} says so. */
+  /** The application's file with the problem, unless {@link at} names it. */
   readonly file?: string | null;
   readonly line?: number | null;
   /** A command that fixes it, to be run in the application's folder, after the lines were added. */
@@ -78,6 +78,6 @@ export interface FoundProblem {
   readonly lines?: readonly string[];
   /** Text to remove from the line that the problem is in. */
   readonly remove?: string;
-  /** What else to know, as a sentence. */
+  /** Additional information, as a sentence. */
   readonly note?: string;
 }

@@ -32,7 +32,7 @@ export interface FeatureCommand {
    * default: none. Other lines are shown below them.
    */
   readonly help?: string;
-  /** Loads what the command does. */
+  /** Loads the command's code. */
   readonly load: () => Promise<{ run(context: CommandContext): MaybePromise<void> }>;
 }
 
@@ -69,7 +69,7 @@ export interface PublishedFiles {
    * already has is left out.
    */
   readonly migrations?: Readonly<Record<string, string>>;
-  /** What belongs into the author's own files. */
+  /** Additions to the author's own files. */
   readonly steps?: readonly ManualStep[];
 }
 
@@ -80,11 +80,11 @@ export interface ManualStep {
   /** Matches the file's code, without its comments, once the step is done. */
   readonly done: RegExp;
   readonly lines: readonly string[];
-  /** What the lines add, so that they are written into a file whose syntax tree has the place for it; default: nothing is. */
+  /** The addition as a value that the command can insert into the file's syntax tree; default: the author adds the lines. */
   readonly adds?: StepAddition;
 }
 
-/** What a step adds to a list or an object in a file. */
+/** An addition to a list or an object in a file. */
 export interface StepAddition {
   /** The values that it uses: the name, and the module that the file imports it from. */
   readonly imports: readonly { readonly name: string; readonly from: string }[];

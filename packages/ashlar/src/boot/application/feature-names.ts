@@ -2,7 +2,7 @@ import { ConfigurationError, type SetupProblems } from "../../support/index.ts";
 import type { Feature, FeatureMessages } from "./feature.ts";
 import type { InstalledFeature } from "./installed-features.ts";
 
-/** What one name of each part is called. A part that isn't here is called by its own name. */
+/** The word for one entry of each part. A part that isn't listed here is called by its own name. */
 const WORDS: Readonly<Record<string, string>> = {
   messages: "message",
   services: "service",
@@ -22,10 +22,10 @@ const WORDS: Readonly<Record<string, string>> = {
   views: "folder of templates",
 };
 
-/** What several features may name: variables are shared, and an error code may be declared again unchanged. */
+/** The parts whose names several features may declare: variables, which are shared, and unchanged error codes. */
 const SHARED: ReadonlySet<string> = new Set(["variables", "errors"]);
 
-/** The names of what a feature adds, by part: its limits, its messages. Parts that other features have defined are among them. */
+/** The names of a feature's additions, by part: limits, messages, and the parts that other features define. */
 export function namesIn({
   name: _name,
   includes: _includes,
@@ -40,7 +40,7 @@ export function namesIn({
   return new Map(named.filter(([, names]) => names.length > 0));
 }
 
-/** The names of a part: the keys of an object, or what the elements of a list are named. */
+/** The names in a part: the keys of an object, or the names of a list's elements. */
 function namesOf(part: unknown): readonly string[] {
   if (!Array.isArray(part)) return Object.keys(Object(part));
   return part.map((one: unknown) => String((Object(one) as { readonly name?: unknown }).name ?? one));
@@ -57,10 +57,10 @@ export function messagesIn({ messages = [] }: Pick<Feature, "messages">): readon
 }
 
 /**
- * Makes sure that no name belongs to two features, not even a feature's own.
+ * Makes sure that no name belongs to two features, including the features' own names.
  *
- * @param problems collects the names that do, each with both providers
- * @throws what was collected, if any does
+ * @param problems collects the names that belong to two features, each with both providers
+ * @throws the collected problems, if there are any
  */
 export function requireDistinct(features: readonly InstalledFeature[], problems: SetupProblems): void {
   let areDistinct = true;
@@ -77,11 +77,11 @@ export function requireDistinct(features: readonly InstalledFeature[], problems:
       });
     }
   }
-  // What follows would report the same names again, as bound or declared twice.
+  // The next steps would report the same names again, as bound or declared twice.
   if (!areDistinct) throw problems.error;
 }
 
-/** What no other feature may declare as well, as errors name it. */
+/** A name that no other feature may declare, in the wording of errors. */
 function claimsOf(feature: Feature): readonly string[] {
   const parts = [...namesIn(feature)].filter(([part]) => !SHARED.has(part));
   const claims = parts.flatMap(([part, names]) => names.map((name) => `the ${WORDS[part] ?? part} "${name}"`));

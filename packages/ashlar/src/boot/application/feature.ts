@@ -11,7 +11,7 @@ import type { FeatureCommand } from "./feature-command.ts";
 export interface FeatureMessages {
   /** In English, by key: the feature's name, its subject, its content. */
   readonly english: Sentences;
-  /** How those of other languages are loaded, by the language's tag. Only languages that the application offers are. */
+  /** Functions that load other languages' sentences, by language tag. Only languages that the application offers are loaded. */
   readonly translations?: Translations;
 }
 
@@ -26,12 +26,12 @@ export interface ChangingContextProperty<Value> {
 
 /** An environment variable that the feature's configuration reads. */
 export interface FeatureVariable {
-  /** What it is for, in sentences that `ashlar features` shows. */
+  /** Its purpose, in sentences that `ashlar features` shows. */
   readonly about?: readonly string[];
-  /** What it is usually set to, which `ashlar features` shows. */
+  /** Its usual value, which `ashlar features` shows. */
   readonly value?: string;
   /**
-   * Whether its value is a secret: the log and error pages hide what has its name, and `ashlar doctor` looks for its value in
+   * Whether its value is a secret: the log and error pages hide values with its name, and `ashlar doctor` looks for its value in
    * the repository and in `public/`. Default: `false`.
    */
   readonly isSecret?: boolean;
@@ -47,14 +47,14 @@ export interface FeatureTable {
   readonly installedBy?: string;
 }
 
-/** What folders of the framework let features declare, beside what the boot carries out itself. */
+/** The declarations that folders of the framework add to those that the boot processes itself. */
 // biome-ignore lint/suspicious/noEmptyInterface: it is empty so that the folders can fill it.
 export interface FrameworkFeatureParts {}
 
 /**
  * Everything that a feature adds to an application: the static property `feature` of its provider. The framework and
- * `ashlar features` read the same value, the latter without booting the application. So it holds what is cheap to make, and
- * loads the rest when it is needed: commands and languages.
+ * `ashlar features` read the same value, the latter without booting the application. So it contains only things that are
+ * cheap to create. Commands and languages are loaded when they are needed.
  *
  * ```ts
  * export class StockProvider extends Provider {
@@ -67,10 +67,10 @@ export interface FrameworkFeatureParts {}
  * }
  * ```
  *
- * What two features both claim fails startup, with both providers.
+ * If two features declare the same thing, startup fails and names both providers.
  */
 export interface Feature extends FrameworkFeatureParts {
-  /** Lower-case words with hyphens. The names of what it adds begin with it, as far as they can. */
+  /** Lower-case words with hyphens. The names of its additions begin with it, as far as possible. */
   readonly name: string;
   /** Features that it is built on. Each is installed once, whichever providers include it. */
   readonly includes?: readonly Feature[];
@@ -94,7 +94,7 @@ export interface Feature extends FrameworkFeatureParts {
   readonly routes?: readonly string[];
   /** The commands that it adds to `ashlar`. */
   readonly commands?: readonly FeatureCommand[];
-  /** What `ashlar doctor` checks of it. */
+  /** Its checks in `ashlar doctor`. */
   readonly checks?: readonly FeatureCheck[];
 }
 

@@ -47,7 +47,7 @@ function lineOf(provider: ProviderClass): readonly ProviderClass[] {
   return line;
 }
 
-/** Adds what a feature declares to its application, except for what other features read from there themselves. */
+/** Adds a feature's declarations to its application, except for the parts that other features read themselves. */
 export function install({ feature, provider }: InstalledFeature, application: Application): void {
   const { container, messages } = application;
   container.boundBy(provider);

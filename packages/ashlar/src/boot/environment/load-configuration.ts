@@ -42,7 +42,7 @@ export function loadConfiguration(
 
 interface Folder {
   readonly sections: Record<string, ConfigurationSection>;
-  /** What files that can't be loaded have thrown, by name. */
+  /** The errors of files that can't be loaded, by name. */
   readonly failures?: ReadonlyMap<string, unknown>;
 }
 

@@ -52,7 +52,7 @@ export interface Check {
   readonly needsBoot: boolean;
   /** How long it may take, in seconds; default: 10. */
   readonly seconds?: number;
-  /** Why the check isn't possible here: part of a sentence, such as "git is not installed"; `null` if it can. */
+  /** Why the check isn't possible here: part of a sentence, such as "git is not installed"; `null` if it is possible. */
   obstacle?(subject: Subject): MaybePromise<string | null>;
   run(subject: Subject): MaybePromise<readonly Finding[]>;
 }

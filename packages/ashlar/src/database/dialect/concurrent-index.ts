@@ -16,8 +16,8 @@ const IN_TRANSACTION = "25001";
 
 /**
  * Creates an index while others read and write the table. On PostgreSQL, it needs a migration without a transaction, in which
- * it should be alone; MariaDB and MySQL refuse what would lock out writes; SQLite, which has one writer at a time, builds it
- * as any other.
+ * it should be alone; MariaDB and MySQL refuse an index that would block writes; SQLite, which has one writer at a time,
+ * builds it like any other.
  *
  * ```ts
  * export const transaction = false;
@@ -31,7 +31,7 @@ const IN_TRANSACTION = "25001";
  * }
  * ```
  *
- * If PostgreSQL fails to build one, as when two rows have what should be unique, it leaves an invalid index behind, which
+ * If PostgreSQL fails to build an index, for example because values aren't unique, it leaves an invalid index behind, which
  * slows down writes and answers no query. The next attempt drops that index first.
  *
  * @param database the migration's argument

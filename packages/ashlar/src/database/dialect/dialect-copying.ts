@@ -1,4 +1,4 @@
-/** How `ashlar db:copy` looks at the tables of a database and fills them. */
+/** How `ashlar db:copy` inspects a database's tables and fills them. */
 export interface DialectCopying {
   /**
    * A statement without parameters that returns a row for each column of each table, in their order, with the text

@@ -88,8 +88,8 @@ export interface DialectInspection {
    */
   readonly invalidIndexes: string | null;
   /**
-   * What a change of an existing table locks while it runs, or why it fails; `null` if only what counts on every database
-   * does: what the running version can't live with.
+   * What a change of an existing table locks while it runs, or why it fails; `null` if it only has the effects that are the
+   * same on every database, such as breaking the running version.
    */
   schemaRisk(change: SchemaChange): {
     /** The locks and breaking changes it causes, in a sentence or two. */

@@ -14,11 +14,11 @@ export interface DialectMaintenance {
    * them, migrations run without a transaction.
    */
   readonly schemaIsTransactional: boolean;
-  /** How it creates an index while others write the table; `null` if it knows only one way. */
+  /** How it creates an index while others write to the table; `null` if there is only one way to create an index. */
   readonly onlineIndex: {
     /** The keywords after `index` in the statement, and in its drop statement; may be empty. */
     readonly keyword: string;
-    /** What is at the end of the statement; may be empty. */
+    /** The end of the statement; may be empty. */
     readonly option: string;
     /**
      * A statement that returns a row if a failed attempt left the index behind; the table's name and the index's are

@@ -40,7 +40,7 @@ export interface DialectValues {
   };
   /** Kysely's adapter. */
   readonly adapter: DialectAdapter;
-  /** What turns the queries of Kysely's builders into SQL. */
+  /** Turns the queries of Kysely's builders into SQL. */
   readonly compiler: QueryCompiler;
   introspector(kysely: Kysely<unknown>): DatabaseIntrospector;
 }

@@ -3,7 +3,7 @@ import type { Dialect } from "./dialect.ts";
 import type { DialectMaintenance } from "./dialect-maintenance.ts";
 import type { ColumnTypes } from "./dialect-values.ts";
 
-/** Kysely's adapter with what migrations need of the dialect, which they reach from their `Kysely`. */
+/** Kysely's adapter, with the parts of the dialect that migrations need. They reach it through their `Kysely`. */
 export type PortableAdapter = DialectAdapter & {
   readonly columnTypes: ColumnTypes;
   readonly onlineIndex: DialectMaintenance["onlineIndex"];

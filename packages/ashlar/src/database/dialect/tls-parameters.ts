@@ -1,4 +1,4 @@
-// What the parameters of a database's URL say about encryption, as libpq and the clients of MySQL and MariaDB know them.
+// Interprets a database URL's parameters for encryption, as defined by libpq and the clients of MySQL and MariaDB.
 
 /** The settings that name a file. */
 export const FILES = ["ca", "cert", "key"] as const;

@@ -9,7 +9,7 @@ const COOKIE = "read_primary";
 export interface RequestReads {
   /** Whether it reads from the primary, because it or a previous request has written. */
   readonly isPinned: boolean;
-  /** @param seconds the limit the visitor's later requests read from the primary as well */
+  /** @param seconds how long the visitor's later requests read from the primary as well */
   pin(seconds: number): void;
 }
 

@@ -33,8 +33,7 @@ export class ReplicaLag {
   }
 
   /**
-   * Asks the database for its position, and each replica whether it is late. It never rejects: answers that can't be
-   * had stay unknown.
+   * Queries the database's position, and whether each replica is late. It never rejects: missing answers stay unknown.
    *
    * @param tell receives for each replica whether it is late; not called if that is unknown
    */

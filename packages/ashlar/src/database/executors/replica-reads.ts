@@ -8,7 +8,7 @@ import { mentionOf, ownName } from "../table-names.ts";
 import { currentReads } from "./read-replicas.ts";
 import { ReplicaLag } from "./replica-lag.ts";
 
-/** How long a replica that is down is left alone, in milliseconds. */
+/** How long no request is sent to a replica that is down, in milliseconds. */
 const RETRY_MS = 10_000;
 const TEXTS_KEPT = 1000;
 /** The codes for a statement that took too long, on PostgreSQL, MariaDB and MySQL; it would take as long elsewhere. */

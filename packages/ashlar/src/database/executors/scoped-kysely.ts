@@ -33,7 +33,7 @@ export interface Scopes {
 /** A dialect as Kysely takes it. */
 export type KyselyDialect = KyselyProps["dialect"];
 
-/** Makes Kysely's form of a dialect, once for all of its queries and transactions. */
+/** Creates Kysely's form of a dialect, once for all of its queries and transactions. */
 export function kyselyDialect(dialect: Dialect): KyselyDialect {
   const { values } = dialect;
   const adapter = portableAdapter(dialect);

@@ -143,7 +143,7 @@ export function lookUp(metadata: ModelMetadata, column: string, value: ColumnVal
 function compileLookup(metadata: ModelMetadata, column: string): string {
   const { kysely } = metadata.connection;
   const query = kysely.selectFrom(metadata.table).selectAll().where(queriedColumn(column), "=", null);
-  // Kysely's limit would be a parameter; written out, the value is the only parameter.
+  // Kysely would make the limit a parameter. As a literal, it leaves the value as the only one.
   const limited = `${query.compile().sql} limit 1`;
   metadata.lookups.set(column, limited);
   return limited;

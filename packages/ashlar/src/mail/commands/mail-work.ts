@@ -3,7 +3,7 @@ import type { CommandContext } from "../../boot/index.ts";
 import { counted } from "../../support/index.ts";
 import { requireOutbox } from "./require-outbox.ts";
 
-/** Keeps the process alive, which the looks at the table don't. */
+/** Keeps the process alive, because polling the table doesn't. */
 const LONG_MS = 2 ** 30;
 
 /**

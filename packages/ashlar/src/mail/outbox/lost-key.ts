@@ -2,11 +2,11 @@ import { type Connection, visitInBatches } from "../../database/index.ts";
 import type { OutboxSeal } from "./outbox-seal.ts";
 import { MAIL_OUTBOX_TABLE as TABLE } from "./outbox-table.ts";
 
-/** How many rows are opened, the oldest ones: those that were sealed with a key that is gone are among them. */
+/** How many of the oldest rows are opened. Rows that were sealed with a lost key are among the oldest. */
 const OPENED = 2000;
 
 /**
- * Why rows can't be opened, and what brings them back.
+ * Why rows can't be opened, and how to recover them.
  *
  * @param count how many rows
  */
@@ -15,8 +15,8 @@ export function lostKey(count: number): string {
 }
 
 /**
- * Counts the rows of the outbox, waiting or given up, that none of the application's keys opens, among the oldest 2,000. Each has
- * to be tried: nothing in a row says which key sealed it.
+ * Counts the outbox's rows, waiting or abandoned, that none of the application's keys can open, among the oldest 2,000.
+ * Each row has to be tried, because it doesn't say which key sealed it.
  */
 export async function countLost(connection: Connection, seal: OutboxSeal): Promise<number> {
   let [opened, lost] = [0, 0];

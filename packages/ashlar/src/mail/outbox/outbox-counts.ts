@@ -2,20 +2,20 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Outbox } from "./outbox.ts";
 import type { MailSizes } from "./outbox-sizes.ts";
 
-/** For how long counts are used without another look, in milliseconds. */
+/** How long counts are reused before they are read again, in milliseconds. */
 const FRESH_MS = 5000;
-/** How long a look is waited for, in milliseconds. */
+/** How long to wait for the database, in milliseconds. */
 const WAIT_MS = 1000;
-/** From when on counts are too old to be shown, in milliseconds. */
+/** The age at which counts are too old to be shown, in milliseconds. */
 const OUTDATED_MS = 5 * 60_000;
 
 /** The contents of the outbox, for statistics: read from the database in the background, and never a failure. */
 export class OutboxCounts {
   readonly #find: () => Promise<Outbox | null>;
-  /** Looks outside of the caller's transaction and request. */
+  /** Reads the counts outside of the caller's transaction and request. */
   readonly #outside = AsyncLocalStorage.snapshot();
   #latest: MailSizes | null = null;
-  /** When the last look ended, by `performance.now()`. */
+  /** When the counts were last read, by `performance.now()`. */
   #lookedAt = Number.NEGATIVE_INFINITY;
   #looking: Promise<void> | null = null;
 
@@ -25,8 +25,8 @@ export class OutboxCounts {
   }
 
   /**
-   * The counts as of the last look, which is at most five minutes ago; `null` if they are not known. If they are older than
-   * five seconds, a look begins, for the next caller.
+   * The latest counts, at most five minutes old; `null` if unknown. If they are older than five seconds, they are read
+   * again in the background, for the next caller.
    */
   read(): MailSizes | null {
     const latest = this.#age < OUTDATED_MS ? this.#latest : null;

@@ -24,7 +24,7 @@ export interface OutboxOwner {
   readonly addresses: readonly string[];
   /** Reports whether an account is the owner's. */
   isSubject(account: MailSubject): boolean;
-  /** Reports whether promised work names the owner in another way than by an address. */
+  /** Reports whether promised work identifies the owner by anything other than an address. */
   isNamedIn(work: unknown): boolean;
 }
 

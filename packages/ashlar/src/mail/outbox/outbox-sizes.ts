@@ -20,11 +20,11 @@ export interface MailSizes {
   readonly oldestSeconds: Readonly<Record<MailPriority, number>>;
 }
 
-/** How many rows are counted of each kind. All of a large table would be read in full every few seconds. */
+/** The maximum number of rows to count, by kind. Otherwise, a large table would be read completely every few seconds. */
 const COUNTED = 10_000;
 
 /**
- * Counts the rows of the outbox for statistics, in one statement that reads an index alone, and no more than the bound of it.
+ * Counts the outbox's rows for statistics, in one statement that reads only an index, and only up to the bound.
  *
  * @param hasPriority whether the table has the column `priority`; if not, all rows are ordinary
  */

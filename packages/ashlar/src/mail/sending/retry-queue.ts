@@ -76,7 +76,7 @@ export class RetryQueue<T> {
   /**
    * Finishes all tasks, without further delays between attempts, and gives up those left after the time.
    *
-   * @param seconds the limit it may take
+   * @param seconds the limit for its duration
    * @returns the abandoned tasks
    */
   async drain(seconds: number): Promise<T[]> {

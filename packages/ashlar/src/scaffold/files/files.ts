@@ -59,7 +59,7 @@ export async function replaceFile(path: string, text: string, mode?: number): Pr
       await file.writeFile(text);
       // Security: by its handle, because another user who may write to the folder could put a link in the draft's place.
       const isKept = before !== null && (await keptGroup(file, before));
-      // The process's mask has no say in the permissions of a file that was there before.
+      // The process's mask doesn't affect the permissions of a file that existed before.
       await file.chmod(modeOf(before, isKept, mode));
       await file.sync();
     } finally {

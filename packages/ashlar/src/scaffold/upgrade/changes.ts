@@ -12,7 +12,7 @@ import {
   unlessImported,
 } from "./renaming.ts";
 
-/** Something that a version changed in what applications write. */
+/** A version's change to code that applications write. */
 export interface Change {
   /** The old and the new form, for the report. */
   readonly name: string;

@@ -28,8 +28,9 @@ export interface Upgrade {
   /** The files to write, migrations included. */
   readonly files: readonly UpgradedFile[];
   /**
-   * Those of the files that show that an earlier version made the application: their code has what a version changed, an earlier
-   * version generated them, or they are migrations for tables in an earlier form. The other files are parts that are missing.
+   * The files that show that an earlier version created the application: their code uses something that has changed, an
+   * earlier version generated them, or they are migrations for tables in an earlier form. The other files are missing
+   * parts.
    */
   readonly outdated: readonly string[];
   /** The names of the changes that were found in the application's own code. */

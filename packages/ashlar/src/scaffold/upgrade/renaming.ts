@@ -4,7 +4,7 @@ import { initialValueOf, propertyOf } from "../edits/declarations.ts";
 import type { Edit } from "../edits/edits.ts";
 import { type Imported, importsOf, isUsed, withImport } from "../edits/imports.ts";
 
-/** The code with an import under the name itself; `null` if the file has another use, or another name, for it. */
+/** The code with an import under its own name; `null` if the file uses the name differently, or imports it under another. */
 function importing(code: Code, name: string, from: string): Code | null {
   const made = withImport(code, name, from);
   return made?.local === name ? made.code : null;
@@ -13,7 +13,7 @@ function importing(code: Code, name: string, from: string): Code | null {
 /** Objects in a variable by their keys. `*` stands for every key. */
 export type SettingPath = readonly [variable: string, ...keys: string[]];
 
-/** Renames a setting, and leaves its value, unless the new name is there already. */
+/** Renames a setting and keeps its value, unless the new name already exists. */
 export function renamingSetting(path: SettingPath, before: string, after: string): Edit {
   return (code) => renamingProperty(code, objectsAt(code, path), before, after);
 }
@@ -116,7 +116,7 @@ function driverOf(object: ObjectExpression, drivers: Readonly<Record<string, str
   return value?.type === "StringLiteral" && Object.hasOwn(drivers, value.value) ? value.value : null;
 }
 
-/** Imports names from where they are now. Types, and what is imported in another form, only get the new source. */
+/** Imports names from their new module. Types, and imports in any other form, only get the new source. */
 export function movingImports(from: string, to: string): Edit {
   return (code) => {
     let own = code;
@@ -148,7 +148,7 @@ function plainName(one: ImportDeclaration["specifiers"][number]): string | null 
   return isPlain && one.local.name === (one.imported as { name: string }).name ? one.local.name : null;
 }
 
-/** Changes nothing, and leaves it to the author if a value is imported that is gone. */
+/** Changes nothing; if a removed value is imported, leaves that to the author. */
 export function unlessImported(name: string, from: string): Edit {
   return (code) => ([...importsOf(code).values()].some((one) => one.name === name && one.from === from) ? null : code);
 }
@@ -206,7 +206,7 @@ export function replacingCalls({ name, from }: Imported, by: string): Edit {
   };
 }
 
-/** Renames a method where it is called without arguments on what a route makes: `Route.get(…).answersJson()`. */
+/** Renames a method in calls without arguments on a new route: `Route.get(…).answersJson()`. */
 export function renamingRouteMethod(before: string, after: string): Edit {
   return (code) => {
     if (![...importsOf(code).values()].some(({ name, from }) => name === "Route" && from === "ashlar")) return code;

@@ -3,11 +3,11 @@ import type { NewFile } from "../files/files.ts";
 import { readStub, type StubValues } from "../files/stub.ts";
 import { migrationCodes, migrationPaths, migrationsMention } from "../making/make.ts";
 
-/** What a migration of another version created, and today's tables have in another form. */
+/** Something that an earlier version's migration created, and that has a different form in current tables. */
 interface TableChange {
   readonly name: string;
   readonly table: string;
-  /** What the table's migrations mention once it has today's form. */
+  /** A text that the table's migrations contain once it has the current form. */
   readonly brings: string;
 }
 

@@ -19,7 +19,7 @@ export class WorkingCopy {
     this.root = root;
   }
 
-  /** Copies the application in a folder, makes something of the copy, and removes it. */
+  /** Copies an application's folder, runs a function on the copy, and removes the copy. */
   static async of<T>(folder: string, use: (copy: WorkingCopy) => Promise<T>): Promise<T> {
     const root = await mkdtemp(join(tmpdir(), "ashlar-upgrade-"));
     try {
