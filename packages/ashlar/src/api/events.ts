@@ -12,7 +12,7 @@ export interface TokenEvent extends SecurityEvent {
 
 /** An API token was refused. */
 export interface TokenRefusedEvent extends SecurityEvent {
-  /** Whose token it was; `null` if the signature, and therefore the content, cannot be trusted. */
+  /** The token's owner; `null` if the signature, and therefore the content, cannot be trusted. */
   readonly userId: string | null;
   /** Why it was refused. */
   readonly reason: TokenFailure;
@@ -47,7 +47,7 @@ declare module "../events/event-map.ts" {
 /** The events about tokens, by name. */
 type TokenEventName = keyof EventMap & `api.${string}`;
 
-/** Reports what happens to the tokens of one driver. */
+/** Reports events about the tokens of one driver. */
 export class TokenEvents {
   readonly #guard: string;
   readonly #events: Events | null;

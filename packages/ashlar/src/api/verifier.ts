@@ -21,7 +21,7 @@ export type TokenFailure =
 /** A token that was refused. */
 export interface RefusedToken {
   readonly failure: TokenFailure;
-  /** Whose token it is; `null` if the signature, and therefore the content, cannot be trusted. */
+  /** The token's owner; `null` if the signature, and therefore the content, cannot be trusted. */
   readonly userId: string | null;
 }
 
@@ -94,7 +94,8 @@ export interface Verifier {
    * The user that a verified token proves; `null` if the user does not exist; a refusal if the token is no longer active.
    *
    * @param verified what {@link Verifier.verify} returned for this token
-   * @param context that of the request. If its `isReadOnly` is set, nothing may be stored, such as that the token was used
+   * @param context the request's context. If its `isReadOnly` is set, nothing may be stored, such as that the token was
+   * used
    */
   findUser(
     token: string,

@@ -134,8 +134,8 @@ export class Auth extends RequestAuth {
   }
 
   /**
-   * Responds to a form, or to an API client: a client that wants JSON gets `{ "data": … }`, and a visitor the page,
-   * which shows the sentence `message`. For an API client, the status is 200 unless another one is set before.
+   * Responds to a form or an API client: a client that wants JSON gets `{ "data": … }`; a visitor gets the page, which
+   * shows the sentence `message`. For an API client, the status is 200 unless another one is set before.
    *
    * ```ts
    * await auth.logout();
@@ -143,8 +143,8 @@ export class Auth extends RequestAuth {
    * return auth.answer({ status: "logged_out", message }, () => auth.redirectToRoute("login"));
    * ```
    *
-   * Security: both callers learn the same. Answers that must not be distinguishable, such as whether an address has an
-   * account, must have the same `data`.
+   * Security: both kinds of callers learn the same. If responses must not be distinguishable, for example by whether an
+   * address has an account, they must have the same `data`.
    *
    * @param data the data for an API client
    * @param page returns the response for a visitor, such as a redirect; without it, everyone gets the data
@@ -174,7 +174,7 @@ export class Auth extends RequestAuth {
   }
 
   /**
-   * Responds to a request that can't be fulfilled: an API client that wants JSON gets the error, and a visitor the
+   * Responds to a request that can't be fulfilled: an API client that wants JSON gets the error; a visitor gets the
    * page, which shows the error's sentence.
    *
    * ```ts
@@ -205,7 +205,7 @@ export class Auth extends RequestAuth {
   /**
    * Logs a user in by primary key, using the active guard.
    *
-   * Security: it asks for no proof. The key must never come from an input.
+   * Security: it doesn't require a proof. The key must never come from an input.
    *
    * @returns the user, or `null` if none has this key
    * @throws `E_UNSUPPORTED_GUARD_OPERATION` if the active guard cannot log users in
@@ -215,7 +215,7 @@ export class Auth extends RequestAuth {
   }
 
   /**
-   * Logs a given user in, using the active guard.
+   * Logs in the given user, using the active guard.
    *
    * @returns the user; `null` if a step keeps the login from being complete
    * @throws `E_UNSUPPORTED_GUARD_OPERATION` if the active guard cannot log users in; `E_INVALID_MODEL` if the user is
@@ -226,8 +226,7 @@ export class Auth extends RequestAuth {
   }
 
   /**
-   * Logs a user in who has just proved who they are, by whatever proof, using the active guard; see
-   * {@link LoginGuard.enter}.
+   * Logs in a user who has just given any kind of proof, using the active guard; see {@link LoginGuard.enter}.
    *
    * @throws `E_UNSUPPORTED_GUARD_OPERATION` if the active guard cannot log users in; `E_INVALID_MODEL`;
    * `E_INVALID_CONFIGURATION` if no proof has the name in `by`
@@ -246,7 +245,7 @@ export class Auth extends RequestAuth {
   }
 
   /**
-   * The devices that the user is logged in on with the active guard: to list them, and to end their logins.
+   * The user's logins with the active guard on all devices, to list and end them.
    *
    * @throws `E_UNSUPPORTED_GUARD_OPERATION` if the active guard's driver is not `web`
    */
@@ -271,7 +270,7 @@ export class Auth extends RequestAuth {
     return this.registry.pages.to(this.guardName, page, parameters, query);
   }
 
-  /** Reports whether the active guard has a page, that is, whether `Auth.routes` was not told to leave it out. */
+  /** Reports whether the active guard has a page, that is, whether `Auth.routes` created it. */
   hasRoute(page: string): boolean {
     return this.registry.pages.has(this.guardName, page);
   }
@@ -284,7 +283,7 @@ export class Auth extends RequestAuth {
   redirectToRoute(page: string, parameters?: RouteParameters, query?: QueryParameters): HttpResponse {
     const { response } = this.context;
     if (!this.hasRoute(page)) return response.redirect(this.route(page, parameters, query));
-    // By name, since a guard's pages may have their own host.
+    // Uses the route's name, since a guard's pages may have their own host.
     return response.redirectToRoute(this.registry.pages.nameOf(this.guardName, page), parameters, query);
   }
 
@@ -303,7 +302,7 @@ export class Auth extends RequestAuth {
     return this.context.response.header("cache-control", "private, no-store").json({ data });
   }
 
-  /** Has the next page show a sentence of its whole form. */
+  /** Makes the next page show a sentence about the form as a whole. */
   #flash(sentence: string | Message): void {
     if (this.context.visitor !== null) this.context.session.flashErrors({ "": [sentence] });
   }

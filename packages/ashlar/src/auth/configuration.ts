@@ -1,2 +1,2 @@
-/** What `config/auth.ts` exports. */
+/** The exports of `config/auth.ts`. */
 export const AUTH_EXPORTS: readonly string[] = ["GUARDS", "ACCOUNTS", "PASSWORDS"];

@@ -2,7 +2,7 @@ import type { EventMap } from "../events/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import { currentDate, type RegisteredUser } from "../support/index.ts";
 
-/** What every security event contains. It never carries a secret, a password or a token. */
+/** The contents of every security event. It never carries a secret, a password or a token. */
 export interface SecurityEvent {
   /** When it happened. */
   readonly time: Date;
@@ -126,6 +126,6 @@ export function announce<Name extends SecurityEventName>(
   const common: SecurityEvent = { time: currentDate(), address: context.request.clientAddress, guard };
   const { events } = context.auth;
   const payload = { ...common, ...details } as EventMap[Name];
-  // Security: a guess was made, whatever becomes of the transaction that it was made in; see `Throttle` for attempts.
+  // Security: the guess was made even if its transaction is rolled back; see `Throttle` for attempts.
   void (name === "auth.failed" ? events?.happen(name, payload) : events?.emit(name, payload));
 }

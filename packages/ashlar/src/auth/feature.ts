@@ -30,7 +30,7 @@ import { createUserData } from "./users/user-data.ts";
 /** The command that writes the migrations of accounts. */
 const INSTALL = "auth --migrations";
 
-/** What guards need, with any driver. Every provider with a driver includes it. */
+/** The services that guards with any driver need. Every provider with a driver includes them. */
 export const AUTHENTICATION: Feature = declareFeature({
   name: "authentication",
   errors: AUTH_ERRORS,
@@ -50,7 +50,7 @@ export const AUTHENTICATION: Feature = declareFeature({
   context: {
     auth: authOf,
   },
-  // Addresses of mails are in no audit line: the user's key says whose they are.
+  // Audit lines don't contain mail addresses, because the user's key identifies the user.
   events: {
     "auth.login": { audit: ({ by }) => ({ ...(by.length > 0 && { by: by.join(" ") }) }) },
     "auth.failed": {

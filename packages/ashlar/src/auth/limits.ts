@@ -13,8 +13,8 @@ declare module "../throttle/limit-name.ts" {
 const MINUTE = 60;
 
 /**
- * The limit of everything that tries a password: the login page, the token endpoint, and pages that ask for the
- * password again.
+ * Limits everything that tries a password: the login page, the token endpoint, and pages that ask for the password
+ * again.
  */
 export const PASSWORD_LIMIT = "login";
 
@@ -41,8 +41,8 @@ type LoginLimit =
   | typeof STEP_TOTAL_LIMIT;
 
 /**
- * All count failures: with the right password, the account gets all its attempts back, and with the right code only that
- * one. If the owner's logins gave back more, guesses by a client with the password would never be refused.
+ * All count failures: with the right password, the account gets all its attempts back, and with the right code only
+ * that one. If the owner's logins gave back more, a client that has the password could guess codes without limit.
  */
 export const LOGIN_LIMITS: Readonly<Record<LoginLimit, LimitDeclaration>> = {
   // By address alone, it leaves enough room for an office.
@@ -54,8 +54,8 @@ export const LOGIN_LIMITS: Readonly<Record<LoginLimit, LimitDeclaration>> = {
       { by: ["address"], attempts: 100, windowSeconds: 15 * MINUTE },
     ],
   },
-  // A botnet has any number of addresses. Each known device is counted separately, so it can't lock the owner out with
-  // these; at most 344 guesses a day are left, where addresses alone would allow 1,440 to each of them.
+  // A botnet has any number of addresses. Known devices are counted separately, so these guesses can't lock the owner
+  // out. At most 344 guesses a day are possible; a limit by address alone would allow each address 1,440.
   [ACCOUNT_LIMIT]: {
     ofAccounts: true,
     knownDevicesApart: true,
@@ -65,7 +65,7 @@ export const LOGIN_LIMITS: Readonly<Record<LoginLimit, LimitDeclaration>> = {
       { by: ["account"], attempts: 200, windowSeconds: 24 * 60 * MINUTE },
     ],
   },
-  // So that an account without a mailbox, or whose user is a program, is only slowed down.
+  // Only slows down accounts without a mailbox, or whose user is a program.
   [SLOW_LIMIT]: {
     ofAccounts: true,
     buckets: [{ by: ["account"], attempts: 1, windowSeconds: 10 * MINUTE }],

@@ -186,7 +186,7 @@ function isName(value: unknown): value is string {
 
 function guardEntry(name: string, value: unknown, common: readonly LoginStep[]): GuardEntry {
   const where = `${WHERE}.${name}`;
-  // A value that cannot be a guard was meant to be one of the other settings.
+  // If a value cannot be a guard, the author meant one of the other settings.
   if (!isPlainObject(value) && nearest(name, NAMES).length > 0) throw unknownSetting(where, name, NAMES);
   const entry = setting<Readonly<Record<string, unknown>>>({
     what: `${name}: { model: User }`,

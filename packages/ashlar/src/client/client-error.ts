@@ -45,7 +45,7 @@ export class ClientError extends Error {
   ) {
     super(message, cause === undefined ? undefined : { cause });
     const { errors, step } = problemIn(body);
-    // Written out, because bundlers rename classes.
+    // Spelled out, because bundlers rename classes.
     this.name = "ClientError";
     this.code = code;
     this.status = status;

@@ -17,7 +17,7 @@ interface NewPassword extends Fields {
   readonly password_confirmation?: string;
 }
 
-/** What was done, in a word, and in a sentence for the user, in the language that the browser asks for. */
+/** The outcome in one word, and as a sentence for the user in the browser's preferred language. */
 export interface StatusAnswer<Status extends string = string> {
   readonly status: Status;
   readonly message: string;

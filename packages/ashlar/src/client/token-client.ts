@@ -152,8 +152,8 @@ class Tokens implements Authorization<Proof> {
 }
 
 /**
- * A client for what keeps no cookies, such as mobile apps and command lines: the login is a token, which is sent with
- * each request, and renewed when it is refused.
+ * A client for programs that don't keep cookies, such as mobile apps and command-line tools: the login is a token,
+ * which is sent with each request, and renewed when it is refused.
  *
  * ```ts
  * const api = new TokenClient({ url: "https://api.shop.example" });
@@ -170,7 +170,8 @@ class Tokens implements Authorization<Proof> {
  *
  * Every method throws a {@link ClientError} if the response is not a success, or if there isn't one.
  *
- * Security: pages in a browser use `SessionClient`: what a script can store, every script on the page can read.
+ * Security: use `SessionClient` for pages in a browser, because every script on the page can read what any script
+ * stores.
  */
 export class TokenClient extends HttpClient {
   readonly #transport: Transport;

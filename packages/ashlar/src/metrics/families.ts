@@ -69,7 +69,7 @@ const METRICS: readonly Metric[] = [
     name: "ashlar_errors_total",
     help: "Errors that requests ended with, by code and the status of that code.",
     type: "counter",
-    // A series begins at 0. Otherwise, the first error of its kind would not be an increase.
+    // A series has to begin at 0; otherwise, the first error of its kind would not be an increase.
     read: ({ errors }) =>
       Object.entries(ERRORS).map(([code, [status]]) => {
         return { labels: { code, status: String(status) }, value: errors[code] ?? 0 };

@@ -136,7 +136,7 @@ export class RedisConnection {
     await this.command("PING");
     if (this.isCluster) return;
     const role = await this.#asked("ROLE");
-    // It's fine if the user isn't allowed to ask.
+    // A user without the permission for this command is fine.
     if (Array.isArray(role) && role[0] === "slave") {
       throw redisUnavailable(Object.assign(new Error("READONLY"), { name: "ReplyError" }));
     }

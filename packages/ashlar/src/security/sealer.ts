@@ -57,7 +57,8 @@ export class Sealer {
   }
 
   /**
-   * @internal Seals bytes of any length, for {@link openBytes}. They don't fit into cookies, but they do into tables.
+   * @internal Seals bytes of any length, for {@link openBytes}. The results are too long for cookies, but can be stored
+   * in tables.
    */
   sealBytes(name: string, value: Uint8Array): string {
     const salt = takeRandomBytes(SALT_BYTES);

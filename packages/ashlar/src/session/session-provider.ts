@@ -85,7 +85,7 @@ export class SessionProvider extends Provider {
     if (session.domain !== null && settings.environment === "production") {
       logger.warn(sharedCookieWarning("config/session.ts: SESSION.domain", session.domain));
     }
-    // If the author set it, that is their decision.
+    // A value that the author has set stays.
     const isDecided = Object(SESSION).sameSite !== undefined;
     const lost = isDecided ? null : lostCookies(session, settings.trustedOrigins.list, this.application.url);
     if (lost !== null) logger.warn(lost);

@@ -196,8 +196,8 @@ export interface Refusal {
 }
 
 /**
- * There are more requests than something can serve (`E_OVERLOADED`). Such errors come by the thousand, so they are counted
- * in the log, have no stack, and their response is as short as it can be.
+ * More requests arrive than can be served (`E_OVERLOADED`). Such errors come by the thousand, so they are counted in
+ * the log, have no stack, and their response is as short as it can be.
  */
 export class RefusedError extends AshlarError {
   declare readonly refusal: Refusal;
@@ -281,7 +281,7 @@ export class ValidationError extends AshlarError {
  * @param make changes each of them
  */
 export function fieldErrors(errors: FieldSentences, make: (message: Message) => Message = (same) => same): FieldErrors {
-  // Fields come from the input: `__proto__` is one like any other.
+  // Fields come from the input, so `__proto__` must be treated like any other name.
   const made: FieldErrors = dictionary<Message[]>();
   for (const [field, list] of Object.entries(errors)) made[field] = list.map((one) => make(asMessage(one)));
   return made;

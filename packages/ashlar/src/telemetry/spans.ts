@@ -103,7 +103,7 @@ export class Spans {
     return [`mail ${mailable}`, { kind: this.#api.SpanKind.CLIENT, attributes }];
   }
 
-  /** Work without spans inside. */
+  /** Traces work that contains no other spans. */
   #leaf<Message extends TraceMessage>(
     channel: Channel<Message>,
     describe: (message: Message) => readonly [name: string, options: SpanOptions],

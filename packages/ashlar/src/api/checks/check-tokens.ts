@@ -6,7 +6,7 @@ import { type IssuingDriver, issuingDriversIn } from "./issuing-drivers.ts";
 
 const FILE = "config/api.ts";
 
-/** How long tokens live, and the tables that hold them. */
+/** Checks the lifetimes of tokens, and the tables that hold them. */
 export async function run(context: CheckContext): Promise<void> {
   const drivers = issuingDriversIn(context.settings("api", "DRIVERS") ?? {});
   for (const driver of drivers) if (!driver.hasMany) checkLifetime(context, driver);

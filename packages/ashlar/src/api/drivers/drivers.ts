@@ -24,7 +24,7 @@ export interface Driver {
   readonly name: string;
   readonly settings: CompleteDriverSettings;
   readonly events: TokenEvents;
-  /** The kinds of tokens that it accepts: the first that recognizes a token verifies it. */
+  /** The kinds of tokens that it accepts: the first verifier that recognizes a token verifies it. */
   readonly verifiers: readonly Verifier[];
   /** Issues the driver's tokens; `null` if another issuer does. */
   readonly issuer: Issuer | null;

@@ -123,7 +123,7 @@ export class Issuer {
   }
 }
 
-/** What a token says about a login; `null` if nothing was proved, as for `loginAs`. */
+/** The information about a login in a token; `null` if nothing was proved, as with `loginAs`. */
 function authenticationOf(methods: readonly LoginMethod[]): TokenAuthentication | null {
   const [first] = methods;
   return first === undefined ? null : { auth_time: Math.floor(first.at.getTime() / 1000), amr: amrOf(methods) };

@@ -294,7 +294,7 @@ export class PersonalStore implements Verifier {
     return id;
   }
 
-  /** Counted after the insert: of concurrent requests, none sees fewer tokens than there are. */
+  /** Counted after the insert, so that no concurrent request sees too few tokens. */
   async #requireRoom(user: Authenticatable): Promise<void> {
     const { maxPerUser } = this.options;
     if ((await this.#tokens.count(user)) <= maxPerUser) return;

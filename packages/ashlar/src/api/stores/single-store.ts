@@ -174,7 +174,7 @@ export class SingleStore extends JwtVerifier implements Store {
   }
 }
 
-/** What a token that was issued here says about its login; `null` if nothing. */
+/** The information about its login in a token that was issued here; `null` if it has no such information. */
 function authenticationIn({ auth_time, amr }: JwtClaims): TokenAuthentication | null {
   return typeof auth_time === "number" && Array.isArray(amr) ? { auth_time, amr } : null;
 }

@@ -43,7 +43,7 @@ export interface Store extends JwtVerifier {
     readonly token: string;
     /** The token that renews it; `null` if it renews itself. */
     readonly refresh: string | null;
-    /** How long it is valid, in seconds; `null`: forever. */
+    /** For how long it is valid, in seconds; `null`: forever. */
     readonly expiresInSeconds: number | null;
     /** The token's abilities; `null` if it has all. */
     readonly abilities: readonly string[] | null;

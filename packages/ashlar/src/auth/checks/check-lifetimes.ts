@@ -6,7 +6,7 @@ const LONG_MINUTES = LONG_DAYS * 24 * 60;
 /** The settings of a lifetime, each with the minutes that a finding suggests. */
 const SUGGESTED = { absoluteMinutes: 1440, rememberMinutes: 43_200 } as const;
 
-/** How long links, logins and sessions last. */
+/** Checks how long links, logins and sessions last. */
 export function run(context: CheckContext): void {
   const guards = context.settings("auth", "GUARDS") ?? {};
   if (guards.passwordResetExpiration === null) {

@@ -48,7 +48,7 @@ async function checkBlockedColumn(
   warning("users.blocked", { problem, in: "database/migrations", lines, note });
 }
 
-/** Whether users can be found by their identifiers, and whether each mailbox has only one account. */
+/** Checks that users can be found by their identifiers, and that each mailbox has only one account. */
 async function checkSpellings(
   { error, warning }: CheckContext,
   database: Database,
@@ -74,7 +74,7 @@ async function checkSpellings(
   }
 }
 
-/** By their keys: an address in a report would be visible to everyone who reads a deployment's log. */
+/** Lists users by key, because everyone who reads a deployment's log could see an address in a report. */
 function listed(texts: readonly StoredText[]): string {
   const names = texts.slice(0, NAMED).map(({ id }) => String(id));
   const rest = texts.length - names.length;

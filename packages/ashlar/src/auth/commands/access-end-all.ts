@@ -4,7 +4,7 @@ import { endAccessToAll, requireEndable } from "../accounts/access/all-access.ts
 import { confirm, printResult, readDeskArguments, tellDeed } from "./desk-arguments.ts";
 import { usersOf } from "./find-accounts.ts";
 
-/** The credentials that the database can't end. */
+/** The credentials that can't be ended in the database. */
 const BESIDES = [
   "What this doesn't end:",
   "- API tokens that aren't checked in the database (authenticates: false) are valid until they expire. Replace JWT_SECRET to end them.",

@@ -49,7 +49,7 @@ export function summaryLine({ guard, user }: FoundAccount): string {
   return [`${id}  ${label}`, ...states].join(", ");
 }
 
-/** The user as exports and deletions need it. */
+/** The user's data that exports and deletions need. */
 export function subjectOf({ container }: Application, { user }: FoundAccount): DataSubject {
   const { users } = container.make("accounts");
   const { email } = user;

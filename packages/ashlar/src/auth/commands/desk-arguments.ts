@@ -21,7 +21,7 @@ export interface DeskArguments {
   readonly isJson: boolean;
   /** Whether passwords are to be made invalid, too. */
   readonly voidsPasswords: boolean;
-  /** Whether not to ask before something that can't be undone. */
+  /** Whether to skip the confirmation before an irreversible action. */
   readonly isSure: boolean;
   readonly values: Readonly<Partial<Record<DeskOption, string>>>;
 }
@@ -112,7 +112,7 @@ export interface DeskDeed {
   readonly command: string;
   readonly by: string;
   readonly guard: string | null;
-  /** The account; `null` if it was about none, or about several. */
+  /** The account; `null` if the command concerned none or several. */
   readonly user: object | null;
   readonly reason?: string | null;
   /** The search text. */

@@ -54,7 +54,7 @@ export async function storedAccount(
   return stored === null ? null : { guard, user: stored };
 }
 
-/** All accounts that a text names, or else whose address or name contains it. */
+/** All accounts that a text names, or else all whose address or name contains it. */
 export async function searchAccounts(
   application: Application,
   text: string,
@@ -120,11 +120,11 @@ export function usersOf({ container }: Application, guard: string | null): reado
   throw new AshlarError("E_COMMAND", `${which} that can have accounts.`);
 }
 
-/** Includes closed accounts, because a command may be about the remains of one. */
+/** Includes closed accounts, because a command may concern one. */
 async function byKey(store: AccountStore, text: string): Promise<AccountUser | null> {
   const model = store.userClass;
   if (!isModel(model)) return store.findByAuthId(text);
-  // Text that can't be a key is in no row, but an error in some databases.
+  // Text that can't be a key matches no row, and causes an error in some databases.
   const user = (await (model as ModelClass).find(text).catch(() => null)) as (Model & AccountUser) | null;
   return user !== null && String(user.authId()) === text ? user : null;
 }

@@ -5,10 +5,10 @@ import { identifiersOf } from "../passwords/verify-credentials.ts";
 import { awaitsVerification, isBlocked, isClosed } from "../users/authenticatable.ts";
 import type { FoundAccount } from "./find-accounts.ts";
 
-/** Why a user is refused now: by a login, by one of its steps, or by pages for verified addresses. */
+/** A reason why a login, one of its steps, or the pages for verified addresses refuse a user now. */
 export interface LoginRefusal {
   readonly reason: "blocked" | "closed" | "no_password" | "not_verified" | "guesses" | "address" | "steps";
-  /** How many seconds it still lasts; `null` if it doesn't end by itself. */
+  /** How many more seconds the refusal lasts; `null` if it doesn't end by itself. */
   readonly seconds: number | null;
   /** The command that ends it; `null` if none does. */
   readonly remedy: string | null;
@@ -17,7 +17,7 @@ export interface LoginRefusal {
 /**
  * Returns everything that refuses a user now.
  *
- * @param address the client's address, for limits that count by it; `null` leaves those out
+ * @param address the client's address, for limits that count by address; `null` leaves these limits out
  */
 export async function loginRefusals(
   application: Application,
@@ -38,7 +38,7 @@ export async function loginRefusals(
   return [...states.filter((state) => state !== false), ...(await usedUpLimits(application, account, address))];
 }
 
-/** Limits of logins that the account, or the address, has used up. */
+/** The login limits that the account or the address has used up. */
 async function usedUpLimits(
   { container }: Application,
   { guard, user }: FoundAccount,

@@ -8,12 +8,12 @@ import { type FoundAccount, findAccount, labelOf } from "./find-accounts.ts";
 
 const USAGE = "mail:resend <user> [--mail verifyEmail|resetPassword]";
 
-/** The mails that can be sent again: each has a new link, and contains nothing that an operator knows. */
+/** The mails that can be sent again. Each contains a new link, and no data that the operator knows. */
 type ResentMail = "verifyEmail" | "resetPassword";
 
 /**
- * `mail:resend`: mails a user the link that the account waits for: to verify its address, or to set its first password. A
- * mail is never sent as it was: its link may have been used, or have expired.
+ * `mail:resend`: mails a user the link that the account needs next: to verify its address, or to set its first
+ * password. The old mail is never sent again, because its link may have been used or have expired.
  */
 export async function run(context: CommandContext): Promise<void> {
   const read = readDeskArguments(context, USAGE, ["mail", "reason"]);

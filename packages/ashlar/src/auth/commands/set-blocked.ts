@@ -35,7 +35,7 @@ async function setBlocked(context: CommandContext, action: "block" | "unblock"):
     action === "unblock"
       ? `The account of ${label} is no longer blocked. Its user can log in again.`
       : `The account of ${label} is ${was ? "still " : ""}blocked. All access to it has ended.`;
-  // The model has the changes; an account of a store is another object.
+  // A model already has the changes; a store returns a new object.
   const now = await storedAccount(application, account);
   printResult(context, read.isJson, summaryOf(now ?? account), [line]);
 }

@@ -8,13 +8,14 @@ import { confirm, printResult, readDeskArguments, tellDeed } from "./desk-argume
 import { type FoundAccount, findAccount, labelOf, storedAccount } from "./find-accounts.ts";
 import { outboxOf, outboxOwnerOf } from "./waiting-mails.ts";
 
-/** What no command can erase. */
+/** Data that no command can erase. */
 const REMAINS =
   "Not erased: lines in logs, backups, mails that were sent, visitors' sessions until they expire, and what no feature has declared.";
 
 /**
- * `users:erase`: deletes an account with everything that features have declared about it, and its mails that wait, in one
- * transaction; then what attempts at it were counted. Of a mail that others get too, it removes only the user's address.
+ * `users:erase`: deletes an account with all data that features have declared about it and its waiting mails, in one
+ * transaction; then, the counts of attempts at it. From a mail with other recipients, it only removes the user's
+ * address.
  */
 export async function run(context: CommandContext): Promise<void> {
   const read = readDeskArguments(context, "users:erase <user> [--yes] [--reason <text>]", ["reason", "yes"]);
@@ -36,7 +37,7 @@ export async function run(context: CommandContext): Promise<void> {
 /** An account that was erased. */
 interface Erased {
   /**
-   * What attempts were counted by: the user as read, and as of the deletion, if the address has changed in the
+   * The users that attempts were counted by: the user as read, and as deleted, if the address has changed in the
    * meantime.
    */
   readonly counted: readonly ThrottleKeys[];
@@ -59,7 +60,7 @@ async function erase(application: Application, account: FoundAccount): Promise<E
     const guards = container.make("auth");
     const counted = [user, stored.user].flatMap((one) => countedKeysOf(guards, guard, one));
     if (!(await deletion.ofGuard(guard, stored.user))) throw gone();
-    // Last: nothing more is mailed about a user who no longer exists.
+    // Comes last, because nothing more is mailed about a user who no longer exists.
     const mails = (await outbox?.search.remove(owner)) ?? 0;
     const counts = Object.entries(data).map(([what, rows]) => [what, rows.length] as const);
     return { counted, erased: { ...Object.fromEntries(counts), waiting_mails: mails } };

@@ -6,8 +6,8 @@ import { BATCH, type SpelledUsers, type SpellingReport, type StoredText } from "
 import { spelledUsersOf } from "../spellings/users-of-guards.ts";
 
 /**
- * `users:normalize`: stores the addresses, and the names that users log in with, in their normal forms. Where two users
- * would be equal in it, both stay as they are.
+ * `users:normalize`: stores the addresses, and the names that users log in with, in their normal forms. If two users
+ * would get the same form, both stay unchanged.
  */
 export async function run(context: CommandContext): Promise<void> {
   const isDryRun = readArguments(context.args);

@@ -17,8 +17,8 @@ const WHY: Readonly<Record<LoginRefusal["reason"], string>> = {
 };
 
 /**
- * `users:show`: says what state an account is in, why its user is refused, where the user is logged in, and what features store
- * about it.
+ * `users:show`: shows an account's state, why its user is refused, where the user is logged in, and the data that
+ * features store about it.
  */
 export async function run(context: CommandContext): Promise<void> {
   const read = readDeskArguments(context, "users:show <user> [--address <ip>]", ["address"]);
@@ -40,10 +40,10 @@ async function everythingAbout(application: Application, account: FoundAccount, 
   return {
     ...summaryOf(account),
     methods: (await application.container.make("proofs").ownedBy(account.user)).map(({ name }) => name),
-    // When a password is compared again, if guesses at the account are used up.
+    // When a password can be tried again, if guesses at the account are used up.
     guessesUsedUpForSeconds: refusals.find(({ reason }) => reason === "guesses")?.seconds ?? null,
     refusals,
-    // Then a server counts for itself, and a command can't see it.
+    // In that case, each server counts in memory, which a command can't see.
     countsInMemory: container.has("throttle") && container.make("throttle").store.isLocal === true,
     // Rows whose access has ended in another way are left until they are pruned.
     logins: logins.filter((login) => login.is_valid === true),

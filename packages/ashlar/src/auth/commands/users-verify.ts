@@ -16,7 +16,7 @@ export async function run(context: CommandContext): Promise<void> {
   if (email === null || email === "") throw new AshlarError("E_COMMAND", `The account of ${label} has no address.`);
   if (user.hasVerifiedEmail()) throw new AshlarError("E_COMMAND", `${shown(email)} is verified already.`);
   const { users } = application.container.make("accounts");
-  // Only the address that was shown, because it may have changed since.
+  // Only verifies the address that was shown, because it may have changed since.
   const changed = await users.of(guard).update(user, { verifiedAt: currentDate() }, { email, verifiedAt: null });
   if (changed === null)
     throw new AshlarError("E_COMMAND", "The account has changed in the meantime. Look at it again.");

@@ -23,7 +23,7 @@ export async function outboxOwnerOf({ container }: Application, subject: DataSub
   };
 }
 
-/** A user's mails that wait in the outbox, or were abandoned; without their texts, which may have links that work. */
+/** A user's mails that wait in the outbox, or were abandoned; without their texts, which may contain valid links. */
 export async function waitingMails(application: Application, subject: DataSubject): Promise<readonly object[]> {
   const outbox = await outboxOf(application);
   if (outbox === null) return [];

@@ -29,7 +29,7 @@ export class CredentialFinder<Columns extends object> {
   readonly #shape: CredentialShape<Columns>;
   readonly #connection: Connection;
   readonly #joined: UserModelClass | null;
-  /** By the column that they look for. */
+  /** Statements by the column that they search. */
   readonly #alone = new Map<string, Search<Credential<Columns>>>();
   readonly #withUser = new Map<string, Search<FoundCredential<Columns>>>();
 
@@ -63,7 +63,7 @@ export class CredentialFinder<Columns extends object> {
   }
 
   /**
-   * The credentials of a user, newest first.
+   * A user's credentials, newest first.
    *
    * @param epoch default: all of them
    */
@@ -77,7 +77,7 @@ export class CredentialFinder<Columns extends object> {
     if (!withExpired) query = query.where(unexpiredAt(currentDate()));
     if (newerThan !== null) query = query.where("id", ">", newerThan);
     if (olderThan !== null && isKey(olderThan)) query = query.where("id", "<", olderThan);
-    // From the nearest on, so that the limit leaves out those that are farthest away.
+    // Starts with the nearest, so that the limit leaves out those that are farthest away.
     const nearest = query.orderBy("id", newerThan === null ? "desc" : "asc").limit(limit);
     const { names } = this.#shape;
     const rows: readonly Row[] = await nearest.select([...names]).execute();
@@ -92,7 +92,7 @@ export class CredentialFinder<Columns extends object> {
     return Number(total);
   }
 
-  /** Columns of all credentials of a user, oldest first, with those that have ended. */
+  /** Columns of all of a user's credentials, including ended ones, oldest first. */
   async export(userId: UserId, columns: readonly string[]): Promise<readonly Readonly<Record<string, unknown>>[]> {
     const { guard, table } = this.#options;
     const query = this.#connection.kysely.selectFrom(table).select([...columns]);

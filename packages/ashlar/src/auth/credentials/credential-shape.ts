@@ -46,7 +46,7 @@ const STANDARD = ["id", "user_id", "access_epoch", "created_at", "last_used_at",
 
 const timeOf = (value: unknown): Date | null => (value === null ? null : dateOf(value));
 
-/** How the columns are read that every table has. */
+/** Says how the columns that every table has are read. */
 const READ: Readonly<Record<string, (value: unknown) => unknown>> = {
   id: String,
   created_at: timeOf,
@@ -117,8 +117,8 @@ export function unrevoked({ keepsRevoked = false }: { readonly keepsRevoked?: bo
 }
 
 /**
- * Reports whether a row can have these values. No values, or one that is missing, must never mean every row; and a key that
- * is not a number is interpreted differently by each database.
+ * Reports whether a row can have these values. Without values, or with a missing one, a query must not match every row;
+ * and each database interprets a key that is not a number differently.
  */
 export function canMatch(values: object): boolean {
   const entries = Object.entries(values);
@@ -128,7 +128,7 @@ export function canMatch(values: object): boolean {
 /** Reports whether a column can have a value; it may come from an input. */
 export function canBe(column: string, value: unknown): boolean {
   if (column === "id") return typeof value === "string" && isKey(value);
-  // Databases refuse these, or take a list of one text for the text.
+  // Databases refuse these, or treat a list with one text like the text.
   if (typeof value === "string") return value.isWellFormed() && !value.includes("\0");
   return typeof value !== "object" || value === null || value instanceof Date;
 }

@@ -20,13 +20,13 @@ import { CredentialWriter } from "./credential-writer.ts";
 import { ProvenInsert } from "./proven-insert.ts";
 import { type CredentialPruning, forgetUnused, pruneCredentials, usersOf } from "./prune-credentials.ts";
 
-/** The access epoch of credentials that outlive it. No user has it. */
+/** The access epoch of credentials that outlive access. No user has it. */
 const LASTING = "lasting";
 /** The columns that an insert writes in every table. */
 const WRITTEN = ["user_id", "guard", "access_epoch", "created_at", "last_used_at", "expires_at"];
 
 /**
- * Rows that prove who a user is, in a table of a feature's own: logins, API tokens, passkeys, recovery codes.
+ * Rows that prove who a user is, in a feature's own table: logins, API tokens, passkeys, recovery codes.
  *
  * ```ts
  * interface PasskeyColumns {
@@ -182,7 +182,7 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
   }
 
   /**
-   * The credentials of a user that are valid in the access epoch of now, newest first.
+   * The credentials of a user that are valid in the current access epoch, newest first.
    *
    * @param range its keys may come from an input
    */
@@ -216,7 +216,7 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
   }
 
   /**
-   * Records a use. It writes each time: call it only once in a while. A credential that has ended stays ended.
+   * Records a use. Each call writes, so call it only once in a while. A credential that has ended stays ended.
    *
    * @param at when it was used
    */
@@ -234,7 +234,7 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
   revoke(where: CredentialConditions<Columns, Hidden>): Promise<boolean> {
     if (this.#options.keepsRevoked !== true) return this.delete(where);
     const at = currentDate();
-    // It has ended: pruning looks for that.
+    // Marks it as ended, which pruning looks for.
     return this.change(where, { revoked_at: at, expires_at: at });
   }
 

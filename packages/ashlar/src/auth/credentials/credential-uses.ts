@@ -12,7 +12,7 @@ export interface UseLogger {
 const DELAY_MS = 200;
 
 /**
- * Records when credentials were last used: after the responses, one by one, each of them once.
+ * Records when credentials were last used: after the responses, one at a time, and each only once.
  *
  * A use that can't be written is logged and dropped. The credential's next use is noted again.
  */
@@ -21,7 +21,7 @@ export class CredentialUses<Noted extends Use = CredentialUse> {
   readonly #logger: UseLogger;
   readonly #what: string;
   readonly #waiting = new Map<string, Noted>();
-  /** Being written now, and not to be noted again by requests that still read the old time. */
+  /** The uses being written now, which requests that still read the old time must not note again. */
   readonly #underway = new Map<string, Noted>();
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();

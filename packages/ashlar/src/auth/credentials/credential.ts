@@ -4,8 +4,8 @@ import type { Authenticatable, AuthenticatableClass, UserId } from "../users/aut
 /**
  * A credential as it is stored: the columns that every credential has, and those of its feature.
  *
- * Its properties are read when they are used, so a copy by `{ ...credential }`, or JSON, has none of them: name what you
- * pass on.
+ * Its properties are read when they are used, so neither `{ ...credential }` nor JSON contains them. Name the
+ * properties that you pass on.
  */
 export type Credential<Columns extends object = object> = {
   /** The key of the row: a number, as text. */
@@ -81,7 +81,7 @@ export type CredentialConditions<Columns extends object, Hidden extends object =
   Partial<Columns & Hidden & Pick<Credential, "id" | "user_id" | "access_epoch">>
 >;
 
-/** What changes in a credential. */
+/** The changes to a credential. */
 export type CredentialChanges<Columns extends object, Hidden extends object = object> = Readonly<
   Partial<Columns & Hidden & Pick<Credential, "last_used_at" | "expires_at">>
 >;

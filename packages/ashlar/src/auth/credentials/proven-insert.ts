@@ -43,7 +43,7 @@ export class ProvenInsert {
   /** Compares the basis of the proof: the epoch, or if there isn't one, the columns that replace it. */
   readonly #statements = new Map<string, PreparedStatement>();
 
-  /** @param columns those that are written, each from the value with its name; `user_id` is the user's key */
+  /** @param columns the written columns, each with the value of the same name; `user_id` is the user's key */
   constructor(database: Database, model: AuthenticatableClass, table: string, columns: readonly string[]) {
     this.#connection = database.connection();
     this.#table = table;

@@ -7,12 +7,12 @@ export interface CredentialPruning {
   /** Credentials that ended at or before this time are deleted. */
   readonly endedBefore: Date;
   /**
-   * Of the given users of a guard, those that exist, as text; `null` if that cannot be determined. The credentials of all
-   * others are deleted. A few hundred are queried at a time. Default: looks for the users of the table's own guard, and
-   * leaves the credentials of others.
+   * Returns which of the given users of a guard exist, as text; `null` if that cannot be determined. The credentials of
+   * all others are deleted. A few hundred are queried at a time. Default: looks for the users of the table's own guard,
+   * and leaves the credentials of others.
    */
   readonly existingUsers?: (guard: string, userIds: readonly UserId[]) => Promise<ReadonlySet<string> | null>;
-  /** Stops it as soon as possible; the rest is pruned the next time. */
+  /** Stops pruning as soon as possible; the rest is pruned the next time. */
   readonly signal?: AbortSignal | undefined;
 }
 

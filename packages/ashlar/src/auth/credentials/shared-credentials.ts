@@ -12,10 +12,10 @@ const DAY_MS = 86_400_000;
 /** How long unused credentials keep their personal columns if the application has no accounts, in days. */
 const PERSONAL_DAYS = 30;
 
-/** What distinguishes one feature's credentials from another's. */
+/** The properties in which features' credentials differ. */
 interface SharedCredentialsOptions<Columns extends object, Hidden extends object>
   extends Pick<CredentialTableOptions<Columns, Hidden>, "table" | "columns" | "hidden"> {
-  /** What a credential is called in the log, and all of them in the report of pruning. */
+  /** The name of a credential in the log, and of all of them in the pruning report. */
   readonly words: readonly [one: string, all: string];
   /** The columns that a user's export has. */
   readonly exported: readonly string[];
@@ -65,7 +65,7 @@ export class SharedCredentials<Columns extends object, Hidden extends object> {
     return table;
   }
 
-  /** Whether any guard uses it. */
+  /** Whether any guard uses the table. */
   get isUsed(): boolean {
     return this.#guards.size > 0;
   }
@@ -105,8 +105,8 @@ export class SharedCredentials<Columns extends object, Hidden extends object> {
   }
 
   /**
-   * Deletes credentials that ended a while ago, and those of users that no longer exist. Credentials that have not been used
-   * for a while lose what is personal.
+   * Deletes credentials that ended a while ago, and those of users that no longer exist. Credentials that have not been
+   * used for a while lose their personal data.
    *
    * @returns how many were deleted, by their kind
    */

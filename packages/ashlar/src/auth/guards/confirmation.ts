@@ -4,7 +4,7 @@ import { announce } from "../events.ts";
 import { type CompleteLogin, type LoginResult, PROOF_FAILED, type ProvedOptions } from "../pipeline/complete-login.ts";
 import type { PassedStep } from "../proofs/login-methods.ts";
 
-/** For how long the steps that were passed in a confirmation are not asked again by the next one. */
+/** For how long the next confirmation skips the steps that were passed in an earlier one. */
 const CONFIRMATION_MS = 10 * 60_000;
 
 /** The session's note about a confirmation. */
@@ -14,13 +14,15 @@ interface ConfirmationNote {
   readonly passed: readonly PassedStep[];
 }
 
-/** A confirmation of a guard's user, and the note in the visitor's session about the steps that an earlier one has passed. */
+/**
+ * A confirmation by a guard's user, and the note in the visitor's session about steps passed in earlier confirmations.
+ */
 export class Confirmation {
   readonly #context: HttpContext;
   readonly #guard: string;
   readonly #subject: () => string | null;
 
-  /** @param subject returns the login that it counts for; `null`: it counts for nothing */
+  /** @param subject returns the login that the confirmation counts for; `null`: it doesn't count */
   constructor(context: HttpContext, guard: string, subject: () => string | null) {
     this.#context = context;
     this.#guard = guard;
@@ -28,7 +30,7 @@ export class Confirmation {
   }
 
   /**
-   * Asks the steps whether a confirmation counts; see `LoginGuard.admitConfirmed`.
+   * Runs the steps to decide whether a confirmation counts; see `LoginGuard.admitConfirmed`.
    *
    * @param ask asks those that need to be asked
    * @param takeEffect called once all steps have let the user pass; returns whether the confirmation still counts
@@ -43,7 +45,7 @@ export class Confirmation {
     const passed = this.#stepsPassed();
     const login = await this.#unlessStale(user, options, () => ask(passed));
     if (login.status !== "complete" || !(await takeEffect(login))) return false;
-    // Not if some weren't asked: then confirmations could continue without them.
+    // Doesn't note them if some were skipped; otherwise, later confirmations could skip those forever.
     if (passed.length === 0) this.#note(provedSteps(login, options));
     return true;
   }
@@ -69,12 +71,12 @@ export class Confirmation {
     }
   }
 
-  /** The steps that need not be asked again. The note is worth nothing without the login that it names. */
+  /** The steps that can be skipped. The note doesn't count without the login that it names. */
   #stepsPassed(): readonly PassedStep[] {
     if (this.#context.visitor === null) return [];
     const note = this.#context.session.get(noteKey(this.#guard)) as ConfirmationNote | null;
     if (note === null || note.subject !== this.#subject()) return [];
-    // A note of an earlier version names steps without their times.
+    // A note from an earlier version lists steps without times.
     return note.passed.filter(({ at }) => now() - at >= 0 && now() - at < CONFIRMATION_MS);
   }
 
@@ -91,7 +93,7 @@ function provedSteps({ methods }: CompleteLogin<object>, { proof }: ProvedOption
   return methods.filter(({ by }) => by !== proof?.by).map(({ by, at }) => ({ name: by, at: at.getTime() }));
 }
 
-/** Where the session notes when the user confirmed the password, and in which login. */
+/** The session key for when, and in which login, the user confirmed the password. */
 function noteKey(guard: string): string {
   return `confirmed_login ${guard}`;
 }

@@ -145,7 +145,7 @@ export class GuardPages {
     const path = this.#unnamedPath(guard, page);
     if (this.has(guard, page) || path === null) return this.has(guard, page);
     const router = this.#router!;
-    // A page can be on one host only, which is not known at boot.
+    // A page may exist on one host only, which isn't known at boot.
     return router.match("GET", path, null) !== null || router.routes.some((route) => route.pattern === path);
   }
 

@@ -41,7 +41,7 @@ interface RegisteredDriver {
   readonly model: AuthenticatableClass | null;
 }
 
-/** A guard that requires fewer steps than another one with the same users. */
+/** A guard that requires fewer steps than another guard with the same users. */
 export interface GuardWithFewerSteps {
   readonly guard: string;
   readonly other: string;
@@ -55,15 +55,16 @@ export interface GuardParts {
   readonly pendingLogins: PendingLogins;
   /** The ways in which users can prove who they are. */
   readonly proofs: ProofRegistry;
-  /** What features do when access to an account ends. */
+  /** The actions of features when access to an account ends. */
   readonly access: ApplicationAccess;
 }
 
 const NO_OPTIONS = settings<Record<never, never>>()({}, { alongside: GUARD_SETTINGS });
 
 /**
- * Knows the application's guards by name: which driver makes each, what its users are, and which steps it asks. Bound to the
- * container as `auth`. {@link GuardPages} has the guards' pages, {@link GuessedAccounts} what is known of guesses at their accounts.
+ * Knows the application's guards by name: which driver makes each, who its users are, and which steps it requires.
+ * Bound to the container as `auth`. {@link GuardPages} has the guards' pages, {@link GuessedAccounts} tracks guesses at
+ * their accounts.
  */
 export class GuardRegistry {
   readonly #settings: ConfiguredGuards;
@@ -128,7 +129,7 @@ export class GuardRegistry {
     this.#factories();
   }
 
-  /** Has logins of some users refused, as if their proof were wrong. Called when providers register. */
+  /** Refuses logins of some users, as if their proof were wrong. Called when providers register. */
   refuseUsers(refuses: (user: object) => boolean): void {
     this.#refuses = refuses;
   }
@@ -203,7 +204,7 @@ export class GuardRegistry {
     }
   }
 
-  /** The guards whose users can also log in with another guard, which asks more steps; without those that ask as many. */
+  /** The guards whose users can also log in with another guard that requires more steps. */
   get guardsWithFewerSteps(): readonly GuardWithFewerSteps[] {
     return this.names.flatMap((guard) => {
       const asked = new Set(this.stepsOf(guard).map(({ name }) => name));
@@ -288,7 +289,7 @@ export class GuardRegistry {
       throw new ConfigurationError(where, "it has no model.", `Name the class of its users: ${name}: { model: User }.`);
     }
     if (driver.model !== null && userClassOf(model) !== userClassOf(driver.model)) {
-      // If a key of one table were used for another table, a user would become a different user.
+      // If a key of one table were used in another table, it would identify a different user.
       const problem = `its model is not the one of the driver "${entry.driver}", ${driver.model.name}.`;
       throw new ConfigurationError(where, problem, "Leave the model out here.");
     }
@@ -327,7 +328,7 @@ export class GuardRegistry {
     }
   }
 
-  /** A login that was passed by a step would count as proved by the other. */
+  /** A login that passed the step would count as proved by the other. */
   #refuseStepsNamedAsProofs(entries: ReadonlyMap<string, GuardEntry>): void {
     const proofs = new Set(this.proofs.all.map(({ name }) => name));
     const named = [...entries.values()].flatMap(({ steps }) => steps).find(({ name }) => proofs.has(name));

@@ -1,9 +1,9 @@
 import type { AshlarError, MaybePromise, RegisteredUser } from "../../support/index.ts";
 
 /**
- * Identifies the user of one request in one way: by a cookie, a token, or a certificate. This is all that middleware
- * and `context.auth` require of every guard. Further operations are on a guard's class: a `LoginGuard` logs users
- * in and out, and `WebGuard` keeps logins that users can list and end.
+ * Identifies one request's user in one way, for example by a cookie, a token or a certificate. This is all that
+ * middleware and `context.auth` require of every guard. Further operations are on a guard's class: a `LoginGuard` logs
+ * users in and out, and `WebGuard` keeps logins that users can list and end.
  *
  * A guard of your own extends `RequestGuard`, so you only have to write one method. One instance is created per
  * request and guard name, so its fields belong to that request alone.
@@ -41,7 +41,7 @@ export interface Guard<User extends object = RegisteredUser> {
   /**
    * Sets the user of this request only: nothing is stored and no event is emitted.
    *
-   * Security: it asks for no proof, and for no step of a login (`steps` of `GUARDS`).
+   * Security: it requires neither a proof nor login steps (`steps` of `GUARDS`).
    *
    * @throws `E_INVALID_MODEL` if the user is of another class than the guard's users
    */

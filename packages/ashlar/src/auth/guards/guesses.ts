@@ -25,8 +25,8 @@ export interface Guess {
 
 /**
  * Compares a password with an account's, within what the account allows: a number of wrong ones from unknown devices,
- * over all addresses, guards and ways to try a password; and two hashes at once in this process. Every comparison goes
- * through here, whether or not its route has a limit.
+ * over all addresses, guards and ways to try a password; and at most two concurrent hashes in this process. Every
+ * comparison goes through here, whether or not its route has a limit.
  *
  * An account is counted by the identifier that was sent, whether or not there is one: otherwise, an account that is
  * made or deleted in the meantime would have another budget, and the responses would reveal it.
@@ -88,7 +88,7 @@ async function count(
     proof: account?.device ?? null,
   });
   const isUsedUp = result.buckets.some(({ allowed }) => !allowed);
-  // At each refusal, not only the first: the warning would be lost if it could not be stored then.
+  // Called at each refusal, not only the first, so that the warning isn't lost if it can't be stored that time.
   const { warnings, refused } = auth.registry.guesses;
   const isPromised =
     isUsedUp && account !== null && ((await warnings?.promise(context, guard, user, account.name)) ?? false);
@@ -129,7 +129,7 @@ async function unlessUntried<T>(context: HttpContext, check: () => Promise<T>): 
  */
 export async function clearGuesses(context: HttpContext, guard: string, user: object): Promise<void> {
   const { registry, throttle } = context.auth;
-  // Only its own attempt at the account: otherwise, each login of the owner would be another budget for guesses.
+  // Only gives back its own attempt at the account; otherwise, each login by the owner would allow more guesses.
   await throttle?.clear(context, PASSWORD_LIMIT, { guard, user }, [ACCOUNT_LIMIT]);
   const { email } = user as { readonly email?: unknown };
   if (typeof email !== "string" || registry.modelOf(guard)?.identifiesByEmail !== true) return;
@@ -142,8 +142,8 @@ function busy(): AshlarError {
 }
 
 /**
- * The maximum time that a refusal is remembered: a process may learn that much later that the account allows a guess
- * again.
+ * The maximum time for which a refusal is remembered. A process may notice up to this much later that the account
+ * allows guesses again.
  */
 const REMEMBERED_MS = 1000;
 /** How many accounts are remembered. The first that was refused is forgotten first. */
@@ -151,7 +151,7 @@ const MAX_ACCOUNTS = 10_000;
 
 /**
  * The accounts whose guesses this process has just refused. The next one from an unknown device is refused without a
- * statement, so a storm at one account costs others next to nothing.
+ * statement, so a flood of guesses at one account costs others next to nothing.
  *
  * Security: a remembered refusal can only refuse, never admit; it doesn't apply to known devices.
  */
@@ -212,8 +212,8 @@ export interface GuessWarnings {
 }
 
 /**
- * The accounts that passwords are guessed at: what guesses at each are counted as, and what this process and browsers know
- * about them.
+ * The accounts whose passwords are being guessed: the keys that guesses are counted under, and what this process and
+ * browsers know about the accounts.
  */
 export class GuessedAccounts {
   readonly #registry: Pick<GuardRegistry, "modelOf" | "realmOf">;
@@ -254,7 +254,7 @@ export class GuessedAccounts {
     return { name, device, isFormerDevice: device === null && isKnown };
   }
 
-  /** A user's account, as devices remember it: by whatever its user logs in with. `null` if no guard has this name. */
+  /** A user's account, as devices remember it: by each of its user's identifiers. `null` if no guard has this name. */
   remembered(guard: string, user: Authenticatable): RememberedAccount | null {
     const model = this.#registry.modelOf(guard);
     if (model === null) return null;
@@ -266,7 +266,7 @@ export class GuessedAccounts {
   /**
    * Makes the device of a request known to an account whose mailbox the request has proved.
    *
-   * @param proof what has proved it, if all devices that it makes known count as one; `null`: each is separate
+   * @param proof the proof, if all devices that it makes known count as one; `null`: each counts separately
    */
   allowDevice(context: HttpContext, guard: string, user: Authenticatable, proof: string | null): void {
     const account = this.remembered(guard, user);
@@ -321,7 +321,7 @@ export class AccountHashes {
     return () => this.#end(account, state);
   }
 
-  /** The first waiting attempt takes the place of the ended one, so that no other can come in between. */
+  /** The first waiting attempt replaces the ended attempt, so that no other can come in between. */
   #end(account: string, state: Account): void {
     const next = state.waiting.shift();
     if (next !== undefined) {

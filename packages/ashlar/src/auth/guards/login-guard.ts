@@ -39,7 +39,7 @@ interface Attempt {
  * A guard that can log users in and out. A subclass implements {@link LoginGuard.persist} and
  * {@link LoginGuard.forget}, which make a login last beyond the request, and end it.
  *
- * It takes a user from the proof to the login: it has the password compared, asks the steps, keeps what waits for one, and
+ * It takes a user from the proof to the login: it compares the password, runs the steps, keeps pending logins, and
  * announces the result.
  */
 export abstract class LoginGuard<User extends object = RegisteredUser> extends RequestGuard<User> {
@@ -51,7 +51,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
    */
   protected abstract persist(login: CompleteLogin<User>, options: LoginOptions): MaybePromise<void>;
 
-  /** Ends what `persist` stored, or the request proves. Also called if the user is not known. */
+  /** Ends the login that `persist` stored, or that the request carries. Also called if the user is not known. */
   protected abstract forget(user: Authenticatable | null): MaybePromise<void>;
 
   /** Called after a login has taken effect. */
@@ -104,8 +104,8 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
   }
 
   /**
-   * Logs a user in who has just proved who they are, by whatever proof: the verb under every way to log in. The steps of
-   * `GUARDS` and of installed features are asked as after a password.
+   * Logs in a user who has just given any kind of proof; every way to log in uses this method. The steps of `GUARDS`
+   * and of installed features run as after a password.
    *
    * ```ts
    * declare function ownerOf(assertion: unknown): Promise<User | null>; // yours: verifies a passkey
@@ -156,7 +156,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
   /**
    * Logs a user in by primary key.
    *
-   * Security: it asks for no proof. The key must never come from an input.
+   * Security: it doesn't require a proof. The key must never come from an input.
    *
    * @returns the user; `null` if there isn't one with this key, or as {@link attempt}
    */
@@ -167,8 +167,8 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
   }
 
   /**
-   * Logs a given user in who has proved nothing, based on the state in which the user was read: `password.confirm` asks for
-   * a proof. For a user who has just given one, see {@link enter}.
+   * Logs in a given user without a proof, based on the user's state when read, so `password.confirm` asks for a proof
+   * later. For a user who has just given one, see {@link enter}.
    *
    * @returns the user; `null` if a step keeps the login from being complete, as {@link attempt}
    * @throws `E_STALE_PROOF` if access to the account has ended since, or the user no longer exists; `E_INVALID_MODEL`
@@ -201,7 +201,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
       resume: () => this.#resume(user, claim, claim.passed),
       pass: async (passed, verify) => {
         const pending = { status: "pending", step, page, message: null } as const;
-        // The page of one step must not pass another: it verifies something else.
+        // One step's page must not pass another step, because it verifies something else.
         if (passed !== step) return pending;
         const holds = await proveStep(this.context, this.name, user, step, verify);
         return holds ? this.#resume(user, claim, [...claim.passed, { name: step, at: now() }]) : pending;
@@ -301,7 +301,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
   async #giveBackAttempts(user: User, { status }: LoginResult<User>): Promise<void> {
     if (status === "complete") await clearGuesses(this.context, this.name, user);
     if (status !== "pending") return;
-    // The request that completes it comes later, maybe from another address, and knows nothing of this count.
+    // The request that completes it comes later, perhaps from another address, and doesn't know about this count.
     const { throttle } = this.context.auth;
     await throttle?.giveBack(this.context, PASSWORD_LIMIT, { only: "address" });
     await throttle?.giveBack(this.context, ACCOUNT_LIMIT);

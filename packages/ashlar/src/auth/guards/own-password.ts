@@ -34,7 +34,7 @@ export async function provesOwnPassword(
     if (user !== null) await clearGuesses(context, guard, user);
     return true;
   }
-  // A form without a password is a mistake, not a guess.
+  // Submitting a form without a password is a mistake, not a guess.
   if (!isPasswordGiven(password)) await throttle?.giveBack(context, PASSWORD_LIMIT);
   announce(context, "auth.failed", guard, { user: user as object | null, identifier: null, by: PASSWORD });
   return false;

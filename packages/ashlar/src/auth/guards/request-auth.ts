@@ -15,7 +15,7 @@ import type { Guard } from "./guard.ts";
 import type { GuardRegistry } from "./guard-registry.ts";
 
 /**
- * The guards of one request, of which one is active: who the request's user is according to each, and the results of its last
+ * The guards of one request, one of which is active: each guard's user of the request, and the results of its last
  * login. `Auth` adds the operations.
  */
 export abstract class RequestAuth {
@@ -119,7 +119,7 @@ export abstract class RequestAuth {
     return this.pendingStep?.step ?? null;
   }
 
-  /** Why the last login of this request waits for a step, if the step has said so; otherwise `null`. */
+  /** Why the last login of this request waits for a step; `null` if the step gave no reason. */
   get pendingReason(): Message | null {
     return this.pendingStep?.message ?? null;
   }

@@ -137,7 +137,7 @@ export abstract class RequestGuard<User extends object = RegisteredUser> impleme
   }
 }
 
-/** Whatever a guard of an application's own relies on, a blocked account has no access. */
+/** A blocked account has no access, whatever an application's own guard relies on. */
 function unlessBlocked(user: Authenticatable | null): Authenticatable | null {
   return user !== null && isBlocked(user) ? null : user;
 }

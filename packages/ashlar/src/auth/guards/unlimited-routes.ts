@@ -22,7 +22,7 @@ export class UnlimitedRoutes {
     this.#seen.add(route);
     const { throttle } = context.auth;
     const limits = route.middleware.filter((text) => limitIn(text) !== null);
-    // A limit that the author has replaced in config/throttle.ts is as strict as it should be.
+    // A limit that the author has replaced in config/throttle.ts is assumed to be strict enough.
     const isStrict = (name: string): boolean => name === limitIn(limit) || throttle?.allowsGuessing(name) === false;
     if (limits.some((text) => isStrict(limitIn(text)!))) return;
     if (limits.length === 0 && throttle?.hasCounted(context) === true) return;

@@ -19,7 +19,7 @@ export const DEVICE: KeyPurpose = new KeyPurpose("device");
 const MAX_AGE_SECONDS = 400 * 24 * 60 * 60;
 /** How many names of its users a browser remembers. */
 const MAX_USERS = 8;
-/** Too many bits to guess. The cookie is signed, and reveals nothing about accounts without the key. */
+/** Has too many bits to be guessed. The cookie is signed, and reveals nothing about accounts without the key. */
 const MARK_LENGTH = 11;
 const DEVICE_BYTES = 16;
 /** The prefix of an entry that a link has made; other entries have the digest of a user there. */
@@ -231,7 +231,7 @@ function isPass({ user }: KnownUser): boolean {
   return user.startsWith(PASS);
 }
 
-/** The first match counts: most browsers also claim to be those they descend from. */
+/** The first match counts, because most browsers also claim to be the browsers they descend from. */
 const BROWSERS: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/\bEdgi?A?(?:OS)?\//, "Edge"],
   [/\bOPR\/|\bOPT\//, "Opera"],

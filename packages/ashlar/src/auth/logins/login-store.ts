@@ -31,8 +31,8 @@ export interface Login {
   /** When the user last proved who they are; `null` if never, or if that no longer counts. */
   readonly authenticatedAt: Date | null;
   /**
-   * The proofs that the user has given in this login, each with its latest time; may be empty. A store that
-   * has no place for them, and rows of before, leave it out.
+   * The proofs that the user has given in this login, each with its latest time; may be empty. A store that has no
+   * place for them, and older rows, leave it out.
    */
   readonly methods?: readonly LoginMethod[] | undefined;
   readonly lastUsedAt: Date;
@@ -96,7 +96,7 @@ export interface LoginPruning {
   /** Active logins that were last used at or before this time lose their address and user agent. */
   readonly unusedSince: Date;
   /**
-   * Of the given users of a guard, those that exist, as text; `null` if that cannot be determined. The logins of all
+   * Returns which of the given users of a guard exist, as text; `null` if that cannot be determined. The logins of all
    * others are deleted. Ask for a few hundred at a time.
    */
   readonly existingUsers: (guard: string, userIds: readonly UserId[]) => Promise<ReadonlySet<string> | null>;
@@ -173,8 +173,9 @@ export interface LoginStore {
    */
   start(login: NewLogin, proof: LoginProof): Promise<string | null>;
   /**
-   * Replaces a login's token, because its user has proved once more who they are. The old token becomes invalid. If several
-   * requests replace the same token at once, one does: whether the login still has it is part of the same step.
+   * Replaces a login's token, because its user has proved once more who they are. The old token becomes invalid. If
+   * several requests replace the same token at once, only one succeeds, because the same step checks that the login
+   * still has the token.
    *
    * @param login its key, its owner, and the digest of the token that it has. The new one may be equal to it
    * @returns whether the proof still held, and the login existed with that token, in the proof's access epoch

@@ -55,7 +55,7 @@ export class LoginStores {
     await Promise.all(this.all.map(async (store) => store.close?.()));
   }
 
-  /** All stores, each once. */
+  /** All stores, without duplicates. */
   get all(): readonly LoginStore[] {
     return [...this.#stores.values()];
   }

@@ -16,7 +16,7 @@ import {
 export interface LoginPage {
   /** The logins of the page, most recently used first. Each is a device that the user is logged in on. */
   readonly logins: readonly {
-    /** What `logins.end()` takes. */
+    /** The argument for `logins.end()`. */
     readonly id: string;
     /** A name for the device: `Firefox on Windows`. */
     readonly device: string;
@@ -75,7 +75,7 @@ export interface UserLoginsDependencies {
 const MAX_ID_LENGTH = 255;
 const PAGE_SIZE = 25;
 const MAX_PAGE_SIZE = 100;
-/** How many logins one statement reads where all of them are needed. */
+/** How many logins one statement reads when all of them are needed. */
 const BATCH = 1000;
 
 /**

@@ -42,8 +42,8 @@ export function findsByPrimaryKey(model: AuthenticatableClass): boolean {
  * await user.save();
  * ```
  *
- * However they are set, an address and what users log in with are stored in their normal forms. What can't be an address
- * is stored as it is, and logs no one in.
+ * Addresses and other identifiers are stored in their normal forms, however they are set. Text that can't be an address
+ * is stored unchanged, and can't be used to log in.
  *
  * Saving a new password or a new address ends all access to the account, including the current login;
  * `accounts.changePassword` keeps that one.
@@ -152,7 +152,7 @@ export function Authenticates<B extends ModelClass>(
       const { accessEpochColumn, blockedColumn, closedColumn } = this.#class;
       const open = {
         ...(closedColumn === null ? {} : { [closedColumn]: null }),
-        // A table may lack it.
+        // The table may lack the column.
         ...(blockedColumn === null || this.#stored(blockedColumn) === undefined ? {} : { [blockedColumn]: null }),
       };
       const epoch = this.#stored(accessEpochColumn);
@@ -234,7 +234,7 @@ export function Authenticates<B extends ModelClass>(
         if (value !== undefined) columns[name] = value === null ? null : String(value);
       }
       if (this.#column in columns) return columns;
-      // Without them, all such users would have the same fingerprint.
+      // Without these columns, all such users would have the same fingerprint.
       const problem = `A user of the class ${this.constructor.name} was read without`;
       const remedy = "Read the row with one of the two.";
       throw new AshlarError(

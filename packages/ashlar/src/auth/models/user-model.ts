@@ -3,7 +3,7 @@ import { AshlarError } from "../../support/index.ts";
 import type { AccessHolder } from "../access/access-epoch.ts";
 import type { UserId } from "../users/authenticatable.ts";
 
-/** What `Authenticates` adds to a model. */
+/** The members that `Authenticates` adds to a model. */
 export interface AuthenticatesInstance extends AccessHolder {
   /**
    * The user's access epoch as read with the row, or the fingerprint that replaces it if the table holds none. While the
@@ -35,7 +35,7 @@ export interface AuthenticatesInstance extends AccessHolder {
   verifyPassword(plain: unknown): Promise<boolean>;
 }
 
-/** What `Authenticates` adds to a model's class. */
+/** The members that `Authenticates` adds to a model's class. */
 export interface AuthenticatesStatics {
   /** The column that users log in with; if its name is `email`, it is normalized as an address. */
   identifierColumn: string;

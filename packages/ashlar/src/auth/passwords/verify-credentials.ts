@@ -14,7 +14,7 @@ import {
   type UserId,
 } from "../users/authenticatable.ts";
 
-/** Stored for a password that was revoked: no password has this hash. */
+/** Stored for a revoked password; no password has this hash. */
 export const NO_PASSWORD = "!";
 
 /** The hash in a user's column; `null` if the account has no password, or the column is empty. */
@@ -53,7 +53,7 @@ export interface CredentialCheck {
 }
 
 /**
- * Checks that an identifier and a password belong together: the only place where that is decided.
+ * Checks that an identifier and a password belong together. This is the only place that decides it.
  *
  * An unknown account takes as much time as a wrong password. Input that is not text reaches neither the database nor
  * the hasher, and a blank password does not reach the hasher. A stored hash with outdated parameters, or of text that
@@ -126,7 +126,7 @@ export function hasPassword(user: Authenticatable): boolean {
   return storedHash(user.passwordHash()) !== null;
 }
 
-/** Reports whether there is a password to try at all: no account has one that is blank, or anything but text. */
+/** Reports whether there is a password to try at all: no account has a blank password, or one that isn't text. */
 export function isPasswordGiven(password: unknown): password is string {
   return typeof password === "string" && password !== "";
 }

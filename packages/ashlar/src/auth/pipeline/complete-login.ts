@@ -69,7 +69,7 @@ export class CompleteLogin<User extends object = RegisteredUser> {
   readonly user: User;
   /** @internal The name of the guard whose steps have let it pass. */
   readonly guard: string;
-  /** So that no other object of the same shape is accepted. */
+  /** Prevents other objects of the same shape from being accepted. */
   declare protected readonly judged: true;
   readonly #proved: readonly LoginMethod[];
 
@@ -90,7 +90,7 @@ export class CompleteLogin<User extends object = RegisteredUser> {
     { proof = null, passed: before = [], ...login }: LoginToJudge<User>,
     prove: (step: string, ...proof: Parameters<LoginInProgress["prove"]>) => Promise<boolean>,
   ): Promise<CompleteLogin<User> | HeldLogin> {
-    // Before the application's own steps, and whatever they are called.
+    // Runs before the application's own steps, whatever their names.
     if (isBlocked(login.user)) return { outcome: BLOCKED, passed: [] };
     const passed = [...before];
     for (const step of PAST_STEPS.has(login.context) ? [] : steps) {
@@ -124,8 +124,8 @@ export type AskedStep = LoginStep & { readonly proof?: Proof };
 const PAST_STEPS = new WeakSet<HttpContext>();
 
 /**
- * Lets the logins of a request pass without their steps. It is for the requests by which tests log users in, whose codes they
- * don't have: the package doesn't export it.
+ * Lets a request's logins skip their steps. Tests use it to log users in without their codes; the package doesn't
+ * export it.
  */
 export function skipSteps(context: HttpContext): void {
   PAST_STEPS.add(context);
@@ -139,7 +139,7 @@ interface LoginToJudge<User extends object> extends Omit<LoginInProgress<User>, 
   readonly passed?: readonly PassedStep[];
 }
 
-/** A proof's own step is for users who have it, and have not begun with it. */
+/** A proof's own step applies to users who have the proof but didn't begin with it. */
 function isAsked({ proof }: AskedStep, user: object, first: GivenProof | null): MaybePromise<boolean> {
   return proof === undefined || (first?.by !== proof.name && hasProof(proof, user));
 }
@@ -151,7 +151,7 @@ export interface PendingResult {
   readonly step: string;
   /** Its page, as a page name for `auth.route`; `null` if it has none. */
   readonly page: string | null;
-  /** Why it waits, if the step gives a reason: a code is missing, or wrong. Otherwise `null`. */
+  /** The step's reason for waiting, such as a missing or wrong code; `null` if it gives none. */
   readonly message: Message | null;
 }
 
@@ -166,7 +166,7 @@ export type UnfinishedLogin =
       readonly message: Message;
     };
 
-/** A failed proof: the same no matter what was wrong with it. */
+/** The result of a failed proof, which is the same regardless of the reason. */
 export const PROOF_FAILED: UnfinishedLogin = Object.freeze({
   status: "failed",
   step: null,
@@ -180,14 +180,14 @@ const BLOCKED: UnfinishedLogin = Object.freeze({
   message: message("auth.login.blocked"),
 });
 
-/** A confirmation by a user without a password: to this user, "Incorrect password" would be a dead end. */
+/** The result for a confirmation by a user without a password, for whom "Incorrect password" would be a dead end. */
 export const NO_PASSWORD_YET: UnfinishedLogin = Object.freeze({
   status: "failed",
   step: null,
   message: message("auth.password.none"),
 });
 
-/** A login that a step keeps from taking effect, and the steps that were passed by a proof so far. */
+/** A login that a step keeps from taking effect, with the steps passed by a proof so far. */
 export interface HeldLogin {
   readonly outcome: UnfinishedLogin;
   readonly passed: readonly PassedStep[];
@@ -229,7 +229,7 @@ export class LoginPendingError extends AshlarError {
   /**
    * @param step the name of the step
    * @param page its page; left out for a caller who has no page to be sent to
-   * @param reason why it waits, for the caller
+   * @param reason tells the caller why it waits
    */
   constructor(step: string, page: string | null = null, reason: Message | null = null) {
     super("E_LOGIN_PENDING", reason ?? undefined, { extensions: { step } });

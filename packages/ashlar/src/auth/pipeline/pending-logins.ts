@@ -40,7 +40,7 @@ interface FormerClaim extends Omit<PendingClaim, "passed" | "options"> {
   readonly options: Partial<ProvedOptions>;
 }
 
-/** Security: a claim of a version before may be of a login that nothing has proved, so it confirms nothing. */
+/** Security: a claim by an earlier version may come from a login without a proof, so it confirms nothing. */
 function present(claim: PendingClaim | FormerClaim): PendingClaim {
   const { proof = null, ...options } = claim.options;
   const passed = claim.passed.map((step) => (typeof step === "string" ? { name: step, at: now() } : step));
@@ -92,7 +92,7 @@ export interface PendingLoginsDependencies {
 }
 
 /**
- * Keeps the logins that wait for a step, one for each guard and visitor, for ten minutes.
+ * Keeps logins that wait for a step for ten minutes, one for each guard and visitor.
  *
  * The data of the login is in the visitor's session, sealed for the guard. That alone could be replayed: a session in a
  * cookie cannot be revoked. So each pending login has a row in the guard's store of logins. Completing the login
@@ -129,7 +129,7 @@ export class PendingLogins {
     if (context.visitor === null) return;
     const claim = await this.#continue(context, guard, waiting, proof, resumed);
     if (claim === null) return;
-    // A new identity, as at a login: anyone who knew the old one would share the proof.
+    // Sets a new identity, as at a login, because anyone who knew the old one would share the proof.
     context.visitor.regenerate();
     context.session.put(keyOf(guard), this.#seals.seal(guard, JSON.stringify(claim)));
   }
@@ -178,7 +178,7 @@ export class PendingLogins {
       await this.drop(context, guard);
       return this.#begin(guard, waiting, proof, now() + MAX_AGE_SECONDS * 1000);
     }
-    // It still waits, according to the session.
+    // The session still lists it as pending.
     if (resumed.step === waiting.step) return null;
     if (!(await this.take(context, guard, resumed))) throw staleProof();
     return this.#begin(guard, waiting, proof, resumed.expiresAt);

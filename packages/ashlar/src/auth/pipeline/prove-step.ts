@@ -10,8 +10,8 @@ import type { Authenticatable } from "../users/authenticatable.ts";
  * together: the caller already has the password, and may use any number of addresses. They are counted before they are
  * verified, so that parallel attempts can't get past the limit.
  *
- * Once access to the account has ended, most of them no longer count: a password that was known to someone else must
- * not keep the owner out after it was replaced.
+ * Once access to the account has ended, most of them no longer count, so that attempts by someone who knew the old
+ * password don't keep the owner out after it was replaced.
  *
  * @param step the name of the step
  * @throws `E_TOO_MANY_REQUESTS`; `E_INVALID_CONFIGURATION` if the application has no limits

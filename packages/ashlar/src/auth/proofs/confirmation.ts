@@ -9,13 +9,13 @@ import "../errors.ts";
 /** How long a user's proof counts in place of the password in forms, if the user has no password. */
 const RECENT_MS = 10 * 60_000;
 
-/** A user has to prove once more who they are before the request can be fulfilled. */
+/** The user has to prove their identity again before the request can be fulfilled. */
 export class ConfirmationRequiredError extends AshlarError {
   /** The page to send a visitor to, as a page name for `auth.route`. */
   readonly page: string;
 
   /**
-   * @param proofs those that the user has, and can be asked for again
+   * @param proofs the user's proofs that can be asked for again
    * @param page the first of their pages that the active guard has
    */
   constructor(proofs: readonly Proof[], page: string) {
@@ -25,13 +25,13 @@ export class ConfirmationRequiredError extends AshlarError {
     this.page = page;
   }
 
-  /** The names of the proofs that it can be, as an API client gets them. */
+  /** The names of the accepted proofs, as an API client gets them. */
   get methods(): readonly string[] {
     return this.extensions.methods as readonly string[];
   }
 }
 
-/** The error for a user who has to prove once more who they are, by whatever the user has. */
+/** The error for a user who has to prove their identity again, with any proof that they have. */
 export async function confirmationRequired(
   { auth }: HttpContext,
   user: Authenticatable,
@@ -42,7 +42,8 @@ export async function confirmationRequired(
 }
 
 /**
- * Decides for a form that asks for the password, and a user who has none: any other proof in the last ten minutes counts.
+ * Decides whether a form that asks for the password accepts a user who has none: any other proof in the last ten
+ * minutes counts.
  *
  * @param login when the user last proved who they are in it, and how; `null` without one
  * @returns whether it counts; `false` if the user has nothing to prove it with
@@ -59,7 +60,7 @@ export async function isConfirmedOtherwise(
   return false;
 }
 
-/** The known facts about a login's proofs. */
+/** What is known about a login's proofs. */
 interface ConfirmableLogin {
   readonly authenticatedAt: Date | null;
   readonly methods?: readonly LoginMethod[] | undefined;

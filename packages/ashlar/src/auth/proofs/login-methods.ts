@@ -21,8 +21,8 @@ export interface PassedStep {
 }
 
 /**
- * The factor that a method of RFC 8176 verifies: something that the user knows, has, or is. The others say nothing of a factor:
- * that someone is present, or that another site has asked.
+ * The factor that a method of RFC 8176 verifies: something that the user knows, has, or is. The other methods don't
+ * stand for a factor: they say that someone is present, or that another site has asked.
  */
 const FACTORS: Readonly<Record<string, "knowledge" | "possession" | "inherence">> = {
   ...{ kba: "knowledge", pin: "knowledge", pwd: "knowledge" },
@@ -31,7 +31,7 @@ const FACTORS: Readonly<Record<string, "knowledge" | "possession" | "inherence">
   ...{ face: "inherence", fpt: "inherence", iris: "inherence", retina: "inherence", vbm: "inherence" },
 };
 
-/** What proofs satisfy together: `mfa` too, if they verify different factors (RFC 8176 §2). */
+/** The methods that proofs satisfy together, including `mfa` if they verify different factors (RFC 8176 §2). */
 export function amrOf(methods: readonly Pick<LoginMethod, "amr">[]): readonly string[] {
   const all = new Set(methods.flatMap(({ amr }) => amr));
   const factors = new Set([...all].flatMap((one) => (Object.hasOwn(FACTORS, one) ? [FACTORS[one]] : [])));

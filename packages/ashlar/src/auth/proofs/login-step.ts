@@ -1,10 +1,10 @@
 import type { HttpContext } from "../../http/index.ts";
 import type { MaybePromise, Message, RegisteredUser } from "../../support/index.ts";
 
-/** Why the steps of a login are asked. */
+/** Why login steps are run. */
 export type LoginPurpose = LoginInProgress["purpose"];
 
-/** A login between the proof of who the user is and its effect. */
+/** A login whose user has given a proof, but that hasn't taken effect yet. */
 export interface LoginInProgress<User extends object = RegisteredUser> {
   readonly context: HttpContext;
   /** The name of the guard for which the user logs in. */
@@ -59,8 +59,8 @@ export interface LoginInProgress<User extends object = RegisteredUser> {
 }
 
 /**
- * A step's decision about a login: it may continue, it must wait until the step is passed, with or without a sentence that
- * says why (a code is missing, a code is wrong), or it is refused. A sentence is a message created by
+ * A step's decision about a login. It may continue; it must wait until the step is passed, optionally with a sentence
+ * that says why (a code is missing or wrong); or it is refused. A sentence is a message created by
  * `context.t.message()`, which is translated for the user, or text that is shown unchanged.
  */
 export type StepOutcome =
@@ -88,8 +88,8 @@ export type StepOutcome =
  * export const GUARDS = { default: "web", web: { model: User }, steps: [blocked, terms] };
  * ```
  *
- * A step that asks for a proof, such as a code, verifies it with `prove` of the {@link LoginInProgress}. If it should
- * not ask for another one each time that an API token is renewed, it lets renewals pass:
+ * A step that asks for a proof, such as a code, verifies it with `prove` of the {@link LoginInProgress}. To avoid
+ * asking for another code each time an API token is renewed, let renewals pass:
  * `if (purpose === "renewal") return "passed"`.
  *
  * A confirmation of the password doesn't ask again, for ten minutes in the same login, for a step that an earlier one
@@ -98,10 +98,10 @@ export type StepOutcome =
  * Steps are asked in order, and the first one that doesn't let the login continue decides: list those that refuse
  * first. If a step throws, or returns anything else, the login ends.
  *
- * Security: a step judges logins, not requests. A user who is logged in stays logged in, and an API token is good until
- * it has to be renewed: call `user.endAccess()` when you block an account. A step of one guard isn't asked by the other
- * guards with the same users, such as the one of the token endpoint: list it for all of them. The log warns at boot if
- * their steps differ.
+ * Security: a step decides about logins, not requests. A logged-in user stays logged in, and an API token stays valid
+ * until it has to be renewed: call `user.endAccess()` when you block an account. A step of one guard isn't asked by the
+ * other guards with the same users, such as the one of the token endpoint: list it for all of them. The log warns at
+ * boot if their steps differ.
  */
 export interface LoginStep<User extends object = RegisteredUser> {
   /** The step's name, in `auth.pending` and for callers of the token endpoint; unique. */
@@ -110,7 +110,9 @@ export interface LoginStep<User extends object = RegisteredUser> {
    * The page that the login waits on, as a page name for `auth.route`; without one, a pending login is an error (401).
    */
   readonly page?: string;
-  /** What a login satisfies once it has passed the step by the step's own proof, in the values of RFC 8176; default: nothing. */
+  /**
+   * The RFC 8176 values that a login satisfies once it has passed the step with the step's own proof; default: none.
+   */
   readonly amr?: readonly string[];
   /** Decides whether a login may continue. Called again when a pending login is resumed. */
   check(login: LoginInProgress<User>): MaybePromise<StepOutcome>;

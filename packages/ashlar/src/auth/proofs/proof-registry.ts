@@ -13,7 +13,7 @@ declare module "../../kernel/container.ts" {
   }
 }
 
-/** A further step of logins that belongs to a proof. */
+/** An additional login step that belongs to a proof. */
 export interface ProofStep extends LoginStep {
   readonly proof: Proof;
 }
@@ -51,7 +51,7 @@ export class ProofRegistry {
     return [...this.#proofs.values()].map(({ proof }) => proof);
   }
 
-  /** The further steps that proofs bring, in the order in which they were declared. */
+  /** The additional steps that belong to proofs, in the order of their declaration. */
   get steps(): readonly ProofStep[] {
     return this.#steps;
   }
@@ -65,7 +65,7 @@ export class ProofRegistry {
   }
 
   /**
-   * The proof that a login begins with, or a confirmation.
+   * The proof that a login or a confirmation begins with.
    *
    * @throws `E_INVALID_CONFIGURATION` as {@link of}, or if it is only a further step
    */
@@ -77,7 +77,7 @@ export class ProofRegistry {
   }
 
   /**
-   * A proof that was given now, and begins a login or a confirmation.
+   * A proof that was just given, and that begins a login or a confirmation.
    *
    * @param amr the factors satisfied this time; default: those that the proof declares
    * @throws `E_INVALID_CONFIGURATION` as {@link starting}

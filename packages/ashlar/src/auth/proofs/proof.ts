@@ -10,8 +10,8 @@ import type { LoginStep } from "./login-step.ts";
 export const PASSWORD = "password";
 
 /**
- * Something that users can prove who they are with: a password, a passkey, a code from an app, an account at another
- * site. The feature that has it declares it in its `proofs`; the framework's own is the password.
+ * A way for users to prove who they are: a password, a passkey, a code from an app, an account at another site. A
+ * feature declares it in its `proofs`; the framework itself provides the password.
  *
  * ```ts
  * const passkey: FeatureProof<User> = {
@@ -27,8 +27,8 @@ export interface FeatureProof<User extends object = RegisteredUser> {
   /** The factors it satisfies, as values of RFC 8176: `["pwd"]`, `["otp"]`, `["hwk", "user"]`. */
   readonly amr: readonly string[];
   /**
-   * Whether a login can begin with it, so that users who have it need no other; default: `false`, for a proof that is only
-   * a further step.
+   * Whether a login can begin with it, so that users who have it don't need another proof; default: `false`, for a
+   * proof that is only an additional step.
    */
   readonly startsLogins?: boolean;
   /**
@@ -39,8 +39,8 @@ export interface FeatureProof<User extends object = RegisteredUser> {
   /** The key of the text of a link to that page: `passkeys.confirm`; without it, no page links there. */
   readonly label?: MessageKey;
   /**
-   * A further step of logins and confirmations, asked of users who have the proof unless that is what they began with. It
-   * is asked after those of `GUARDS.steps`.
+   * An additional step of logins and confirmations for users who have the proof, unless they began with it. It runs
+   * after the steps in `GUARDS.steps`.
    */
   readonly step?: Pick<LoginStep<User>, "page" | "check">;
   /**
@@ -51,9 +51,9 @@ export interface FeatureProof<User extends object = RegisteredUser> {
   /** Reports whether a user has it. */
   has(user: User): MaybePromise<boolean>;
   /**
-   * Removes what must not outlast the end of access to the account, such as trusted devices. Called each time access ends
-   * (a new password, a new address, "log out everywhere"), after the user's row was written, in the same transaction. If it
-   * throws, access does not end. Leave it out if nothing ends, as for the proof itself.
+   * Removes data that must not outlast access to the account, such as trusted devices. Called each time access ends (a
+   * new password, a new address, "log out everywhere"), after the user's row was written, in the same transaction. If
+   * it throws, access does not end. Leave it out if there is nothing to remove; the proof itself stays.
    */
   endAccess?(user: Authenticatable): MaybePromise<void>;
   /** Its data about users: part of exports, and deleted with the account; see {@link UserDataSource}. */
@@ -69,8 +69,9 @@ export interface Proof<User extends object = RegisteredUser> extends FeatureProo
 declare module "../../boot/application/feature.ts" {
   interface FrameworkFeatureParts {
     /**
-     * What users can prove who they are with, by name: `{ passkey: (application) => passkeyProof(application) }`. Called once,
-     * before other services can be used: read them when the proof is asked.
+     * The ways in which users can prove who they are, by name:
+     * `{ passkey: (application) => passkeyProof(application) }`. Called once, before other services can be used, so
+     * only read services when the proof is used.
      */
     readonly proofs?: Readonly<Record<string, (application: Application) => FeatureProof>>;
   }

@@ -7,9 +7,11 @@ import type { Guard } from "../guards/guard.ts";
 import { requireGuards } from "../guards/require-guards.ts";
 import { Authentication, type AuthenticationParts } from "./authentication.ts";
 
-/** How to find out who makes a request that another framework handles. */
+/** Options of `application.authenticate`. */
 export interface AuthenticateOptions<Name extends string = string> {
-  /** The guard to ask, or several: the first that knows a user is used. Default: the application's default guard. */
+  /**
+   * The guard to ask, or several guards: the first that finds a user is used. Default: the application's default guard.
+   */
   readonly guard?: Name | readonly Name[];
   /** The address of the socket, if the request doesn't know it, as for {@link Application.fetch}. */
   readonly address?: string | undefined;
@@ -23,7 +25,9 @@ export interface AuthenticateOptions<Name extends string = string> {
   readonly csrf?: boolean;
   /** The token that came in the request's form, in `__token`. Default: the token in the header `X-CSRF-TOKEN`. */
   readonly csrfToken?: unknown;
-  /** Whether nothing may be stored, neither that the login or the token was used nor a session. Default: `false`. */
+  /**
+   * Whether the call must not store anything: neither a use of the login or the token nor a session. Default: `false`.
+   */
   readonly readOnly?: boolean;
 }
 
@@ -31,7 +35,7 @@ export interface AuthenticateOptions<Name extends string = string> {
 interface AuthenticationCounts {
   users: number;
   guests: number;
-  /** Those that ended with an error, such as a missing CSRF token. */
+  /** The number of requests that ended with an error, such as a missing CSRF token. */
   refused: number;
 }
 
@@ -75,7 +79,7 @@ declare module "../../boot/application/application.ts" {
 const counts = new WeakMap<Application, AuthenticationCounts>();
 const csrfChecks = new WeakMap<Application, VerifyCsrfToken>();
 
-/** Counts what {@link Application.authenticate} does for an application. */
+/** Counts an application's calls of {@link Application.authenticate}. */
 export function countAuthentications(application: Application): void {
   const counted = { users: 0, guests: 0, refused: 0 };
   counts.set(application, counted);
@@ -141,7 +145,7 @@ async function identify<User extends object>(
   }
 }
 
-/** Makes the first guard that knows a user the active one; if none does, the first. */
+/** Activates the first guard that finds a user, or if none does, the first guard. */
 async function ask(
   context: HttpContext,
   names: readonly string[],
@@ -158,7 +162,10 @@ async function ask(
   return { guard: auth.guard(names[0]!), challenge, refusal };
 }
 
-/** Of two refusals, the first, unless the second asks the caller to come back: the proof may be valid. */
+/**
+ * Returns the first of two refusals, unless the second asks the caller to try again later, because the proof may be
+ * valid.
+ */
 function weightierOf(first: AshlarError | null, second: AshlarError | null): AshlarError | null {
   return second?.status === 503 ? second : (first ?? second);
 }

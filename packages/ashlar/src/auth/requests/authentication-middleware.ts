@@ -7,10 +7,7 @@ import { requireGuards } from "../guards/require-guards.ts";
 import { refuseGuest } from "./refuse-guest.ts";
 import "../errors.ts";
 
-/**
- * Loads the user of the active guard, so that `request.user()` returns it. It never refuses a request: that is what
- * `auth` is for.
- */
+/** Loads the active guard's user, so that `request.user()` returns it. It never refuses a request; `auth` does that. */
 export class LoadUserMiddleware implements Middleware {
   constructor(container: Container) {
     requireGuards(container);
@@ -43,7 +40,7 @@ function failed(context: HttpContext, error: unknown): never {
 }
 
 /**
- * `auth`, `auth:<name>`: lets only requests with a user through, according to the active guard or the named one.
+ * `auth`, `auth:<name>`: only lets requests through that have a user, according to the active or the named guard.
  *
  * A caller that accepts JSON gets a 401; a visitor of a page is sent to the guard's login, and from there to the page
  * they wanted.
@@ -79,8 +76,8 @@ export class AuthenticationMiddleware implements Middleware {
 }
 
 /**
- * `guard:<name>`: makes a guard the active one for the request, and loads its user. It never refuses a
- * request: that is what `auth` is for.
+ * `guard:<name>`: makes a guard the active one for the request, and loads its user. It never refuses a request; `auth`
+ * does that.
  *
  * The boot fails if no guard has this name.
  */

@@ -13,7 +13,7 @@ import { addHeaders, returnedHeaders, withHeaders } from "./returned-headers.ts"
 export interface AuthenticationParts {
   readonly application: Application;
   readonly context: HttpContext;
-  /** The guard that knows the user; for a guest, the first one. */
+  /** The guard that found the user; for a guest, the first one. */
   readonly guard: Guard<object>;
   /** The value of `WWW-Authenticate` for a guest; `null` if none of the guards has one. */
   readonly challenge: string | null;
@@ -28,18 +28,18 @@ export interface AuthenticationParts {
 /** The characters of a CSRF token: anything else can't be one, and may not fit into a header. */
 const TOKEN = /^[\w-]+$/;
 
-/** Responds to an API client, which gets JSON whatever it accepts, as from the API's routes. */
+/** Responds to an API client, which always gets JSON, as from the API's routes. */
 class ProgramError extends AshlarError {
   readonly respondsWithJson = true;
 }
 
-/** Who makes a request that another framework handles: what `application.authenticate` returns. */
+/** The visitor behind a request that another framework handles, as returned by `application.authenticate`. */
 export class Authentication<User extends object = RegisteredUser> {
   /** The user; `null` for a guest. */
   readonly user: User | null;
-  /** The name of the guard that knows the user; for a guest, the first one. */
+  /** The name of the guard that found the user; for a guest, the first one. */
   readonly guard: string;
-  /** The login of the user's browser; `null` for a guest, and for a user whom a token proves. */
+  /** The login of the user's browser; `null` for a guest, and for a user identified by a token. */
   readonly login: {
     readonly id: string;
     readonly authenticatedAt: Date | null;
@@ -47,7 +47,8 @@ export class Authentication<User extends object = RegisteredUser> {
     readonly createdAt: Date;
   } | null;
   /**
-   * The claims of the token that proves the user; `null` for a guest, and for a user who is identified in another way.
+   * The claims of the token that identifies the user; `null` for a guest, and for a user who is identified in another
+   * way.
    */
   readonly claims: Readonly<Record<string, unknown>> | null;
   /** Identifies the request in the application's log: the `X-Request-Id` that it was sent with, or a random UUID. */
@@ -91,8 +92,8 @@ export class Authentication<User extends object = RegisteredUser> {
   }
 
   /**
-   * Reports whether what proves the user may be used for something: an API token only for its abilities, if it has any; a
-   * login for everything. A guest may do nothing.
+   * Reports whether the request may use an ability: an API token has only its own abilities, if it lists any; a login
+   * has all; a guest has none.
    *
    * Security: it says nothing about the user's own permissions, which your code has to check, too.
    *
@@ -114,9 +115,9 @@ export class Authentication<User extends object = RegisteredUser> {
   }
 
   /**
-   * The response to a guest: a redirect to the login page, which leads back to this page; or a 401 in JSON for a caller
-   * that wants JSON, for every caller if only a token is accepted, and for a caller that has sent a token in the header
-   * `Authorization`.
+   * The response to a guest: a redirect to the login page, which leads back to this page. A caller that wants JSON, or
+   * that sent a token in the header `Authorization`, gets a 401 in JSON instead, and so does every caller if only
+   * tokens are accepted.
    */
   async refuse(): Promise<Response> {
     const { application, context, guard } = this.#parts;
@@ -142,8 +143,8 @@ export class Authentication<User extends object = RegisteredUser> {
   }
 
   /**
-   * Checks the CSRF token of a request whose method is neither GET, HEAD nor OPTIONS: for handlers that have asked
-   * `authenticate` not to.
+   * Checks the CSRF token of a request whose method is neither GET, HEAD nor OPTIONS: for handlers that have turned off
+   * the check by `authenticate`.
    *
    * @param token as it came in a form; default: that of the header `X-CSRF-TOKEN`
    * @throws `E_CSRF` if another site's page made the request, or if the token is missing or not the session's
@@ -151,14 +152,14 @@ export class Authentication<User extends object = RegisteredUser> {
   verifyCsrf(token?: unknown): void {
     const { context, csrf } = this.#parts;
     if (csrf === null) throw new AshlarError("E_SESSION", "CSRF tokens need SessionProvider in PROVIDERS.");
-    // The context's request has no body, so the header is all that is looked at.
+    // The context's request has no body, so only the header is checked.
     if (token !== undefined && token !== null) {
       context.request.header(CSRF_HEADER, typeof token === "string" && TOKEN.test(token) ? token : "");
     }
     csrf.handle(context, () => {});
   }
 
-  /** Does something with the session, and saves it. */
+  /** Runs a function with the session, and then saves the session. */
   async #inSession<T>(work: () => MaybePromise<T>): Promise<T> {
     const { application, context, session } = this.#parts;
     return await runApart(application, async () => {

@@ -10,13 +10,13 @@ const DEFAULT_MINUTES = "180";
 const MS_PER_MINUTE = 60_000;
 
 /**
- * `password.confirm`, `password.confirm:<minutes>`: lets a user through who has proved who they are, at login or since,
- * within that number of minutes, by the password or any other proof; default: 180. A login that nothing has proved, such as
- * with `loginAs`, doesn't count.
+ * `password.confirm`, `password.confirm:<minutes>`: only lets users through who have proved who they are within that
+ * number of minutes, at login or later, with the password or another proof; default: 180. A login without a proof, such
+ * as with `loginAs`, doesn't count.
  *
- * A visitor of a page is sent to the active guard's page `confirm_password`, or if they have no password, to that of another
- * proof that they have, and from there to the page they wanted; a caller that accepts JSON gets a 403 that names the proofs
- * in `methods`, and so does a browser that loads the page ahead. Guests are treated as by `auth`.
+ * A visitor of a page is sent to the active guard's page `confirm_password`, or if they have no password, to the page
+ * of another proof, and then to the page they wanted. A caller that accepts JSON gets a 403 that names the proofs in
+ * `methods`, and so does a browser that preloads the page. Guests are treated as by `auth`.
  */
 export class ConfirmPasswordMiddleware implements Middleware {
   constructor(container: Container) {

@@ -5,10 +5,11 @@ import "../../http/index.ts";
 import { type KeptForm, keepForm } from "../../session/index.ts";
 
 /**
- * Responds to a request that needs a user and has none: a visitor of a page is sent to the login of the active guard, and
- * from there to the page they wanted. If they have sent a form, the login says that it was not submitted, and what they typed is kept for them. A page that a
- * browser loads ahead is refused: the browser discards the response and
- * asks again if the visitor does go there. A redirect would show the login in its place, without a request to remember.
+ * Responds to a request that needs a user and has none: a visitor of a page is sent to the login of the active guard,
+ * and from there to the page they wanted. If they have sent a form, the login says that it was not submitted, and what
+ * they typed is kept for them. If a browser preloads the page, the request is refused: the browser discards the
+ * response, and requests the page again if the visitor goes there. A redirect would show the login instead, without a
+ * request to remember.
  *
  * @throws `E_UNAUTHENTICATED` if the caller accepts JSON, with the guard's challenge, and if the page is loaded ahead
  */
@@ -34,7 +35,7 @@ function guestPage({ auth, request }: HttpContext): string {
   return request.route()?.name === auth.registry.pages.nameOf(auth.guardName, page) ? "login" : page;
 }
 
-/** Only a guard that keeps logins has some that could have ended. */
+/** Only a guard that keeps logins can have a login that has ended. */
 function isUnsubmitted({ request: { raw }, visitor }: HttpContext, guard: Guard): boolean {
   return raw.method === "POST" && isNavigation(raw) && guard.keepsLogins && visitor?.isReadable === true;
 }
@@ -47,10 +48,7 @@ async function noteUnsubmitted(context: HttpContext): Promise<void> {
   context.visitor!.session.flash("status", sentences.join(" "));
 }
 
-/**
- * Keeps the input of a form that is refused for now, only for its user, and remembers its page as
- * {@link rememberIntended} does.
- */
+/** Keeps a refused form's input for its user only, and remembers the form's page, as {@link rememberIntended} does. */
 export async function keepRefusedForm(context: HttpContext): Promise<KeptForm> {
   const kept = await keepForm(context);
   rememberIntended(context, kept.page === null ? null : context.services.urls.url(kept.page));
@@ -61,8 +59,8 @@ export async function keepRefusedForm(context: HttpContext): Promise<KeptForm> {
  * Remembers the page that a visitor wanted before they are sent elsewhere: the requested page, or the page with the
  * form that was sent, which may be one of an origin in `APP.trustedOrigins`.
  *
- * Only what the visitor went to counts. An open page continues to load images, frames and data after its login has ended, and
- * they would all replace it.
+ * Only pages that the visitor navigated to count. After a login has ended, an open page continues to load images,
+ * frames and data, which would otherwise replace the remembered page.
  *
  * @param formPage the path of the page with the form, if the browser doesn't say
  */

@@ -19,13 +19,13 @@ const GUEST_FORMS = ["login.store", "register.store"];
 const REFUSING_GUESTS: ReadonlySet<string> = new Set(["auth", "password.confirm", "verified"]);
 
 /**
- * Responds to a form of an outdated page, if another tab has logged in or out since. A visitor who is logged in by now and
- * sends the login or registration form continues as after a login, and a guest who sends the logout form goes to the
- * login. Any other form of a route for users also leads a guest to the login, which says that it was not submitted, and
- * from there back to its page.
+ * Responds to a form on an outdated page after another tab has logged in or out. If a visitor who is now logged in
+ * submits the login or registration form, they continue as after a login; a guest who submits the logout form goes to
+ * the login. Any other form of a route for users also leads a guest to the login, which says that it was not submitted,
+ * and from there back to its page.
  *
- * Security: it does not log users in or out, and runs no handler. A form that would log in another user is ignored, and
- * the page says so.
+ * Security: it does not log users in or out, and runs no handler. A form that would log in a different user is ignored,
+ * and the page says so.
  *
  * @returns `null` for any other form, and for one that still has an effect
  */
@@ -46,7 +46,7 @@ export async function respondToExpiredForm(context: HttpContext, guards: GuardRe
   return respondAsGuest(context, route, guards);
 }
 
-/** Responds as the route's own middleware would, which the request has not reached. */
+/** Responds as the route's own middleware would, because the request hasn't reached it. */
 async function respondAsGuest(context: HttpContext, route: RouteInfo, guards: GuardRegistry): Promise<unknown> {
   const { auth } = context;
   for (const use of route.middleware) {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { HttpContext } from "../../http/index.ts";
 
-/** The headers that are about the visitor, and not about the content that another framework responds with. */
+/** The headers that concern the visitor, not the content of another framework's response. */
 const RETURNED: ReadonlySet<string> = new Set(["cache-control", "set-cookie", "vary"]);
 
 /** Responses with a cookie: a cache that keeps one would give one visitor's login to the next (RFC 9111 §7.3). */
@@ -22,7 +22,7 @@ export function returnedHeaders(context: HttpContext): Headers {
   }
   // Nothing was stored that a cookie could be about.
   if (context.isReadOnly) returned.delete("set-cookie");
-  // The other framework's own Cache-Control isn't known here, and may come later: another visitor gets another response.
+  // The other framework may set its own Cache-Control later. Other visitors get a different response in any case.
   for (const field of response.visitorFields) vary.add(field);
   if (vary.size > 0) returned.set("vary", [...vary].join(", "));
   if (returned.has("set-cookie")) returned.set("cache-control", PRIVATE);
@@ -30,8 +30,8 @@ export function returnedHeaders(context: HttpContext): Headers {
 }
 
 /**
- * Returns a copy of a response with these headers. Its own `Cache-Control` wins, like a handler's, unless there are
- * cookies.
+ * Returns a copy of a response with these headers. The response's own `Cache-Control` takes precedence, as for
+ * handlers, unless there are cookies.
  */
 export function withHeaders(response: Response, returned: Headers): Response {
   const headers = new Headers(response.headers);

@@ -2,9 +2,10 @@ import { normalizeEmail, normalizeKnownEmail } from "../../security/index.ts";
 import { BATCH, type OtherSpelling, type SpelledUsers, type SpellingReport, type StoredText } from "./spelled-users.ts";
 
 /**
- * Finds the users that are stored in a spelling that lookups don't use, and those that would collide in it. Only reads.
+ * Finds users whose stored spelling differs from the normal form that lookups use, and users whose normal forms would
+ * collide. Only reads.
  *
- * @param signal ends it after the current batch: the results until then are returned
+ * @param signal stops after the current batch; the results so far are returned
  */
 export async function findSpellings(users: SpelledUsers, signal?: AbortSignal): Promise<SpellingReport> {
   const groups = new Map<string, OtherSpelling[]>();

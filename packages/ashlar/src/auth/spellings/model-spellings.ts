@@ -63,7 +63,7 @@ export class ModelSpellings implements SpelledUsers {
     const { table, primaryKey: key } = this.#model;
     const query = this.#connection.kysely.selectFrom(table).select([key, column]).where(column, "in", normals);
     const rows = (await query.execute()) as Readonly<Record<string, unknown>>[];
-    // A column may take other texts for equal.
+    // A column may treat different texts as equal.
     return rows.flatMap((row) => textOf(row, key, column)).filter(({ stored }) => normals.includes(stored));
   }
 
@@ -74,7 +74,7 @@ export class ModelSpellings implements SpelledUsers {
       if (!(error instanceof UniqueViolationError)) throw error;
       const [first] = spellings;
       if (first === undefined || spellings.length === 1) return [];
-      // Since they were read, another user got one of the texts: all others can still be stored.
+      // Since these users were read, another user got one of the texts; all others can still be stored.
       const mended: OtherSpelling[] = [];
       for (const one of spellings) mended.push(...(await this.mend([one])));
       return mended;

@@ -15,7 +15,7 @@ export interface OtherSpelling extends StoredText {
 /** Returns a text's normal form; `null` if it doesn't have one. */
 export type NormalForm = (text: string) => string | null;
 
-/** The users of a guard, or of several with the same users, as far as their spelling goes. */
+/** The spellings of the users of one guard, or of several guards with the same users. */
 export interface SpelledUsers {
   /** Who they are, for messages: `the table users`. */
   readonly what: string;
@@ -28,17 +28,17 @@ export interface SpelledUsers {
   /**
    * Stores the normal forms. Access to the accounts doesn't end, as far as possible.
    *
-   * @returns those that were stored: not if the text, or the access epoch, has changed since, or another user has the
-   *   normal form
+   * @returns the users that were stored, without those whose text or access epoch has changed since, or whose normal
+   *   form another user has
    */
   mend(spellings: readonly OtherSpelling[]): Promise<readonly OtherSpelling[]>;
 }
 
-/** The findings about users' spelling. */
+/** The findings about users' spellings. */
 export interface SpellingReport {
   /** Users whose identifiers can be normalized. */
   readonly others: readonly OtherSpelling[];
-  /** Users that have one text in several spellings: only a person can decide which of them stays. */
+  /** Users that share a text in different spellings. Only a person can decide which of them keeps it. */
   readonly collisions: readonly (readonly StoredText[])[];
   /** Addresses that mail software can read as something else, and that are no longer accepted. */
   readonly refused: readonly StoredText[];

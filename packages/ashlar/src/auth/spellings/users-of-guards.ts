@@ -6,9 +6,9 @@ import { ModelSpellings, type SpelledUserModel } from "./model-spellings.ts";
 import type { SpelledUsers } from "./spelled-users.ts";
 import { listsAccounts, StoreSpellings } from "./store-spellings.ts";
 
-/** Users that can't be gone through. */
+/** Users that can't be listed. */
 export interface UnlistedUsers {
-  /** The name of their class, or of what finds them. */
+  /** The name of their class, or of the object that finds them. */
   readonly name: string;
   readonly guard: string;
 }

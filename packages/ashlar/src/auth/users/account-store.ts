@@ -2,9 +2,9 @@ import type { Authenticatable, AuthenticatableClass, UserClass, UserId } from ".
 
 /** A user of an {@link AccountStore}: an instance of its `userClass`. */
 export interface AccountUser extends Authenticatable {
-  /** The email address, exactly as the store received it; `null` if the account doesn't have one. */
+  /** The email address, exactly as the store received it; `null` if the account has none. */
   readonly email: string | null;
-  /** The access epoch as of when the user was read: the text that the store last received. */
+  /** The access epoch when the user was read: the last one that the store received. */
   accessEpoch(): string;
   /**
    * Whether the address is verified, that is, `verifiedAt` is set. Leave it out if your users never verify addresses.
@@ -44,7 +44,7 @@ export interface AccountChanges extends Partial<NewAccount> {
 export interface AccountConditions {
   readonly email?: string;
   readonly passwordHash?: string;
-  /** The access epoch of the user who is changed, as of when the user was read. */
+  /** The user's access epoch when the user was read. */
   readonly accessEpoch?: string;
   /** The address is not verified. */
   readonly verifiedAt?: null;
@@ -160,9 +160,7 @@ const METHODS = [
   "transaction",
 ] as const satisfies readonly (keyof AccountStore)[];
 
-/**
- * The methods that accounts need, in addition to those for logging in: which of them a store has, and which it lacks.
- */
+/** Lists which of the methods for accounts, beyond those for logging in, a store has and lacks. */
 export function storeMethodsOf(store: object): {
   readonly present: readonly string[];
   readonly missing: readonly string[];

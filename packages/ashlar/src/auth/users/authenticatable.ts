@@ -58,16 +58,17 @@ export interface AuthenticatableClass {
    */
   readonly tables?: readonly string[];
   /**
-   * The name of what users log in with. If it is `email`, identifiers are normalized as addresses before the lookup.
+   * The name of the identifier that users log in with. If it is `email`, identifiers are normalized as addresses before
+   * the lookup.
    */
   readonly identifierColumn: string;
   /**
    * Whether users can log in with their email address too, if `identifierColumn` is another column: an identifier with an
    * `@` is then an address, and normalized as one. Default: `false`.
    *
-   * Security: no value of `identifierColumn` may contain an `@` then; `accounts.register` refuses it. Attempts are counted
-   * for each of the two names, so an account has twice as many. Counting them together would reveal which address belongs
-   * to which name.
+   * Security: no value of `identifierColumn` may contain an `@` then; `accounts.register` refuses it. Attempts are
+   * counted separately for the two names, so an account gets twice as many. Counting them together would reveal which
+   * address belongs to which name.
    */
   readonly identifiesByEmail?: boolean;
   /**

@@ -25,7 +25,7 @@ export interface DataSubject {
 declare module "../../boot/application/feature.ts" {
   interface FrameworkFeatureParts {
     /**
-     * Its data about users, by name, so that `ashlar users:export` includes it, and deleting a user, with
+     * The feature's data about users, by name, so that `ashlar users:export` includes it, and deleting a user, with
      * `accounts.delete`, `user.delete()` or `ashlar users:erase`, deletes it too:
      *
      * ```ts
@@ -60,7 +60,7 @@ export interface UserDataSource {
    */
   export(subject: DataSubject): MaybePromise<readonly Readonly<Record<string, unknown>>[]>;
   /**
-   * Deletes them, or removes what points to the user from them. Called before the user's row is deleted, in the same
+   * Deletes the rows, or removes their references to the user. Called before the user's row is deleted, in the same
    * transaction, while the row is locked; if users are in another database, after it. If it throws, nothing is deleted.
    */
   erase(subject: DataSubject): MaybePromise<void>;
@@ -89,7 +89,7 @@ export class UserDataRegistry {
     return [...this.#sources.values()].map(({ source }) => source);
   }
 
-  /** The rows about a user, by the name of what they are. */
+  /** The rows about a user, grouped by the name of their source. */
   async export(subject: DataSubject): Promise<Record<string, readonly Readonly<Record<string, unknown>>[]>> {
     const data: Record<string, readonly Readonly<Record<string, unknown>>[]> = {};
     for (const source of this.all) data[source.name] = await source.export(subject);

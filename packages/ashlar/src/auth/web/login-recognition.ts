@@ -9,7 +9,7 @@ import { dueUse, type RequestLogin } from "./request-login.ts";
 import { storeToken } from "./token-renewal.ts";
 import type { WebGuardDependencies } from "./web-guard-settings.ts";
 
-/** Finds the login whose token a request has, and its user. */
+/** Finds the login for a request's token, and its user. */
 export class LoginRecognition {
   readonly #context: HttpContext;
   readonly #guard: string;
@@ -17,7 +17,7 @@ export class LoginRecognition {
   readonly #own: RequestLogin;
   readonly #dependencies: WebGuardDependencies;
 
-  /** @param own gets the login that is found */
+  /** @param own receives the login that was found */
   constructor(
     context: HttpContext,
     guard: string,
@@ -43,7 +43,7 @@ export class LoginRecognition {
     return isFormer ? this.#move(user) : user;
   }
 
-  /** Gives the cookie of a login that began before it was shared by the hosts of a domain its present name. */
+  /** Renames the cookie of a login that began before the hosts of a domain shared it. */
   async #move(found: MaybePromise<Authenticatable | null>): Promise<Authenticatable | null> {
     const user = await found;
     if (user !== null && !this.#own.isDecided && !this.#context.isReadOnly) this.#own.send();
@@ -85,15 +85,15 @@ export class LoginRecognition {
     return accepted;
   }
 
-  /** Reports whether a use that is not stored yet keeps a login alive: in a test, hours may pass before it is. */
+  /** Reports whether a use that isn't stored yet keeps a login alive; in a test, hours may pass before it is stored. */
   #wasUsed({ id }: FoundLogin): boolean {
     const use = this.#dependencies.uses.noted({ guard: this.#guard, id });
     return use !== null && use.expiresAt.getTime() > now();
   }
 
   /**
-   * Gives a login's new token to a request that has the previous one. The proof of the password no longer counts: the
-   * holder of the old token may have stolen it, and only the user who gave the proof may use it.
+   * Gives a login's new token to a request that has the previous one. The password confirmation no longer counts,
+   * because someone may have stolen the old token, and only the user who confirmed may benefit.
    */
   async #repeat(login: FoundLogin, user: Authenticatable, token: string): Promise<Authenticatable | null> {
     const { id, userId, expiresAt, createdAt, authenticatedAt, methods } = login;
@@ -103,7 +103,7 @@ export class LoginRecognition {
       const renewable = { guard: this.#guard, model: this.#model, login: unproved, user };
       if (!(await storeToken(this.#dependencies, renewable, token, token, unproved))) return null;
     }
-    // A login or a logout of this request may have come first.
+    // This request may have logged in or out in the meantime.
     if (this.#own.isDecided) return user;
     this.#own.found(unproved, token, false);
     if (!isReadOnly) {
@@ -122,7 +122,7 @@ export class LoginRecognition {
 }
 
 function acceptedUser(login: FoundLogin, user: Authenticatable | null): Authenticatable | null {
-  // Even if a store or a class returns something else for a key, a request must never get another user's login.
+  // Even if a store or a class returns the wrong row for a key, a request must never get another user's login.
   if (user === null || String(user.authId()) !== String(login.userId)) return null;
   // Ending access to the account ended this login too, whether or not it was deleted.
   return login.accessEpoch === accessEpochOf(user) ? user : null;

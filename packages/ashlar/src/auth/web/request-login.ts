@@ -14,7 +14,7 @@ const MAX_TOKENS = 5;
 /** When a login's user last proved who they are, and the proofs so far. */
 export type Confirmed = Pick<Login, "authenticatedAt" | "methods">;
 
-/** In-memory data about the login of the request's user. */
+/** The login of the request's user, in memory. */
 export type CurrentLogin = Pick<Login, "id" | "userId" | "authenticatedAt" | "methods" | "expiresAt" | "createdAt">;
 
 /** The token that a login continues with alone, once it is stored. */
@@ -23,7 +23,7 @@ interface NextToken extends Confirmed {
   readonly user: Authenticatable;
 }
 
-/** What is known of a request's login. A change replaces all of it, so that a rollback can put it back. */
+/** The state of a request's login. Each change replaces the complete object, so that a rollback can restore it. */
 interface Known {
   readonly login: CurrentLogin | null;
   /** The token that this login has. */
@@ -44,14 +44,14 @@ interface CookieOptions {
 }
 
 /**
- * The login that a request comes from, or that it begins: its token, and the cookie with it. A rollback undoes what a guard has
- * changed in the transaction.
+ * The login that a request comes from or begins: its token and its cookie. A rollback undoes a guard's changes in the
+ * transaction.
  */
 export class RequestLogin {
   readonly #context: HttpContext;
   readonly #options: CookieOptions;
   #known: Known = NOTHING;
-  /** The proof that the login's next token has, which it gets together with a change of the password. */
+  /** The proof for the login's next token, which is issued when the password changes. */
   #proved: Confirmed | null = null;
 
   constructor(context: HttpContext, options: CookieOptions) {
@@ -74,7 +74,7 @@ export class RequestLogin {
     return this.#known.isPresented;
   }
 
-  /** Whether a login or a logout of this request has come first, so that its cookie no longer counts. */
+  /** Whether this request has already logged in or out, so that its cookie no longer counts. */
   get isDecided(): boolean {
     return this.#known.isDecided;
   }
@@ -100,20 +100,20 @@ export class RequestLogin {
     this.#known = { ...this.#known, login, token, isPresented };
   }
 
-  /** Makes the request's cookie count no longer: a login or a logout takes effect. */
+  /** Ignores the request's cookie from now on, because a login or a logout takes effect. */
   decide(): void {
-    // A proof by the former user is not the next one's.
+    // The former user's proof doesn't count for the next user.
     this.#proved = null;
     this.#change({ isDecided: true, next: null });
   }
 
-  /** Makes a login, with a token that is stored, that of this request, and sends the token. */
+  /** Makes a login whose token is stored the login of this request, and sends the token. */
   become(login: CurrentLogin, token: string): void {
     this.#change({ login, token, isPresented: false });
     this.send();
   }
 
-  /** As {@link become}, for the same login with a new token. */
+  /** Like {@link become}, for the same login with a new token. */
   replaceToken({ id, userId, expiresAt, createdAt }: CurrentLogin, token: string, confirmed: Confirmed): void {
     const { authenticatedAt, methods } = confirmed;
     this.become({ id, userId, authenticatedAt, methods, expiresAt, createdAt }, token);
@@ -130,7 +130,7 @@ export class RequestLogin {
     if (formerCookie !== null) response.withoutCookie(formerCookie, { sameSite });
   }
 
-  /** Notes what the user has proved for the token that {@link keepAlone} makes. */
+  /** Notes the user's proof for the token that {@link keepAlone} creates. */
   proveNext(proved: Confirmed): void {
     this.#proved = proved;
   }
@@ -187,8 +187,8 @@ export class RequestLogin {
 }
 
 /**
- * The one token that a request carries in a cookie. `null` if there isn't one, if it cannot be a token, or if the
- * cookie was sent more than once: there is no way to tell which one belongs to the browser.
+ * The token that a request carries in a cookie. `null` if there is no valid one, or if the cookie was sent more than
+ * once, because there is no way to tell which one belongs to the browser.
  */
 export function presentedToken(request: HttpRequest, cookie: string): string | null {
   const value = request.cookie(cookie);
@@ -199,7 +199,7 @@ export function presentedToken(request: HttpRequest, cookie: string): string | n
 /**
  * The tokens that a request carries in a cookie, even if the cookie was sent more than once: a logout has to end all of them.
  *
- * Security: of more than a browser sends, only the first, because each costs several statements.
+ * Security: only reads as many as a browser sends, because each one costs several statements.
  */
 export function presentedTokens(request: HttpRequest, cookie: string): string[] {
   const values = [request.cookie(cookie), ...valuesOf(request.header("cookie"), cookie)];

@@ -5,7 +5,7 @@ import type { Authenticatable, AuthenticatableClass } from "../users/authenticat
 import type { Confirmed, CurrentLogin } from "./request-login.ts";
 import type { WebGuardDependencies } from "./web-guard-settings.ts";
 
-/** How often a confirmation tries to replace the login's token, which other requests may be replacing, too. */
+/** How often a confirmation tries to replace the login's token while other requests may also be replacing it. */
 const MAX_ROUNDS = 4;
 
 /** A login of a guard, and the user it was confirmed for, as read when the proof was given. */
@@ -35,8 +35,8 @@ export function storeToken(
 }
 
 /**
- * Gives a login a new token after a confirmation, so that a token stolen before does not benefit from it. That includes the
- * token that a request with the former one was given again: a thief who has the former may have it, too.
+ * Gives a login a new token after a confirmation, so that a token stolen earlier doesn't benefit from it. That includes
+ * a token that was returned again for its predecessor, because a thief who has the predecessor may have it, too.
  *
  * @param from the token that the login has
  * @returns `null` if the login has ended, or access to the account has
@@ -53,7 +53,8 @@ export async function renewToken(
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const [token, confirmed] = [successors.of(former), { authenticatedAt: currentDate(), methods }];
     if (await storeToken(dependencies, renewable, former, token, confirmed)) return { token, confirmed };
-    // Of several confirmations at once, one replaces the token. The others take its token, unless the proof was taken off it.
+    // Of several concurrent confirmations, one replaces the token. The others use the new token, unless its proof was
+    // removed.
     const replaced = await successors.find(store, guard, former);
     const found = replaced === null ? null : await store.find(guard, digest(replaced));
     if (found === null) return null;

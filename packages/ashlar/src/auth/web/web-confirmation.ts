@@ -29,10 +29,10 @@ export interface ConfirmedGuard<User extends object> {
   ): Promise<boolean>;
 }
 
-/** Makes the effect of a confirmation, once the steps have let it count; returns whether it still counts. */
+/** Applies a confirmation once the steps have accepted it; returns whether it still counts. */
 type Effect<User extends object> = (login: CurrentLogin, confirmed: CompleteLogin<User>) => MaybePromise<boolean>;
 
-/** Has the user of a request prove once more who they are, and renews the request's login. */
+/** Checks the request user's new proof of identity, and renews the request's login. */
 export class WebConfirmation<User extends object> {
   readonly #guard: ConfirmedGuard<User>;
 
@@ -77,7 +77,7 @@ export class WebConfirmation<User extends object> {
     }
     const [first] = login?.methods ?? [];
     this.#begin();
-    // The steps judge it as they would a password.
+    // The steps treat it like a password.
     return this.#confirm(user!, first === undefined ? null : { ...first, at: first.at.getTime() }, () => true);
   }
 
@@ -102,7 +102,7 @@ export class WebConfirmation<User extends object> {
     const { own, dependencies } = this.#guard;
     const login = own.current;
     const remember = login !== null && isRemembered(login, dependencies.settings);
-    // If a step asks for more, the login that follows it replaces this one.
+    // If a step requires more, the login that follows replaces this one.
     return this.#guard.admit(user, { remember, proof }, (confirmed) => {
       return login === null || takeEffect(login, confirmed);
     });

@@ -144,7 +144,7 @@ export interface WebGuardDependencies {
   readonly successors: LoginSuccessors;
   readonly uses: CredentialUses<LoginUse>;
   readonly devices: KnownDevices;
-  /** Which requests from other sites carry the login's cookie. */
+  /** The requests from other sites that carry the login's cookie. */
   readonly sameSite: "lax" | "none";
   readonly logger: Logger;
   /** Ends access to the account of a user, except the login of a request's guard if `what` is `others`. */

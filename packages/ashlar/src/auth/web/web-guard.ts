@@ -21,8 +21,8 @@ import type { WebGuardDependencies } from "./web-guard-settings.ts";
  * Identifies a request's user by a cookie with a random token, and keeps a row in the table `logins` for each device
  * that a user is logged in on. The table holds digests of tokens, never the tokens.
  *
- * It starts logins in the store, and ends them. `LoginRecognition` finds the login that a request comes from, `RequestLogin`
- * knows it, and its cookie, and `WebConfirmation` renews it.
+ * It starts and ends logins in the store. `LoginRecognition` finds the login that a request comes from, `RequestLogin`
+ * holds it and its cookie, and `WebConfirmation` renews it.
  */
 export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<User> {
   readonly #dependencies: WebGuardDependencies;
@@ -83,8 +83,8 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   protected override async forget(): Promise<void> {
     await this.#endPresented();
     this.#own.end();
-    // The data remembered about the visitor may all be the user's. The identity is shared with the user of another
-    // guard: a new one would invalidate the forms on their pages.
+    // All data about the visitor may belong to the user. The identity is shared with another guard's user, and a new
+    // one would invalidate the forms on that user's pages.
     const isShared = await this.context.auth.isLoggedInElsewhere(this.name);
     if (isShared) this.context.visitor?.flush();
     else this.context.visitor?.invalidate();
@@ -155,7 +155,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   }
 
   /**
-   * Has the user prove the password again, as the middleware `password.confirm` requires; see {@link confirm}.
+   * Confirms the user's password, as the middleware `password.confirm` requires; see {@link confirm}.
    *
    * @returns whether the password was the user's and all steps let it count; otherwise `auth.pending` names the step
    * that the confirmation waits for, if any
@@ -166,12 +166,12 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   }
 
   /**
-   * Renews this login after its user has proved once more who they are, by any proof, as the middleware `password.confirm`
-   * requires: for the page of a proof of your own. The login gets a new token; no other one is started.
+   * Renews this login after its user has given any proof again, as the middleware `password.confirm` requires. Call it
+   * on the page of your own kind of proof. The login gets a new token; no new login is started.
    *
-   * The steps of a login are asked here too, except those that were passed by a proof, or on their page, in a
-   * confirmation in this login in the last ten minutes: a form that asks for the password can be sent again after the
-   * visit to a step's page.
+   * The login steps run here, too, except for steps that this login has passed in a confirmation within the last ten
+   * minutes, by a proof or on their page. That way, a form that asks for the password can be sent again after the visit
+   * to a step's page.
    *
    * Security: call it only if the same request has verified the proof, and that it belongs to `auth.user()`.
    *
@@ -197,8 +197,8 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
    * @internal The login of this request under a new access epoch, with a new token, for a store that ends all others; `null`
    * for a guest. Call {@link sendNextToken} once that is committed.
    *
-   * The token is random, not a successor of the old one: a copy of the cookie, which may be why the user ends the other logins,
-   * must not be answered with it.
+   * The token is random, not a successor of the old one, so that a copy of the cookie, which may be why the user ends
+   * the other logins, never gets it.
    */
   keepAlone(changed: Authenticatable): KeptLogin | null {
     return this.#own.keepAlone(changed);
@@ -262,11 +262,11 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
       const successor = await successors.find(store, this.name, token);
       if (successor !== null) await store.end({ guard: this.name, tokenHash: digest(successor) });
     }
-    // A login that was started or renewed in this same request has no cookie yet that names it.
+    // A login that was started or renewed in this request doesn't have a cookie yet.
     if (login !== null && !this.#own.isPresented) await store.end(this.#reference(login));
   }
 
-  /** Keeps the number of a user's logins within the limit, now that there is one more. */
+  /** Keeps the number of a user's logins within the limit after a new login. */
   async #endOldest(user: Authenticatable): Promise<void> {
     const { store, settings } = this.#dependencies;
     const owner = { guard: this.name, userId: user.authId() };
@@ -286,7 +286,7 @@ export class WebGuard<User extends object = RegisteredUser> extends LoginGuard<U
   }
 }
 
-/** Creates the guard of each request, with what its application's guards share. */
+/** Creates each request's guard, with the resources that the application's guards share. */
 export function webGuardFactory(
   name: string,
   model: AuthenticatableClass,

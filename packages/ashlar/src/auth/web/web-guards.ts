@@ -9,11 +9,11 @@ import { LoginSuccessors } from "../logins/login-successors.ts";
 import { webGuardFactory } from "./web-guard.ts";
 import { readWebGuardSettings, type WebGuardDependencies } from "./web-guard-settings.ts";
 
-/** The driver `web` of one application, and what its guards share. */
+/** The driver `web` of one application, and the resources that its guards share. */
 export class WebGuards {
   readonly #application: Application;
   readonly #uses: CredentialUses<LoginUse>;
-  /** Created with the first guard: an application without one doesn't need a key for it. */
+  /** Created with the first guard, because an application without one doesn't need a key for it. */
   #successors: LoginSuccessors | null = null;
   /** The guards that keep their token in a cookie, by the cookie's name. */
   readonly #cookies = new Map<string, string>();

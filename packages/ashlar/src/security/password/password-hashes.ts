@@ -36,8 +36,8 @@ function verifies(argon2: Argon2, hash: string, plain: string, today: Argon2Para
  * Reports whether a hash was made from this password. Text that is not a hash never matches, and takes as long as a
  * hash with the current parameters.
  *
- * @param imported a hash like those that were imported. Every password is then verified with the parameters of both, so
- *   that an imported hash, a current one and an unknown one take equally long
+ * @param imported an example of an imported hash. Every password is then verified with the parameters of both, so that
+ *   an imported hash, a current one and an unknown one take equally long
  */
 export function matchesHash(
   argon2: Argon2,

@@ -12,7 +12,7 @@ const CSRF = new KeyPurpose("csrf");
 const PAGE = new KeyPurpose("csrf-page");
 const OWNER = new KeyPurpose("form-owner");
 
-/** What keys of CSRF tokens are derived for. */
+/** The purpose of the keys for CSRF tokens. */
 export const CSRF_PURPOSES: readonly KeyPurpose[] = [CSRF, PAGE, OWNER];
 
 const MASK_BYTES = 32;

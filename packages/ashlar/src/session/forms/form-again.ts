@@ -173,7 +173,7 @@ function isRedirect({ status, headers }: Response): boolean {
 
 /** Always 303: another status may make the browser send the form again (RFC 9110 §15.4.8). */
 function leadOn(held: RequestSession, shown: Response): Response {
-  // Problems that the page itself has found are for the next page to show.
+  // The next page shows problems that the page itself has found.
   if (held.session.errors()[""]?.some(({ rule }) => rule === EXPIRED.rule)) {
     held.session.forgetMistakes();
     if (held.isKnown) held.session.flashErrors({ "": [NOT_USED] });

@@ -6,7 +6,7 @@ import { inputsOf } from "./back-to-form.ts";
 import { noteOfUnread, readOwnForm, TYPED_NOTES } from "./form-again.ts";
 import { formPageOf, sentOwner } from "./form-page.ts";
 
-/** The fate of a form whose user has to log in, or give another proof, before it can be sent. */
+/** The result of keeping a form whose user has to log in, or give another proof, before it can be sent. */
 export interface KeptForm {
   /**
    * The path and query of the form's page, below the application's own path, if the input is kept for it; otherwise

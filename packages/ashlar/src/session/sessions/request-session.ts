@@ -112,7 +112,7 @@ export class RequestSession {
     if (typed !== null && !this.manager.tokens.isTagOf(owner, typed.owner)) this.session.keepTyped(null);
   }
 
-  /** Security: input is only for its user's eyes, and for the page that it was typed into. */
+  /** Security: only its own user may see the input, and only on the page that it was typed into. */
   #isFor({ owner, page }: TypedForm): boolean {
     const { raw } = this.#context.request;
     if (!isSafeMethod(raw.method) || isInBackground(raw) || isSpeculative(raw)) return false;

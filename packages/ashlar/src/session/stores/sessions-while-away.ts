@@ -126,7 +126,7 @@ export class SessionsWhileAway implements SessionStore {
         }
       }
     } catch {
-      // It is down again. The next request that finds it back resumes this.
+      // The store is down again. The next request that reaches it resumes this.
     }
   }
 

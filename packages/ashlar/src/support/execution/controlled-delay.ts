@@ -70,7 +70,7 @@ export class ControlledDelay {
     return oldestMs > this.#targetMs && length >= FEW && this.stands(now);
   }
 
-  /** The queue is empty, so the next entry doesn't have to wait. */
+  /** Notes that the queue is empty, so the next entry doesn't have to wait. */
   emptied(): void {
     this.#aboveSince = null;
   }

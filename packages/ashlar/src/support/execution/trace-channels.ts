@@ -104,7 +104,7 @@ export const traceChannels: {
 });
 
 /**
- * Does work, and publishes its start and end. Node's own `tracePromise` would add the result to the message: rows, or a
+ * Runs work, and publishes its start and end. Node's own `tracePromise` would add the result to the message: rows, or a
  * hash. Check `hasSubscribers` first, so that no message is created needlessly.
  */
 export function traced<T, Message extends TraceMessage>(channel: Channel<Message>, message: Message, work: () => T): T {

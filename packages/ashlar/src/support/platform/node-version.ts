@@ -46,6 +46,6 @@ function isAtLeast(version: string, [oldestMajor, oldestMinor]: readonly [major:
   return major > oldestMajor || (major === oldestMajor && minor >= oldestMinor);
 }
 
-/** What this process runs on. Bun and Deno have the version of the Node.js that they imitate beside their own. */
+/** The runtime of this process. Bun and Deno report the Node.js version that they imitate in addition to their own. */
 export const RUNTIME: "node" | "bun" | "deno" =
   process.versions.bun !== undefined ? "bun" : process.versions.deno !== undefined ? "deno" : "node";

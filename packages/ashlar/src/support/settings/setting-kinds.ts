@@ -4,7 +4,7 @@ import { didYouMean } from "../values/nearest.ts";
 
 /** The schema of a setting: `Written` is the type that an author may write, `Read` the result. */
 export interface Setting<Read, Written = Read> {
-  /** What to write, for messages: `a whole number of minutes from 1 to 525600`. */
+  /** Describes what to write, in messages: `a whole number of minutes from 1 to 525600`. */
   readonly what: string;
   /**
    * Checks a value, and fills in the default. `undefined`, `null` and `""` count as missing.
@@ -22,7 +22,7 @@ export type Optional<T> = T | null | undefined;
 
 /** The definition of a {@link Setting}. */
 export interface SettingRule<Read> {
-  /** What to write, for messages: `a whole number of minutes from 1 to 525600`. */
+  /** Describes what to write, in messages: `a whole number of minutes from 1 to 525600`. */
   readonly what: string;
   /** Whether `accept` reads `null` as a value, instead of counting it as missing. */
   readonly takesNull?: boolean;

@@ -104,7 +104,7 @@ export class SetupProblems {
   }
 }
 
-/** Several things are wrong with the setup. */
+/** Thrown if the setup has several problems. */
 export class SeveralProblemsError extends AshlarError {
   /** The problems, in the order in which they were found. */
   declare readonly errors: readonly AshlarError[];
@@ -112,7 +112,7 @@ export class SeveralProblemsError extends AshlarError {
   constructor(errors: readonly AshlarError[]) {
     const [first] = errors;
     const code = errors.every((error) => error.code === first!.code) ? first!.code : "E_INVALID_CONFIGURATION";
-    // The first one's place is as good as any.
+    // Any location would do, so the first one's is used.
     super(code, errors.map(({ message }) => message).join("\n"), { cause: first!.cause });
     // Not enumerable: the message has all of them.
     Object.defineProperty(this, "errors", { value: Object.freeze([...errors]) });

@@ -56,7 +56,7 @@ export class EventCapture implements Disposable {
   }
 
   /**
-   * Asserts that nothing happened.
+   * Asserts that no event happened.
    *
    * @throws `AssertionError`
    */

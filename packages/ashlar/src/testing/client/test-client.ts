@@ -8,7 +8,7 @@ import type { CookieJar } from "./cookie-jar.ts";
 import { TestResponse } from "./test-response.ts";
 import { type AnyUser, sameUser, userName, Visitor } from "./visitor.ts";
 
-/** Who a client is to the application. */
+/** How the application sees a client. */
 export interface TestClientOptions {
   /** The origin of its requests; default: `application.url`. Over https, cookies are `Secure`. */
   readonly origin?: string;
@@ -249,7 +249,10 @@ export class TestClient {
     return this;
   }
 
-  /** Has the visitor prefer a language: sends `Accept-Language` with every request, such as `de` or `de-AT, en;q=0.5`. */
+  /**
+   * Sets the visitor's preferred language: sends `Accept-Language` with every request, such as `de` or
+   * `de-AT, en;q=0.5`.
+   */
   withLanguage(language: string): this {
     this.#visitor.language = language;
     return this;

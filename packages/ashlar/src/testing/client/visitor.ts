@@ -76,7 +76,7 @@ export class Visitor {
       const tokens = guard instanceof JwtGuard ? guard.issuer : null;
       const isToken = tokens !== null;
       if (isToken) this.token = await tokens.issueSilently(user as Authenticatable);
-      // Tokens that another issuer signs can't be had.
+      // Tests can't get tokens from another issuer.
       else if (guard instanceof JwtGuard) return { name, isToken };
       // As after a registration: no new device is to be reported.
       else if (guard instanceof LoginGuard) {

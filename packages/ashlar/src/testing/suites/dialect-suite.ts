@@ -67,8 +67,8 @@ export function dialectSuite(
 }
 
 /**
- * Opens all connections of a dialect that lets callers wait only briefly. Connecting may have the same limit, which a busy
- * machine misses: until there is no connection left to be made, that would be the test's failure.
+ * Opens all connections of a dialect that lets callers wait only briefly. Connecting may have the same limit, which a
+ * busy machine misses. Until all connections are open, such a failure doesn't count.
  */
 async function connectAll(database: Database): Promise<void> {
   const endsAt = performance.now() + LONG_MS;

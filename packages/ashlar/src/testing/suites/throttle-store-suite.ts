@@ -252,7 +252,7 @@ export function throttleStoreSuite(
       await counter.add("new", 2);
       await elapse(2);
       const pruned = await store.prune?.();
-      // Memory may have dropped it before.
+      // The memory store may have dropped it already.
       assert.ok(
         pruned === undefined || pruned === 0 || pruned === 1,
         `of one count that has ended, ${pruned} were deleted`,

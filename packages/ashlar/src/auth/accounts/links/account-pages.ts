@@ -46,7 +46,7 @@ export class AccountPages {
     this.#dependencies = dependencies;
   }
 
-  /** Reports whether a guard has a page, or a front end has it for the guard. */
+  /** Reports whether a guard has a page, here or in a front end. */
   has(guard: string, page: string): boolean {
     return this.#dependencies.pages.hasFlow(guard, page);
   }
@@ -156,7 +156,7 @@ export class FrontEnd {
     }
   }
 
-  /** The address of a guard's pages; `null` if they are the application's own. */
+  /** The address of the front end with a guard's pages; `null` if the application has them. */
   urlFor(guard: string): string | null {
     return typeof this.#urls === "object" ? (this.#urls?.[guard] ?? null) : this.#urls;
   }

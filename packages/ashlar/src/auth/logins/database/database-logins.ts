@@ -34,7 +34,7 @@ export interface LoginColumns {
   readonly authenticated_at: Date | null;
   readonly ip: string | null;
   readonly user_agent: string | null;
-  /** As {@link methodsColumn} returns it. Tables of before lack it. */
+  /** As {@link methodsColumn} returns it. Older tables lack it. */
   readonly methods?: string | null;
 }
 
@@ -71,7 +71,7 @@ export class LoginTable extends CredentialTable<LoginColumns, HiddenColumns> {
     this.hasMethods = hasMethods;
   }
 
-  /** Deletes the oldest logins of a user. Those that wait for a step don't count. */
+  /** Deletes the oldest logins of a user. Logins that wait for a step don't count. */
   override deleteOldest(userId: UserId, keep: number): Promise<number> {
     const unexpired = unexpiredAt(currentDate());
     return this.deleteOldestOf(userId, keep, (is) => is.and([unexpired(is), is("access_epoch", "!=", PENDING_EPOCH)]));

@@ -7,8 +7,8 @@ import type { RenewedLogin } from "../login-store.ts";
 import type { RenewedColumns } from "./database-logins.ts";
 
 /**
- * Gives logins new tokens, on the basis of a proof that was given for a user as they were read. Nothing is written once the
- * user's row is gone, or access to the account has ended since: a confirmation in progress does not survive a password reset.
+ * Gives logins new tokens, based on a proof for a user as read. Nothing is written once the user's row is gone, or
+ * access to the account has ended since: a confirmation in progress does not survive a password reset.
  */
 export class LoginRenewals {
   readonly #connection: Connection;
@@ -44,7 +44,7 @@ export class LoginRenewals {
     await this.#connection.kysely
       .updateTable(this.#table)
       .set(former)
-      // Only its own token, which no other login has: another request may have replaced it since.
+      // Only replaces its own token, which no other login has, because another request may have replaced it since.
       .where("token_hash", "=", changes.token_hash)
       .execute();
     return false;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type AccountStoreTest, onlyOne, PARALLEL, refusesTaken } from "./account-store-test.ts";
 
-/** What no registration sets. */
+/** Attributes that no registration sets. */
 const NO_ATTRIBUTES = [
   "id",
   "email",

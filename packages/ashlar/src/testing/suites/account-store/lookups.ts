@@ -135,7 +135,7 @@ export const LOOKUPS: readonly AccountStoreTest[] = [
       assert.deepEqual([...(await store.existing("id", keys.map(String)))], [String(user.authId())]);
       assert.deepEqual([...(await store.existing("email", [gone.email, user.email, "nobody-a1"]))], [user.email]);
       assert.deepEqual([...(await store.existing("email", [gone.email]))], []);
-      // As many as pruning asks for at a time, and the only one that is there comes last.
+      // As many as pruning asks for at a time; the only existing one comes last.
       const free = Array.from({ length: 499 }, (_, index) => `free-${index}@example.com`);
       assert.deepEqual([...(await store.existing("email", [...free, user.email]))], [user.email]);
     },

@@ -198,7 +198,7 @@ function isDatabaseError(error: unknown): boolean {
 async function raise({ kysely, dialect }: Database): Promise<void> {
   const query = kysely.selectFrom(ROWS).select("amount").where("name", "=", "a");
   const { amount } = await dialect.transactions.lockRows(query, "change").executeTakeFirstOrThrow();
-  // Others have every chance to come in between.
+  // Other transactions have every chance to come in between.
   await new Promise((resolve) => setTimeout(resolve, 1));
   await kysely
     .updateTable(ROWS)

@@ -5,7 +5,7 @@ import { type DialectTest, failureOf, insert, names, ROWS } from "./dialect-test
 
 const DAY_MS = 86_400_000;
 
-/** All different, even for a unique column. */
+/** All of these must count as different, even in a unique column. */
 const TEXTS = [
   "",
   " ",

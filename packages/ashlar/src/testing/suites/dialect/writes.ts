@@ -273,7 +273,7 @@ function claimAt(database: Database): PreparedStatement {
 
 async function allOf(results: Promise<PromiseSettledResult<Row[]>[]>): Promise<Row[][]> {
   const settled = await results;
-  // Copied, because drivers return rows with various prototypes.
+  // Copied, because drivers return rows with different prototypes.
   return settled.map((result) =>
     result.status === "fulfilled" ? result.value.map((row) => ({ ...row })) : assert.fail(result.reason),
   );

@@ -141,7 +141,7 @@ export const STORAGE: readonly (readonly [title: string, test: (store: SessionSt
       await store.create(one, ascii, EXPIRES_AT);
       assert.deepEqual(await read(store, one), ascii);
       await store.destroy(one);
-      // Each takes two bytes in UTF-8.
+      // Each character takes two bytes in UTF-8.
       const text = "ä".repeat(Math.floor((store.maxBytes - head.length - tail.length) / 2));
       const large = session({ contents: `${head}${text}${tail}` });
       await store.create(one, large, EXPIRES_AT);
