@@ -57,7 +57,7 @@ test("overloads and accessors count once, static and private members too, and co
   ]);
 });
 
-test("imports are those of the framework's files, of types and at run time too", () => {
+test("imports are those between the framework's files, including types and run-time imports", () => {
   const targets = importsOf(FILE).map(([, to]) => to);
   expect(targets.sort()).toEqual([
     "shop/cart/index.ts",

@@ -15,7 +15,7 @@ const outcome = (sent: number): Outcome => ({
   failures: [],
 });
 
-test("the results of a scenario are appended, and later ones replace them and nothing else", () => {
+test("the results of a scenario are appended, and later results replace only them", () => {
   const first = withResults("# Operations\n\nText.\n", scenario("a"), outcome(20_000), "2026-11-25");
   expect(first).toBe(`# Operations
 

@@ -128,7 +128,7 @@ describe("the boot", () => {
     });
   });
 
-  test("without views, sends mails that bring their text, and fails for others, naming the missing service", async () => {
+  test("without views, sends mails that contain their text, and fails for others, naming the missing service", async () => {
     class Plain extends Welcome {
       override content() {
         return { plainText: " 1 < 2 & &amp;\n" };
@@ -297,7 +297,7 @@ describe("captured mails", () => {
     second.container.make("mail").assertNothingSent();
   });
 
-  test("if mails are not kept in memory, reading them is refused", async () => {
+  test("if mails are not kept in memory, reading them throws an error", async () => {
     const application = await create("development");
     const mailer = application.container.make("mail");
     for (const ask of [

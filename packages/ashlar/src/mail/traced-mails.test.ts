@@ -15,7 +15,7 @@ class Note extends Mailable {
   }
 }
 
-test("S83 each delivery of a mail is traced, without its content and its addresses", async () => {
+test("S83 each mail delivery is traced, without its content and its addresses", async () => {
   const application = await createApplication({
     root: await folderWith({ "views/note.edge": "Hello" }),
     environment: { APP_ENV: "test" },

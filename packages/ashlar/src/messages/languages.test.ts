@@ -80,14 +80,14 @@ test.each(["en", "de-AT", "tr", "az", "zh-Hant", "ar-Latn", "", "not a language"
 
 const TWO_OFFERED = ["en", "de"];
 
-test("the language of a user is the user's own, if it is offered", () => {
+test("a user's language is their own, if it is offered", () => {
   const of = (language: unknown) => languageOfUser({ language }, TWO_OFFERED);
   expect([of("de"), of("de-CH"), of("fr"), of(""), of(null), of(7)]).toEqual(["de", "de", null, null, null, null]);
   expect([languageOfUser({}, TWO_OFFERED), languageOfUser(null, TWO_OFFERED)]).toEqual([null, null]);
   expect([of(`de-${"a-".repeat(5000)}b`), of(`${"es,".repeat(5000)}de`)]).toEqual([null, null]);
 });
 
-test("the language of a client is the best by Accept-Language, or the default one if none of its languages is offered", () => {
+test("a client's language is the best match by Accept-Language, or the default one if none of its languages is offered", () => {
   const of = (header: string | null) => languageOfClient(header, TWO_OFFERED);
   expect([of("fr, de;q=0.5"), of("de-CH"), of("fr"), of(""), of(null)]).toEqual(["de", "de", "en", "en", "en"]);
 });

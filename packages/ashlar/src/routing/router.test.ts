@@ -325,7 +325,7 @@ describe("methods", () => {
     expect(router.match("HEAD", "/b/1", null)?.route).toBe(router.match("GET", "/b/1", null)?.route);
   });
 
-  test("the allowed methods of a path are those of its routes, and HEAD along with GET", () => {
+  test("a path's allowed methods are those of its routes, and HEAD along with GET", () => {
     const router = routerOf([
       Route.get("/a", handler),
       Route.match(["PUT", "PATCH"], "/a", handler),
@@ -397,7 +397,7 @@ describe("hosts", () => {
     expect(reach(router, "/", "example.com")).toEqual(["main", {}]);
   });
 
-  test("the allowed methods of a path are those on the requested host", () => {
+  test("a path's allowed methods are those on the requested host", () => {
     const some = routerOf([Route.get("/a", handler), Route.post("/a", handler).domain("api")]);
     expect(some.allowedMethods("/a", "api.example.com")).toEqual(["GET", "HEAD", "POST"]);
     expect(some.allowedMethods("/a", "example.com")).toEqual(["GET", "HEAD"]);

@@ -189,7 +189,7 @@ describe("serving", () => {
     });
   });
 
-  test("a port that is in use is an error that suggests another", async () => {
+  test("a port that is in use causes an error that suggests another", async () => {
     const { server, application } = await serve();
     await expect(application.listen({ port: server.port, handleSignals: false })).rejects.toEqual(
       new ConfigurationError(

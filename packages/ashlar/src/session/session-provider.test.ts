@@ -66,7 +66,7 @@ describe("the cookie", () => {
 });
 
 describe("without a session", () => {
-  test("using the session is an error that names the missing provider", async () => {
+  test("using the session causes an error that names the missing provider", async () => {
     const application = await sessionApplication({ routes: ROUTES, web: [] });
     const errors: unknown[] = [];
     application.onError((error) => void errors.push(error));
@@ -158,7 +158,7 @@ describe("without a session", () => {
     expect(store.isClosed).toBe(true);
   });
 
-  test("a boot that fails before it leaves nothing to shut down", async () => {
+  test("a boot that fails earlier leaves nothing to shut down", async () => {
     class Failing extends Provider {
       override boot(): void {
         throw new AshlarError("E_FORBIDDEN");

@@ -363,7 +363,7 @@ describe("clear", () => {
   });
 });
 
-test("S33 without an account, attempts are those of the user, and another user's are not counted with them", async () => {
+test("S33 without an account, attempts belong to the user, and another user's are counted separately", async () => {
   const { throttle } = create({ resend: { buckets: [PAIR] } });
   const asUser = (id: number): HttpContext => {
     const context = makeContext({ ip: "203.0.113.7" });

@@ -230,7 +230,7 @@ describe("a limit that counts known devices separately", () => {
     expect(allowed).toEqual([true, true, false]);
   });
 
-  test("S133 nor is an attempt that the budget of a proof allows, which no device shares", async () => {
+  test("S133 and neither is an attempt that a proof's own budget allows, which no device shares", async () => {
     const { hit, leftToStrangers } = createApart();
     for (const headers of [{ "x-proof": "one" }, { "x-proof": "two" }, { "x-device": "one" }]) {
       for (let attempt = 0; attempt < 3; attempt++) await hit(headers);
@@ -368,7 +368,7 @@ describe("giving back", () => {
     expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 4 });
   });
 
-  test("S53 attempts at different subjects of an account are counted, given back and forgotten separately", async () => {
+  test("S53 attempts at an account's different subjects are counted, given back and forgotten separately", async () => {
     const { throttle, left } = create();
     const context = request();
     await throttle.hit(context, "login", { ...ann, subject: "code" });
@@ -614,7 +614,7 @@ class LaterStore implements ThrottleStore {
   }
 }
 
-test("operations of a store are finished before the response is sent", async () => {
+test("a store's operations are finished before the response is sent", async () => {
   const { throttle, left } = create({ login: LOGIN }, new LaterStore());
   const context = request();
   await throttle.aim(context, "login", ann, true);

@@ -12,7 +12,7 @@ function viewsOf(template: string): Views {
   return new Views({ directory, cache: true });
 }
 
-test("a value of a request is created once, even if it is undefined", async () => {
+test("a request's value is created once, even if it is undefined", async () => {
   const views = viewsOf("{{ nothing === undefined }} {{ nothing === undefined }}");
   let made = 0;
   views.shareByRequest("nothing", () => void made++);

@@ -79,7 +79,7 @@ describe("an application created without pages, API or both", () => {
   });
 });
 
-test("S12 .env keeps its secrets, and the patch shows none of it", async () => {
+test("S12 .env keeps its secrets, and the patch shows none of its content", async () => {
   const root = await generatedApplication({ pages: false, api: true });
   const read = async () => parseEnv(await readFile(join(root, ".env"), "utf8"));
   const before = await read();

@@ -351,7 +351,7 @@ describe("secrets", () => {
     ]);
   });
 
-  test("in public/ are taken out of it", async () => {
+  test("in public/ are moved out of it", async () => {
     const root = await copyOf(original);
     const { JWT_SECRET: secret } = Object.fromEntries(
       [...(await readFile(join(root, ".env"), "utf8")).matchAll(/^(\w+)=(.*)$/gm)].map(([, name, value]) => [
@@ -1069,7 +1069,7 @@ describe("an earlier version", () => {
 });
 
 describe("packages", () => {
-  test("a lockfile is asked for, and npm writes it", async () => {
+  test("a missing lockfile is reported, and npm writes it", async () => {
     const root = folderWith({ "package.json": '{ "name": "shop", "private": true }' });
     const { findings } = await doctor(root);
     const found = findings.find(({ id }) => id === "package.lockfile")!;

@@ -168,7 +168,7 @@ describe("the repository", () => {
     expect((await doctor(below)).skipped).toContainEqual(skipped("git is not installed")[0]);
   });
 
-  test("of another user isn't checked, and the report says so", async () => {
+  test("that belongs to another user isn't checked, and the report says so", async () => {
     const root = await repository();
     replaceVariable("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1");
     const { skipped: checks } = await doctor(root);

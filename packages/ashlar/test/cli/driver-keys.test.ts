@@ -93,7 +93,7 @@ describe("key:generate", () => {
     ["a variable that is there twice", "ADMIN_SECRET=\nADMIN_SECRET=\n"],
     ["a quote that isn't closed", 'NOTE="abc\n'],
     ["old line ends", "A=1\rADMIN_SECRET=\rB=2\r"],
-  ])("fails because of %s in .env, says so, and changes nothing", async ([, text]) => {
+  ])("fails with %s in .env, gives the reason, and changes nothing", async ([, text]) => {
     const root = await applicationWith('admin: { algorithm: "ES256", secret: env("ADMIN_SECRET") }');
     const before = `${await readFile(join(root, ".env"), "utf8")}${text}`;
     await writeFile(join(root, ".env"), before);
@@ -143,7 +143,7 @@ describe("key:generate --jwt", () => {
     expect(output).toContain('nextSecret: env("ADMIN_NEXT_KEY"),');
   });
 
-  test("refuses a driver that reads its key from no variable, or that has none", async () => {
+  test("refuses a driver that doesn't read its key from a variable, or has no key", async () => {
     const root = await applicationWith(
       'jwt: { algorithm: "ES256", secret: "" }, idp: { jwks: "https://id.example" }, admin: { secret: env("ADMIN_KEY") }',
     );

@@ -212,7 +212,7 @@ describe("S56 pages and mails say correctly what happens to API tokens when acce
     checkWords(seen, "");
   });
 
-  test("in the built-in mails, if the application has none itself", async () => {
+  test("in the built-in mails, if the application has no mails", async () => {
     const configurations = [
       ["60", true],
       ["60", false],

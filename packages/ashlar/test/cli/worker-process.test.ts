@@ -129,7 +129,7 @@ test("a worker ignores signals, and obeys its primary process", async () => {
   expect(await worker.ended()).toEqual([0, null, true]);
 });
 
-test("a worker ends in the given time out of its own hour, with exit code 1 if it cut something off", async () => {
+test("a worker whose own limit is an hour ends in the given time, with exit code 1 if it cut something off", async () => {
   const worker = new TestWorker();
   await worker.serves();
   await worker.connection(GET.replace("/", "/endless"));
@@ -191,7 +191,7 @@ test("a worker without its primary process shuts down, even while it drains, and
   ]);
 });
 
-test("a worker whose boot waits for something that can't come says so, and ends", async () => {
+test("a worker whose boot waits for something that never happens reports it, and ends", async () => {
   const app = 'await import("./routes.ts"); export default null;';
   const worker = new TestWorker({ "app.ts": app, "routes.ts": 'import application from "./app.ts"; application;' });
   await worker.says("failed");

@@ -444,7 +444,7 @@ test("a roll kills a worker that hangs, and continues", async () => {
   expect(await pids(instance.url)).toHaveLength(2);
 });
 
-test("SIGTERM during a roll starts no further worker", async () => {
+test("after SIGTERM during a roll, no other worker starts", async () => {
   const instance = await start({ drainSeconds: 0, shutdownTimeoutSeconds: 600 });
   const before = await pids(instance.url);
   // The roll continues when the worker that it replaces has ended, which can't end before its request.
@@ -567,7 +567,7 @@ test("workers end once the process that started them is gone, after finishing ru
   expect(logged(instance, "The process that started the workers is gone.")).toHaveLength(2);
 });
 
-test("a retiring worker finishes its requests, although the process that started it is gone", async () => {
+test("a retiring worker finishes its requests, even if the process that started it is gone", async () => {
   const instance = await start({ drainSeconds: 0, shutdownTimeoutSeconds: 600 }, "1");
   const [pid] = await pids(instance.url);
   const slow = fetch(`${instance.url}slow`).then((response) => response.text());

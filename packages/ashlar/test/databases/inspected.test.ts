@@ -6,7 +6,7 @@ import { onEachDatabase } from "../support/services.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 await onEachDatabase("unique columns", (engine) => {
-  test("are those with a separate unique index, complete and without others", async () => {
+  test("are those with their own unique index, complete and without other columns", async () => {
     const { database, drop } = await engine.open();
     try {
       const { schema } = database.kysely;

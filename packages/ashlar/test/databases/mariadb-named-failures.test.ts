@@ -49,7 +49,7 @@ withOwnMariadb("MariaDB", () => {
     expect(await get(refused, "/write")).toBe(200);
   });
 
-  test("that refuses a session before it has begun keeps no connection for it", async () => {
+  test("that refuses a session before it has begun holds no connection for it", async () => {
     await asRoot(server, async (root) => {
       await root.query("create user counted with max_queries_per_hour 2");
       onTestFinished(() => asRoot(server, async (client) => void (await client.query("drop user counted"))));

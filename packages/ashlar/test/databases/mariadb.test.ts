@@ -156,7 +156,7 @@ await onMariadb("MariaDB alone", () => {
       expect(await kysely.selectFrom("links").select("id").where("id", "=", 9).execute()).toEqual([]);
     });
 
-    test("cost a deletion by a number no further statement", async () => {
+    test("cost a deletion by number no additional statement", async () => {
       const { kysely } = own.database;
       const begun = await own.database.connection().reserved(async () => {
         const count = async () => Number((await rowsOf("show session status like 'Questions'"))[0]!.Value);

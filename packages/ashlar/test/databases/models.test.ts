@@ -209,7 +209,7 @@ await onEachDatabase("models", (engine) => {
       expect((await User.findBy("email", "a@example.com"))!.id).toBe(user.id);
     });
 
-    test("saving a row that is gone is an error", async () => {
+    test("saving a row that no longer exists is an error", async () => {
       const user = await User.create({ email: "a@example.com" });
       await User.where("id", user.id).delete();
       user.email = "b@example.com";

@@ -223,7 +223,7 @@ await onPostgres("PostgreSQL alone", () => {
     [{ port: 1 }, "E_DATABASE_UNAVAILABLE", "ECONNREFUSED", "Start the server, or correct its address in"],
     [{ host: "shop.invalid" }, "E_DATABASE_UNAVAILABLE", "ENOTFOUND", "Start the server, or correct its address in"],
     [{ database: "no_such_database_here" }, "E_DATABASE", "3D000", "or correct its name in"],
-  ])("an unreachable server is an error that says so: %j", async (settings, code, databaseCode, remedy) => {
+  ])("an unreachable server causes an error that says so: %j", async (settings, code, databaseCode, remedy) => {
     const options = { ...own.configuration, password: "never to be shown", ...settings };
     const wrong = new Database({ default: "main", main: options }, "/");
     const message = expect.stringMatching(new RegExp(`${remedy} config/database\\.ts: DATABASES\\.main\\.$`));

@@ -67,7 +67,7 @@ function replicasOf(engine: TestEngine): void {
     expect(JSON.stringify(await browser.get("/me"))).toContain(ADA.email);
   });
 
-  test("S85 are never asked about limits, and counting sends no one to the primary", async () => {
+  test("S85 are never asked about limits, and counting doesn't redirect reads to the primary", async () => {
     const login = { buckets: [{ by: ["address"], attempts: 3, windowSeconds: 3600 }] };
     const accounts = await accountsWith({ throttle: { login } });
     const visitor = accounts.visitor();
@@ -81,7 +81,7 @@ function replicasOf(engine: TestEngine): void {
     expect((await accounts.visitor().post("/login", { email: ADA.email, password: PASSWORD })).status).toBe(429);
   });
 
-  test("S85 are never asked about sessions, and storing one sends no one to the primary", async () => {
+  test("S85 are never asked about sessions, and storing one doesn't redirect reads to the primary", async () => {
     const application = await buildApplication({
       middleware: { web: [ReadReplicas, SessionMiddleware] },
       routes: [

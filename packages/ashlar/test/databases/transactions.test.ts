@@ -87,7 +87,7 @@ await onEachDatabase("transactions", (engine) => {
     expect(await names()).toEqual([]);
   });
 
-  test("its changes are invisible outside before it is committed", async () => {
+  test("its changes are invisible outside until it is committed", async () => {
     const gate = Promise.withResolvers<void>();
     let answered = false;
     // Begun outside of the transaction, so that it is not part of it.

@@ -328,7 +328,7 @@ describe("the suite notices a store that", () => {
     });
   });
 
-  test("reports the wrong column for an address that is taken, and says which", async () => {
+  test("reports the wrong column for a taken address, and says which", async () => {
     const suite = accountStoreSuite(() => {
       const { store } = makeDrizzleUsers();
       const update: AccountStore["update"] = (user, changes, conditions) =>

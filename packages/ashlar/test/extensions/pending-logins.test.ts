@@ -824,7 +824,7 @@ describe("an application's own guard", () => {
     expect([logins.logins.size, await web.rows()]).toEqual([1, []]);
   });
 
-  test("keeps none if the application has no login store, so that none can be replayed", async () => {
+  test("keeps no pending login if the application has no login store, so that none can be replayed", async () => {
     class User extends TestUser {}
     const web = await testWeb(stepped(User, { web: { driver: "cookie", model: User } }));
     const browser = web.browser();

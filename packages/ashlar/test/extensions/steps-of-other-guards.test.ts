@@ -112,7 +112,7 @@ test("steps that were passed before the one with a page aren't required again, e
   expect((await send({})).body).toEqual({ changed: true });
 });
 
-test("a step's page lets the form of a guard with its own kind of login be sent again, for the same user only", async () => {
+test("after a step's page, the form of a guard with its own kind of login can be sent again, by the same user only", async () => {
   const accounts = await shop([terms]);
   const visitor = accounts.visitor();
   visitor.cookies.set("person", String(ADA.id));

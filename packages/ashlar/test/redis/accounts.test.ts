@@ -34,7 +34,7 @@ withProgram("redis-server", () => {
     expect([before.length, after.length, before[0] === after[0]]).toEqual([1, 1, false]);
   });
 
-  test("S22 a new password ends all other logins of a user, whose sessions are in Redis", async () => {
+  test("S22 a new password ends all other logins of a user whose sessions are in Redis", async () => {
     const accounts = await testAccounts({
       config: { session: { SESSION: { store: redisSessions(settings("all:")) } } },
     });

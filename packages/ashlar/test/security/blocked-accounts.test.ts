@@ -34,7 +34,7 @@ await onEachDatabase("a blocked account", (engine) => {
     return shop.application.container.make("accounts").blocks.block("web", (await shop.user())!, details);
   };
 
-  test("S190 learns of it only with the right password", async () => {
+  test("S190 learns about the block only after the right password", async () => {
     await block();
     const login = async (email: string, password: string): Promise<string> => {
       const client = shop.visitor();

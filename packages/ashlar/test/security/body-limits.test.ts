@@ -160,7 +160,7 @@ test("S61 an API refuses an invalid token before a byte of the body has been sen
   expect(conflict).toMatch(/^HTTP\/1\.1 400 [\s\S]*E_CONFLICTING_TOKENS/);
 });
 
-test("S61 a form without a session, or from another site, is refused before a byte of it was sent", async () => {
+test("S61 a form without a session, or from another site, is refused before a byte of it is sent", async () => {
   let handled = 0;
   const application = await sessionApplication({ routes: [Route.post("/photos", () => void handled++)] });
   const { port } = await listening(application);

@@ -210,7 +210,7 @@ describe("S133 copied cookies of known devices", () => {
     expect(await isIn(phone, CHANGED)).toBe(true);
   }, 120_000);
 
-  test("while only strangers guess, a device from before the change gets in as before", async () => {
+  test("while only unknown clients guess, a device from before the change gets in as before", async () => {
     const shop = await open();
     const [owner, phone] = ["198.51.100.1", "198.51.100.2"].map((ip) => shop.accounts.visitor({ ip })) as [
       Visitor,
@@ -289,7 +289,7 @@ test("S133 all forms that check the password share the budget: the login, confir
   expect(hasher.compared - before).toBeGreaterThanOrEqual(100);
 });
 
-test("S133 the owner's successes give strangers no further guesses", async () => {
+test("S133 the owner's successes give unknown clients no additional guesses", async () => {
   const shop = await open();
   const owner = shop.accounts.visitor({ ip: "198.51.100.1" });
   const before = shop.hasher.compared;

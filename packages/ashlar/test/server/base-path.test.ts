@@ -50,7 +50,7 @@ describe("a generated application under a base path", () => {
     return await client.submit(await client.get("/register"), form);
   }
 
-  test("every link, form and file of its pages begins with the base path, and works", async () => {
+  test("every link, form and file on its pages is under the base path, and works", async () => {
     const client = createTestClient(application);
     const seen = new Map<string, number>();
     const visit = async (path: string): Promise<void> => {
@@ -99,7 +99,7 @@ describe("a generated application under a base path", () => {
     (await client.submit(await client.get(reset), changed)).assertRedirect("/login");
   });
 
-  test("a form with mistakes is shown again where it was", async () => {
+  test("a form with mistakes is shown again at its own path", async () => {
     const client = createTestClient(application);
     const answer = await client.submit(await client.get("/register"), { name: "" });
     const shown = await client.follow(answer);

@@ -28,10 +28,7 @@ async function ready(limits: object, sessions: object): Promise<unknown> {
 test.each([
   ["what needs it is refused", { whenAway: "refuse" }, { whenAway: "refuse" }],
   ["its work is done elsewhere", { whenAway: memoryStore() }, { whenAway: new MemorySessions() }],
-])(
-  "Redis that is down while %s is reported, and takes no instance out of service",
-  async (_title, limits, sessions) => {
-    const away = expect.stringMatching(/^(failed|timeout)$/);
-    expect(await ready(limits, sessions)).toEqual([200, { session: away, throttle: away }]);
-  },
-);
+])("Redis being down while %s is reported, and takes no instance out of service", async (_title, limits, sessions) => {
+  const away = expect.stringMatching(/^(failed|timeout)$/);
+  expect(await ready(limits, sessions)).toEqual([200, { session: away, throttle: away }]);
+});

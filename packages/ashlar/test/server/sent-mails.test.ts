@@ -17,7 +17,7 @@ class Note extends Mailable {
 }
 
 // In a separate file, because counting objects walks everything that a process's tests have left.
-test("nothing of a sent mail is kept", async () => {
+test("nothing from a sent mail is kept", async () => {
   const application = await createApplication({
     root: await folderWith({ "views/note.edge": "Hello" }),
     providers: [ViewProvider, MailProvider],

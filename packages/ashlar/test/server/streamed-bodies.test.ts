@@ -361,7 +361,7 @@ describe("S183 checks before a streamed body", () => {
 });
 
 describe("the inputs of a route with a streamed body", () => {
-  test("are the query's; reading the body's is an error that names the alternative", async () => {
+  test("are the query's; reading the body's causes an error that names the alternative", async () => {
     const logged: object[] = [];
     const wanted = Route.post("/upload/@what", async ({ request }) => {
       switch (request.param("what")) {

@@ -237,7 +237,7 @@ describe("a route that streams a form's files", () => {
     }
   });
 
-  test("is not reached by a form that names another method, nor is another route by its own form", async () => {
+  test("is not reached by a form that names another method, and its own form reaches no other route", async () => {
     const application = await applicationOf([
       Route.post("/films", partsOf).streamsFiles(),
       Route.delete("/films", () => "deleted"),

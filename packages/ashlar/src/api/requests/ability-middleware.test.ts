@@ -168,7 +168,7 @@ describe.each([
     expect(await told(api)).toEqual([403, [false, false, true]]);
   });
 
-  test("is asked about as before if the user isn't read", async () => {
+  test("is checked as before if the user isn't read", async () => {
     let allowed = ["orders.write"];
     const unread = { ...driver, authenticates: false, abilitiesOf: () => allowed };
     const { api } = await manyTokensApi({ routes: [tell], driver: unread });
@@ -190,10 +190,13 @@ describe("at boot, an unknown ability fails startup", () => {
     ).resolves.toBeTruthy();
   });
 
-  test.each([[""], [":Orders"], [":*"]])("if the middleware has none, or something else: ability%s", async (args) => {
-    const routes = [Route.get("/one", () => true).middleware(`ability${args}`)];
-    await expect(testApi({ routes, middleware })).rejects.toThrow(/abilit/);
-  });
+  test.each([[""], [":Orders"], [":*"]])(
+    "if the middleware has no ability, or an invalid one: ability%s",
+    async (args) => {
+      const routes = [Route.get("/one", () => true).middleware(`ability${args}`)];
+      await expect(testApi({ routes, middleware })).rejects.toThrow(/abilit/);
+    },
+  );
 
   test.each([["orders.read"], [["Orders"]], [[1]], [{}]])("in the list itself: %j", async (abilities) => {
     await expect(testApi({ abilities })).rejects.toMatchObject({ code: "E_INVALID_CONFIGURATION" });

@@ -149,7 +149,7 @@ describe("S2 the secret matches the algorithm's family", () => {
     expect(() => configured({ secret: broken })).toThrow(RangeError);
   });
 
-  test("a previous secret is checked by the same rules, and the error says which one it is", () => {
+  test("a previous secret is checked by the same rules, and the error names it", () => {
     expect(() => configured({ previousSecrets: [OTHER, "short"] })).toThrow(
       /^config\/api\.ts: DRIVERS\.jwt\.previousSecrets\[1\]: /,
     );
@@ -262,7 +262,7 @@ describe("other options", () => {
   test.each([
     [{ version: {} }, "version: is an object. Write text or a number, or leave it out."],
     [{ previousSecrets: 5 }, "previousSecrets: is a number. Write a list: [oldSecret], or leave it out."],
-  ])("%j is an error that says what to write", (options, problem) => {
+  ])("%j causes an error that says what to write", (options, problem) => {
     expect(() => configured(options)).toThrow(`config/api.ts: DRIVERS.jwt.${problem}`);
   });
 
@@ -307,7 +307,7 @@ describe("other options", () => {
     ["an object that finds no users", {}, "is an object. Write the class of your users"],
     ["a class that is not a user", class Stone {}, "Stone lacks what the mixin Authenticates adds"],
     ["a user without tokens", Person, "Person lacks what the mixin AuthenticatesTokens adds"],
-  ])("a model that is %s is an error that names the missing part", (_, model, message) => {
+  ])("a model that is %s causes an error that names the missing part", (_, model, message) => {
     expect(() => configured({ model })).toThrow(
       expect.objectContaining({ code: "E_INVALID_MODEL", message: expect.stringContaining(message) }),
     );

@@ -109,7 +109,7 @@ await onEachDatabase("a user", (engine) => {
   });
 });
 
-test("S51 the epoch of a user of another class is a fingerprint of the password hash and the address", () => {
+test("S51 the epoch of another class's user is a fingerprint of the password hash and the address", () => {
   const user = (hash: string | null, email: string) => {
     return { email, authId: () => 1, passwordHash: () => hash, storePasswordHash: async () => {} };
   };

@@ -77,7 +77,7 @@ test("users of guards are in the tables of their models, if these are models", a
   expect(["web", "nobody"].map((guard) => logins.has(guard))).toEqual([true, false]);
 });
 
-test("S40 the URL of a page is under APP_URL, unless its route has its own domain", async () => {
+test("S40 a page's URL is under APP_URL, unless its route has its own domain", async () => {
   const admin = { model: AdminUser, driver: "web" };
   const routes = [authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin" }).domain("admin.example")];
   const { pages } = await servicesOf({ guards: { admin }, routes, leftOut: { requestPasswordReset: false } });
@@ -121,7 +121,7 @@ test("no API tokens remain unless the API reports them", async () => {
   expect(remainingTokens.of(FullUser)).toEqual({ expiresInMinutes: 5 });
 });
 
-test("guards without a model, or without logins, are skipped when those of a user are ended", async () => {
+test("guards without a model, or without logins, are skipped when a user's logins are ended", async () => {
   class User extends FullUser {}
   const guards = { people: {}, devices: { model: User } };
   const { application } = await testAccounts({ User, guards, providers: [PeopleProvider] });

@@ -250,7 +250,7 @@ describe("accounts in an application's own store", () => {
     expect(await accounts.rows("password_resets")).toEqual([]);
   });
 
-  test("S70 the logins of a user are deleted only after the store has deleted the user and committed", async () => {
+  test("S70 a user's logins are deleted only after the store has deleted the user and committed", async () => {
     const deleting = async ({ accounts, auth }: HttpContext) => ({
       deleted: await accounts.delete((await auth.user())!),
     });
@@ -276,7 +276,7 @@ describe("accounts in an application's own store", () => {
     expect(steps).toEqual(["deleted", "committed", "logins"]);
   });
 
-  test("S70 a user of a model is deleted like with delete()", async () => {
+  test("S70 a model's user is deleted as with delete()", async () => {
     const deleting = async ({ accounts, auth }: HttpContext) => ({
       deleted: await accounts.delete((await auth.user())!),
     });

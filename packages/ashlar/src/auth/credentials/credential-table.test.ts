@@ -236,7 +236,7 @@ await onEachDatabase("credentials", (engine) => {
       expect((await passkeys.findActive("id", id!))?.user.authId()).toBe(ADA.id);
     });
 
-    test("S52 none is stored if access to the account has ended since the user was read, or the user is gone", async () => {
+    test("S52 none is stored if access to the account has ended since the user was read, or the user no longer exists", async () => {
       const { database, users, passkeys } = await setup();
       const [ada, bob] = [await userOf(users), await userOf(users, BOB.id)];
       await users.endAccess(ADA.id);
@@ -296,7 +296,7 @@ await onEachDatabase("credentials", (engine) => {
       expect(await passkeys.findActive("id", ids[0]!)).toBeNull();
     });
 
-    test("of a user who is gone are not active", async () => {
+    test("of a user who no longer exists are not active", async () => {
       const { users, passkeys } = await setup();
       const [id] = await stored(passkeys, users);
       await users.remove(ADA.id);
@@ -436,7 +436,7 @@ await onEachDatabase("credentials", (engine) => {
       expect([await list(), await passkeys.count(await userOf(users))]).toEqual([[], 0]);
     });
 
-    test("all of a user are deleted, or all but one, as part of the transaction", async () => {
+    test("all of a user's credentials are deleted, or all but one, as part of the transaction", async () => {
       const { database, users, passkeys } = await setup();
       const ids = await stored(passkeys, users, [{}, {}, {}]);
       const bobs = (await passkeys.insert(await userOf(users, BOB.id), values()))!;
@@ -474,7 +474,7 @@ await onEachDatabase("credentials", (engine) => {
     });
   });
 
-  test("are pruned a few at a time once they have ended, or their user is gone", async () => {
+  test("are pruned a few at a time once they have ended, or their user no longer exists", async () => {
     const database = await opened(engine);
     const users = rowsBeside(database);
     const [passkeys, staff] = [

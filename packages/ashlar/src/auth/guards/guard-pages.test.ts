@@ -57,7 +57,7 @@ describe("the routes of a second guard", () => {
   });
 });
 
-describe("S69 visitors of a guard are sent to its own pages", () => {
+describe("S69 a guard's visitors are redirected to its own pages", () => {
   test("S69 guests to its login, and from there to the page they wanted", async () => {
     const accounts = await withAdmin(ADMIN_ROUTES);
     const visitor = accounts.visitor();

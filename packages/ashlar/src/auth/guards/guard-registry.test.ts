@@ -33,7 +33,7 @@ function registry(GUARDS: object = {}): GuardRegistry {
 }
 
 describe("the names of the guards", () => {
-  test("are those of the configuration, and those of drivers with their own model", () => {
+  test("are those in the configuration, and those of drivers with their own model", () => {
     const guards = registry({ default: "web", web: { driver: "cookie", model: Person } });
     guards.registerDriver("cookie", cookie);
     guards.registerDriver("header", header, Robot);
@@ -54,7 +54,7 @@ describe("the names of the guards", () => {
     expect(() => guards.defaultName).toThrow(expect.objectContaining({ code: "E_UNKNOWN_GUARD" }));
   });
 
-  test("an unknown name is an error that suggests similar ones", () => {
+  test("an unknown name causes an error that suggests similar ones", () => {
     const guards = registry();
     guards.registerDriver("header", header, Robot);
     guards.checkName("header");

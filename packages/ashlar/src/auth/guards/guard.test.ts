@@ -210,7 +210,7 @@ describe("attemptById(), loginAs(), once() and logout()", () => {
     ]);
   });
 
-  test("an operation that a guard does not support is an error that says so", async () => {
+  test("throws an error that says so for an operation that a guard doesn't support", async () => {
     const application = await running(async ({ auth }) => {
       auth.guard("header");
       const outcomes = await Promise.allSettled([
@@ -276,7 +276,7 @@ describe("an application's own guard", () => {
     expect(await challenged("auth:header")).toEqual([401, null]);
   });
 
-  test("is asked once, even if it knows its user immediately", async () => {
+  test("is asked only once, even if it knows its user immediately", async () => {
     const application = await withBadge(({ auth }) => {
       const guard = auth.guard("badge");
       return Promise.all([guard.user(), guard.user(), guard.check()]);

@@ -26,7 +26,7 @@ function testWebAndStaff(): Promise<TestWeb> {
   });
 }
 
-test("255 characters of a user agent are stored", async () => {
+test("at most 255 characters of a user agent are stored", async () => {
   const web = await testWeb();
   await web.loggedIn(ADA, { userAgent: `${"x".repeat(255)}y` });
   expect(await web.rows()).toMatchObject([{ user_agent: "x".repeat(255) }]);

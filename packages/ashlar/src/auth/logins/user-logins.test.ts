@@ -179,7 +179,7 @@ await onEachDatabase("the logins of a user", (engine) => {
     expect(await whoIs([here, there])).toEqual([ADA, null]);
   });
 
-  test("of a guest are an empty list", async () => {
+  test("are an empty list for a guest", async () => {
     const web = await testWeb({ engine });
     await web.loggedIn();
     const guest = web.browser();
@@ -381,7 +381,7 @@ await onEachDatabase("the pages of a user's logins", (engine) => {
     expect(await web.rows()).toHaveLength(1);
   });
 
-  test("have at most 100 logins, and 25 unless another number is asked for", async () => {
+  test("have at most 100 logins, and 25 unless another number is requested", async () => {
     const web = await testWeb({
       engine,
       guard: { maxPerUser: 200 },

@@ -51,7 +51,7 @@ async function stored(id = 1): Promise<Record<string, unknown>> {
   return database.kysely.selectFrom("users").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
 }
 
-test("a model with the mixin has what auth requires of a user's class", () => {
+test("a model with the mixin has everything that auth requires of a user class", () => {
   expect(isAuthenticatableClass(User)).toBe(true);
   expect([isAuthenticatableClass(Model), isAuthenticatableClass(class {}), isAuthenticatableClass({})]).toEqual([
     false,

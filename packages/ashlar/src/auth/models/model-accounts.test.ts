@@ -38,7 +38,7 @@ await onEachDatabase("a model with Authenticates is an account store", (engine) 
 });
 
 describe("the accounts of users", () => {
-  test("are those of a model with the mixin, or of a store; a class that can only log in has none", () => {
+  test("belong to a model with the mixin, or to a store; a class that can only log in has none", () => {
     class Bare extends Model {}
     expect([FullUser, PlainUser].map((model) => accountStoreOf(model)?.userClass)).toEqual([FullUser, PlainUser]);
     expect([Person, Member, Bare].map((users) => accountStoreOf(users as typeof Person))).toEqual([null, null, null]);
@@ -142,7 +142,7 @@ describe("the accounts of users", () => {
     expect([user.passwordHash(), (await accounts.user()).passwordHash()]).toEqual([before, before]);
   });
 
-  test("exist by their key, whatever its column is", async () => {
+  test("exist under their key, whatever its column is", async () => {
     class User extends FullUser {
       static override primaryKey = "name";
     }

@@ -112,7 +112,7 @@ test("S33 a login by either name, or a new password, gives back the attempts at 
   expect(await attempts(accounts, password, "ada", ADA.email)).toEqual([1, 1]);
 });
 
-test("S33 a login gives back no attempts at a name that is only the user's address", async () => {
+test("S33 a login doesn't give back attempts at a name that is only the user's address", async () => {
   const accounts = await shop(OnlyNamed);
   await Object.assign((await OnlyNamed.find(BOB.id))!, { name: ADA.email }).save();
   expect(await attempts(accounts, "wrong", ADA.email, ADA.email)).toEqual([null, null]);

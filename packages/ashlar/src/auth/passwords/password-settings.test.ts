@@ -159,7 +159,7 @@ describe("a custom hasher", () => {
     }
   });
 
-  test("S31 that accepts a missing hash confirms no password of a guest, or of a user who has none", async () => {
+  test("S31 that accepts a missing hash confirms no password for a guest, or for a user without one", async () => {
     const hasher = new Credulous();
     const enter = Route.post("/enter", async ({ auth, response }) => {
       await auth.loginAs(await accounts.user());
@@ -230,7 +230,7 @@ describe("unexpected results of a custom hasher", () => {
     },
   );
 
-  test("a promise instead of true or false is an error that says so", async () => {
+  test("returning a promise instead of true or false throws an error that says so", async () => {
     const accounts = await testAccounts({ hasher: odd("needsRehash", Promise.resolve(false)) });
     const { auth } = { auth: accounts.application.container.make("auth") };
     expect(() => auth.hasher.needsRehash("$scrypt$")).toThrow("needsRehash() returned neither true nor false.");

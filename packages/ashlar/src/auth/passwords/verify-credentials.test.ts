@@ -220,7 +220,7 @@ describe("passwords with letters that can be typed in two ways", () => {
     ["Argon2", () => DEFAULT_HASHER.hash(NFD)],
     ["bcrypt", () => hashSync(NFD, 4)],
   ])(
-    "S170 a hash that %s made of the text as typed verifies, and is replaced by one that verifies in both forms",
+    "S170 a hash that %s created from the text as typed verifies, and is replaced by one that verifies both forms",
     async (_, hash) => {
       Person.rows[0]!.hash = await hash();
       expect(await check("ada@example.com", NFD)).toEqual([1, true, "ada@example.com"]);
@@ -248,7 +248,7 @@ describe("passwords with letters that can be typed in two ways", () => {
   });
 });
 
-test("S32 a missing user, or a user without a password, costs as much as a wrong password when it is asked for again", async () => {
+test("S32 a missing user, or a user without a password, costs as much as a wrong password when the password is confirmed", async () => {
   const hashes = countHashes();
   const [ada, , eve] = Person.rows.map((row) => new Person(row));
   const found: unknown[] = [];

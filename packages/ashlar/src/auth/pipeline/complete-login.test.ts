@@ -27,7 +27,7 @@ test.each([
   ["of the framework", new AshlarError("E_OVERLOADED")],
   ["with the code of a failed proof", Object.assign(new Error("Stale."), { code: "E_STALE_PROOF" })],
   ["that is not an error", null],
-])("an error %s in a step of a confirmation is passed on, and does not count as a wrong password", async (_, error) => {
+])("an error %s in a confirmation's step is passed on, and does not count as a wrong password", async (_, error) => {
   const terms: LoginStep = {
     name: "terms",
     check({ purpose }) {

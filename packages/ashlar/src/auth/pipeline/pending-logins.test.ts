@@ -96,7 +96,7 @@ function countedProof(): { readonly step: LoginStep; readonly asked: () => numbe
   return { step, asked: () => asked };
 }
 
-test("without a session, confirming a password asks for every step each time", async () => {
+test("without a session, confirming a password requires every step each time", async () => {
   const { step, asked } = countedProof();
   const web = await testWeb({ guards: { steps: [step] }, providers: [ThrottleProvider] });
   const browser = await web.loggedIn();

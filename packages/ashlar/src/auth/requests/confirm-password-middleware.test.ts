@@ -146,7 +146,7 @@ describe("password.confirm", () => {
     expect([status, body]).toMatchObject([401, { code: "E_UNAUTHENTICATED" }]);
   });
 
-  test("a user for one request only has not confirmed a password", async () => {
+  test("a user set for one request only counts as not having confirmed a password", async () => {
     const web = await testWeb({
       stack: [
         async ({ auth }, next) => {
@@ -160,7 +160,7 @@ describe("password.confirm", () => {
     expect(await web.rows()).toEqual([]);
   });
 
-  test("a guard that does not record confirmations is an error that says so", async () => {
+  test("a guard that doesn't record confirmations causes an error that says so", async () => {
     await Person.populate(PASSWORD);
     const HeaderProvider = guardProvider({ header: HeaderGuard });
     const web = await testWeb({

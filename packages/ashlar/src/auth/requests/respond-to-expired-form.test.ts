@@ -206,7 +206,7 @@ test("a form that leads to the login leads back to its page, for the guard of th
   }
 });
 
-test("the login says that a form was not submitted, with its token or without, but says nothing after other requests", async () => {
+test("the login page says that a form was not submitted, with or without its token, but nothing after other requests", async () => {
   const accounts = await application();
   const said = "You were logged out, so the form was not submitted. Log in, and submit it again.";
   const statusAfter = async (method: "GET" | "POST", path: string, input: object = {}, headers: object = {}) => {

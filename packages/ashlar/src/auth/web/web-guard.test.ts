@@ -168,7 +168,7 @@ await onEachDatabase("the guard web", (engine) => {
       expect(await web.rows()).toEqual([]);
     });
 
-    test("of a login in the same request leaves nothing", async () => {
+    test("of a login in the same request leaves nothing behind", async () => {
       const web = await testWeb({
         engine,
         routes: [
@@ -351,7 +351,7 @@ describe("a request without the cookie", () => {
     expect([page.body, page.setCookies, web.queries]).toEqual([GUEST, [], []]);
   });
 
-  test("makes no query with the cookie either, if nothing asks for the user", async () => {
+  test("makes no query with the cookie either, if nothing requests the user", async () => {
     const web = await testWeb();
     const browser = await web.loggedIn();
     web.forgetQueries();

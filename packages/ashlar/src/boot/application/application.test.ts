@@ -54,7 +54,7 @@ describe("boot", () => {
     expect(seen.slice(6)).toEqual(["b.shutdown", "a.shutdown"]);
   });
 
-  test("with two applications in one process, the providers of each boot, prune and shut down with its own environment", async () => {
+  test("with two applications in one process, each one's providers boot, prune and shut down in its own environment", async () => {
     const seen: string[] = [];
     const step = async (what: string): Promise<void> => {
       await null;

@@ -30,7 +30,7 @@ test.each([
   await application.shutdown();
 });
 
-test("no further provider prunes once the signal is aborted", async () => {
+test("no other provider prunes once the signal is aborted", async () => {
   const stop = new AbortController();
   class Stopping extends Provider {
     override async prune(): Promise<Readonly<Record<string, number>>> {

@@ -127,7 +127,7 @@ test("S76 only loopback clients learn which check failed, and only the log says 
   }
 });
 
-test("S76 a client behind a proxy that isn't listed counts as a stranger, wherever the proxy is", async () => {
+test("S76 a client behind a proxy that isn't listed counts as remote, wherever the proxy is", async () => {
   const { ask } = await make();
   const forwarded = ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "forwarded"];
   for (const header of [...forwarded, "x-real-ip", "via", "cf-connecting-ip", "true-client-ip"]) {
@@ -206,7 +206,7 @@ test("S63 in production over https, they have Strict-Transport-Security like all
   expect(response.headers.get("strict-transport-security")).toBe("max-age=31536000");
 });
 
-test("S80 the responses about health carry the request's id, or one of their own", async () => {
+test("S80 health responses carry the request's id, or a new one", async () => {
   const { application } = await make();
   for (const path of ["/up", "/ready"]) {
     const ask = async (headers: Record<string, string>) => {

@@ -91,7 +91,7 @@ test("text that is not JSON is refused by a column for JSON", () => {
   expect(() => copied("{a: 1}", "json")).toThrow(new UnfitValueError("has text that is not JSON"));
 });
 
-test("the length of a text is counted in characters, however many units of UTF-16 they are", () => {
+test("a text's length is counted in characters, however many UTF-16 units they take", () => {
   expect(copied("🏔🏔🏔", "text", { length: 3 })).toBe("🏔🏔🏔");
   expect(copied("abc", "text", { length: 3 })).toBe("abc");
   for (const text of ["🏔🏔🏔🏔", "abc "]) {

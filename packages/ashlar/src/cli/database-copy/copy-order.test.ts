@@ -13,7 +13,7 @@ const orderOf = (tables: readonly string[], references: readonly (readonly [stri
   return [order.tables.join(" "), order.unordered.map(({ name }) => name).join(" ")];
 };
 
-test("tables come after those that they refer to, and otherwise in the order of their names", () => {
+test("tables come after those that they refer to, and otherwise in order of name", () => {
   expect(orderOf(["b", "d", "a", "c"], [])).toEqual(["a b c d", ""]);
   expect(
     orderOf(
@@ -39,7 +39,7 @@ test("a table that refers to itself needs its references suspended, and none of 
   ).toEqual(["b a", "a_a"]);
 });
 
-test("of tables that refer to each other, only the references of those that come first are unordered", () => {
+test("among tables that refer to each other, only the references of the first ones are out of order", () => {
   expect(
     orderOf(
       ["a", "b", "c"],

@@ -52,7 +52,7 @@ test("a variable for which the file refuses another value hides nothing", async 
   });
 });
 
-test("the file is loaded once for each variable that it reads, and once more, and sees no other values afterwards", async () => {
+test("the file is loaded once for each variable that it reads, and once more, and sees the original values afterwards", async () => {
   const seen: unknown[] = [];
   Object.assign(globalThis, { seenSecrets: seen });
   const before =

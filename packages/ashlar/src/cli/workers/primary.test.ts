@@ -390,7 +390,7 @@ describe("connections", () => {
 });
 
 describe("a worker", () => {
-  test("that takes no connection while some wait for it is killed, and one that takes some is not", async () => {
+  test("that takes no connection while some wait for it is killed, and one that does take some is not", async () => {
     await serving(2);
     for (let count = 0; count < 4; count++) await connection();
     const [hanging, slow] = processes;

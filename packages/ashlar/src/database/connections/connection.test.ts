@@ -132,7 +132,7 @@ test("a database is of the kind of its default connection", () => {
   expect(database.dialect.name).toBe("sqlite");
 });
 
-test("an unknown connection is an error that lists the existing ones", () => {
+test("an unknown connection causes an error that lists the existing ones", () => {
   expect(() => database.connection("c")).toThrow(expect.objectContaining({ code: "E_DATABASE" }));
   expect(() => database.connection("__proto__")).toThrow(expect.objectContaining({ code: "E_DATABASE" }));
 });

@@ -87,7 +87,7 @@ test("short ones, nested ones on their own, and the wait for a turn are not repo
   expect(reported).toHaveLength(1);
 });
 
-test("one that is open for exactly the allowed time is not reported, nor is a short one after its end", async () => {
+test("one that is open for exactly the allowed time is not reported, and neither is a short one after its end", async () => {
   await database.transaction(() => {
     time += 200;
   });

@@ -47,7 +47,7 @@ test("a task that throws, synchronously or later, lets the next one in", async (
   expect(mutex.run(() => 1)).toBe(1);
 });
 
-test("waiting ends with an error, and the turn goes to the next", async () => {
+test("a wait that times out is an error, and the next one gets the turn", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   const mutex = new Mutex(20);

@@ -33,7 +33,7 @@ function lagOf(reached: (executor: Executor, position: number) => Promise<boolea
   return { lag, following, asked, told, check };
 }
 
-test("a replica is asked for the newest position that it should have reached, and isn't asked before there is one", async () => {
+test("a replica is queried for the newest position that it should have reached, and not before there is one", async () => {
   const { asked, check } = lagOf(async () => true);
   for (let at = 1000; at <= 15_000; at += 2000) await check(at);
   expect(asked).toEqual([1000, 3000, 5000]);

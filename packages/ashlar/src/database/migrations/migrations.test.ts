@@ -434,7 +434,7 @@ test("a single missing file is refused as well", async () => {
   expect(await failure(migrations.up())).toMatchObject({ code: "E_MIGRATION" });
 });
 
-test("the last one is that of the last batch, and within a batch that with the last name, in whatever order they were recorded", async () => {
+test("the last migration is from the last batch, and has the last name in it, in whatever order they were recorded", async () => {
   await write(A, B, C);
   await migrations.status();
   for (const [name, batch] of [

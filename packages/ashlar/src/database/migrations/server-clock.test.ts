@@ -142,7 +142,7 @@ test.each([
   expect(lines).toEqual(line === "" ? [] : [expect.stringContaining(line)]);
 });
 
-test("the server's time is that of the middle of its response, and a response that took longer than a second gives no time", async () => {
+test("the server's time is taken at the middle of its response, and a response that took longer than a second gives no time", async () => {
   const { time, clock, correction } = await stoppedClocks();
   time.machine += 5 * MINUTE;
   time.answerMs = 1000;
@@ -154,7 +154,7 @@ test("the server's time is that of the middle of its response, and a response th
   expect(correction()).toBe(-5 * MINUTE - 500);
 });
 
-test("the clocks are compared at the start, once a minute, and once after the machine's was set by a second, either way", async () => {
+test("the clocks are compared at the start, once a minute, and once after the machine's was moved by a second, either way", async () => {
   const { time, clock, asked, pass } = await stoppedClocks();
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   onTestFinished(() => void vi.useRealTimers());

@@ -59,7 +59,7 @@ await onPostgres("what PostgreSQL says about its triggers", () => {
     expect(await found()).toEqual(["Items: for_rows, trigger"]);
   });
 
-  test("a partition's triggers are listed with its table, and once", async () => {
+  test("a partition's triggers are listed once, with its table", async () => {
     await trigger("on_parts", "after insert on parts");
     await trigger("on_part", "before insert on there.part");
     expect(await found()).toEqual(["parts: on_part, trigger", "parts: on_parts, trigger"]);

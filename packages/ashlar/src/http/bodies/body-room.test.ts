@@ -47,7 +47,7 @@ test("S196 a body that never has room is too large, whatever others hold", () =>
   expect(() => share.take(1)).toThrow(tooLarge);
 });
 
-test("S196 small bodies have room while others take all of it", () => {
+test("S196 small bodies still fit while others use all of the room", () => {
   const room = new BodyRoom(LARGE, "maxMemoryBytes");
   room.share().take(LARGE);
   const login = room.share();

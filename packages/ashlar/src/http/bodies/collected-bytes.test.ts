@@ -16,7 +16,7 @@ test("a single piece is not copied", () => {
   expect(collected.bytes).toBe(piece);
 });
 
-test("S196 however small the pieces are, they take no more than twice what they contain", () => {
+test("S196 however small the pieces are, they use no more than twice the memory of their content", () => {
   const collected = new CollectedBytes();
   for (let count = 0; count < 100_000; count++) collected.add(Buffer.of(97));
   expect(collected.bytes.buffer.byteLength).toBeLessThanOrEqual(200_000);

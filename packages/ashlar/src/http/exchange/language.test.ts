@@ -101,7 +101,7 @@ test("templates rendered outside of a request are in the default language", asyn
   expect(page).toBe('<html lang="de">Hallo, &lt;Ada&gt;</html>');
 });
 
-test("a language that runs from right to left says so on pages, in the rendering of others, and on error pages", async () => {
+test("a language that runs from right to left is marked as such on pages, in templates rendered elsewhere, and on error pages", async () => {
   const files = { ...BOTH, "lang/ar.ts": `export const MESSAGES = { "app.hello": "مرحبا {name}" };` };
   const page = { "views/page.edge": '<html lang="{{ language }}" dir="{{ direction }}">' };
   const application = await create({ ...files, ...page });

@@ -50,7 +50,7 @@ test.each<[VisitorDependence, string | null, string | null, readonly string[] | 
   expect(cachingHeader(dependence, true, cacheControl, vary)).toEqual(header);
 });
 
-test("a response that is written to the log shows nothing of its request", () => {
+test("a response that is written to the log doesn't reveal its request", () => {
   const { response } = makeContext({ headers: { authorization: "Bearer a-secret-token" } });
   response.header("x-other", "1");
   expect([Object.keys(response), JSON.stringify(response)]).toEqual([[], "{}"]);

@@ -48,7 +48,7 @@ describe("redirects", () => {
     "https://evil.example/",
     null,
     1,
-  ])("S29 %j goes to the default", (target) => {
+  ])("S29 %j redirects to the default", (target) => {
     expect(redirection((response) => response.redirect(target))).toBe("302 /");
     expect(redirection((response) => response.redirect(target, "/home"))).toBe("302 /home");
   });
@@ -63,7 +63,7 @@ describe("redirects", () => {
     expect(to("https://shop.example.evil.example/a")).toBe("302 /default");
   });
 
-  test("back goes to the page that the request came from if it is the application's own", () => {
+  test("back redirects to the page that the request came from if it is the application's own", () => {
     const back = (referer: string | undefined, appUrl: string | null = null) =>
       redirection((response) => response.back("/home"), {
         ...(referer === undefined ? {} : { headers: { referer } }),

@@ -51,7 +51,7 @@ test("requests are counted by route and class of status, and all without a route
   ]);
 });
 
-test("requests of a server are counted when their response has been sent, or their client is gone", async () => {
+test("a server's requests are counted when their response has been sent, or their client is gone", async () => {
   const { application, statuses, held } = await make();
   const { port } = await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
   const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;

@@ -20,7 +20,7 @@ await onEachDatabase("promised work", (engine) => {
     expect(await one.rows()).toHaveLength(1);
   });
 
-  test("promised work is done once, by another process if need be, and its mails are part of it", async () => {
+  test("promised work is done once, if necessary by another process, and its mails are part of it", async () => {
     const own = await opened(engine);
     const dead = await shop(own);
     const failing = () => Promise.reject(new Error("It was killed."));

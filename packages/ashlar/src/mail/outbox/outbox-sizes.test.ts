@@ -45,7 +45,7 @@ await onEachDatabase("the sizes of the outbox", (engine) => {
     expect([oldestSeconds.ordinary, Math.abs(oldestSeconds.bulk - 600) < 20]).toEqual([0, true]);
   });
 
-  test("of a table without priorities are those of ordinary mails", async () => {
+  test("count all mails as ordinary if the table has no priorities", async () => {
     const own = await opened(engine, false);
     await insert(own, row(600), row(60), row(9000, { failed_at: 1 }));
     const { oldestSeconds, ...counts } = await outboxSizes(own.database.connection(), false);

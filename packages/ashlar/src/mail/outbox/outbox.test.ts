@@ -266,7 +266,7 @@ await onEachDatabase("the outbox", (engine) => {
     expect(await store.counts()).toEqual({ waiting: 0, failed: 1 });
   });
 
-  test("the reason of a failure is stored without addresses", async () => {
+  test("the reason for a failure is stored without addresses", async () => {
     const { transport, store, mail, queue } = await shop(await opened(engine));
     const reason = "550 5.1.1 <ada@example.com>: Recipient refused";
     transport.decide = () => Promise.reject(new DeliveryError(reason, { permanent: true }));

@@ -160,7 +160,7 @@ test.each([
   }
 });
 
-test("a server that ends the open connection and then greets no one is unreachable", async () => {
+test("a server that ends the open connection and then sends no greeting is unreachable", async () => {
   let [connections, mails] = [0, 0];
   const { deliver } = await serve({
     connected: (socket) => (++connections === 1 ? socket.write("220 welcome\r\n") : socket.end()),

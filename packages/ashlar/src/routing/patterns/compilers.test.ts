@@ -92,7 +92,7 @@ describe("signed", () => {
   });
 });
 
-test("an unknown name is an error that suggests similar names, including the application's own", () => {
+test("an unknown name causes an error that suggests similar names, including the application's own", () => {
   expect(() => compilerNamed("yaer", compilers)).toThrow(
     expect.objectContaining({ code: "E_INVALID_ROUTE", message: 'unknown compiler "yaer". Did you mean "year"?' }),
   );

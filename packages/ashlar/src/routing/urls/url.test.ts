@@ -77,7 +77,7 @@ describe("the path of a named route", () => {
     expect(() => router.to("root", {}, { a: "\ud800" })).toThrow(invalid("well-formed"));
   });
 
-  test("an unknown name is an error that suggests similar names", () => {
+  test("an unknown name causes an error that suggests similar names", () => {
     expect(() => router.to("hmoe")).toThrow(
       expect.objectContaining({
         code: "E_UNKNOWN_ROUTE",

@@ -33,7 +33,7 @@ test.each([
   });
 });
 
-test("the version and the package manager are those that package.json names", async () => {
+test("the version and the package manager come from package.json", async () => {
   const both = { "package-lock.json": "", "pnpm-lock.yaml": "" };
   const manifest = { packageManager: "pnpm@10.4.1+sha512.abc" };
   expect(await imagePackages(folder(both, manifest))).toMatchObject({

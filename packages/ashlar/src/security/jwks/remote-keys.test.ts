@@ -108,7 +108,7 @@ test.each([
   expect(issuer.requests).toBe(2);
 });
 
-test("S103 a key that the issuer has withdrawn is no longer used once its time is over, not even by one request", async () => {
+test("S103 a key that the issuer has withdrawn is no longer used once its time is over, not even for one request", async () => {
   const started = await start([FIRST, SECOND]);
   await started.keys.refresh();
   started.issuer.keys = [SECOND];
@@ -150,7 +150,7 @@ describe("while the issuer is down", () => {
     expect(lines[0]!.msg).toMatch(/The last ones are used for up to 24 hours/);
   });
 
-  test("no request waits for it once the outage is known, and it is asked again every thirty seconds", async () => {
+  test("no request waits for it once the outage is known, and the issuer is tried again every thirty seconds", async () => {
     const { issuer, keys } = await start();
     await keys.refresh();
     away(issuer);

@@ -26,7 +26,7 @@ function pem(key: KeyObject): string {
   return key.export({ type: "pkcs8", format: "pem" }).toString();
 }
 
-test("a thumbprint is that of the examples in RFC 7638 §3.1 and RFC 8037 A.3", () => {
+test("thumbprints match the examples in RFC 7638 §3.1 and RFC 8037 A.3", () => {
   const rsa = {
     kty: "RSA",
     n: "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw",
@@ -39,7 +39,7 @@ test("a thumbprint is that of the examples in RFC 7638 §3.1 and RFC 8037 A.3", 
   expect(jwkThumbprint(edwards)).toBe("kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k");
 });
 
-test("S101 the thumbprint of a secret, which would give it away, is refused, and so is that of an incomplete key", () => {
+test("S101 the thumbprint of a secret, which would reveal it, is refused, and so is that of an incomplete key", () => {
   const wrong = [
     { kty: "oct", k: "AAAA" },
     { kty: "RSA", n: "AQAB" },

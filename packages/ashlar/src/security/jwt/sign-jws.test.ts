@@ -64,7 +64,7 @@ describe("signing a JWS", () => {
     ["ES512", () => generateKeyPairSync("ec", { namedCurve: "P-521" }), 132],
     ["EdDSA", () => generateKeyPairSync("ed25519"), 64],
     ["EdDSA", () => generateKeyPairSync("ed448"), 114],
-  ])("%s makes a signature of its own length, which verifies", (algorithm, generate, bytes) => {
+  ])("%s creates a signature of the right length, which verifies", (algorithm, generate, bytes) => {
     const { privateKey, publicKey } = generate();
     const token = signJws("payload", new SigningKey(algorithm, privateKey));
     expect(Buffer.from(token.split(".")[2] ?? "", "base64url")).toHaveLength(bytes);

@@ -245,21 +245,18 @@ test.skipIf(process.platform === "win32")(
 );
 
 // Node.js can't make such a socket itself.
-test.skipIf(process.platform !== "linux")(
-  "a socket for datagrams is left alone, with an error that says so",
-  async () => {
-    const path = join(folderWith({}), "log.sock");
-    const source = `import socket, sys, time
+test.skipIf(process.platform !== "linux")("a socket for datagrams is left alone, and the error says so", async () => {
+  const path = join(folderWith({}), "log.sock");
+  const source = `import socket, sys, time
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.bind(sys.argv[1]); print("bound", flush=True); sys.stdin.read()`;
-    const program = spawn("/usr/bin/python3", ["-c", source, path], { stdio: ["pipe", "pipe", "inherit"] });
-    onTestFinished(() => void program.kill("SIGKILL"));
-    await once(program.stdout, "data");
-    const server = createServer();
-    onTestFinished(() => void server.close());
-    await expect(listen(server, { port: 0, hostname: null, isLocal: true, socket: path })).rejects.toMatchObject({
-      code: "E_INVALID_CONFIGURATION",
-      message: expect.stringContaining("Another program is using it."),
-    });
-    expect(lstatSync(path).isSocket()).toBe(true);
-  },
-);
+  const program = spawn("/usr/bin/python3", ["-c", source, path], { stdio: ["pipe", "pipe", "inherit"] });
+  onTestFinished(() => void program.kill("SIGKILL"));
+  await once(program.stdout, "data");
+  const server = createServer();
+  onTestFinished(() => void server.close());
+  await expect(listen(server, { port: 0, hostname: null, isLocal: true, socket: path })).rejects.toMatchObject({
+    code: "E_INVALID_CONFIGURATION",
+    message: expect.stringContaining("Another program is using it."),
+  });
+  expect(lstatSync(path).isSocket()).toBe(true);
+});

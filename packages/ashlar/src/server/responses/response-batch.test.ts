@@ -66,7 +66,7 @@ describe("S66 responses of quick handlers wait for 0.25 ms at most, and those am
     expect(batch.sent).toEqual(["quick"]);
   });
 
-  test("S66 a single handler that took long does not count as slow: it may have lost the processor", async () => {
+  test("S66 a single handler that took long does not count as slow: the process may have been descheduled", async () => {
     const batch = observed();
     batch.handle("long", 3);
     for (const name of ["a", "b"]) batch.handle(name, 0.05);

@@ -201,7 +201,7 @@ describe("S27 Origin decides if Sec-Fetch-Site is missing", () => {
   });
 });
 
-describe("S130 Origin: null says nothing, so that a page without a referrer may send its own form", () => {
+describe("S130 Origin: null proves nothing, so that a page without a referrer may send its own form", () => {
   test.each<[string, Record<string, string>, string]>([
     ["alone", {}, "here"],
     ["with a Referer of the site", { referer: `${APP}/password_reset` }, "here"],

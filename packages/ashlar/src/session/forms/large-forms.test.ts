@@ -144,15 +144,18 @@ test("S163 more mistakes than the session can hold are all shown", async () => {
 test.each([
   ["expired", "/stories", 419, "/stories", "all"],
   ["throttled", "/often", 429, "/stories/create?draft=1", "create"],
-])("S163 a form that may be sent again unchanged is complete, too: %s", async (_, path, status, page, heading) => {
-  const browser = new Browser(await create());
-  await browser.open(page);
-  const body = new URLSearchParams(typed(browser, status === 419 ? { __token: "stale" } : {})).toString();
-  const headers = { "content-type": "application/x-www-form-urlencoded", "content-length": String(body.length) };
-  const answer = await browser.send(path, { method: "POST", body, headers });
-  expect([answer.status, seen(answer.text)]).toEqual([status, { heading, ...COMPLETE, error: false }]);
-  for (const secret of Object.values(SECRETS)) expect(answer.text).not.toContain(secret);
-});
+])(
+  "S163 a form that can be sent again unchanged is shown completely, too: %s",
+  async (_, path, status, page, heading) => {
+    const browser = new Browser(await create());
+    await browser.open(page);
+    const body = new URLSearchParams(typed(browser, status === 419 ? { __token: "stale" } : {})).toString();
+    const headers = { "content-type": "application/x-www-form-urlencoded", "content-length": String(body.length) };
+    const answer = await browser.send(path, { method: "POST", body, headers });
+    expect([answer.status, seen(answer.text)]).toEqual([status, { heading, ...COMPLETE, error: false }]);
+    for (const secret of Object.values(SECRETS)) expect(answer.text).not.toContain(secret);
+  },
+);
 
 test("S163 data that a handler keeps for the next page never fails the response, and as much as fits is kept", async () => {
   const browser = new Browser(await create());

@@ -57,7 +57,7 @@ test.each([
   expect([after.id !== id, after.all]).toEqual([isOther, all]);
 });
 
-test("the destination of a guest is remembered for each guard, once", async () => {
+test("a guest's destination is remembered for each guard, once", async () => {
   const browser = await open();
   await browser.send("/guest");
   expect((await browser.send("/intended")).text).toBe('["/desk","/home","/orders","/home"]');

@@ -12,7 +12,7 @@ function stackOf(...frames: string[]): string {
   return ["Error", ...frames.map((frame) => `    at ${frame}`)].join("\n");
 }
 
-test("the location of source that Node could not read comes before the stack", () => {
+test("the location of source code that Node couldn't read precedes the stack", () => {
   const unread = (place: string) =>
     placeOf(
       Object.assign(new SyntaxError("no"), {

@@ -129,7 +129,7 @@ describe("assertions", () => {
   });
 });
 
-test("an application without events is an error that says so", async () => {
+test("an application without events causes an error that says so", async () => {
   const bare = await createApplication({ environment: { APP_ENV: "test" } });
   expect(() => captureEvents(bare)).toThrow(expect.objectContaining({ code: "E_UNKNOWN_SERVICE" }));
   await bare.shutdown();

@@ -71,7 +71,7 @@ describe("sent mails", () => {
     off();
   });
 
-  test("those from before the capture are forgotten, and so are those before clear()", async () => {
+  test("mails from before the capture are forgotten, and so are those from before clear()", async () => {
     queue();
     await mail.all();
     mail = await captureMail(shop.application);
@@ -113,7 +113,7 @@ describe("failures", () => {
     expect(await failureOf(mail.assertNothingSent())).toContain("WelcomeMail to ada@example.com");
   });
 
-  test("an application without mail is an error that says so", async () => {
+  test("an application without mail causes an error that says so", async () => {
     const bare = await createApplication({ environment: { APP_ENV: "test" } });
     await expect(captureMail(bare)).rejects.toMatchObject({ code: "E_UNKNOWN_SERVICE" });
     await bare.shutdown();

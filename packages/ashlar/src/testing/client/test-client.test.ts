@@ -151,7 +151,7 @@ describe("the session", () => {
 });
 
 describe("forms", () => {
-  test("S26 a form of a page is sent with its CSRF token, and without one nothing is accepted", async () => {
+  test("S26 a page's form is sent with its CSRF token, and nothing is accepted without one", async () => {
     await customers().create({ email: "ada@example.com" });
     const values = { email: "ada@example.com", password: PASSWORD };
     (await client.post("/login", values)).assertStatus(419);

@@ -44,7 +44,7 @@ describe("form data in a test", () => {
   });
 });
 
-test("without multipart, only the name of a file is sent", () => {
+test("without multipart, only a file's name is sent", () => {
   const entries = [
     ["f", new File(["x"], "x.txt")],
     ["g", new Blob(["x"])],

@@ -171,7 +171,7 @@ describe("the key of a bucket", () => {
   const bob = { account: "bob@example.com", address: "203.0.113.7" };
   const annElsewhere = { account: "ann@example.com", address: "203.0.113.8" };
 
-  test("is a digest, whatever it is made of", () => {
+  test("is a digest, whatever it is computed from", () => {
     for (const by of [["account"], ["address"], ["account", "address"]] as const) {
       for (const keys of [ann, { address: "::1" }, { account: "x".repeat(100_000), address: ann.address }]) {
         expect(throttleKey(by, keys)).toMatch(/^[\w-]{43}$/);

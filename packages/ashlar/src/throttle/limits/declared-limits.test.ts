@@ -62,7 +62,7 @@ describe("the limits that a feature declares", () => {
     );
   });
 
-  test("belong to the application: another one in the process has none of them", async () => {
+  test("belong to one application: others in the process don't have them", async () => {
     await boot([Orders, ThrottleProvider]);
     await expect(boot([ThrottleProvider])).rejects.toThrow('no limit is called "orders".');
   });

@@ -23,7 +23,7 @@ test.each(["first", "last"])(
   },
 );
 
-test("S202 the largest network is a /8 of IPv4 and a /16 of IPv6", () => {
+test("S202 the largest network is a /8 for IPv4 and a /16 for IPv6", () => {
   const networks = { "10.0.0.0/8": 2, "2001::/16": 3 };
   expect([attempts(networks, "10.1.2.3"), attempts(networks, "2001::1"), attempts(networks, "192.0.2.1")]).toEqual([
     20, 30, 10,

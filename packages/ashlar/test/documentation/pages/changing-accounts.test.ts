@@ -329,7 +329,7 @@ test("each user can have a different page after a login", async () => {
   (await send(shop.visitor(), "/login", { email: EMAIL, password: PASSWORD })).assertRedirect("/dashboard");
 });
 
-test("administrators have pages, logins and mails of their own", async () => {
+test("administrators have their own pages, logins and mails", async () => {
   const shop = await shopAfter("A second kind of user");
   const { Admin } = (await import(join(shop.root, "app/models/admin.ts"))) as { Admin: typeof FullUser };
   const admin = new Admin().fill({ name: "Grace", email: "grace@example.com" });

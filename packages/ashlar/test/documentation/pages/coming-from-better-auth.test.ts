@@ -151,7 +151,7 @@ await onPostgres("on PostgreSQL, with the expression that the comment names", ()
     await administer(`drop database ${database} with (force)`);
   });
 
-  test("imported users keep ids that are text, and new ones get one", async () => {
+  test("imported users keep text ids, and new ones get one", async () => {
     const { output } = await other.run(SCRIPT, "users.jsonl", "--leave-out");
     expect(output).toContain("4 users stored.");
     server = await other.boot();

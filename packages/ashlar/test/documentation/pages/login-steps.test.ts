@@ -54,7 +54,7 @@ async function userWithCode(): Promise<{ client: TestClient; secret: string }> {
   return { client, secret };
 }
 
-test("the codes are those of RFC 6238", () => {
+test("the codes match RFC 6238", () => {
   // Appendix B: the secret 12345678901234567890 at 59 and 1,111,111,109 seconds.
   const secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
   expect([codeOf(secret, 1), codeOf(secret, Math.floor(1_111_111_109 / 30))]).toEqual(["287082", "081804"]);

@@ -98,7 +98,7 @@ test.each(Object.entries(CASES))("S63 S123 %s", async (happened, cases) => {
   }
 });
 
-test("what depends on a cookie of the application's varies by it once the handler says so", async () => {
+test("a response that depends on the application's own cookie varies by it once the handler says so", async () => {
   const client = createTestClient(application);
   const answer = await client.get("/prices");
   expect([answer.json, answer.headers.get("cache-control")]).toEqual([{ region: "eu" }, CACHEABLE]);

@@ -226,7 +226,7 @@ describe("only the signed bytes identify a webhook", () => {
     expect(await handled()).toEqual(before);
   });
 
-  test("the ping of a repository is acknowledged, and isn't a push", async () => {
+  test("a repository's ping is acknowledged, and isn't a push", async () => {
     const ping = '{"zen":"Keep it logically awesome."}';
     expect(
       await logged(async () => expect(await send("/webhooks/repository", ping, likeGitHub(ping))).toBe(204)),

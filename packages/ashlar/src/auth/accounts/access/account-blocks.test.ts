@@ -55,7 +55,7 @@ describe("an account that can't be blocked", () => {
     });
   });
 
-  test("says so if its class has no column for it, or no method", async () => {
+  test("is reported if its class has no column or method for it", async () => {
     class Never extends AdminUser {
       static override blockedColumn = null;
     }

@@ -239,7 +239,7 @@ describe("sendVerification()", () => {
     expect(await accounts.toldOf("auth.verification_sent")).toEqual([]);
   });
 
-  test("S40 the link's host is that of APP_URL, regardless of the request", async () => {
+  test("S40 the link's host is APP_URL's, regardless of the request", async () => {
     const accounts = await testAccounts();
     const visitor = await accounts.loggedIn();
     const evil = { host: "evil.example", "x-forwarded-host": "evil.example", origin: APP_URL };

@@ -86,7 +86,7 @@ const MEANWHILE: readonly (readonly [what: string, Happening, to: string | null,
 ];
 
 test.each(MEANWHILE)(
-  "S38 S51 the result of a link is correct even if in the meantime %s",
+  "S38 S51 a link's result is correct even if in the meantime %s",
   async (_, happen, to, outcome, left) => {
     const accounts = await testAccounts({ routes, User: class User extends FullUser {} });
     const path = await linkTo(accounts, to);

@@ -70,7 +70,7 @@ test("a declared mail with a preview is shown in development", async () => {
 });
 
 describe("the names in ACCOUNTS.mailables", () => {
-  test("are those of the framework and of the features, regardless of their order in PROVIDERS", async () => {
+  test("are the framework's and the features', regardless of their order in PROVIDERS", async () => {
     const mailables = { welcome: WelcomeMail, verifyEmail: WelcomeMail, newDevice: null };
     await boot([AuthProvider, Welcome], mailables);
     await boot([Welcome, AuthProvider], mailables);

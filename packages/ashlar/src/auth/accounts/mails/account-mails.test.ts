@@ -139,7 +139,7 @@ describe("the application's own mails", () => {
     ]);
   });
 
-  test("passwordChanged: a password that a link has set is announced with the page of the link's guard", async () => {
+  test("passwordChanged: a password set with a link is announced with the page of the link's guard", async () => {
     class Admin extends AdminUser {}
     const accounts = await testAccounts({
       ACCOUNTS: { mailables: { passwordChanged: OWN.passwordChanged } },
@@ -190,7 +190,7 @@ describe("the application's own mails", () => {
     expect(await accounts.mails()).toEqual([]);
   });
 
-  test("newDevice: is in the language that the mail sets itself, if the user has none", async () => {
+  test("newDevice: is in the language that the mail itself sets if the user has no language", async () => {
     class Notice extends Mailable {
       constructor() {
         super();

@@ -175,7 +175,7 @@ const DURATIONS = [
   [2880, "2 days"],
 ] as const;
 
-test("the lifetime of a link is given in days, hours or minutes, and a day in hours", async () => {
+test("a link's lifetime is given in days, hours or minutes, and a day in hours", async () => {
   const links = DURATIONS.map(([expiresInMinutes]) => new VerifyEmail({ ...verification, expiresInMinutes }));
   const said = (await sent(links)).map((paragraphs) => paragraphs.at(-1));
   expect(said).toEqual(DURATIONS.map(([, words]) => `This link expires in ${words}. ${IGNORE}`));

@@ -123,7 +123,7 @@ describe("authRoutes()", () => {
     expect(listed(authRoutes(others))).toHaveLength(27);
   });
 
-  test("a misspelled group is an error that suggests similar ones", () => {
+  test("a misspelled group causes an error that suggests similar ones", () => {
     const options = { registration: false } as unknown as { register: false };
     expect(() => authRoutes(ACCOUNT_CONTROLLERS, options)).toThrow(
       'Auth.routes: "registration" is not a group of routes.',

@@ -75,7 +75,7 @@ const [LET_IN, REFUSED] = [
   [410, false],
 ];
 
-test("S133 a link of a guard with its own pages lets no device in on those of another", async () => {
+test("S133 a link of a guard with its own pages lets no device in on another guard's pages", async () => {
   const Admin = class Admin extends AdminUser {};
   const accounts = await open({
     guards: { admin: { driver: "web", model: Admin } },

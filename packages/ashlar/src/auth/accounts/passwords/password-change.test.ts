@@ -81,7 +81,7 @@ await onEachDatabase("changePassword()", (engine) => {
     expect(await desk.get("/desk/me")).toMatchObject({ body: { user: null } });
   });
 
-  test("S22 a session token that was stolen before is no longer accepted", async () => {
+  test("S22 a previously stolen session token is no longer accepted", async () => {
     const accounts = await testAccounts({ engine });
     const visitor = await accounts.loggedIn();
     const thief = visitor.copy({ origin: "https://shop.example" });

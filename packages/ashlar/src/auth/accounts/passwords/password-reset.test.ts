@@ -63,7 +63,7 @@ function again(accounts: TestAccounts, visitor: Visitor, ip?: string): Visitor {
 const form = (token: string, password = NEW_PASSWORD) => ({ token, password, password_confirmation: password });
 
 await onEachDatabase("a new password that arrives twice", (engine) => {
-  test("S39 at the same time is set once, and every response is that of the first", async () => {
+  test("S39 at the same time is set once, and every response equals the first", async () => {
     const accounts = await testAccounts({ engine });
     const token = await accounts.resetToken();
     const visitor = await withSession(accounts);
@@ -97,7 +97,7 @@ describe("a new password that arrives twice", () => {
     expect(await accounts.toldOf("auth.failed")).toEqual([]);
   });
 
-  test("S39 S133 doesn't count as a guess if it is right, however often it arrives", async () => {
+  test("S39 S133 doesn't count as a guess if it is correct, however often it arrives", async () => {
     const often = { buckets: [{ by: ["address"], attempts: 1000, windowSeconds: 60 }] };
     const { accounts, copy, send } = await sentOnce({ password_reset: often });
     const answers = [];
@@ -164,7 +164,7 @@ describe("a new password that arrives twice", () => {
     expect(await send(copy)).toBe(DEAD);
   });
 
-  test("S39 S133 counts as a guess at the account: once all guesses are used up, the right one is refused", async () => {
+  test("S39 S133 counts as a guess at the account: once all guesses are used up, the correct one is refused", async () => {
     const { accounts, copy, token } = await sentOnce();
     const guess = (count: number) => {
       const stranger = accounts.visitor({ ip: `100.64.${count}.1` });
@@ -746,7 +746,7 @@ describe("requesting a reset link", () => {
     expect(await accounts.mails()).toEqual([]);
   });
 
-  test("S40 the link's host is that of APP_URL, regardless of the request", async () => {
+  test("S40 the link's host is APP_URL's, regardless of the request", async () => {
     const accounts = await testAccounts();
     const evil = { host: "evil.example", "x-forwarded-host": "evil.example" };
     const { headers } = await accounts.visitor().post("/change_password", { email: ADA.email }, evil);

@@ -17,7 +17,7 @@ test("S39 a reset's epoch begins the same for the same visitor and link, whateve
   expect(new Set([first, ...others].map((epoch) => epoch!.beginning)).size).toBe(3);
 });
 
-test("S39 there is no epoch without a password, or without a readable session that the browser has", () => {
+test("S39 no epoch exists without a password, or without a readable session that the browser has", () => {
   expect(epochs.of(known("one"), "link", ["a password"])).toBeNull();
   expect(epochs.of(withVisitor(null), "link", "a password")).toBeNull();
   expect(epochs.of(withVisitor({ isReadable: true, isKnown: false }), "link", "a password")).toBeNull();

@@ -54,7 +54,7 @@ describe("the page behind a reset link", () => {
     expect(body).not.toContain(ADA.email);
   });
 
-  test("S33 is limited, and a made-up token causes no further query", async () => {
+  test("S33 is limited, and a made-up token causes no other query", async () => {
     const accounts = await testAccounts();
     accounts.forgetQueries();
     const statuses: number[] = [];

@@ -92,7 +92,7 @@ await onEachDatabase("registering with preventEnumeration", (engine) => {
 });
 
 describe("preventEnumeration", () => {
-  test("S58 the problems of a registration are reported, regardless of its address", async () => {
+  test("S58 a registration's problems are reported, regardless of its address", async () => {
     const accounts = await preventing();
     for (const email of [ADA.email, CLEO.email]) {
       const sent = { ...CLEO, email, password: "short", password_confirmation: "short" };

@@ -352,7 +352,7 @@ describe("register()", () => {
     expect(await problems(accounts, CLEO)).toEqual([422, { email: ["This email address is already in use."] }]);
   });
 
-  test("another value that is taken is reported by its field, and no owner of an address is notified", async () => {
+  test("another taken value is reported under its field, and no address's owner is notified", async () => {
     const accounts = await testAccounts();
     await accounts.database.kysely.schema.createIndex("names").unique().on("users").column("name").execute();
     expect(await problems(accounts, { ...CLEO, name: ADA.name })).toEqual([422, { name: ["This is already in use."] }]);

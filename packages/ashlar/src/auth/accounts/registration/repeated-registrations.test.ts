@@ -211,7 +211,7 @@ describe("a registration that arrives twice", () => {
     expect(await subjects(accounts)).toEqual([TAKEN]);
   });
 
-  test("S182 S133 doesn't count as a guess if its password is right, however often it arrives", async () => {
+  test("S182 S133 doesn't count as a guess if its password is correct, however often it arrives", async () => {
     const accounts = await testAccounts({ throttle: {}, store: memoryStore() });
     const visitor = await atTheForm(accounts);
     const copies = Array.from({ length: 110 }, (_, index) => again(accounts, visitor, `100.64.${index}.1`));

@@ -35,7 +35,7 @@ withSmallDisk("the disk of a SQLite file", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test("that is read-only is an error that doesn't suggest another owner", async () => {
+  test("that is read-only causes an error that doesn't suggest another owner", async () => {
     const disk = makeDisk(1024);
     onTestFinished(() => disk.remove());
     const file = join(disk.folder, "app.sqlite");

@@ -37,7 +37,7 @@ async function findingsIn(files: Readonly<Record<string, string>>, days = 0): Pr
   return findings.map(({ severity, id, problem, remedy }) => `${severity} ${id}: ${problem} ${remedy.run}`);
 }
 
-test("a private key that fits its algorithm is not a finding, and secrets and other issuers have none", async () => {
+test("a private key that fits its algorithm is not a finding, and secrets and other issuers need none", async () => {
   const jwt = { algorithm: "ES256", secret: EC, nextSecret: "", previousSecrets: null };
   expect(
     await findingsOf({ jwt, two: { algorithm: "EdDSA", secret: ED }, idp: { jwks: "https://id.example" } }),
