@@ -85,7 +85,7 @@ export class Member {
     return this.#ended.promise;
   }
 
-  /** What log lines about it have in common. */
+  /** The members that all log lines about it have. */
   get facts(): { readonly worker: number; readonly reason?: string } {
     return { worker: this.worker.id, ...(this.reason !== null && { reason: this.reason }) };
   }

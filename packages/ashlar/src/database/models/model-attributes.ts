@@ -269,7 +269,7 @@ function parseUsual(text: string): number | null {
   const minute = digits(text, 14, 16);
   const second = digits(text, 17, 19);
   const millisecond = isIso ? digits(text, 20, 23) : 0;
-  // Date.UTC normalizes numbers that are out of range, and takes years before 100 as the 20th century.
+  // Date.UTC normalizes numbers that are out of range, and interprets years before 100 as years of the 20th century.
   const isDate = year >= 100 && month >= 1 && month <= 12 && day >= 1 && day <= 31;
   const isTime = hour <= 23 && minute <= 59 && second <= 59 && millisecond <= 999;
   return isDate && isTime ? Date.UTC(year, month - 1, day, hour, minute, second, millisecond) : null;

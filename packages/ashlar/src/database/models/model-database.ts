@@ -85,7 +85,7 @@ function requireTableNames(where: string, tables: readonly unknown[]): void {
  * The application whose configuration uses a class, or one of its base classes.
  *
  * @returns `null` if no application does
- * @throws `E_INVALID_CONFIGURATION` outside of a request, if several do
+ * @throws `E_INVALID_CONFIGURATION` outside of a request, if several applications do
  */
 export function applicationOf(modelClass: ModelClass): RunningApplication | null {
   const applications = applicationsNaming(modelClass);

@@ -42,7 +42,7 @@ export interface PostgresSettings extends DatabaseServerSettings, DatabaseTlsSet
 
 /** {@link PostgresSettings}, checked and complete. */
 export interface CompletePostgresSettings extends CompleteServerSettings, ReadTls {
-  /** The server and the database as one URL; if it is set, the separate settings of the address aren't. */
+  /** The server and the database as one URL; the separate address settings are then not set. */
   readonly url: string | null;
   readonly tls: TlsChoice;
   readonly transactionPooling: boolean;

@@ -2,7 +2,7 @@
 export class Wakes {
   readonly #timers = new Set<NodeJS.Timeout>();
 
-  /** Calls a function at a time, and never earlier: in a busy process, a timer can fire early, before anything is due. */
+  /** Calls a function at a given time, and never earlier: in a busy process, a timer can fire early, before anything is due. */
   at(dueAt: number, wake: () => void): void {
     const delayMs = Math.max(0, Math.ceil(dueAt - performance.now()));
     const timer = setTimeout(() => {

@@ -48,7 +48,7 @@ export interface SmtpSettings {
   readonly timeouts?: SmtpTimeouts | undefined;
 }
 
-/** {@link SmtpSettings} as read, before what follows from them is filled in. */
+/** {@link SmtpSettings} as read, before derived values are filled in. */
 interface ReadSmtp extends Complete<Omit<SmtpSettings, "port" | "secure" | "requireTls" | "timeouts">> {
   readonly port: number | null;
   readonly secure: boolean | null;
