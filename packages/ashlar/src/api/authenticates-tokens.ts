@@ -16,7 +16,7 @@ import { requireUsersOf } from "./settings/driver-settings.ts";
 import type { TokenHolder } from "./token-holder.ts";
 import "../kernel/index.ts";
 
-/** What {@link AuthenticatesTokens} adds to a model. */
+/** The members that {@link AuthenticatesTokens} adds to a model. */
 export interface AuthenticatesTokensInstance extends Pick<TokenHolder, "holdsToken" | "activateToken" | "revokeToken"> {
   /**
    * Creates the user's new active API token, replacing the previous one. The table holds its digest, never the token.
@@ -42,7 +42,7 @@ export interface AuthenticatesTokensInstance extends Pick<TokenHolder, "holdsTok
   revokeToken(digest?: string): Promise<void>;
 }
 
-/** What {@link AuthenticatesTokens} adds to a model's class. */
+/** The members that {@link AuthenticatesTokens} adds to a model's class. */
 export interface AuthenticatesTokensStatics {
   /**
    * The column with the digest of the active token. It is left out of JSON, hidden or not, and `fill` never sets it.

@@ -111,9 +111,9 @@ export class Auth extends RequestAuth {
   }
 
   /**
-   * Redirects to the page of the step that a login with the active guard waits for, which shows why it waits: as a problem
-   * if a proof was given that didn't hold, and otherwise as the status. If no login waits, it redirects to the login; if a
-   * step refused the login, that page says why.
+   * Redirects to the page of the step that a login with the active guard waits for, which shows why it waits: as an
+   * error if the given proof was wrong, and otherwise as a status message. If no login waits, it redirects to the
+   * login; if a step refused the login, that page says why.
    *
    * @throws `E_LOGIN_PENDING` if the step has no page
    */

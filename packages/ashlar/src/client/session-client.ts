@@ -2,7 +2,7 @@ import { ClientError } from "./client-error.ts";
 import { type Authorization, type Call, callBy, HttpClient, type Pass } from "./http-client.ts";
 import { type ClientOptions, type RequestOptions, readJson, Transport } from "./transport.ts";
 
-/** What a {@link SessionClient} is created with. */
+/** The options of a {@link SessionClient}. */
 interface SessionClientOptions extends ClientOptions {
   /** The prefix of the account routes, if `Auth.routes` has one; default: nothing. */
   readonly accounts?: string | undefined;

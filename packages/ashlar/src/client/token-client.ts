@@ -4,7 +4,7 @@ import { type Authorization, callBy, HttpClient, type Pass } from "./http-client
 import { memoryTokens, type StoredTokens, type TokenStore, tokensIn } from "./token-store.ts";
 import { type ClientOptions, type RequestOptions, Transport } from "./transport.ts";
 
-/** What a {@link TokenClient} is created with. */
+/** The options of a {@link TokenClient}. */
 interface TokenClientOptions extends ClientOptions {
   /** Where the tokens are kept; default: in memory. */
   readonly store?: TokenStore | undefined;

@@ -35,8 +35,9 @@ export function redisScript(keys: number, lua: string): RedisScript {
  * meantime, commands fail at once, except those that come while the first connection, or the one after a loss, is being
  * made.
  *
- * Every command ends within `commandTimeoutMs`, except those that wait for the first connection: that may take five seconds,
- * and the client's code is loaded before. Failures are `E_REDIS_UNAVAILABLE`, and contain nothing that was sent.
+ * Every command ends within `commandTimeoutMs`, except those that wait for the first connection, which may take five
+ * seconds in addition to loading the client's code. Failures are `E_REDIS_UNAVAILABLE`, and contain nothing that was
+ * sent.
  */
 export class RedisConnection {
   readonly #settings: CompleteRedisSettings;

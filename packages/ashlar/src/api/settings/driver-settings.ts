@@ -142,7 +142,7 @@ export const DRIVERS_PLACE = "config/api.ts: DRIVERS";
 const DRIVER_NAME = /^[a-z][\w-]{0,63}$/i;
 /** The name of the only driver in most applications. */
 const USUAL_DRIVER = "jwt";
-/** Names that mean something else as the name of a guard. */
+/** Names that a guard can't have, because they mean something else. */
 const RESERVED_NAMES: readonly string[] = ["web", "default"];
 const UNLIMITED = Number.POSITIVE_INFINITY;
 

@@ -45,7 +45,7 @@ interface Hidden {
 
 /** A personal token as its user sees it. */
 export interface PersonalToken {
-  /** What `revoke` takes. */
+  /** The argument for `revoke`. */
   readonly id: string;
   readonly name: string;
   /** The token's abilities; `null` if it has all. */

@@ -14,7 +14,7 @@ import { type ApplicationAccess, applicationAccessOf } from "./application-acces
  */
 export type AccessScope = "others" | "everything";
 
-/** Why access to an account ends. Events and audit lines have these words. */
+/** Why access to an account ends. Events and audit lines contain these words. */
 export const ACCESS_END_REASONS = [
   /** The user has logged out other devices, or all of them. */
   "user",

@@ -47,7 +47,7 @@ async function write(
   return Object.keys(changes).length === 0 || writeColumns(user as Authenticatable & Model, changes, conditions);
 }
 
-/** Writes the row of a user whose access ends, as {@link StoredAccount} does, in an account store. */
+/** Writes the row of a user whose access ends to an account store, as {@link StoredAccount} does. */
 export function updateEnding<User extends AccountUser>(
   store: AccountStore<User>,
   user: User,

@@ -46,7 +46,7 @@ declare module "../../events/event-map.ts" {
     "auth.email_verified": AccountEvent;
     "auth.email_change_requested": EmailChangeEvent;
     "auth.email_changed": EmailChangeEvent;
-    /** A change of address was undone from the old address, `email`, which is the account's again. */
+    /** A change of address was undone with the link to the old address, `email`, which the account has again. */
     "auth.email_change_undone": EmailChangeEvent;
     /** Unknown devices have tried so many wrong passwords that the account's owner gets a mail. */
     "auth.guesses_used_up": AccountEvent;

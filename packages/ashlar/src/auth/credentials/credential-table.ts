@@ -229,7 +229,7 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
    *
    * @param where name the key, which may come from an input, or another unique column; with `user_id`, it has to be that
    *   user's
-   * @returns whether there was one: of concurrent calls, one returns `true`
+   * @returns whether there was one; of several concurrent calls, only one returns `true`
    */
   revoke(where: CredentialConditions<Columns, Hidden>): Promise<boolean> {
     if (this.#options.keepsRevoked !== true) return this.delete(where);

@@ -165,7 +165,7 @@ export class RefusedGuesses {
 
   /**
    * @param account a text that names it
-   * @param seconds when it allows a guess again
+   * @param seconds how long until it allows a guess again
    * @param error makes the error that refuses one
    */
   add(account: string, seconds: number, error: () => AshlarError): void {

@@ -58,7 +58,7 @@ export interface ListedLogin extends Login {
   readonly userAgent: string | null;
 }
 
-/** Which of a user's logins {@link LoginStore.list} returns: a page of those in one access epoch, or of all. */
+/** The logins that {@link LoginStore.list} returns: one page of a user's logins, in one access epoch or in all. */
 export interface LoginRange {
   /** How many at most: those nearest to the login that the range starts from. */
   readonly limit: number;
@@ -122,9 +122,9 @@ export interface PrunedLogins {
  * export const GUARDS = { default: "web", web: { model: User, logins: databaseLogins() } };
  * ```
  *
- * A store keeps what it is given, and returns it unchanged: texts to the character, times to the millisecond. It
- * decides nothing about access. Whether a login has ended, belongs to this user, or is invalid under the user's access
- * epoch is checked by the guard, each time the login is used. A store must guarantee the following:
+ * A store returns values exactly as it received them: texts to the character, times to the millisecond. It decides
+ * nothing about access. Whether a login has ended, belongs to this user, or is invalid under the user's access epoch is
+ * checked by the guard, each time the login is used. A store must guarantee the following:
  *
  * - **A login exists from the moment that `start` resolves**, for every process, until it is ended or pruned. A login
  *   that was ended is gone immediately and permanently: a `touch` or `renew` that is running at that moment does not

@@ -31,9 +31,9 @@ export interface LoginPage {
     /** Whether this request comes from it. */
     readonly isCurrent: boolean;
   }[];
-  /** What `before` takes to get the page of newer logins; `null` if these are the newest. */
+  /** The value of `before` for the page of newer logins; `null` if these are the newest. */
   readonly before: string | null;
-  /** What `after` takes to get the page of older logins; `null` if these are the oldest. */
+  /** The value of `after` for the page of older logins; `null` if these are the oldest. */
   readonly after: string | null;
 }
 
@@ -61,7 +61,9 @@ export interface UserLoginsDependencies {
   readonly takeOver: (user: Authenticatable) => void;
   /** Translates the names of devices into the user's language. */
   readonly t: (message: Message) => string;
-  /** How the login of the request continues alone under the user's new access epoch: with a new token. */
+  /**
+   * Says how the request's login continues, with a new token, under the user's new access epoch when all others end.
+   */
   readonly keepAlone: (changed: Authenticatable) => KeptLogin | null;
   /** Sends that token, once it is stored. */
   readonly sendNextToken: () => void;
@@ -91,8 +93,8 @@ export class UserLogins {
   }
 
   /**
-   * All logins that have not ended, most recently used first: at most as many as `maxPerUser` of the guard. For a
-   * list that is shown, see {@link page}.
+   * All logins that have not ended, most recently used first, up to the guard's `maxPerUser`. To show a list, use
+   * {@link page}.
    */
   async list(): Promise<LoginInfo[]> {
     const user = await this.#dependencies.user();

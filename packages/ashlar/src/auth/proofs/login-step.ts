@@ -12,8 +12,8 @@ export interface LoginInProgress<User extends object = RegisteredUser> {
   /** The user who has proved who they are. */
   readonly user: User;
   /**
-   * Why the steps are asked: a `login`, on a page or for an API token; the `confirmation` of the password by a user who is
-   * logged in; the `renewal` of an API token.
+   * The reason for running the steps: a `login`, on a page or for an API token; the `confirmation` of the password by a
+   * user who is logged in; the `renewal` of an API token.
    */
   readonly purpose: "login" | "confirmation" | "renewal";
   /**

@@ -70,7 +70,7 @@ export class WebGuards {
     return { isHttps: url?.startsWith("https:") ?? false, suffix: cookieSuffix, url };
   }
 
-  /** With a session that other sites' pages use, their logins are used there too. */
+  /** If other sites' pages use the session, they use the logins, too. */
   get #sameSite(): "lax" | "none" {
     const { container } = this.#application;
     return container.has("session") && container.make("session").settings.sameSite === "none" ? "none" : "lax";

@@ -7,8 +7,8 @@ import { flashMistakes } from "../sessions/session-input.ts";
 import { formPageOf, isOwnForm, sentPageOf, showForm } from "./form-page.ts";
 
 /**
- * The response to a form with mistakes in it: back to the form's page (303, RFC 9110 §15.4.4), which then shows the
- * messages and the input again. If the session has no room for all of that, the response is the form's page itself
+ * The response to a form with invalid input: a redirect to the form's page (303, RFC 9110 §15.4.4), which then shows
+ * the messages and the input again. If the session has no room for all of that, the response is the form's page itself
  * (422), provided that it may be shown there: see `formPageOf`.
  *
  * @param error the thrown error

@@ -34,9 +34,9 @@ export interface Mistakes {
 }
 
 /**
- * The page that a form belongs to. Many are sent to another path than their page's: `/orders/create` to `/orders`. If
- * the browser doesn't say which page it was, as with `Referrer-Policy: no-referrer`, the page at the form's own path is
- * used.
+ * The page that a form belongs to. Many forms are sent to a path other than their page's: from `/orders/create` to
+ * `/orders`. If the browser doesn't say which page it was, as with `Referrer-Policy: no-referrer`, the page at the
+ * form's own path is used.
  *
  * Security: the page's address is used only if the form is known to come from this site. Its page may be shown in the
  * response if it has the form's own path, or if the form's token proves that the page was shown to this session before.

@@ -27,7 +27,7 @@ export interface ThrottleKeys {
   readonly subject?: string | null;
 }
 
-/** Whose attempts are counted, as far as a request tells. */
+/** Whose attempts are counted, according to a request. */
 export interface AttemptKeys extends ThrottleKeys {
   /**
    * A device that the account was used on before. Like a proof, it is counted instead of the address, but all devices of

@@ -9,7 +9,7 @@ import { asAccountUser } from "../users/account-user.ts";
 import type { EmailVerification } from "./email-verification.ts";
 import "../../../kernel/index.ts";
 
-/** What {@link MustVerifyEmail} adds to a model. */
+/** The members that {@link MustVerifyEmail} adds to a model. */
 export interface MustVerifyEmailInstance {
   /** When the address was verified; `null` if it is not. `fill` never sets it. */
   verified_at: Date | null;

@@ -244,7 +244,7 @@ interface LinkUse {
   readonly account: string;
 }
 
-/** The use of a link by the client of a request. */
+/** A link's use by the request's client. */
 function usedBy({ request }: HttpContext, { realm, account }: LinkUse): LinkUse {
   const client = [request.clientAddress ?? "", request.header("user-agent") ?? ""];
   return { realm, account: digest([account, ...client].join("\0")) };
