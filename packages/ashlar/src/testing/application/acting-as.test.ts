@@ -225,6 +225,25 @@ describe("failures", () => {
     expect((await ada.refresh()).api_token).toBeNull();
   });
 
+  test("a blocked user is refused, and no login begins", async () => {
+    const other = await testShop();
+    try {
+      const { kysely } = other.application.container.make("database");
+      await kysely.schema.alterTable("customers").addColumn("blocked_at", "text").execute();
+      const open = { name: "Eve", email: "eve@example.com", password: "a good password" };
+      const user = await factory(other.Customer, () => ({ ...open, blocked_at: new Date() }) as never).create();
+      const visitor = createTestClient(other.application);
+      for (const guard of ["web", "header"]) {
+        await visitor.actingAs(user, guard);
+        await visitor.assertGuest(guard);
+      }
+      await expect(visitor.actingAs(user, "jwt")).rejects.toMatchObject({ code: "E_STALE_PROOF" });
+      expect(await kysely.selectFrom("logins").selectAll().execute()).toEqual([]);
+    } finally {
+      await other.close();
+    }
+  });
+
   test("the failure of assertAuthenticatedAs names the actual user", async () => {
     expect(await failureOf(client.assertAuthenticatedAs(ada))).toMatch(
       /^Expected the visitor to be \w+ \d+, but it is a guest\.$/,

@@ -226,7 +226,8 @@ export class TestClient {
    * the tokens of another issuer, the user is put into each request from then on. No event is emitted, and no mail is
    * sent.
    *
-   * The steps of the login are not asked: a user with a second factor is logged in without a code.
+   * The steps of the login are not asked: a user with a second factor is logged in without a code. A user whose account is
+   * blocked gets no access, as in the application.
    *
    * As after any login that nothing has proved, `password.confirm` asks for a proof, unless the options name one:
    *

@@ -1,5 +1,5 @@
 import { JwtGuard } from "../../api/index.ts";
-import { Auth, type Authenticatable, type Guard, LoginGuard, skipSteps } from "../../auth/index.ts";
+import { Auth, type Authenticatable, type Guard, isBlocked, LoginGuard, skipSteps } from "../../auth/index.ts";
 import type { Application } from "../../boot/index.ts";
 import { type HttpContext, withoutBase } from "../../http/index.ts";
 import { Csrf } from "../../session/index.ts";
@@ -64,7 +64,7 @@ export class Visitor {
    * Logs the visitor in as a user, for a guard, without emitting events.
    *
    * A guard that logs users in does so, with its own cookies; the guard of an API token driver issues a real token. For
-   * a guard that can do neither, the user is put into each request.
+   * a guard that can do neither, the user is put into each request, unless the account is blocked.
    */
   async logIn(user: AnyUser, guardName: string | null, by: string | null): Promise<void> {
     const { name, isToken } = await this.#inOwnRequest(async (context) => {
@@ -87,7 +87,7 @@ export class Visitor {
       return { name, isToken };
     });
     this.#users.delete(name);
-    if (isToken || sameUser(await this.user(name), user)) return;
+    if (isToken || isBlocked(user) || sameUser(await this.user(name), user)) return;
     this.#users.set(name, user);
   }
 
