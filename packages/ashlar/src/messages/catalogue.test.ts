@@ -326,6 +326,7 @@ describe("a feature's translation", () => {
       "Leer.",
       "is translated by another feature. Leave it out, or put it in lang/.",
     ],
+    ["a key that only begins like an error code's", "errors.other", "Anderes.", "is not a message. "],
     ["a misspelled key", "hours.opn", "Offen.", 'is not a message. Did you mean "hours.open"?'],
     ["a misspelled placeholder", "hours.open", "Bis {zeit}.", 'has an unknown placeholder {zeit}. Known are "time".'],
     ["no text", "hours.open", 7, 'is not a sentence. Write text, or { one: "…", other: "…" }.'],

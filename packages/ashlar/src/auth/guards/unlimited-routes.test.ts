@@ -8,16 +8,34 @@ import { ThrottleMiddleware } from "../../throttle/index.ts";
 
 const tryPassword = async ({ auth }: HttpContext) => ({ in: (await auth.attempt(ADA.email, "a guess")) !== null });
 
-async function warnings(environment: "development" | "test", ...paths: readonly string[]) {
+/** A bucket that lets so many attempts of an address pass in an hour. */
+const hourly = (attempts: number) => ({ by: ["address"], attempts, windowSeconds: 3600 });
+
+function warnings(environment: "development" | "test", ...paths: readonly string[]) {
+  return warningsWith({}, environment, ...paths);
+}
+
+/** What is logged of requests to these paths, in an application that has these limits, too. */
+async function warningsWith(limits: object, environment: "development" | "test", ...paths: readonly string[]) {
   const accounts = await testAccounts({
     environment: { APP_ENV: environment, APP_KEY: generateSecret() },
-    throttle: { own: { buckets: [{ by: ["address"], attempts: 1000, windowSeconds: 60 }] } },
+    throttle: {
+      own: { buckets: [{ by: ["address"], attempts: 1000, windowSeconds: 60 }] },
+      other: { buckets: [hourly(601)] },
+      strict: { buckets: [hourly(600)] },
+      mixed: { buckets: [hourly(5000), { ...hourly(500), by: ["account", "address"] }] },
+      ...limits,
+    },
     middleware: { throttle: [ThrottleMiddleware] },
     routes: [
       Route.post("/own", tryPassword),
       Route.post("/other/@id", async ({ auth }) => ({ status: (await auth.login(ADA.email, PASSWORD)).status })),
       Route.post("/limited", tryPassword).middleware("throttle:login"),
       Route.post("/weak", tryPassword).middleware("throttle:own" as never),
+      Route.post("/strict", tryPassword).middleware("throttle:strict" as never),
+      Route.post("/mixed", tryPassword).middleware("throttle:mixed" as never),
+      Route.post("/two", tryPassword).middleware("throttle:own" as never, "throttle:other" as never),
+      Route.any("/any", tryPassword).middleware("throttle:own" as never),
       Route.post("/both", tryPassword).middleware("throttle:own" as never, "throttle:login"),
       Route.post("/counted", async (context) => {
         await context.throttle.hit(context, "login", { account: ADA.email });
@@ -64,6 +82,20 @@ test("S53 a route whose limits allow too many attempts is reported", async () =>
     "POST /weak has no limit but throttle:own, which allows too many attempts at passwords or mails. " +
       'Add .middleware("throttle:login") to the route.',
   ]);
+});
+
+test("S53 a route with a strict limit of the author's is not reported, even if only one bucket is strict", async () => {
+  expect(await warnings("test", "/strict", "/mixed")).toEqual([]);
+});
+
+test("S53 a limit that the author has loosened under the expected name is not reported", async () => {
+  expect(await warningsWith({ login: { buckets: [hourly(60_000)] } }, "test", "/limited")).toEqual([]);
+});
+
+test("S53 the line names all weak limits of a route, and all of its methods", async () => {
+  const [two, any] = await warnings("test", "/two", "/any");
+  expect(two).toMatch(/^POST \/two has no limit but throttle:own, throttle:other, which allows too many attempts /);
+  expect(any).toMatch(/^\w+(?:\|\w+)*\|POST\b\S* \/any has no limit but throttle:own, which /);
 });
 
 test.each([

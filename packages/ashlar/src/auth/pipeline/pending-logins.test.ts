@@ -44,6 +44,19 @@ test("without a session, too, a refused login leads to the login page, which can
   expect(target(await web.browser().post("/try"))).toEqual([302, "/login"]);
 });
 
+test("a login that waits leads to the page of its step without a session too, where nothing can say why", async () => {
+  const routes = [
+    Route.post("/try", async ({ auth }) => {
+      await auth.attempt(ADA.email, PASSWORD);
+      return auth.redirectToStep();
+    }),
+    Route.get("/terms", () => "Accept them.").name("terms"),
+  ];
+  const steps = [{ name: "terms", page: "terms", check: () => ({ pending: "Accept the terms first." }) }];
+  const web = await testWeb({ guards: { steps }, routes });
+  expect(target(await web.browser().post("/try"))).toEqual([302, "/terms"]);
+});
+
 /** Everything that the sessions of an application with its sessions in the database contain. */
 async function inSessions(accounts: TestAccounts): Promise<string> {
   return JSON.stringify(await accounts.rows("session_data"));

@@ -111,6 +111,16 @@ describe("commands that cannot be added", () => {
       'Stock.feature.commands: "my stock" is not a command.',
     ],
     [
+      "a name that begins with a digit",
+      { Stock: [command("2stock", "")], Other: [other] },
+      'Stock.feature.commands: "2stock" is not a command.',
+    ],
+    [
+      "a description that isn't text",
+      { Stock: ['{ name: "stock", description: 5, load: async () => ({ run() {} }) }', other] },
+      'Stock.feature.commands: "stock" is not a command.',
+    ],
+    [
       "nothing to load",
       { Stock: ['{ name: "stock", description: "" }', other] },
       'Stock.feature.commands: "stock" is not a command.',
@@ -125,7 +135,7 @@ describe("commands that cannot be added", () => {
     const help = await ashlar(root, "--help");
     expect(help).toMatchObject({ code: 0, output: expect.stringContaining("migrate:rollback") });
     expect(help.output).toMatch(/^ {2}other:list .*Does other:list\.$/m);
-    expect(help.output).not.toMatch(/^ {2}(?:my )?stock\b/m);
+    expect(help.output).not.toMatch(/^ {2}(?:my |2)?stock\b/m);
     expect(help.output.match(/^ {2}serve /gm)).toHaveLength(1);
     expect(help.errors.split("\n").filter((text) => text.startsWith(line))).toHaveLength(1);
     expect(await ashlar(root, "other:list")).toMatchObject({ code: 0, output: "" });

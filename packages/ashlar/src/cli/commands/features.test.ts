@@ -13,9 +13,10 @@ class Stock {
     proofs: {
       badge: ({ container }) => ({ amr: ["sc", "user"], startsLogins: true, page: "badge", step: { page: "badge.step" }, has: () => container.make("stock") }),
       seal: () => ({ amr: [], has: () => true }),
+      stamp: () => ({ amr: [], step: {}, has: () => true }),
       old: ({ container }) => container.make("stock").proof,
     },
-    checks: [{ name: "Stock", findings: { "stock.empty": "The stock is empty.", "stock.old": "It is old." }, load: () => null }],
+    checks: [{ name: "Stock", findings: { "stock.empty": "The stock is empty.", "stock.old": "It is old." }, load: () => null }, { name: "Shelves", findings: { "stock.shelves": "A shelf is missing." }, load: () => null }],
     events: { "stock.taken": { audit: true }, "stock.seen": { audit: false } },
     errors: { E_OUT_OF_STOCK: [409, "This is out of stock."] },
     variables: { STOCK_URL: { about: ["The warehouse."] }, STOCK_PORT: { value: "80" }, STOCK_TOKEN: { isSecret: true } },
@@ -42,8 +43,10 @@ stock (Stock, on base)
   services        stock
   proofs          badge: amr sc user; starts logins; page badge; step at badge.step
                   seal: unknown factors
+                  stamp: unknown factors; step
                   old
   checks          Stock: stock.empty (The stock is empty), stock.old (It is old)
+                  Shelves: stock.shelves (A shelf is missing)
   events          stock.taken (audit line), stock.seen
   errors          E_OUT_OF_STOCK: 409
   variables       STOCK_URL: The warehouse.

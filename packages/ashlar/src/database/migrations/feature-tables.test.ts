@@ -27,6 +27,13 @@ describe("the tables that a feature declares", () => {
     );
   });
 
+  test("are each checked, not only the first", async () => {
+    const tables = { stock: { columns: ["sku"], pruned: null }, items: { columns: [], pruned: null } };
+    await expect(bootWith(tables)).rejects.toThrow(
+      "StockProvider.feature.tables.items: does not list the table's columns.",
+    );
+  });
+
   test.each([[undefined], [[]], ["sku"], [["sku", ""]], [[5]]])("can't have the columns %j", async (columns) => {
     await expect(bootWith({ stock: { columns, pruned: null } })).rejects.toThrow(
       'StockProvider.feature.tables.stock: does not list the table\'s columns. Write their names as in migrations: columns: ["sku", "count"].',

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { makeContext } from "../../../test/support/http-context.ts";
 import { createApplication, createLogger } from "../../boot/index.ts";
-import { SecurityHeadersMiddleware } from "../../http/index.ts";
+import { type RouteInfo, SecurityHeadersMiddleware } from "../../http/index.ts";
 import { Route } from "../../routing/index.ts";
 import { generateSecret } from "../../security/index.ts";
 import { HttpKernel } from "../pipeline/http-kernel.ts";
@@ -10,10 +10,15 @@ import { BlockedRedirectWarnings } from "./blocked-redirect-warnings.ts";
 const PAY = { pattern: "/pay", methods: ["POST"] };
 
 /** What is logged about a response that redirects to another site. */
-function logged(policy: string | null, target: string, method = "POST"): string[] {
+function logged(
+  policy: string | null,
+  target: string,
+  method = "POST",
+  route: Partial<RouteInfo> | null = PAY,
+): string[] {
   const lines: string[] = [];
   const redirectWarnings = new BlockedRedirectWarnings({ warn: (line: unknown) => void lines.push(String(line)) });
-  const context = makeContext({ method, route: PAY });
+  const context = makeContext({ method, ...(route !== null && { route }) });
   Object.defineProperty(context, "services", { value: { ...context.services, redirectWarnings } });
   for (let n = 0; n < 2; n++) {
     if (policy !== null) context.response.header("Content-Security-Policy", policy);
@@ -38,6 +43,20 @@ test("only responses to forms count", () => {
   expect(logged(null, "https://pay.example")).toEqual([]);
 });
 
+test.each<[string, Partial<RouteInfo> | null]>([
+  ["PUT|POST /pay", { ...PAY, methods: ["PUT", "POST"] }],
+  ["A request", null],
+])("the line begins with %s", (label, route) => {
+  const lines = logged("form-action 'self'", "https://pay.example", "POST", route);
+  expect(lines).toEqual([expect.stringMatching(/ redirects to https:\/\/pay\.example\. /)]);
+  expect(lines[0]!.split(" redirects ")[0]).toBe(label);
+});
+
+test("the directive's name may be in capitals", () => {
+  expect(logged("Form-Action 'self'", "https://pay.example")).toHaveLength(1);
+  expect(logged("FORM-ACTION https://pay.example", "https://pay.example")).toEqual([]);
+});
+
 test.each<[string, string, number]>([
   ["'self'", "https://pay.example", 1],
   ["'none'", "https://pay.example", 1],
@@ -56,6 +75,10 @@ test.each<[string, string, number]>([
   ["https://pay.example:8443", "https://pay.example:8443/", 0],
   ["https://pay.example:443", "https://pay.example/", 0],
   ["https://pay.example:*", "https://pay.example:8443/", 0],
+  ["HTTPS://pay.example", "https://pay.example/", 0],
+  ["HTTP:", "https://pay.example/", 0],
+  ["https://PAY.example", "https://pay.example/", 0],
+  ["https://*.PAY.example", "https://eu.pay.example/", 0],
   ["https://*.pay.example", "https://eu.pay.example/", 0],
   ["https://*.pay.example", "https://pay.example/", 1],
 ])("with form-action %s, a redirect to %s is logged %i times", (sources, target, count) => {
