@@ -1,6 +1,5 @@
 import type { Authenticatable } from "../auth/index.ts";
 import type { Container } from "../kernel/index.ts";
-import "../kernel/index.ts";
 
 /** Mails the users of one driver about their tokens. */
 export class TokenMails {

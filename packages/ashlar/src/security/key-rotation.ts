@@ -11,6 +11,7 @@ import {
   VerificationKey,
 } from "./jwt/index.ts";
 import { secretProblem, splitSecrets } from "./secrets.ts";
+import "./errors.ts";
 
 /** The keys that an application configures for its tokens: the current one, its successor and its predecessors. */
 interface WrittenKeys {

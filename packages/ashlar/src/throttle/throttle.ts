@@ -20,7 +20,6 @@ import type { LimitName } from "./limit-name.ts";
 import type { Limit } from "./limits/limit.ts";
 import type { CompleteThrottleSettings } from "./settings.ts";
 import type { ThrottleStore } from "./stores/store.ts";
-import "../http/index.ts";
 
 /** What {@link Throttle.giveBack} gives back. */
 export interface GiveBackOptions {

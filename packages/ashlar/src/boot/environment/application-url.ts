@@ -2,6 +2,7 @@ import { parseBasePath } from "../../http/index.ts";
 import { DEFAULT_PORT } from "../../server/index.ts";
 import { ConfigurationError, isLoopbackHost } from "../../support/index.ts";
 import type { EnvironmentName } from "./environment-name.ts";
+import "../errors.ts";
 
 /** The length of a year, in seconds. */
 export const YEAR = 31_536_000;

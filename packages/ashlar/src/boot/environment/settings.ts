@@ -28,7 +28,6 @@ import {
 import { hstsMaxAge, portSuffix, readUrl, YEAR } from "./application-url.ts";
 import { ENVIRONMENTS, environmentName } from "./environment-name.ts";
 import { HOSTS, ORIGINS, PROXIES, readHosts, readTrustedOrigins, readTrustedProxies } from "./trusted-sites.ts";
-import "../errors.ts";
 
 const TEXTS: Setting<readonly string[] | null, readonly string[]> = setting({
   what: "a list of texts",

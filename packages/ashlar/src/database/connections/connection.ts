@@ -13,7 +13,6 @@ import { type KyselyDialect, kyselyDialect, type Scopes, scopedKysely } from "..
 import { type ReportCaughtFailure, type ReportFailedWork, Transactions } from "../executors/transactions.ts";
 import { ConnectionMaintenance } from "./connection-maintenance.ts";
 import type { IgnoredAttributes } from "./ignored-attributes.ts";
-import "../errors.ts";
 
 /** The report of {@link Connection.onQuery} about a statement. Values are left out: they may be secrets. */
 export interface QueryEvent {

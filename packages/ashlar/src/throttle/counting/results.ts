@@ -3,6 +3,7 @@ import { AshlarError, type Duration, type Message } from "../../support/index.ts
 import type { Bucket } from "../limits/limit.ts";
 import { message } from "../messages.ts";
 import type { AttemptCount } from "../stores/store.ts";
+import "../../http/index.ts";
 
 /** The result of one bucket for an attempt. */
 export type BucketResult = ThrottleResult["buckets"][number];
