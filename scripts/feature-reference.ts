@@ -1,13 +1,12 @@
 // Writes the features' declarations into the manual: docs/reference/features.md, and table columns elsewhere that repeat a
-// manifest. `--write` updates them; without `--write`, an outdated file is an error, and so is a name missing from a table.
+// manifest. `--write` updates them; without `--write`, an outdated file is an error. A name that is missing from a table
+// is an error in either case, and so is a missing table: then nothing is written. Runs in the repository's root.
 
 import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { type Feature, installedFeatures } from "../packages/ashlar/src/boot/index.ts";
 import { additionsOf } from "../packages/ashlar/src/cli/commands/described-feature.ts";
 import { FRAMEWORK_FEATURES, FRAMEWORK_PROVIDERS } from "../packages/ashlar/test/support/framework-features.ts";
 
-const root = join(import.meta.dirname, "..");
 const problems: string[] = [];
 
 /** The parts that the page lists, each with the word for one entry. Features' sentences are in their `messages.ts`. */
@@ -114,16 +113,30 @@ function requireNames(page: string, what: string, found: readonly string[], decl
     if (!all.includes(name)) problems.push(`${page} has the ${what} ${name}, which no feature declares.`);
 }
 
+/**
+ * A page with other rows in one of its tables. A missing table is a problem.
+ *
+ * @param head how the table's head begins: `| Limit | Account |`
+ */
+function withRows(page: string, text: string, head: string, change: (rows: string) => string): string {
+  const start = text.indexOf(`\n${head}`) + 1;
+  const [table, above = "", rows = ""] =
+    start === 0 ? [] : (/^(\|.*\n\|[-|]+\|\n)((?:\|.*\n)+)/.exec(text.slice(start)) ?? []);
+  if (table !== undefined) return text.slice(0, start) + above + change(rows) + text.slice(start + table.length);
+  problems.push(`${page} has no table that begins with ${head}`);
+  return text;
+}
+
 /** The guide about limits, with each limit's buckets in the last column of the table of defaults. */
 function limitsGuide(text: string): string {
-  const [, before = "", rows = "", after = ""] =
-    /^([\s\S]*\n\| Limit \| Account \| Buckets[^\n]*\n\|[-|]+\|\n)((?:\|.*\n)+)([\s\S]*)$/.exec(text) ?? [];
-  const names = [...rows.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name!);
-  requireNames("docs/guides/limits.md", "limit", names, LIMITS.keys());
-  const written = rows.replaceAll(/^\| `([^`]+)` \| (.+?) \|.*\|$/gm, (row, name: string, account: string) => {
-    return LIMITS.has(name) ? `| \`${name}\` | ${account} | ${LIMITS.get(name)} |` : row;
+  const page = "docs/guides/limits.md";
+  return withRows(page, text, "| Limit | Account | Buckets", (rows) => {
+    const names = [...rows.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name!);
+    requireNames(page, "limit", names, LIMITS.keys());
+    return rows.replaceAll(/^\| `([^`]+)` \| (.+?) \|.*\|$/gm, (row, name: string, account: string) => {
+      return LIMITS.has(name) ? `| \`${name}\` | ${account} | ${LIMITS.get(name)} |` : row;
+    });
   });
-  return before + written + after;
 }
 
 /** The reference of names, with the providers that add each property. The meanings of the names are written there by hand. */
@@ -132,14 +145,11 @@ function eventsPage(text: string): string {
   requireNames(page, "event", namesIn(text, "Event"), EVENTS);
   requireNames(page, "limit", namesIn(text, "Limit"), LIMITS.keys());
   requireNames(page, "mail", namesIn(text, "Mail"), MAILS);
-  const [head, properties = ""] = text.split("## Properties of the context\n");
-  const written = properties.replaceAll(
-    /^\| `(\w+)` \| (.+?) \| (.+?) \|$/gm,
-    (_, name: string, type: string, by: string) => {
+  return withRows(page, text, "| Property | Type | Added by |", (rows) =>
+    rows.replaceAll(/^\| `(\w+)` \| (.+?) \| (.+?) \|$/gm, (_, name: string, type: string, by: string) => {
       return `| \`${name}\` | ${type} | ${addedBy(name) ?? by} |`;
-    },
+    }),
   );
-  return `${head}## Properties of the context\n${written}`;
 }
 
 /** The pages, each with a function that returns its new text. */
@@ -149,11 +159,18 @@ const PAGES: Readonly<Record<string, (text: string) => string>> = {
   "docs/guides/limits.md": limitsGuide,
 };
 
+const isWriting = process.argv.includes("--write");
+const outdated = new Map<string, string>();
 for (const [page, written] of Object.entries(PAGES)) {
-  const before = await readFile(join(root, page), "utf8").catch(() => "");
+  const before = await readFile(page, "utf8").catch(() => "");
   const after = written(before);
-  if (process.argv.includes("--write")) await writeFile(join(root, page), after);
-  else if (before !== after) problems.push(`${page} is out of date. Run node scripts/feature-reference.ts --write`);
+  if (before !== after) outdated.set(page, after);
+}
+// A page with a problem isn't rewritten, nor are the others: what they repeat belongs together.
+if (isWriting && problems.length === 0) for (const [page, text] of outdated) await writeFile(page, text);
+if (!isWriting) {
+  for (const page of outdated.keys())
+    problems.push(`${page} is out of date. Run node scripts/feature-reference.ts --write`);
 }
 for (const problem of problems) console.error(problem);
 process.exitCode = problems.length === 0 ? 0 : 1;

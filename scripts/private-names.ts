@@ -5,6 +5,7 @@
 import { globSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { importsIn, takenFromOthers } from "./private-names/imports.ts";
 
 const source = join(import.meta.dirname, "../packages/ashlar/src");
 
@@ -79,29 +80,15 @@ const LEFT: Readonly<Record<string, readonly string[]>> = {
   support: ["SetupProblems"],
 };
 
-/** An import or a re-export of names from another module. */
-const IMPORT = /^(?:import|export)\s+(?:type\s+)?\{([^}]*)\}\s+from\s+"([^"]+)";/gms;
-
-/** The names between the braces of an import, as the module exports them. */
-function namesOf(braces: string): string[] {
-  return braces
-    .split(",")
-    .map(
-      (part) =>
-        part
-          .trim()
-          .replace(/^type\s+/, "")
-          .split(/\s+as\s+/)[0]!,
-    )
-    .filter((name) => name !== "");
-}
-
 const text = (path: string): Promise<string> => readFile(join(source, path), "utf8");
 
+const problems: string[] = [];
 const isPublic = new Set<string>();
 for (const path of globSync("public/*.ts", { cwd: source })) {
-  for (const [, braces = ""] of (await text(path)).matchAll(IMPORT))
-    for (const name of namesOf(braces)) isPublic.add(name);
+  for (const name of importsIn(await text(path)).flatMap(({ names }) => names)) {
+    if (name === "*") problems.push(`${path} exports a whole module. List the names that are public.`);
+    else isPublic.add(name);
+  }
 }
 
 /** The files that take each name from another folder, by folder and name. */
@@ -109,29 +96,21 @@ const taken = new Map<string, string[]>();
 for (const feature of FEATURES) {
   for (const path of globSync(`${feature}/**/*.ts`, { cwd: source }).sort()) {
     if (path.endsWith(".test.ts")) continue;
-    for (const [, braces = "", from = ""] of (await text(path)).matchAll(IMPORT)) {
-      const [, folder] = /^(?:\.\.\/)+([\w/]+)\/index\.ts$/.exec(from) ?? [];
-      if (folder === undefined || folder === feature || path.split("/").length - 1 !== from.split("../").length - 1)
-        continue;
-      for (const name of namesOf(braces)) {
-        const key = `${folder}: ${name}`;
-        taken.set(key, [...(taken.get(key) ?? []), path]);
-      }
-    }
+    for (const key of takenFromOthers(path, await text(path))) taken.set(key, [...(taken.get(key) ?? []), path]);
   }
 }
 
 const fine = new Set([...HELPERS, ...Object.keys(TYPES)]);
 const left = new Set(Object.entries(LEFT).flatMap(([folder, names]) => names.map((name) => `${folder}: ${name}`)));
 const privates = [...taken].filter(([key]) => !isPublic.has(key.split(": ")[1]!));
-const problems = [
+problems.push(
   ...privates
     .filter(([key]) => !fine.has(key) && !left.has(key))
     .map(([key, files]) => `${files.join(", ")} takes ${key}, which is not public: no package could write it.`),
   ...[...fine, ...left]
     .filter((key) => !privates.some(([one]) => one === key))
     .map((key) => `${key} is not taken anymore, or is public. Remove it from scripts/private-names.ts.`),
-];
+);
 for (const problem of problems) console.error(problem);
 console.log(`${taken.size} names from other folders, ${privates.length} of them private: ${left.size} are left`);
 process.exitCode = problems.length === 0 ? 0 : 1;
