@@ -80,11 +80,19 @@ test.each([
     [],
     'config/auth.ts: GUARDS: is a list. Write an object: { default: "web", web: { model: User } }',
   ],
-  [
-    "a step's amr is not a list of names",
-    { steps: [{ name: "totp", amr: [""], check: () => "passed" }] },
-    "config/auth.ts: GUARDS.steps: is a list. Write a list of login steps",
-  ],
+  ...(
+    [
+      [[""], "is a list"],
+      ["sc", "is text"],
+      [{}, "is an object"],
+      ["", "is missing"],
+      [null, "is missing"],
+    ] as const
+  ).map(([amr, problem]) => [
+    `a step's amr is ${JSON.stringify(amr)}`,
+    { web: { steps: [PASSING, { name: "totp", amr, check: () => "passed" }] } },
+    `config/auth.ts: GUARDS.web.steps[1].amr: ${problem}. Write a list of names: ["otp"].`,
+  ]),
   [
     "a guard's steps are not a list",
     { web: { steps: {} } },
@@ -93,12 +101,12 @@ test.each([
   [
     "a step is a function",
     { steps: [Object.assign(function terms() {}, { check() {} })] },
-    "config/auth.ts: GUARDS.steps: is a list. Write a list of login",
+    "config/auth.ts: GUARDS.steps[0]: is a function. Write a login step: {",
   ],
   [
     "a step's name is a number",
     { steps: [{ name: 1, check() {} }] },
-    "config/auth.ts: GUARDS.steps: is a list. Write a list of login",
+    "config/auth.ts: GUARDS.steps[0]: is an object. Write a login step: {",
   ],
   ["the default is not text", { default: 1 }, "config/auth.ts: GUARDS.default: "],
   ["a guard is not an object", { web: "User" }, "config/auth.ts: GUARDS.web: is text. Write web: { model: User }."],
@@ -115,7 +123,7 @@ test.each([
   ].map((step) => [
     `${JSON.stringify(step)} is not a step`,
     { steps: [step] },
-    "GUARDS.steps: is a list. Write a list of login steps",
+    `config/auth.ts: GUARDS.steps[0]: is ${step === null ? "missing" : "an object"}. Write a login step: {`,
   ]),
   [
     "two steps have one name",

@@ -3,6 +3,7 @@ import type { ConfigurationSections } from "../kernel/index.ts";
 import {
   ConfigurationError,
   isPlainObject,
+  listOf,
   nearest,
   quoted,
   SetupProblems,
@@ -84,11 +85,21 @@ const OBJECT = setting<Readonly<Record<string, unknown>>>({
   fallback: {},
 });
 
-const STEPS = shape<readonly LoginStep[], readonly LoginStep[]>(
-  'a list of login steps: [{ name: "terms", check: () => "passed" }]',
-  (value): value is readonly LoginStep[] => Array.isArray(value) && value.every(isLoginStep),
-  [],
+const AMR = shape<readonly string[]>(
+  'a list of names: ["otp"]',
+  (value): value is readonly string[] => Array.isArray(value) && value.every(isName),
 );
+
+const STEP = setting<LoginStep>({
+  what: 'a login step: { name: "terms", check: () => "passed" }',
+  accept(value, where) {
+    if (!isLoginStep(value)) return undefined;
+    if (value.amr !== undefined) AMR.read(value.amr, `${where}.amr`);
+    return value;
+  },
+});
+
+const STEPS = listOf('a list of login steps: [{ name: "terms", check: () => "passed" }]', STEP, []);
 
 const GUARDS = settings<CommonGuardSettings>()({
   default: text(null),
@@ -174,10 +185,9 @@ function namedApart(steps: readonly LoginStep[], where: string): readonly LoginS
 
 function isLoginStep(value: unknown): value is LoginStep {
   if (typeof value !== "object" || value === null) return false;
-  const { name, page, amr, check } = value as Partial<LoginStep>;
+  const { name, page, check } = value as Partial<LoginStep>;
   const isPage = page === undefined || isName(page);
-  const isAmr = amr === undefined || (Array.isArray(amr) && amr.every(isName));
-  return isName(name) && isPage && isAmr && typeof check === "function";
+  return isName(name) && isPage && typeof check === "function";
 }
 
 function isName(value: unknown): value is string {

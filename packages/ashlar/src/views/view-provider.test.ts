@@ -1,6 +1,6 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Application, createApplication, declareFeature, type Feature, Provider } from "../boot/index.ts";
 import type { HttpContext } from "../http/index.ts";
@@ -68,8 +68,11 @@ describe("a feature's folder of templates", () => {
   });
 
   test("must not depend on the working directory", async () => {
-    await expect(bootWith("views")).rejects.toThrow(
-      'StockProvider.feature.views.stock: "views" is not an absolute path. Write join(import.meta.dirname, "views"),',
+    // A relative path to a folder that exists, wherever the tests run.
+    const folder = relative(process.cwd(), join(root, "views"));
+    expect(statSync(folder).isDirectory()).toBe(true);
+    await expect(bootWith(folder)).rejects.toThrow(
+      `StockProvider.feature.views.stock: "${folder}" is not an absolute path. Write join(import.meta.dirname, "views"),`,
     );
   });
 });

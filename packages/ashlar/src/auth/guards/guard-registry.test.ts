@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { CookieGuard, HeaderGuard, Person } from "../../../test/support/people.ts";
-import { createApplication } from "../../boot/index.ts";
+import { createApplication, Provider } from "../../boot/index.ts";
 import { compose, Model } from "../../database/index.ts";
 import { Container } from "../../kernel/index.ts";
 import { ConfigurationError } from "../../support/index.ts";
@@ -82,10 +82,20 @@ describe("startup failures", () => {
     );
   });
 
-  test("a guard that a provider asks for in boot(), before its driver is registered", () => {
-    expect(() => registry({ web: { model: Person } }).usersOf("web")).toThrow(
-      'config/auth.ts: GUARDS.web: no guard driver is named "web". Is the provider that brings it listed in PROVIDERS? ' +
-        "Drivers are registered by boot() of their providers: ask for guards in ready().",
+  test("a guard that a provider asks for in boot(), before its driver is registered", async () => {
+    class EarlyProvider extends Provider {
+      override boot(): void {
+        this.application.container.make("auth").usersOf("badge");
+      }
+    }
+    const boot = createApplication({
+      environment: { APP_ENV: "test" },
+      providers: [EarlyProvider, AuthProvider],
+      config: { auth: { GUARDS: { badge: { model: Person } } } },
+    });
+    await expect(boot).rejects.toThrow(
+      'config/auth.ts: GUARDS.badge: no guard driver is named "badge". Known are "web". Is the provider that brings it ' +
+        "listed in PROVIDERS? Drivers are registered by boot() of their providers: ask for guards in ready().",
     );
   });
 

@@ -17,12 +17,29 @@ test("the providers stub has the same ones, in the same order", async () => {
 
 test("the .env stub describes each variable as its feature does", async () => {
   const text = await stub("application/env.stub");
-  for (const name of ["mail", "api"]) {
-    for (const line of variableLines(name)) expect(text.split("\n")).toContain(line);
+  for (const [name, first] of [
+    ["mail", "MAIL_FROM="],
+    ["api", "JWT_SECRET="],
+  ] as const) {
+    const lines = variableLines(name);
+    expect(lines.slice(0, 2)).toEqual([expect.stringMatching(/^# \S/), first]);
+    expect(text).toContain(`\n${lines.join("\n")}\n`);
   }
 });
 
 test("every account mail has a stub", async () => {
+  expect(ACCOUNT_MAILS.map(({ name }) => name)).toEqual([
+    "VerifyEmailMail",
+    "ResetPasswordMail",
+    "FinishRegistrationMail",
+    "PasswordChangedMail",
+    "EmailChangedMail",
+    "EmailChangeCompletedMail",
+    "EmailChangeUndoneMail",
+    "EmailTakenMail",
+    "GuessesUsedUpMail",
+    "NewDeviceMail",
+  ]);
   for (const { name, file } of ACCOUNT_MAILS) {
     expect(await stub(`pages/app/mailables/${file}.ts.stub`)).toContain(`export class ${name} `);
   }
