@@ -260,8 +260,8 @@ const PLACES = [
   "auth/accounts/access/all-access.ts",
   "auth/accounts/access/password-voiding.ts",
   "auth/accounts/access/user-deletion.ts",
+  "auth/accounts/account-administration.ts",
   "auth/accounts/account-data.ts",
-  "auth/accounts/accounts.ts",
   "auth/accounts/addresses/email-change.ts",
   "auth/accounts/addresses/email-undo.ts",
   "auth/accounts/addresses/unfinished-registrations.ts",
@@ -271,6 +271,7 @@ const PLACES = [
   "auth/logins/user-logins.ts",
   "auth/models/authenticates.ts",
   "auth/models/model-accounts.ts",
+  "auth/models/user-model.ts",
   "auth/web/web-guard.ts",
   "auth/web/web-guards.ts",
 ];
