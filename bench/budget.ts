@@ -103,11 +103,7 @@ async function serving<Result>(
 
 async function written(child: ChildProcess): Promise<Profile> {
   while (child.exitCode === null) {
-    try {
-      if (existsSync(PROFILE)) return JSON.parse(readFileSync(PROFILE, "utf8")) as Profile;
-    } catch {
-      // The file is still being written.
-    }
+    if (existsSync(PROFILE)) return JSON.parse(readFileSync(PROFILE, "utf8")) as Profile;
     await sleep(100);
   }
   throw new Error("The server exited while it was being profiled.");

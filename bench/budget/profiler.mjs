@@ -1,7 +1,7 @@
 // Loaded before a server (`--import`). The first SIGUSR2 begins a profile of CPU time and allocations, and the second one
 // writes it to the file that BUDGET_PROFILE names. Plain JavaScript, because Node.js would load its TypeScript compiler for
 // anything else.
-import { writeFileSync } from "node:fs";
+import { renameSync, writeFileSync } from "node:fs";
 import { Session } from "node:inspector/promises";
 
 const SAMPLE_MICROSECONDS = 200;
@@ -26,6 +26,9 @@ process.on("SIGUSR2", async () => {
   }
   const time = await session.post("Profiler.stop");
   const heap = await session.post("HeapProfiler.stopSampling");
-  writeFileSync(process.env.BUDGET_PROFILE, JSON.stringify({ time: time.profile, heap: heap.profile }));
+  const path = process.env.BUDGET_PROFILE;
+  // The profile appears complete.
+  writeFileSync(`${path}.part`, JSON.stringify({ time: time.profile, heap: heap.profile }));
+  renameSync(`${path}.part`, path);
   session.disconnect();
 });

@@ -36,10 +36,10 @@ export interface Profile {
 export type Shares = ReadonlyMap<string, number>;
 
 /** Everything that neither the framework nor the server's script has called: the HTTP parser, sockets, timers. */
-export const NODE = "Node.js";
-export const COLLECTION = "garbage collection";
+const NODE = "Node.js";
+const COLLECTION = "garbage collection";
 /** The system calls that write responses. */
-export const WRITES = "writing to sockets";
+const WRITES = "writing to sockets";
 
 /** V8's names for time in which the process did nothing. */
 const IDLE = new Set(["(idle)", "(program)", "(root)"]);
