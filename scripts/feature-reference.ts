@@ -100,10 +100,13 @@ function addedBy(property: string): string | null {
   return declaring === undefined ? null : providersOf(declaring.feature).join(", ");
 }
 
+/** The names in the first cells of rows. */
+const firstCells = (rows: string): string[] => [...rows.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name!);
+
 /** The rows of the tables whose first column has the given title, by the names in their first cells. */
 function namesIn(text: string, title: string): string[] {
   const tables = text.matchAll(new RegExp(`^\\| ${title} \\|.*\\n\\|[-|]+\\|\\n((?:\\|.*\\n)+)`, "gm"));
-  return [...tables].flatMap(([, rows = ""]) => [...rows.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name!));
+  return [...tables].flatMap(([, rows = ""]) => firstCells(rows));
 }
 
 function requireNames(page: string, what: string, found: readonly string[], declared: Iterable<string>): void {
@@ -131,8 +134,7 @@ function withRows(page: string, text: string, head: string, change: (rows: strin
 function limitsGuide(text: string): string {
   const page = "docs/guides/limits.md";
   return withRows(page, text, "| Limit | Account | Buckets", (rows) => {
-    const names = [...rows.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name!);
-    requireNames(page, "limit", names, LIMITS.keys());
+    requireNames(page, "limit", firstCells(rows), LIMITS.keys());
     return rows.replaceAll(/^\| `([^`]+)` \| (.+?) \|.*\|$/gm, (row, name: string, account: string) => {
       return LIMITS.has(name) ? `| \`${name}\` | ${account} | ${LIMITS.get(name)} |` : row;
     });
