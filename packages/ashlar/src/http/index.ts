@@ -74,15 +74,16 @@ export {
 } from "./exchange/request-id.ts";
 export { isResponse, toResponse } from "./exchange/respond.ts";
 export { HttpResponse } from "./exchange/response.ts";
-export type {
-  FieldWarnings,
-  HttpServices,
-  QueryParameters,
-  RedirectWarnings,
-  RouteInfo,
-  RouteMatch,
-  RouteParameters,
-  UrlGenerator,
+export {
+  type FieldWarnings,
+  type HttpServices,
+  type QueryParameters,
+  type RedirectWarnings,
+  type RouteInfo,
+  type RouteMatch,
+  type RouteParameters,
+  routeLabel,
+  type UrlGenerator,
 } from "./exchange/services.ts";
 export { CheckedHeaders } from "./headers/header-fields.ts";
 export { isInBackground, isNavigation, isSpeculative } from "./headers/navigation.ts";

@@ -18,5 +18,5 @@ export { createRateLimitsTable } from "./stores/rate-limits-table.ts";
 export { redisStore } from "./stores/redis-store.ts";
 export type { AttemptCounter, ThrottleStore } from "./stores/store.ts";
 export { Throttle } from "./throttle.ts";
-export { limitIn, ThrottleMiddleware } from "./throttle-middleware.ts";
+export { isStrictLimit, limitIn, ThrottleMiddleware } from "./throttle-middleware.ts";
 export { ThrottleProvider } from "./throttle-provider.ts";

@@ -19,6 +19,17 @@ export function limitIn(middleware: string): string | null {
   return middleware.startsWith(PREFIX) ? middleware.slice(PREFIX.length).split(",")[0]!.trim() : null;
 }
 
+/**
+ * Reports whether a route's middleware protects what is usually behind another limit: it is that limit, or stops guesses.
+ * A limit that the author has replaced in config/throttle.ts is assumed to be strict enough.
+ *
+ * @param expected the middleware with the usual limit: `throttle:login`
+ */
+export function isStrictLimit(throttle: Throttle | null, middleware: string, expected: string): boolean {
+  const name = limitIn(middleware);
+  return name !== null && (name === limitIn(expected) || throttle?.allowsGuessing(name) === false);
+}
+
 /** The argument for counting by the user instead of an input. */
 const USER = "user";
 

@@ -1,4 +1,4 @@
-import type { QueryParameters, RouteParameters } from "../../http/index.ts";
+import { type QueryParameters, type RouteParameters, routeLabel } from "../../http/index.ts";
 import type { CompiledRoute, Router } from "../../routing/index.ts";
 import { ConfigurationError, suggestion } from "../../support/index.ts";
 import type { LoginStep } from "../proofs/login-step.ts";
@@ -123,7 +123,8 @@ export class GuardPages {
   }
 
   /** A route that answers with JSON refuses requests instead of sending visitors to a page. */
-  #checkRoute({ middleware, methods, pattern, respondsWithJson }: CompiledRoute): void {
+  #checkRoute(route: CompiledRoute): void {
+    const { middleware, respondsWithJson } = route;
     if (respondsWithJson) return;
     const names = middleware.map((entry) => entry.split(":"));
     const named = names.findLast(([name, argument]) => /^(?:auth|guard)$/.test(name!) && argument !== undefined)?.[1];
@@ -136,7 +137,7 @@ export class GuardPages {
       const missing = pages.find((page) => !this.#exists(guard, page));
       if (missing === undefined) continue;
       const problem = `"${name}" sends ${missing === LOGIN ? "guests" : "users"} of the guard "${guard}" to ${this.#place(guard, missing)}`;
-      throw new ConfigurationError(`${methods.join("|")} ${pattern}`, problem, this.#remedy(guard, missing, name!));
+      throw new ConfigurationError(routeLabel(route), problem, this.#remedy(guard, missing, name!));
     }
   }
 

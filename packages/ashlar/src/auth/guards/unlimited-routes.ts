@@ -1,6 +1,6 @@
-import type { HttpContext, RouteInfo } from "../../http/index.ts";
+import { type HttpContext, type RouteInfo, routeLabel } from "../../http/index.ts";
 import type { Logger } from "../../kernel/index.ts";
-import { limitIn } from "../../throttle/index.ts";
+import { isStrictLimit, limitIn } from "../../throttle/index.ts";
 
 /** Warns of routes that check a password or send a mail without a limit, or with a weak one: once for each route. */
 export class UnlimitedRoutes {
@@ -22,15 +22,12 @@ export class UnlimitedRoutes {
     this.#seen.add(route);
     const { throttle } = context.auth;
     const limits = route.middleware.filter((text) => limitIn(text) !== null);
-    // A limit that the author has replaced in config/throttle.ts is assumed to be strict enough.
-    const isStrict = (name: string): boolean => name === limitIn(limit) || throttle?.allowsGuessing(name) === false;
-    if (limits.some((text) => isStrict(limitIn(text)!))) return;
+    if (limits.some((text) => isStrictLimit(throttle, text, limit))) return;
     if (limits.length === 0 && throttle?.hasCounted(context) === true) return;
     const problem =
       limits.length === 0
         ? "has no limit, so passwords or mails can be tried without limit."
         : `has no limit but ${limits.join(", ")}, which allows too many attempts at passwords or mails.`;
-    const label = `${route.methods.join("|")} ${route.pattern}`;
-    this.#logger.warn(`${label} ${problem} Add .middleware("${limit}") to the route.`);
+    this.#logger.warn(`${routeLabel(route)} ${problem} Add .middleware("${limit}") to the route.`);
   }
 }

@@ -1,5 +1,6 @@
 import { AshlarError } from "../../support/index.ts";
 import type { HttpContext } from "./context.ts";
+import { routeLabel } from "./services.ts";
 import "../errors.ts";
 
 export const JSON_TYPE = "application/json; charset=utf-8";
@@ -11,7 +12,7 @@ function routeOf(context: HttpContext): string {
   const route = context.request.route();
   if (route === null) return "The response";
   const name = route.name === null ? "" : ` ("${route.name}")`;
-  return `The response of the route ${route.methods.join("|")} ${route.pattern}${name}`;
+  return `The response of the route ${routeLabel(route)}${name}`;
 }
 
 /** The error for a result that cannot become a response. */

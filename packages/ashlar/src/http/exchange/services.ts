@@ -83,6 +83,11 @@ export interface RouteInfo {
   readonly streamsFiles?: boolean;
 }
 
+/** A route in messages and findings: `POST /orders`. */
+export function routeLabel({ methods, pattern }: Pick<RouteInfo, "methods" | "pattern">): string {
+  return `${methods.join("|")} ${pattern}`;
+}
+
 /**
  * A route, and the values that its pattern captured from the URL (decoded; `null` for a missing optional parameter).
  */

@@ -1,4 +1,4 @@
-import type { RedirectWarnings, RouteInfo } from "../../http/index.ts";
+import { type RedirectWarnings, type RouteInfo, routeLabel } from "../../http/index.ts";
 import type { Logger } from "../logger.ts";
 
 /** A source of `form-action`: a scheme, a host, a port, each if it is given (W3C CSP 3 §2.3.1). */
@@ -24,7 +24,7 @@ export class BlockedRedirectWarnings implements RedirectWarnings {
     const url = new URL(target);
     if (sources.some((source) => permits(source, url))) return;
     this.#warned.add(route);
-    const label = route === null ? "A request" : `${route.methods.join("|")} ${route.pattern}`;
+    const label = route === null ? "A request" : routeLabel(route);
     this.#logger.warn(
       `${label} redirects to ${url.origin}. If a form was sent, browsers block that, because form-action of the ` +
         `Content-Security-Policy is ${sources.join(" ")}. Add the origin to it, with those that it redirects to in turn, or remove form-action.`,

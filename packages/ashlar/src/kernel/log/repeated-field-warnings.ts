@@ -1,4 +1,4 @@
-import { type FieldWarnings, type FormFields, type RouteInfo, repeatedFields } from "../../http/index.ts";
+import { type FieldWarnings, type FormFields, type RouteInfo, repeatedFields, routeLabel } from "../../http/index.ts";
 import type { Logger } from "../logger.ts";
 
 /** The maximum number of names to warn about: clients choose them. */
@@ -25,7 +25,7 @@ export class RepeatedFieldWarnings implements FieldWarnings {
   #warn(field: string, route: RouteInfo | null): void {
     if (this.#warned.size === MAX_WARNINGS || this.#warned.has(field)) return;
     this.#warned.add(field);
-    const place = route === null ? {} : { route: `${route.methods.join("|")} ${route.pattern}` };
+    const place = route === null ? {} : { route: routeLabel(route) };
     this.#logger.warn(
       { field, ...place },
       `The field "${field}" was sent more than once, and only its last value counts. If it is meant to be a list, as with ` +

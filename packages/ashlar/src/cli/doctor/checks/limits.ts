@@ -1,10 +1,10 @@
+import { routeLabel } from "../../../http/index.ts";
 import type { CompiledRoute } from "../../../routing/index.ts";
 import { linesFor } from "../../../scaffold/index.ts";
-import { limitIn, ThrottleProvider } from "../../../throttle/index.ts";
+import { isStrictLimit, limitIn, ThrottleProvider } from "../../../throttle/index.ts";
 import { hasApi, hasPages } from "../features.ts";
 import { type Check, error, type Finding } from "../finding.ts";
 import type { Subject } from "../subject.ts";
-import { labelOf } from "./routes.ts";
 
 /** The limits on attempts. */
 export const LIMITS: Check = {
@@ -23,14 +23,17 @@ export const LIMITS: Check = {
 };
 
 function routeFindings(subject: Subject): Finding[] {
-  return (subject.boot.application?.router.routes ?? []).flatMap((route) => {
+  const { application } = subject.boot;
+  if (application === null) return [];
+  const throttle = application.container.make("throttle");
+  return application.router.routes.flatMap((route) => {
     const limit = limitOf(route);
     if (limit === null) return [];
     const origin = `${route.mark!.madeBy}() makes it with ${limit}`;
     const limits = route.middleware.filter((text) => limitIn(text) !== null);
-    if (limits.some((given) => fits(subject, limitIn(given)!, limitIn(limit)!))) return [];
+    if (limits.some((given) => isStrictLimit(throttle, given, limit))) return [];
     const place = subject.placeOf(route.location);
-    const label = labelOf(route);
+    const label = routeLabel(route);
     if (limits.length > 0) {
       const problem = `${label} has no limit but ${limits.join(", ")}, which allows too many attempts: ${origin}.`;
       return [error("limits.route", { ...place, problem, note: `Add .middleware("${limit}") to the route.` })];
@@ -40,10 +43,6 @@ function routeFindings(subject: Subject): Finding[] {
     const note = `If the line has no ${removed}, add .middleware("${limit}") to the route.`;
     return [error("limits.route", { ...place, problem, remove: removed, note })];
   });
-}
-
-function fits({ boot }: Subject, name: string, expected: string): boolean {
-  return name === expected || !boot.application!.container.make("throttle").allowsGuessing(name);
 }
 
 function hasLimitedRoute({ boot }: Subject): boolean {

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { JWTAuthenticationMiddleware } from "../../../api/index.ts";
 import { LoadUserMiddleware } from "../../../auth/index.ts";
+import { routeLabel } from "../../../http/index.ts";
 import type { CompiledRoute } from "../../../routing/index.ts";
 import { linesFor } from "../../../scaffold/index.ts";
 import { SessionMiddleware, VerifyCsrfToken } from "../../../session/index.ts";
@@ -27,13 +28,13 @@ function webFindings(subject: Subject, routes: readonly CompiledRoute[]): Findin
   const open = routes.filter((route) => isOnWeb(route) && lacksCsrfProtection(subject, route));
   if (open.length === 0 || (hasPages(subject) && subject.routeMiddleware !== null)) return [];
   const { file, lines } = linesFor("pages", "web");
-  const all = open.map(labelOf).join(", ");
+  const all = open.map(routeLabel).join(", ");
   const problem = `The stack web has no VerifyCsrfToken, so any site can make a visitor's browser send: ${all}.`;
   return [error("routes.csrf", { file, problem, lines })];
 }
 
 function routeFindings(subject: Subject, route: CompiledRoute): Finding[] {
-  const label = labelOf(route);
+  const label = routeLabel(route);
   const place = subject.placeOf(route.location);
   const findings: Finding[] = [];
   const checksTokens = runs(subject, route, JWTAuthenticationMiddleware);
@@ -90,7 +91,7 @@ function misplacedFindings(subject: Subject, route: CompiledRoute): Finding[] {
   const reason = isForClients
     ? `is for API clients (${named}), and`
     : `is under ${prefix}, as the API's routes are, but`;
-  const problem = `${labelOf(route)} ${reason} on the stack web: it asks API clients for a session and a CSRF token.`;
+  const problem = `${routeLabel(route)} ${reason} on the stack web: it asks API clients for a session and a CSRF token.`;
   const to = moving("routes/web.ts", "routes/api.ts");
   const path = isUnder ? route.pattern.slice(prefix.length) || "/" : null;
   const moved = path === null ? `${to}.` : `${to}, which puts ${prefix} before its path: write ${path} there.`;
@@ -132,11 +133,6 @@ function isOnWeb({ middleware }: CompiledRoute): boolean {
 
 function isOnApi({ middleware }: CompiledRoute): boolean {
   return middleware.includes("api");
-}
-
-/** A route as findings name it: `POST /orders`. */
-export function labelOf({ methods, pattern }: CompiledRoute): string {
-  return `${methods.join("|")} ${pattern}`;
 }
 
 function moving(from: string, to: string): string {

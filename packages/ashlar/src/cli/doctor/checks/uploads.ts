@@ -1,10 +1,10 @@
 import { statfs } from "node:fs/promises";
 import type { Application } from "../../../boot/index.ts";
+import { routeLabel } from "../../../http/index.ts";
 import type { CompiledRoute } from "../../../routing/index.ts";
 import { type Check, error, type Finding, warning } from "../finding.ts";
 import type { Subject } from "../subject.ts";
 import { trialWrite } from "../trial-write.ts";
-import { labelOf } from "./routes.ts";
 
 const CONFIG = "config/app.ts";
 
@@ -52,7 +52,7 @@ function routeFindings(subject: Subject, routes: readonly CompiledRoute[]): Find
   const { maxDiskBytes } = subject.boot.application!.settings.limits;
   const large = routes.filter(({ bodyLimitBytes }) => (bodyLimitBytes ?? 0) > maxDiskBytes);
   return large.map((route) => {
-    const problem = `${labelOf(route)} accepts more than all uploads together may take on disk (APP.limits.maxDiskBytes: ${maxDiskBytes}).`;
+    const problem = `${routeLabel(route)} accepts more than all uploads together may take on disk (APP.limits.maxDiskBytes: ${maxDiskBytes}).`;
     const note = "Raise maxDiskBytes, lower the route's bodyLimit, or add .streamsFiles() to it.";
     return warning("uploads.room", { ...subject.placeOf(route.location), problem, note });
   });
