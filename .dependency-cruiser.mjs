@@ -13,6 +13,8 @@ export const layers = [
   ["session", "throttle", "mail"],
   ["auth"],
   ["api"],
+  ["authenticators"],
+  ["two-factor", "passkeys"],
   ["metrics", "telemetry"],
   ["scaffold", "testing"],
   ["cli", "public"],

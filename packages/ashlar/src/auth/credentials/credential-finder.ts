@@ -6,7 +6,10 @@ import type { Credential, CredentialRange, CredentialTableOptions, FoundCredenti
 import { type CredentialShape, isKey, unexpiredAt, unrevoked, withValues } from "./credential-shape.ts";
 
 /** The data that a {@link CredentialFinder} searches. */
-type FinderOptions = Pick<CredentialTableOptions<object>, "database" | "guard" | "users" | "table" | "keepsRevoked">;
+type FinderOptions = Pick<
+  CredentialTableOptions<object>,
+  "database" | "guard" | "users" | "table" | "keepsRevoked" | "only"
+>;
 
 /** Finds the credentials with a value in one column. */
 type Search<Found> = (value: string) => MaybePromise<Found | null>;
@@ -94,23 +97,25 @@ export class CredentialFinder<Columns extends object> {
 
   /** Columns of all of a user's credentials, including ended ones, oldest first. */
   async export(userId: UserId, columns: readonly string[]): Promise<readonly Readonly<Record<string, unknown>>[]> {
-    const { guard, table } = this.#options;
+    const { guard, table, only } = this.#options;
     const query = this.#connection.kysely.selectFrom(table).select([...columns]);
-    const rows: readonly Row[] = await withValues(query, { guard, user_id: userId }).orderBy("id").execute();
+    const rows: readonly Row[] = await withValues(query, { ...only, guard, user_id: userId })
+      .orderBy("id")
+      .execute();
     return rows.map((row) => Object.fromEntries(columns.map((name) => [name, this.#shape.value(name, row[name])])));
   }
 
   #of(userId: UserId, epoch?: string) {
-    const { guard, table } = this.#options;
-    const own = { guard, user_id: userId, ...(epoch === undefined ? {} : { access_epoch: epoch }) };
+    const { guard, table, only } = this.#options;
+    const own = { ...only, guard, user_id: userId, ...(epoch === undefined ? {} : { access_epoch: epoch }) };
     return withValues(this.#connection.kysely.selectFrom(table), { ...unrevoked(this.#options), ...own });
   }
 
   #searchAlone(column: string): Search<Credential<Columns>> {
-    const { guard, table } = this.#options;
+    const { table } = this.#options;
     const shape = this.#shape;
     const query = this.#connection.kysely.selectFrom(table).select([...shape.names]);
-    const statement = query.where(column, "=", "").where("guard", "=", sql.lit(guard)).compile().sql;
+    const statement = this.#own(query.where(column, "=", "")).compile().sql;
     return this.#search(statement, (row) => shape.credential(shape.names.map((name) => row[name])));
   }
 
@@ -129,17 +134,16 @@ export class CredentialFinder<Columns extends object> {
    * read `row.__credential_id` from an object of a class that it has not seen before.
    */
   #searchJoined(column: string, users: UserModelClass): Search<FoundCredential<Columns>> {
-    const { guard, table } = this.#options;
+    const { table } = this.#options;
     const shape = this.#shape;
     const names = shape.names.map((name) => `${PREFIX}${name}`);
-    const statement = this.#connection.kysely
+    const query = this.#connection.kysely
       .selectFrom(table)
       .innerJoin(users.table, `${users.table}.${users.primaryKey}`, `${table}.user_id`)
       .selectAll(users.table)
       .select(shape.names.map((name, index) => `${table}.${name} as ${names[index]!}` as const))
-      .where(`${table}.${column}`, "=", "")
-      .where(`${table}.guard`, "=", sql.lit(guard))
-      .compile().sql;
+      .where(`${table}.${column}`, "=", "");
+    const statement = this.#own(query).compile().sql;
     return this.#search(statement, (row) => {
       const values: unknown[] = [];
       for (const name of names) {
@@ -148,6 +152,13 @@ export class CredentialFinder<Columns extends object> {
       }
       return new JoinedCredential(shape.credential(values), row, users);
     });
+  }
+
+  /** Limits a query to credentials of this guard and kind, by values in its text: the only parameter is the one searched for. */
+  #own<Query extends { where(column: string, operator: "=", value: unknown): Query }>(query: Query): Query {
+    const { guard, table, only } = this.#options;
+    const own = Object.entries({ ...only, guard });
+    return own.reduce((all, [column, value]) => all.where(`${table}.${column}`, "=", sql.lit(value)), query);
   }
 
   #search<Found>(statement: string, read: (row: Row) => Found): Search<Found> {

@@ -57,8 +57,8 @@ const WRITTEN = ["user_id", "guard", "access_epoch", "created_at", "last_used_at
  *   code can't be used twice.
  * - **Revoked credentials don't come back.** {@link update} changes nothing then.
  *
- * A table can hold credentials of several guards, each with its own `CredentialTable`: all methods but {@link prune} reach
- * only the credentials of `guard`, even if users of two guards have equal keys.
+ * A table can hold credentials of several guards, and of several kinds (`only`), each with its own `CredentialTable`: all
+ * methods but {@link prune} and {@link forget} reach only the credentials of `guard`, even if users of two guards have equal keys.
  *
  * Methods take part in the caller's transaction.
  *
@@ -76,13 +76,13 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
   #createdInsert: ProvenInsert | null = null;
 
   constructor(options: CredentialTableOptions<Columns, Hidden>) {
-    const { database, table, columns, hidden = [], keepsRevoked = false } = options;
+    const { database, table, columns, hidden = [], keepsRevoked = false, only = {} } = options;
     // A replica that lags would still have revoked credentials.
     database.keepOnPrimary([table]);
     this.#options = options;
     this.#shape = new CredentialShape(columns, keepsRevoked);
     this.#writer = new CredentialWriter(options, this.#shape);
-    this.#written = [...Object.keys(columns), ...hidden];
+    this.#written = [...Object.keys(columns), ...hidden, ...Object.keys(only)];
   }
 
   /**
@@ -118,8 +118,9 @@ export class CredentialTable<Columns extends object = object, Hidden extends obj
   ): Promise<string | null> {
     const empty = Object.fromEntries(this.#written.map((name) => [name, null]));
     const times = { created_at: currentDate(), last_used_at: null, expires_at: null };
+    const { guard, only } = this.#options;
     const stored = this.#shape.stored({ ...empty, ...times, ...values });
-    return this.#insert.run({ ...stored, guard: this.#options.guard }, proof);
+    return this.#insert.run({ ...stored, ...only, guard }, proof);
   }
 
   /**

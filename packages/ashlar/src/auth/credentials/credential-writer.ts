@@ -4,7 +4,7 @@ import type { CredentialTableOptions } from "./credential.ts";
 import { type CredentialShape, canMatch, type Filterable, isKey, unrevoked, withValues } from "./credential-shape.ts";
 
 /** The rows that a {@link CredentialWriter} writes. */
-type WriterOptions = Pick<CredentialTableOptions<object>, "database" | "guard" | "table" | "keepsRevoked">;
+type WriterOptions = Pick<CredentialTableOptions<object>, "database" | "guard" | "table" | "keepsRevoked" | "only">;
 
 /** Changes and deletes credentials of one guard, each time with one conditional statement. */
 export class CredentialWriter {
@@ -73,9 +73,10 @@ export class CredentialWriter {
     return this.#options.database.kysely.deleteFrom(this.#options.table);
   }
 
-  /** Limits a query to credentials of this guard with these values. */
+  /** Limits a query to credentials of this guard and kind with these values. */
   #own<Query extends Filterable>(query: Query, values: object): Query {
-    // The guard comes last, so values that name another guard can't reach its rows.
-    return withValues(query, { ...values, guard: this.#options.guard });
+    const { guard, only } = this.#options;
+    // These come last, so values that name another guard, or another kind, can't reach its rows.
+    return withValues(query, { ...values, ...only, guard });
   }
 }

@@ -55,6 +55,11 @@ export interface CredentialTableOptions<Columns extends object, Hidden extends o
   readonly table: string;
   /** The feature's own columns, each with its type. */
   readonly columns: CredentialKinds<Columns>;
+  /**
+   * Text that all of its credentials have in columns of their own, if a table holds several kinds, each with its own
+   * `CredentialTable`: `{ kind: "passkey" }`. Its methods, except `prune` and `forget`, reach only these credentials. Default: `{}`.
+   */
+  readonly only?: Readonly<Record<string, string>>;
   /** Columns that are written and searched, but never read, such as the digest of a token. */
   readonly hidden?: readonly (keyof Hidden & string)[];
   /**

@@ -46,13 +46,12 @@ export class Confirmation {
     const login = await this.#unlessStale(user, options, () => ask(passed));
     if (login.status !== "complete" || !(await takeEffect(login))) return false;
     // Doesn't note them if some were skipped; otherwise, later confirmations could skip those forever.
-    if (passed.length === 0) this.#note(provedSteps(login, options));
+    if (passed.length === 0) this.#note(login.passed);
     return true;
   }
 
   /** Notes the steps of a confirmation that waited for one, which its page has passed. */
-  noteResumed(login: CompleteLogin<object>, options: ProvedOptions, step: string): void {
-    const passed = provedSteps(login, options);
+  noteResumed({ passed }: CompleteLogin<object>, step: string): void {
     const isNoted = passed.some(({ name }) => name === step);
     this.#note(isNoted ? passed : [...passed, { name: step, at: now() }]);
   }
@@ -86,11 +85,6 @@ export class Confirmation {
     const note: ConfirmationNote = { subject, passed };
     this.#context.session.put(noteKey(this.#guard), note);
   }
-}
-
-/** The steps that a login has passed by their own proof. */
-function provedSteps({ methods }: CompleteLogin<object>, { proof }: ProvedOptions): readonly PassedStep[] {
-  return methods.filter(({ by }) => by !== proof?.by).map(({ by, at }) => ({ name: by, at: at.getTime() }));
 }
 
 /** The session key for when, and in which login, the user confirmed the password. */

@@ -18,7 +18,7 @@ import {
 import type { PendingClaim, PendingLogin } from "../pipeline/pending-logins.ts";
 import { proveStep } from "../pipeline/prove-step.ts";
 import type { PassedStep } from "../proofs/login-methods.ts";
-import type { LoginPurpose } from "../proofs/login-step.ts";
+import type { LoginInProgress, LoginPurpose } from "../proofs/login-step.ts";
 import { PASSWORD } from "../proofs/proof.ts";
 import type { Authenticatable, UserId } from "../users/authenticatable.ts";
 import { Confirmation } from "./confirmation.ts";
@@ -199,12 +199,13 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
       user,
       step,
       resume: () => this.#resume(user, claim, claim.passed),
-      pass: async (passed, verify) => {
+      pass: async (passed, verify, by) => {
         const pending = { status: "pending", step, page, message: null } as const;
         // One step's page must not pass another step, because it verifies something else.
         if (passed !== step) return pending;
-        const holds = await proveStep(this.context, this.name, user, step, verify);
-        return holds ? this.#resume(user, claim, [...claim.passed, { name: step, at: now() }]) : pending;
+        if (!(await proveStep(this.context, this.name, user, step, verify, by))) return pending;
+        const passedNow = { name: step, at: now(), ...(by !== undefined && { by }) };
+        return this.#resume(user, claim, [...claim.passed, passedNow]);
       },
       cancel: () => auth.registry.pendingLogins.drop(this.context, this.name),
     };
@@ -230,7 +231,9 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     const { proof } = options;
     const { auth } = this.context;
     const { context, name: guard } = this;
-    const prove = (step: string, verify: () => MaybePromise<boolean>) => proveStep(context, guard, user, step, verify);
+    const prove = (step: string, ...proof: Parameters<LoginInProgress["prove"]>) => {
+      return proveStep(context, guard, user, step, ...proof);
+    };
     const judged = { context, guard, user, purpose, proof, passed };
     const login = await CompleteLogin.judge(auth.registry.stepsOf(guard), judged, prove);
     if (login instanceof CompleteLogin) return login;
@@ -322,7 +325,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     const attempt = { options, purpose, passed, resumed: claim };
     const result = (await this.#finishUnlessStale(user, attempt)) ?? (await this.#proofFailed(user, null, by));
     if (result.status !== "complete") return result;
-    if (purpose === "confirmation") this.#confirmation.noteResumed(result, options, claim.step);
+    if (purpose === "confirmation") this.#confirmation.noteResumed(result, claim.step);
     if (by === PASSWORD) await clearGuesses(this.context, this.name, user);
     return result;
   }

@@ -8,7 +8,14 @@ import {
   type RegisteredUser,
 } from "../../support/index.ts";
 import { message } from "../messages.ts";
-import { amrOf, type GivenProof, type LoginMethod, methodsOf, type PassedStep } from "../proofs/login-methods.ts";
+import {
+  amrOf,
+  type GivenFactor,
+  type GivenProof,
+  type LoginMethod,
+  methodsOf,
+  type PassedStep,
+} from "../proofs/login-methods.ts";
 import type { LoginInProgress, LoginStep, StepOutcome } from "../proofs/login-step.ts";
 import { hasProof, type Proof } from "../proofs/proof.ts";
 import { isBlocked } from "../users/authenticatable.ts";
@@ -71,11 +78,14 @@ export class CompleteLogin<User extends object = RegisteredUser> {
   readonly guard: string;
   /** Prevents other objects of the same shape from being accepted. */
   declare protected readonly judged: true;
+  /** @internal The steps that were passed by a proof. */
+  readonly passed: readonly PassedStep[];
   readonly #proved: readonly LoginMethod[];
 
-  private constructor(user: User, guard: string, proved: readonly LoginMethod[]) {
+  private constructor(user: User, guard: string, passed: readonly PassedStep[], proved: readonly LoginMethod[]) {
     this.user = user;
     this.guard = guard;
+    this.passed = passed;
     this.#proved = proved;
   }
 
@@ -97,6 +107,7 @@ export class CompleteLogin<User extends object = RegisteredUser> {
       const isPassed = passed.some(({ name }) => name === step.name);
       if (isPassed || !(await isAsked(step, login.user, proof))) continue;
       let [isTried, isProved] = [false, false];
+      let by: GivenFactor | undefined;
       const proved = methodsOf(proof, steps, passed);
       const outcome = await step.check({
         ...login,
@@ -104,16 +115,17 @@ export class CompleteLogin<User extends object = RegisteredUser> {
         by: proof?.by ?? null,
         amr: amrOf(proved),
         passed: passed.map(({ name }) => name),
-        prove: async (verify) => {
+        prove: async (verify, factor) => {
           isTried = true;
-          isProved = await prove(step.name, verify);
+          by = factor;
+          isProved = await prove(step.name, verify, factor);
           return isProved;
         },
       });
       if (outcome !== "passed") return { outcome: unfinished(step, outcome, isTried), passed };
-      if (isProved) passed.push({ name: step.name, at: now() });
+      if (isProved) passed.push({ name: step.name, at: now(), ...(by !== undefined && { by }) });
     }
-    return new CompleteLogin(login.user, login.guard, methodsOf(proof, steps, passed));
+    return new CompleteLogin(login.user, login.guard, passed, methodsOf(proof, steps, passed));
   }
 }
 

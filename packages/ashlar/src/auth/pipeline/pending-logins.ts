@@ -4,7 +4,7 @@ import type {} from "../../session/index.ts";
 import { currentDate, type MaybePromise, now, type RegisteredUser } from "../../support/index.ts";
 import { type LoginProof, staleProof } from "../access/access-epoch.ts";
 import { type LoginStore, PENDING_EPOCH } from "../logins/login-store.ts";
-import type { PassedStep } from "../proofs/login-methods.ts";
+import type { GivenFactor, PassedStep } from "../proofs/login-methods.ts";
 import type { LoginPurpose } from "../proofs/login-step.ts";
 import { type LoginResult, type ProvedOptions, unproved } from "./complete-login.ts";
 
@@ -75,10 +75,11 @@ export interface PendingLogin<User extends object = RegisteredUser> {
    * @param step the name of the step that the proof is for
    * @param verify returns whether this request passes the step: only `true` counts. Only called if the
    * login waits for this step, while there are attempts left
+   * @param factor the proof that was given, if the step accepts several
    * @returns `pending` as before if the proof doesn't hold, or if the login waits for another step, which it names
    * @throws `E_TOO_MANY_REQUESTS`; `E_INVALID_CONFIGURATION` if the application has no limits
    */
-  pass(step: string, verify: () => MaybePromise<boolean>): Promise<LoginResult<User>>;
+  pass(step: string, verify: () => MaybePromise<boolean>, factor?: GivenFactor): Promise<LoginResult<User>>;
   /** Ends it: the visitor has to log in again from the beginning. */
   cancel(): Promise<void>;
 }

@@ -3,6 +3,7 @@ import { ConfigurationError, type MaybePromise } from "../../support/index.ts";
 import { accessEpochOf } from "../access/access-epoch.ts";
 import { announce } from "../events.ts";
 import { STEP_LIMIT, STEP_TOTAL_LIMIT } from "../limits.ts";
+import type { GivenFactor } from "../proofs/login-methods.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
 
 /**
@@ -14,6 +15,7 @@ import type { Authenticatable } from "../users/authenticatable.ts";
  * password don't keep the owner out after it was replaced.
  *
  * @param step the name of the step
+ * @param factor the proof that was given, if it isn't the step's own
  * @throws `E_TOO_MANY_REQUESTS`; `E_INVALID_CONFIGURATION` if the application has no limits
  */
 export async function proveStep(
@@ -22,6 +24,7 @@ export async function proveStep(
   user: object,
   step: string,
   verify: () => MaybePromise<boolean>,
+  factor?: GivenFactor,
 ): Promise<boolean> {
   const { throttle } = context.auth;
   if (throttle === null) {
@@ -41,6 +44,6 @@ export async function proveStep(
     await throttle.giveBack(context, STEP_TOTAL_LIMIT, { attempt: inTotal });
     return true;
   }
-  announce(context, "auth.failed", guard, { user, identifier: null, by: step });
+  announce(context, "auth.failed", guard, { user, identifier: null, by: factor?.by ?? step });
   return false;
 }

@@ -14,11 +14,16 @@ export interface GivenProof {
   readonly at: number;
 }
 
-/** A step that a login has passed by the step's own proof, and when, in milliseconds since 1970. */
+/** A step that a login has passed by a proof, and when, in milliseconds since 1970. */
 export interface PassedStep {
   readonly name: string;
   readonly at: number;
+  /** The proof that it was passed by, if that isn't the step's own. */
+  readonly by?: GivenFactor;
 }
+
+/** A proof given for a step, and the factors that it satisfied, as values of RFC 8176. */
+export type GivenFactor = Pick<LoginMethod, "by" | "amr">;
 
 /**
  * The factor that a method of RFC 8176 verifies: something that the user knows, has, or is. The other methods don't
@@ -45,8 +50,9 @@ export function methodsOf(
   steps: readonly { readonly name: string; readonly amr?: readonly string[] }[],
   passed: readonly PassedStep[],
 ): readonly LoginMethod[] {
-  const later = passed.map(({ name, at }) => {
-    return { by: name, amr: steps.find((step) => step.name === name)?.amr ?? [], at: new Date(at) };
+  const later = passed.map(({ name, at, by }) => {
+    const own = { by: name, amr: steps.find((step) => step.name === name)?.amr ?? [] };
+    return { ...(by ?? own), at: new Date(at) };
   });
   return proof === null ? later : [{ ...proof, at: new Date(proof.at) }, ...later];
 }

@@ -1,5 +1,6 @@
 import type { HttpContext } from "../../http/index.ts";
 import type { MaybePromise, Message, RegisteredUser } from "../../support/index.ts";
+import type { GivenFactor } from "./login-methods.ts";
 
 /** Why login steps are run. */
 export type LoginPurpose = LoginInProgress["purpose"];
@@ -52,10 +53,12 @@ export interface LoginInProgress<User extends object = RegisteredUser> {
    * ```
    *
    * @param verify returns whether the proof holds; only called while there are attempts left
+   * @param factor the proof that was given, if the step accepts several: the login records it, and its factors, instead
+   * of the step's own; `{ by: "passkey", amr: ["hwk", "user"] }`
    * @returns the result of `verify`
    * @throws `E_TOO_MANY_REQUESTS`; `E_INVALID_CONFIGURATION` if the application has no limits
    */
-  readonly prove: (verify: () => MaybePromise<boolean>) => Promise<boolean>;
+  readonly prove: (verify: () => MaybePromise<boolean>, factor?: GivenFactor) => Promise<boolean>;
 }
 
 /**

@@ -1,0 +1,43 @@
+import type { Application } from "../boot/index.ts";
+import type { HttpContext } from "../http/index.ts";
+import type { MessageKey } from "../messages/index.ts";
+import type { MaybePromise, RegisteredUser } from "../support/index.ts";
+
+/** A kind of authenticator, such as passkeys or authenticator apps, as its feature declares it. */
+export interface AuthenticatorKind {
+  /** The key of its name for users: `passkeys.title`. */
+  readonly label: MessageKey;
+  /** Whether authenticators of this kind end with access to the account, as trusted devices do; default: `false`. */
+  readonly endsWithAccess?: boolean;
+  /** Makes what it proves as a second factor; without it, it is none. Called once, on first use. */
+  readonly factor?: (application: Application) => SecondFactor;
+}
+
+/** A way to pass the second step of a login: a code from an app, a recovery code, a passkey. */
+export interface SecondFactor<User extends object = RegisteredUser> {
+  /** The factors it satisfies, as values of RFC 8176: `["otp"]`, `["hwk"]`. */
+  readonly amr: readonly string[];
+  /** The name of the field of a request's body that carries its proof: `code`, `recovery_code`, `assertion`. */
+  readonly field: string;
+  /**
+   * Whether a login has to be passed by a second factor because its user has this one; otherwise it only counts as one
+   * for users who have another: a recovery code. Default: `false`.
+   */
+  readonly isRequired?: boolean;
+  /** Reports whether a user has it. */
+  has(user: User): MaybePromise<boolean>;
+  /**
+   * Reports whether a proof holds, and takes it: of two requests with the same proof, one wins. Attempts are limited by the
+   * caller.
+   *
+   * @param proof the value of `field`
+   */
+  accept(user: User, proof: string, context: HttpContext): MaybePromise<boolean>;
+}
+
+declare module "../boot/application/feature.ts" {
+  interface FrameworkFeatureParts {
+    /** The kinds of authenticators that it adds, by name: `{ passkey: { label: "passkeys.title" } }`. */
+    readonly authenticators?: Readonly<Record<string, AuthenticatorKind>>;
+  }
+}

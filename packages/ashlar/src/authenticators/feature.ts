@@ -1,0 +1,27 @@
+import { declareFeature, type Feature } from "../boot/index.ts";
+import { Authenticators } from "./authenticators.ts";
+import { AUTHENTICATORS_TABLE } from "./authenticators-table.ts";
+import "./authenticator-kind.ts";
+
+declare module "../kernel/container.ts" {
+  interface FrameworkServices {
+    /** What users prove themselves with, other than passwords. */
+    authenticators: Authenticators;
+  }
+}
+
+/** The table of authenticators. Every provider with a kind of authenticator includes it. */
+export const AUTHENTICATORS: Feature = declareFeature({
+  name: "authenticators",
+  services: { authenticators: (application) => new Authenticators(application) },
+  tables: {
+    [AUTHENTICATORS_TABLE]: {
+      columns: [
+        ...["id", "user_id", "guard", "access_epoch", "created_at", "last_used_at", "expires_at"],
+        ...["kind", "name", "handle", "data", "counter"],
+      ],
+      pruned: "trusted devices that have expired",
+      installedBy: "auth --two-factor",
+    },
+  },
+});

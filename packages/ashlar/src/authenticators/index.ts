@@ -1,0 +1,9 @@
+export type { AuthenticatorKind, SecondFactor } from "./authenticator-kind.ts";
+export { type Authenticator, Authenticators, type AuthenticatorTable, type NamedFactor } from "./authenticators.ts";
+export {
+  AUTHENTICATORS_TABLE,
+  type AuthenticatorColumns,
+  createAuthenticatorsTable,
+  type HiddenAuthenticatorColumns,
+} from "./authenticators-table.ts";
+export { AUTHENTICATORS } from "./feature.ts";
