@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import type { FilesOfRequest } from "./numbers/requests.ts";
 import {
   exportedTypes,
   importsOf,
@@ -23,12 +24,17 @@ const LARGEST = 10;
 
 const { values } = parseArgs({ options: { at: { type: "string" }, list: { type: "boolean" } } });
 if (values.list === true) {
-  for (const [request, files] of Object.entries(filesOfRequests(ROOT))) {
-    console.log(`${request}: ${files.length} files\n${files.map((file) => `  ${file}\n`).join("")}`);
+  for (const [name, { request, after }] of Object.entries(filesOfRequests(ROOT))) {
+    console.log(`${name}: ${request.length} files\n${listed(request)}`);
+    if (after.length > 0) console.log(`After its response: ${after.length} more files\n${listed(after)}`);
   }
 } else {
   const states = values.at === undefined ? [] : [withCommit(values.at, (root) => stateOf(values.at!, root))];
   console.log(tableOf([...states, stateOf("now", ROOT)], LARGEST));
+}
+
+function listed(files: readonly string[]): string {
+  return files.map((file) => `  ${file}\n`).join("");
 }
 
 /** Calls `use` with a folder that contains a commit's files and the packages installed here. */
@@ -50,8 +56,9 @@ function withCommit<Result>(commit: string, use: (root: string) => Result): Resu
 function stateOf(name: string, root: string): State {
   const sources = readSources(join(root, "packages/ashlar/src"));
   const numbers = new Map<string, number>();
-  for (const [request, files] of Object.entries(filesOfRequests(root))) {
-    numbers.set(`files that run for ${request}`, files.length);
+  for (const [name, { request, after }] of Object.entries(filesOfRequests(root))) {
+    numbers.set(`files that run for ${name}`, request.length);
+    numbers.set(`files that run for ${name}, and after it`, request.length + after.length);
   }
   for (const room of ["auth", "api"]) {
     const lines = sources.filter(({ path }) => path.startsWith(`${room}/`)).map(linesOfCode);
@@ -67,10 +74,10 @@ function stateOf(name: string, root: string): State {
 }
 
 /** The files that run for each request. A separate process per tree counts them, because a process loads a module only once. */
-function filesOfRequests(root: string): Readonly<Record<string, readonly string[]>> {
+function filesOfRequests(root: string): Readonly<Record<string, FilesOfRequest>> {
   const script = join(ROOT, "scripts/numbers/requests.ts");
   const output = execFileSync(process.execPath, [script, join(root, "packages/ashlar")], { encoding: "utf8" });
-  return JSON.parse(output) as Record<string, string[]>;
+  return JSON.parse(output) as Record<string, FilesOfRequest>;
 }
 
 /** Counted in the reports of the package's names, which `npm run api-report` checks. */

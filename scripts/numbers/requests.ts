@@ -1,7 +1,8 @@
 // `node scripts/numbers/requests.ts packages/ashlar`: prints as JSON which of the framework's source files run for a login,
-// a page and a request with a token. It uses V8's coverage of an application that it generates in the package's folder.
+// a page and a request with a token: until `fetch` has returned the response, and after it, for the work that the client
+// doesn't wait for, such as mails. It uses V8's coverage of an application that it generates in the package's folder.
 import { mkdtemp, rm } from "node:fs/promises";
-import { Session } from "node:inspector/promises";
+import { type Profiler, Session } from "node:inspector/promises";
 import { registerHooks } from "node:module";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -30,23 +31,63 @@ const testing = (await import(
 )) as typeof import("../../packages/ashlar/src/testing/index.ts");
 const { createTestApplication, createTestClient } = testing;
 
-/** The source files in which a function ran while a request was answered. */
+/** The files that run for one request. */
+export interface FilesOfRequest {
+  /** Until `fetch` has returned the response. */
+  readonly request: readonly string[];
+  /** Only after that, until no background job, event listener or mail is left. */
+  readonly after: readonly string[];
+}
+
+/** The source files in which a function ran while a request was answered, and after that. */
 async function filesOf(
   inspector: Session,
   application: Application,
-  request: () => Promise<unknown>,
-): Promise<string[]> {
-  await inspector.post("Profiler.takePreciseCoverage");
-  await request();
-  await application.background.settled();
-  const { result } = await inspector.post("Profiler.takePreciseCoverage");
-  const ran = result.filter(({ url, functions }) => {
-    return url.startsWith(source) && functions.some(({ ranges }) => ranges[0]!.count > 0);
+  send: () => Promise<unknown>,
+): Promise<FilesOfRequest> {
+  const covered = () => inspector.post("Profiler.takePreciseCoverage");
+  const { fetch } = application;
+  let responded: ReturnType<typeof covered> | null = null;
+  const fetchCovered = async (...request: Parameters<Application["fetch"]>): Promise<Response> => {
+    const response = await fetch(...request);
+    responded = covered();
+    return response;
+  };
+  await settle(application);
+  await covered();
+  await settle(application);
+  const waiting = new Set(ran(await covered()).map(({ id }) => id));
+  Object.assign(application, { fetch: fetchCovered });
+  await send();
+  Object.assign(application, { fetch });
+  const request = filesIn(ran(await responded!));
+  await settle(application);
+  const after = filesIn(ran(await covered()).filter(({ id }) => !waiting.has(id)));
+  return { request, after: after.filter((path) => !request.includes(path)) };
+}
+
+/** The framework's functions that ran. */
+function ran({ result }: Profiler.TakePreciseCoverageReturnType): { readonly path: string; readonly id: string }[] {
+  return result.flatMap(({ url, functions }) => {
+    const path = url.startsWith(source) ? url.slice(source.length) : "testing/";
+    if (path.startsWith("testing/")) return [];
+    const starts = functions.flatMap(({ ranges: [range] }) => (range!.count > 0 ? [range!.startOffset] : []));
+    return starts.map((start) => ({ path, id: `${path}:${start}` }));
   });
-  return ran
-    .map(({ url }) => url.slice(source.length))
-    .filter((path) => !path.startsWith("testing/"))
-    .sort();
+}
+
+function filesIn(functions: readonly { readonly path: string }[]): string[] {
+  return [...new Set(functions.map(({ path }) => path))].sort();
+}
+
+/** Waits for the work that requests leave behind: jobs, event listeners, and the mails that these write. */
+async function settle({ background, container }: Application): Promise<void> {
+  const events = container.make("events");
+  do {
+    await background.settled();
+    await events.settled();
+    await container.make("mail").settled();
+  } while (background.pending > 0 || events.pending > 0);
 }
 
 /** Fails unless the response is the expected one: a refusal runs other files. */
@@ -91,7 +132,7 @@ try {
     "GET /home": () => expectStatus(200, client.get("/home")),
     "GET /api/me": withToken,
   };
-  const files: Record<string, string[]> = {};
+  const files: Record<string, FilesOfRequest> = {};
   for (const [name, request] of Object.entries(requests)) files[name] = await filesOf(inspector, application, request);
   console.log(JSON.stringify(files));
   await application.shutdown();
