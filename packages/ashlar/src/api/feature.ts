@@ -51,6 +51,25 @@ export const API: Feature = declareFeature({
     },
   },
   routes: ["Api.routes", "Api.keys", "Api.personalTokens"],
+  doors: {
+    token: {
+      about: "An API client that knows the password.",
+      opens: "token",
+      routes: ["api.auth"],
+      guard: ({ container }) => container.make("apiDrivers").issuer().name,
+    },
+    renewal: {
+      about: "An API client with a token, for another one.",
+      opens: "token",
+      routes: ["api.reauth"],
+      guard: ({ container }) => container.make("apiDrivers").issuer().name,
+    },
+    "personal-token": {
+      about: "Someone who is logged in, for a script.",
+      opens: "token",
+      routes: ["account.tokens.store"],
+    },
+  },
   keyPurposes: [REFRESH_TOKEN, SUCCESSOR],
   variables: {
     JWT_SECRET: {

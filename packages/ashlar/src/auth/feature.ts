@@ -22,6 +22,7 @@ import { LOGIN_SUCCESSOR } from "./logins/login-successors.ts";
 import { AUTH_MESSAGES } from "./messages.ts";
 import { PAGE_MESSAGES } from "./pages/messages.ts";
 import { PENDING_LOGIN } from "./pipeline/pending-logins.ts";
+import "./proofs/door.ts";
 import { passwordProof } from "./proofs/proof.ts";
 import { createProofs } from "./proofs/proof-registry.ts";
 import { authSettingsOf } from "./settings.ts";
@@ -87,6 +88,13 @@ export const AUTHENTICATION: Feature = declareFeature({
     },
     "auth.unblocked": { audit: ({ by, reason }) => ({ by, reason }) },
   },
+  doors: {
+    loginAs: {
+      about: "Someone whom the application knows: auth.loginAs, auth.attemptById and auth.enter.",
+      opens: "login",
+      routes: [],
+    },
+  },
   keyPurposes: [PENDING_LOGIN],
   checks: [
     {
@@ -144,6 +152,40 @@ export const ACCOUNTS: Feature = declareFeature({
     },
   },
   routes: ["Auth.routes"],
+  doors: {
+    login: { about: "Someone who knows the password.", opens: "login", routes: ["login.store"] },
+    registration: { about: "Someone with a new account.", opens: "login", routes: ["register.store"] },
+    verification: {
+      about: "Someone with a mailed link that proves an address.",
+      opens: "login",
+      routes: ["email.verify", "email.verify.store"],
+    },
+    reset: {
+      about: "Someone with a mailed link to set a password.",
+      opens: "change",
+      routes: ["password_reset", "password_reset.store"],
+    },
+    undo: {
+      about: "Someone with a mailed link that undoes a change of address.",
+      opens: "change",
+      routes: ["email.undo", "email.undo.store"],
+    },
+    confirmation: {
+      about: "Someone who is logged in, and proves again who they are.",
+      opens: "confirmation",
+      routes: ["confirm_password.store"],
+    },
+    password: {
+      about: "Someone who is logged in, and sets another password.",
+      opens: "confirmation",
+      routes: ["account.password.store"],
+    },
+    address: {
+      about: "Someone who is logged in, and sets another address.",
+      opens: "confirmation",
+      routes: ["account.email.store"],
+    },
+  },
   // With a front end on another site.
   variables: {
     TRUSTED_ORIGINS: {

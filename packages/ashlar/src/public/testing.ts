@@ -6,6 +6,7 @@ export {
   createTestApplication,
   createTestClient,
   dialectSuite,
+  doorSuite,
   type EventCapture,
   type Factory,
   factory,

@@ -9,6 +9,7 @@ export { TestResponse } from "./client/test-response.ts";
 export type { HtmlForm } from "./html/html-forms.ts";
 export { accountStoreSuite } from "./suites/account-store-suite.ts";
 export { dialectSuite } from "./suites/dialect-suite.ts";
+export { doorSuite } from "./suites/door-suite.ts";
 export type { LoginStoreUnderTest } from "./suites/login-store/login-store-test.ts";
 export { loginStoreSuite } from "./suites/login-store-suite.ts";
 export { mailTransportSuite } from "./suites/mail-transport-suite.ts";

@@ -1,10 +1,14 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
-import type { Terminal } from "../terminal.ts";
+import { Inspection } from "../../boot/index.ts";
+import type { ListedDoor } from "../doctor/doors.ts";
+import { loadApplication } from "../load-application.ts";
+import { emphasis, type Terminal, table } from "../terminal.ts";
 
 interface Options {
   readonly json?: true;
   readonly production?: true;
   readonly env?: string;
+  readonly doors?: true;
 }
 
 const HELP = `
@@ -16,6 +20,10 @@ The exit code is 1 if there are errors; warnings alone leave it at 0. With --jso
 { version, environment, errors, warnings, findings: [{ id, severity, file, line, problem, remedy }], skipped, notes }.
 A remedy has: run (a command), file and lines (lines to add), remove (text to remove on the line), note. Members that
 don't apply are null. No secret is ever printed.
+
+With --doors, it lists the routes by which someone can get into an account instead, each with the guard and the steps
+that it asks: those of features, and those of your own whose handlers log someone in. The exit code is 1 if one of them
+asks fewer steps than another guard with the same users.
 `;
 
 /** `doctor`: checks the application's setup, and says how to fix what is wrong. The exit code is 1 if there are errors. */
@@ -27,8 +35,10 @@ export function doctorCommand(terminal: Terminal): Command {
     .addOption(
       new Option("--env <name>", "the same as --env production").argParser(onlyProduction).conflicts("production"),
     )
+    .option("--doors", "list the ways into an account, and the steps that each asks")
     .addHelpText("after", HELP)
     .action(async (options: Options) => {
+      if (options.doors) return listDoors(terminal, options.json === true);
       // Loaded here, because `ashlar serve` creates every command.
       const { diagnose } = await import("../doctor/diagnose.ts");
       const { printReport, reportOf } = await import("../doctor/report.ts");
@@ -40,6 +50,39 @@ export function doctorCommand(terminal: Terminal): Command {
       // The report is complete: only the exit code is left.
       if (report.errors > 0) throw new CommanderError(1, "ashlar.doctor", "There are errors.");
     });
+}
+
+async function listDoors(terminal: Terminal, asJson: boolean): Promise<void> {
+  const { doorsOf } = await import("../doctor/doors.ts");
+  const application = await new Inspection().run(() => loadApplication(terminal.root));
+  try {
+    const doors = await doorsOf(application);
+    if (asJson) terminal.print(JSON.stringify(doors, null, 2));
+    else printDoors(terminal, doors);
+    if (doors.some(({ missing }) => missing.length > 0)) {
+      throw new CommanderError(1, "ashlar.doctor", "A door asks fewer steps than others.");
+    }
+  } finally {
+    await application.shutdown();
+  }
+}
+
+function printDoors(terminal: Terminal, doors: readonly ListedDoor[]): void {
+  const cells = doors.map(({ door, opens, route, guard, steps }) => [
+    door,
+    opens,
+    route,
+    guard,
+    steps.join(", ") || "–",
+  ]);
+  for (const line of table(["Door", "Opens", "Route", "Guard", "Steps"], cells)) terminal.print(line);
+  for (const { door, route, guard, location, missing } of doors) {
+    if (missing.length === 0) continue;
+    terminal.print();
+    const problem = `${route} (${door}) logs in with the guard "${guard}", which doesn't ask ${missing.join(", ")}.`;
+    terminal.print(`${emphasis("error", "red")} ${location}: ${problem}`);
+    terminal.print(`  List the steps under GUARDS.steps in config/auth.ts, for all guards.`);
+  }
 }
 
 function onlyProduction(name: string): string {

@@ -1,0 +1,137 @@
+import type { CallExpression, Node } from "@babel/types";
+import type { Door } from "../../auth/index.ts";
+import type { Application } from "../../boot/index.ts";
+import { routeLabel } from "../../http/index.ts";
+import type { CompiledRoute } from "../../routing/index.ts";
+
+/** A route by which someone can get into an account. */
+export interface ListedDoor {
+  /** The door's name; for a route of the application, what its handler calls: `attemptById()`. */
+  readonly door: string;
+  /** What it opens; `login` for a route of the application. */
+  readonly opens: Door["opens"];
+  /** Method and path. */
+  readonly route: string;
+  /** Where the route is defined. */
+  readonly location: string;
+  /** The guard whose steps it asks. */
+  readonly guard: string;
+  /** The names of the steps that it asks, in their order. */
+  readonly steps: readonly string[];
+  /** The steps that another guard with the same users asks, and this one doesn't. */
+  readonly missing: readonly string[];
+}
+
+/** The calls by which a handler logs someone in. */
+const CALLS: ReadonlySet<string> = new Set(["attempt", "attemptById", "enter", "login", "loginAs"]);
+const GUARD = "guard:";
+
+/**
+ * Lists the doors of an application: the routes of those that its features declare, and its own routes whose handlers call a
+ * function that logs someone in. Calls in other functions, which handlers call, are not found.
+ */
+export async function doorsOf(application: Application): Promise<readonly ListedDoor[]> {
+  const { container, features, router } = application;
+  if (!container.has("auth")) return [];
+  const registry = container.make("auth");
+  const declared = features.flatMap(({ feature }) => Object.entries(feature.doors ?? {}));
+  const isNamed = (route: CompiledRoute, [, { routes }]: (typeof declared)[number]) =>
+    route.name !== null && routes.some((name) => name === route.name || route.name!.endsWith(`.${name}`));
+  const { parseExpression } = await import("@babel/parser");
+  const doors: ListedDoor[] = [];
+  const add = (route: CompiledRoute, door: string, opens: Door["opens"], guard: string): void => {
+    const steps = registry.stepsOf(guard).map(({ name }) => name);
+    const fewer = registry.guardsWithFewerSteps.filter((one) => one.guard === guard);
+    const missing = [...new Set(fewer.flatMap((one) => one.steps))];
+    doors.push({ door, opens, route: routeLabel(route), location: route.location, guard, steps, missing });
+  };
+  for (const route of router.routes) {
+    const own = declared.find((one) => route.mark !== null && isNamed(route, one));
+    const active = guardOf(route, registry.names, registry.defaultName);
+    if (own !== undefined) {
+      const [name, { opens, guard }] = own;
+      add(route, name, opens, prefixOf(route, own[1], registry.names) ?? guard?.(application) ?? active);
+      continue;
+    }
+    for (const { name, guard } of callsIn(handlerText(route), parseExpression)) {
+      if (registry.names.includes(guard ?? active)) add(route, `${name}()`, "login", guard ?? active);
+    }
+  }
+  return doors;
+}
+
+/** The guard, or driver, that the prefix of a route's name names: `admin.login.store`. */
+function prefixOf({ name }: CompiledRoute, { routes }: Door, guards: readonly string[]): string | null {
+  const prefix = routes.flatMap((one) => (name!.endsWith(`.${one}`) ? [name!.slice(0, -one.length - 1)] : []))[0];
+  return prefix !== undefined && guards.includes(prefix) ? prefix : null;
+}
+
+/** The guard that is active in a route's handler: the innermost one that its middleware names. */
+function guardOf({ middleware }: CompiledRoute, guards: readonly string[], other: string): string {
+  const named = middleware.findLast((text) => text.startsWith(GUARD))?.slice(GUARD.length);
+  return named !== undefined && guards.includes(named) ? named : other;
+}
+
+/** The text of a route's own handler, as an expression; `null` if it is not a function. */
+function handlerText({ handler }: CompiledRoute): string | null {
+  if (typeof handler === "function") return asExpression(String(handler));
+  if (!Array.isArray(handler)) return null;
+  const [controller, name] = handler as readonly [{ readonly prototype: object }, string];
+  const method = (controller.prototype as Record<string, unknown>)[name];
+  return typeof method === "function" ? asExpression(String(method)) : null;
+}
+
+/** A method's text is a member of an object. */
+function asExpression(text: string): string {
+  return /^(?:async\s+)?(?:function\b|\(|[\w$]+\s*=>)/.test(text) ? `(${text})` : `({ ${text} })`;
+}
+
+/** A call that logs someone in. */
+interface LoginCall {
+  readonly name: string;
+  /** The guard, if the call names it: `auth.guard("staff").loginAs(…)`. */
+  readonly guard: string | null;
+}
+
+function callsIn(text: string | null, parse: (text: string) => Node): readonly LoginCall[] {
+  if (text === null) return [];
+  const found: LoginCall[] = [];
+  try {
+    visit(parse(text), (call) => {
+      const { callee } = call;
+      if (callee.type !== "MemberExpression" || callee.property.type !== "Identifier") return;
+      const { name } = callee.property;
+      if (CALLS.has(name) && mentionsAuth(callee.object)) found.push({ name, guard: namedGuard(callee.object) });
+    });
+  } catch {
+    // Not parsable alone, such as a native function: there is nothing to see.
+  }
+  return found;
+}
+
+/** Reports whether an expression is `auth`, `context.auth`, or a guard of it. */
+function mentionsAuth(node: Node): boolean {
+  if (node.type === "Identifier") return node.name === "auth" || node.name === "guard";
+  if (node.type === "MemberExpression") {
+    const isAuth = node.property.type === "Identifier" && node.property.name === "auth";
+    return isAuth || mentionsAuth(node.object);
+  }
+  return node.type === "CallExpression" && mentionsAuth(node.callee);
+}
+
+function namedGuard(node: Node): string | null {
+  if (node.type !== "CallExpression" || node.callee.type !== "MemberExpression") return null;
+  const { property } = node.callee;
+  const [name] = node.arguments;
+  const isGuard = property.type === "Identifier" && property.name === "guard";
+  return isGuard && name?.type === "StringLiteral" ? name.value : null;
+}
+
+function visit(node: Node, onCall: (call: CallExpression) => void): void {
+  if (node.type === "CallExpression") onCall(node);
+  for (const value of Object.values(node)) {
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (typeof one?.type === "string") visit(one as Node, onCall);
+    }
+  }
+}
