@@ -9,7 +9,7 @@ export interface AuthenticatorKind {
   readonly label: MessageKey;
   /** Whether authenticators of this kind end with access to the account, as trusted devices do; default: `false`. */
   readonly endsWithAccess?: boolean;
-  /** Makes what it proves as a second factor; without it, it is none. Called once, on first use. */
+  /** Makes the second factor, if authenticators of this kind can be one. Called once, on first use. */
   readonly factor?: (application: Application) => SecondFactor;
 }
 

@@ -56,7 +56,7 @@ export interface CredentialTableOptions<Columns extends object, Hidden extends o
   /** The feature's own columns, each with its type. */
   readonly columns: CredentialKinds<Columns>;
   /**
-   * Text that all of its credentials have in columns of their own, if a table holds several kinds, each with its own
+   * Values that all of its credentials have in further text columns, if a table holds several kinds, each with its own
    * `CredentialTable`: `{ kind: "passkey" }`. Its methods, except `prune` and `forget`, reach only these credentials. Default: `{}`.
    */
   readonly only?: Readonly<Record<string, string>>;

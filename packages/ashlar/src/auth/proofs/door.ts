@@ -11,7 +11,7 @@ export interface Door {
   readonly opens: "login" | "token" | "confirmation" | "change";
   /** The names of its routes, without the prefix of a guard or a driver; empty if applications call it. */
   readonly routes: readonly string[];
-  /** Returns the name of the guard whose steps it asks, if that isn't the one that is active on its routes. */
+  /** Returns the name of the guard whose steps it asks, if that isn't the active guard of its routes. */
   readonly guard?: (application: Application) => string;
 }
 

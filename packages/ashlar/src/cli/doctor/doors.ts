@@ -8,7 +8,7 @@ import type { CompiledRoute } from "../../routing/index.ts";
 export interface ListedDoor {
   /** The door's name; for a route of the application, what its handler calls: `attemptById()`. */
   readonly door: string;
-  /** What it opens; `login` for a route of the application. */
+  /** Its result, as in `Door`; `login` for a route of the application. */
   readonly opens: Door["opens"];
   /** Method and path. */
   readonly route: string;

@@ -78,7 +78,7 @@ test("a route that logs in without the pipeline is found", async () => {
   await expect(last.run()).rejects.toThrow("POST /support/enter logs in past a step.");
 });
 
-test("a way of one's own is tried like the others, and `false` leaves one out", async () => {
+test("an application's own door is tried like the others, and `false` leaves a door out", async () => {
   const application = await boot([
     Route.post("/magic", async ({ auth, request }: HttpContext) => {
       await auth.attemptById(request.string("user_id", ""));
