@@ -120,8 +120,8 @@ export class Auth extends RequestAuth {
   redirectToStep(): HttpResponse {
     const pending = this.pendingStep;
     if (pending !== null) {
-      const { step, page, message } = pending;
-      if (page === null) throw new LoginPendingError(step, null, message);
+      const { page, message } = pending;
+      if (page === null) throw new LoginPendingError(pending);
       if (message !== null && waitsAfterProof(pending)) this.#flash(message);
       else if (message !== null && this.context.visitor !== null) {
         this.context.session.flash("status", this.context.t(message));
@@ -158,16 +158,17 @@ export class Auth extends RequestAuth {
 
   /**
    * Responds to a login that isn't complete: an API client that wants JSON gets
-   * `{ "data": { "status": "pending", "step" } }`, with a `message` if the step says why it waits, and a visitor is
-   * redirected as by {@link redirectToStep}.
+   * `{ "data": { "status": "pending", "step", "flows" } }`, with a `message` if the step says why it waits, and a visitor
+   * is redirected as by {@link redirectToStep}.
    *
    * @throws `E_LOGIN_REFUSED` if a step refused the login, for an API client; and as {@link redirectToStep}
    */
   answerStep(): HttpResponse {
-    const { context, pending: step, pendingReason: reason, refusal } = this;
+    const { context, pendingStep: pending, refusal } = this;
     if (!context.request.wantsJson()) return this.redirectToStep();
-    if (step !== null) {
-      return this.#respond({ status: "pending", step, ...(reason !== null && { message: context.t(reason) }) });
+    if (pending !== null) {
+      const { step, message: reason, flows } = pending;
+      return this.#respond({ status: "pending", step, ...(reason !== null && { message: context.t(reason) }), flows });
     }
     if (refusal === null) return this.redirectToStep();
     throw new AshlarError("E_LOGIN_REFUSED", refusal);

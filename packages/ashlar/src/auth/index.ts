@@ -75,6 +75,7 @@ export {
 } from "./pipeline/complete-login.ts";
 export type { PendingLogin } from "./pipeline/pending-logins.ts";
 export type { Door } from "./proofs/door.ts";
+export type { LoginFlow } from "./proofs/login-flow.ts";
 export { amrOf, type LoginMethod } from "./proofs/login-methods.ts";
 export type { LoginInProgress, LoginStep } from "./proofs/login-step.ts";
 export type { FeatureProof } from "./proofs/proof.ts";

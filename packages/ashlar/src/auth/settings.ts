@@ -185,9 +185,10 @@ function namedApart(steps: readonly LoginStep[], where: string): readonly LoginS
 
 function isLoginStep(value: unknown): value is LoginStep {
   if (typeof value !== "object" || value === null) return false;
-  const { name, page, check } = value as Partial<LoginStep>;
+  const { name, page, check, flows } = value as Partial<LoginStep>;
   const isPage = page === undefined || isName(page);
-  return isName(name) && isPage && typeof check === "function";
+  const areFlows = flows === undefined || typeof flows === "function";
+  return isName(name) && isPage && areFlows && typeof check === "function";
 }
 
 function isName(value: unknown): value is string {

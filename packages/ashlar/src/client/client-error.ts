@@ -1,4 +1,5 @@
 import type { ClientErrorCodes } from "./client-error-codes.ts";
+import { type ClientFlow, flowsIn } from "./client-flow.ts";
 
 /** A response's account of a failure: a problem document (RFC 9457), as far as the response is one. */
 interface Problem {
@@ -6,6 +7,7 @@ interface Problem {
   readonly detail?: unknown;
   readonly title?: unknown;
   readonly step?: unknown;
+  readonly flows?: unknown;
   readonly errors?: unknown;
 }
 
@@ -34,6 +36,11 @@ export class ClientError extends Error {
    * `null`.
    */
   readonly step: string | null;
+  /**
+   * What can come next: with `E_LOGIN_PENDING`, the ways to pass the step; with `E_PASSWORD_NOT_CONFIRMED`, those to
+   * confirm; with `E_UNAUTHENTICATED`, those to log in. Empty if the response lists none.
+   */
+  readonly flows: readonly ClientFlow[];
   /** The whole response as parsed JSON; if it isn't JSON, its text; `null` without a response. */
   readonly body: unknown;
 
@@ -44,7 +51,7 @@ export class ClientError extends Error {
     { cause, status = 0, retryAfter = null, body = null }: Facts = {},
   ) {
     super(message, cause === undefined ? undefined : { cause });
-    const { errors, step } = problemIn(body);
+    const { errors, step, flows } = problemIn(body);
     // Spelled out, because bundlers rename classes.
     this.name = "ClientError";
     this.code = code;
@@ -52,6 +59,7 @@ export class ClientError extends Error {
     this.fields = fieldsOf(errors);
     this.retryAfter = retryAfter;
     this.step = typeof step === "string" ? step : null;
+    this.flows = flowsIn(flows);
     this.body = body;
   }
 }

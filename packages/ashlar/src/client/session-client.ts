@@ -1,4 +1,5 @@
 import { ClientError } from "./client-error.ts";
+import type { ClientFlow } from "./client-flow.ts";
 import { type Authorization, type Call, callBy, HttpClient, type Pass } from "./http-client.ts";
 import { type ClientOptions, type RequestOptions, readJson, Transport } from "./transport.ts";
 
@@ -21,6 +22,17 @@ interface NewPassword extends Fields {
 export interface StatusAnswer<Status extends string = string> {
   readonly status: Status;
   readonly message: string;
+}
+
+/** A login or a confirmation that waits for a step. */
+export interface PendingAnswer {
+  readonly status: "pending";
+  /** The name of the step. */
+  readonly step: string;
+  /** The ways to pass it. */
+  readonly flows: readonly ClientFlow[];
+  /** Why it waits, if the step says so: a sentence for the user. */
+  readonly message?: string;
 }
 
 /** One login of the user, as `logins` lists it. */
@@ -135,9 +147,7 @@ export class SessionClient extends HttpClient {
     fields: NewPassword & { readonly email: string },
     options?: RequestOptions,
   ): Promise<
-    | { readonly status: "complete"; readonly verificationSent: boolean }
-    | { readonly status: "pending"; readonly step: string }
-    | StatusAnswer<"mailed">
+    { readonly status: "complete"; readonly verificationSent: boolean } | PendingAnswer | StatusAnswer<"mailed">
   > {
     return this.#entry("/register", confirmed(fields), options);
   }
@@ -152,7 +162,7 @@ export class SessionClient extends HttpClient {
   login(
     fields: Fields & { readonly email: string; readonly password: string; readonly remember?: boolean },
     options?: RequestOptions,
-  ): Promise<{ readonly status: "complete" } | { readonly status: "pending"; readonly step: string }> {
+  ): Promise<{ readonly status: "complete" } | PendingAnswer> {
     return this.#entry("/login", fields, options);
   }
 
@@ -229,7 +239,7 @@ export class SessionClient extends HttpClient {
   confirmPassword(
     password: string,
     options?: RequestOptions,
-  ): Promise<{ readonly status: "confirmed" } | { readonly status: "pending"; readonly step: string }> {
+  ): Promise<{ readonly status: "confirmed" } | PendingAnswer> {
     return this.#entry("/confirm_password", { password }, options);
   }
 

@@ -33,6 +33,7 @@ export {
   type Guards,
   type GuardsSettings,
   LoadUserMiddleware,
+  type LoginFlow,
   LoginGuard,
   type LoginInProgress,
   type LoginMethod,

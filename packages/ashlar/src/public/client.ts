@@ -1,8 +1,10 @@
 export {
   ClientError,
   type ClientErrorCodes,
+  type ClientFlow,
   type HttpClient,
   type LoginEntry,
+  type PendingAnswer,
   SessionClient,
   type StatusAnswer,
   TokenClient,

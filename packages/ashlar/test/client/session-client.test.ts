@@ -90,9 +90,13 @@ describe("accounts", () => {
 
   test("a login that waits for a step says so, and continues at the step's route", async () => {
     const { client, email, answer } = await registered("Penny");
-    expect(answer).toEqual({ status: "pending", step: "code" });
+    expect(answer).toMatchObject({ status: "pending", step: "code", flows: [{ id: "code" }] });
     await client.logout();
-    expect(await client.login({ email, password: PASSWORD })).toEqual({ status: "pending", step: "code" });
+    expect(await client.login({ email, password: PASSWORD })).toMatchObject({
+      status: "pending",
+      step: "code",
+      flows: [{ id: "code" }],
+    });
     expect(await client.user()).toBeNull();
     const wrong = await client.post("/login/code", { code: "1" }).catch((error: unknown) => error);
     expect(wrong).toMatchObject({ fields: { code: ["That is not the code."] } });

@@ -116,7 +116,13 @@ describe("a pending login", () => {
     await visitor.post("/login", CREDENTIALS);
     expect((await visitor.post("/pass", { step: "terms" })).body).toMatchObject({ pending: "code" });
     const { body } = await visitor.post("/pass", { step: "terms" });
-    const result = { status: "pending", step: "code", page: "code", message: null };
+    const result = {
+      status: "pending",
+      step: "code",
+      page: "code",
+      message: null,
+      flows: [{ id: "code", url: "/code" }],
+    };
     expect(body).toEqual({ step: "code", result, pending: "code" });
     expect([await isIn(visitor), await loginsOf(accounts)]).toEqual([false, []]);
     // It isn't an attempt either.
@@ -744,7 +750,7 @@ describe("codes", () => {
     const before = await accounts.rows("logins");
     const wrong = {
       step: "code",
-      result: { status: "pending", step: "code", page: "code", message: null },
+      result: { status: "pending", step: "code", page: "code", message: null, flows: [{ id: "code", url: "/code" }] },
       pending: "code",
     };
     expect((await guess(visitor, "000000")).body).toEqual(wrong);

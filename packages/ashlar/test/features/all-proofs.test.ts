@@ -107,7 +107,8 @@ describe("the step of one proof after another proof", () => {
     const client = shop.visitor().withCsrfToken();
     const { data } = (await client.getJson("/login/passkey")).json as { data: { challenge: string } };
     const assertion = device.answer(data.challenge);
-    const pending = { status: "pending", step: "totp", message: MISSING };
+    const flows = [{ id: "totp", field: "totp_code", url: "/login/totp" }];
+    const pending = { status: "pending", step: "totp", message: MISSING, flows };
     (await client.postJson("/login/passkey", { assertion })).assertJson({ data: pending });
     (await client.postJson("/login/totp", { totp_code: nextCode() })).assertJson({ data: { status: "complete" } });
     expect(await byOf(client)).toEqual(["passkey", "totp"]);

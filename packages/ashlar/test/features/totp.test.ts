@@ -74,7 +74,12 @@ describe("logging in", () => {
     const { app } = await userWithApp();
     const client = shop.visitor().withCsrfToken();
     const missing = "Enter the code from your authenticator app.";
-    const pending = { status: "pending", step: "totp", message: missing };
+    const pending = {
+      status: "pending",
+      step: "totp",
+      message: missing,
+      flows: [{ id: "totp", field: "totp_code", url: "/login/totp" }],
+    };
     (await client.postJson("/login", CREDENTIALS)).assertJson({ data: pending });
     const wrong = { ...pending, message: "This code is not valid. Enter the one that your app shows now." };
     (await client.postJson("/login/totp", { totp_code: "000000" })).assertJson({ data: wrong });

@@ -193,7 +193,7 @@ function clientOf({ request }: HttpContext): TokenRequest {
 /** @throws an error that says why the login isn't complete; for a failed proof, without details */
 function requireComplete(login: LoginResult): CompleteLogin {
   if (login.status === "complete") return login;
-  if (login.status === "pending") throw new LoginPendingError(login.step, null, login.message);
+  if (login.status === "pending") throw new LoginPendingError(login);
   const { step, message } = login;
   if (step === null) throw refusal("E_INVALID_CREDENTIALS", "Bearer");
   throw new AshlarError("E_LOGIN_REFUSED", message, { extensions: { step } });

@@ -10,6 +10,7 @@ import {
   type LoginOptions,
   type LoginResult,
   NOTHING_PROVED,
+  type PendingResult,
   PROOF_FAILED,
   type ProvedOptions,
   type UnfinishedLogin,
@@ -17,6 +18,7 @@ import {
 } from "../pipeline/complete-login.ts";
 import type { PendingClaim, PendingLogin } from "../pipeline/pending-logins.ts";
 import { proveStep } from "../pipeline/prove-step.ts";
+import { flowsOf } from "../proofs/login-flow.ts";
 import type { PassedStep } from "../proofs/login-methods.ts";
 import type { LoginInProgress, LoginPurpose } from "../proofs/login-step.ts";
 import { PASSWORD } from "../proofs/proof.ts";
@@ -194,16 +196,16 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
       return null;
     }
     const user = account as unknown as User;
-    const { step, page } = claim;
+    const { step } = claim;
     return {
       user,
       step,
+      flows: async () => (await this.#waiting(user, claim)).flows,
       resume: () => this.#resume(user, claim, claim.passed),
       pass: async (passed, verify, by) => {
-        const pending = { status: "pending", step, page, message: null } as const;
         // One step's page must not pass another step, because it verifies something else.
-        if (passed !== step) return pending;
-        if (!(await proveStep(this.context, this.name, user, step, verify, by))) return pending;
+        if (passed !== step) return this.#waiting(user, claim);
+        if (!(await proveStep(this.context, this.name, user, step, verify, by))) return this.#waiting(user, claim);
         const passedNow = { name: step, at: now(), ...(by !== undefined && { by }) };
         return this.#resume(user, claim, [...claim.passed, passedNow]);
       },
@@ -317,6 +319,12 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
       if (error instanceof AshlarError && error.code === "E_STALE_PROOF") return null;
       throw error;
     }
+  }
+
+  async #waiting(user: User, { step, page }: PendingClaim): Promise<PendingResult> {
+    const asked = this.context.auth.registry.stepsOf(this.name).find(({ name }) => name === step);
+    const flows = await flowsOf(this.context, this.name, user, asked ?? { name: step, ...(page !== null && { page }) });
+    return { status: "pending", step, page, message: null, flows };
   }
 
   async #resume(user: User, claim: PendingClaim, passed: readonly PassedStep[]): Promise<LoginResult<User>> {

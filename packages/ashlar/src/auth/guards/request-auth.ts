@@ -10,6 +10,7 @@ import {
   type PendingResult,
   PROOF_FAILED,
 } from "../pipeline/complete-login.ts";
+import { locatedFlows } from "../proofs/login-flow.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
 import type { Guard } from "./guard.ts";
 import type { GuardRegistry } from "./guard-registry.ts";
@@ -139,13 +140,17 @@ export abstract class RequestAuth {
     const last = this.#results.get(this.#guardName);
     if (last !== undefined) return last.status === "pending" ? last : null;
     const claim = this.registry.pendingLogins.read(this.#context, this.#guardName);
-    return claim === null ? null : { ...claim, message: null };
+    if (claim === null) return null;
+    const { step, page } = claim;
+    // Only the step knows its other ways, and asks the database for them.
+    const flows = locatedFlows(this.#context, this.#guardName, page, [{ id: step }]);
+    return { step, page, message: null, flows };
   }
 
   /** @internal Throws `E_LOGIN_PENDING` if a login with the active guard waits for a step: forms lead on to its page. */
   requireNoPendingStep(): void {
     const pending = this.pendingStep;
-    if (pending !== null) throw new LoginPendingError(pending.step, pending.page, pending.message);
+    if (pending !== null) throw new LoginPendingError(pending, pending.page);
   }
 
   /** @internal Stores the result of a login with a guard. */

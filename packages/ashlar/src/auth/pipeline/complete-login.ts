@@ -8,6 +8,7 @@ import {
   type RegisteredUser,
 } from "../../support/index.ts";
 import { message } from "../messages.ts";
+import { flowsOf, type LoginFlow } from "../proofs/login-flow.ts";
 import {
   amrOf,
   type GivenFactor,
@@ -122,7 +123,7 @@ export class CompleteLogin<User extends object = RegisteredUser> {
           return isProved;
         },
       });
-      if (outcome !== "passed") return { outcome: unfinished(step, outcome, isTried), passed };
+      if (outcome !== "passed") return { outcome: await unfinished(login, step, outcome, isTried), passed };
       if (isProved) passed.push({ name: step.name, at: now(), ...(by !== undefined && { by }) });
     }
     return new CompleteLogin(login.user, login.guard, passed, methodsOf(proof, steps, passed));
@@ -165,6 +166,8 @@ export interface PendingResult {
   readonly page: string | null;
   /** The step's reason for waiting, such as a missing or wrong code; `null` if it gives none. */
   readonly message: Message | null;
+  /** The ways in which the step can be passed, for API clients. */
+  readonly flows: readonly LoginFlow[];
 }
 
 /** A login that has no effect, or none yet. */
@@ -214,12 +217,21 @@ export function waitsAfterProof(result: object): boolean {
 }
 
 /** @throws `E_INVALID_LOGIN_STEP` if a step returned no outcome */
-function unfinished({ name, page }: LoginStep, outcome: StepOutcome, isTried: boolean): UnfinishedLogin {
-  const pending = { status: "pending", step: name, page: page ?? null } as const;
-  if (outcome === "pending") return { ...pending, message: null };
+async function unfinished(
+  { context, guard, user }: Pick<LoginInProgress<object>, "context" | "guard" | "user">,
+  step: LoginStep,
+  outcome: StepOutcome,
+  isTried: boolean,
+): Promise<UnfinishedLogin> {
+  const { name, page } = step;
+  const pending = async (reason: Message | null): Promise<PendingResult> => {
+    const flows = await flowsOf(context, guard, user, step);
+    return { status: "pending", step: name, page: page ?? null, message: reason, flows };
+  };
+  if (outcome === "pending") return pending(null);
   const said = outcome as { readonly failed?: unknown; readonly pending?: unknown } | null | undefined;
   if (isSentence(said?.pending)) {
-    const waiting = { ...pending, message: asMessage(said.pending) };
+    const waiting = await pending(asMessage(said.pending));
     if (isTried) REFUSED_PROOFS.add(waiting);
     return waiting;
   }
@@ -239,12 +251,16 @@ export class LoginPendingError extends AshlarError {
   readonly page: string | null;
 
   /**
-   * @param step the name of the step
-   * @param page its page; left out for a caller who has no page to be sent to
-   * @param reason tells the caller why it waits
+   * @param pending the step that it waits for, why, and the ways to pass it
+   * @param page the step's page; left out for a caller who has no page to be sent to
+   * @param more further members of the response
    */
-  constructor(step: string, page: string | null = null, reason: Message | null = null) {
-    super("E_LOGIN_PENDING", reason ?? undefined, { extensions: { step } });
+  constructor(
+    { step, message: reason, flows }: Pick<PendingResult, "step" | "message" | "flows">,
+    page: string | null = null,
+    more: Readonly<Record<string, unknown>> = {},
+  ) {
+    super("E_LOGIN_PENDING", reason ?? undefined, { extensions: { step, flows, ...more } });
     this.page = page;
   }
 }

@@ -4,6 +4,7 @@ import type {} from "../../session/index.ts";
 import { currentDate, type MaybePromise, now, type RegisteredUser } from "../../support/index.ts";
 import { type LoginProof, staleProof } from "../access/access-epoch.ts";
 import { type LoginStore, PENDING_EPOCH } from "../logins/login-store.ts";
+import type { LoginFlow } from "../proofs/login-flow.ts";
 import type { GivenFactor, PassedStep } from "../proofs/login-methods.ts";
 import type { LoginPurpose } from "../proofs/login-step.ts";
 import { type LoginResult, type ProvedOptions, unproved } from "./complete-login.ts";
@@ -56,6 +57,8 @@ export interface PendingLogin<User extends object = RegisteredUser> {
   readonly user: User;
   /** The name of the step that the login waits for. */
   readonly step: string;
+  /** Lists the ways in which its user can pass the step, for API clients. */
+  flows(): Promise<readonly LoginFlow[]>;
   /** Continues, and asks the step again: for a step that checks the user's row, or data of this request. */
   resume(): Promise<LoginResult<User>>;
   /**

@@ -2,6 +2,7 @@ import type { HttpContext } from "../../http/index.ts";
 import { AshlarError, now } from "../../support/index.ts";
 import { message } from "../messages.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
+import { flowsOf, type LoginFlow } from "./login-flow.ts";
 import type { LoginMethod } from "./login-methods.ts";
 import { PASSWORD, type Proof } from "./proof.ts";
 import "../errors.ts";
@@ -16,12 +17,13 @@ export class ConfirmationRequiredError extends AshlarError {
 
   /**
    * @param proofs the user's proofs that can be asked for again
+   * @param flows how they can be given, for API clients
    * @param page the first of their pages that the active guard has
    */
-  constructor(proofs: readonly Proof[], page: string) {
+  constructor(proofs: readonly Proof[], flows: readonly LoginFlow[], page: string) {
     const methods = proofs.map(({ name }) => name);
     const sentence = methods.includes(PASSWORD) || methods.length === 0 ? undefined : message("auth.confirm.required");
-    super("E_PASSWORD_NOT_CONFIRMED", sentence, { extensions: { methods } });
+    super("E_PASSWORD_NOT_CONFIRMED", sentence, { extensions: { methods, flows } });
     this.page = page;
   }
 
@@ -33,12 +35,22 @@ export class ConfirmationRequiredError extends AshlarError {
 
 /** The error for a user who has to prove their identity again, with any proof that they have. */
 export async function confirmationRequired(
-  { auth }: HttpContext,
+  context: HttpContext,
   user: Authenticatable,
 ): Promise<ConfirmationRequiredError> {
+  const { auth } = context;
   const proofs = (await auth.registry.proofs.ownedBy(user)).filter(({ page }) => page !== undefined);
   const page = proofs.find((proof) => auth.hasRoute(proof.page!))?.page ?? "confirm_password";
-  return new ConfirmationRequiredError(proofs, page);
+  const flows: LoginFlow[] = [];
+  for (const proof of proofs) flows.push(...(await flowsOf(context, auth.guardName, user, givenAgain(proof))));
+  return new ConfirmationRequiredError(proofs, flows, page);
+}
+
+/** A proof, which is given in the ways of its step unless it lists others. */
+function givenAgain(proof: Proof): Proof {
+  const { flows, step } = proof;
+  if (flows !== undefined || step?.flows === undefined) return proof;
+  return { ...proof, flows: (user, context) => step.flows!(user, context) };
 }
 
 /**

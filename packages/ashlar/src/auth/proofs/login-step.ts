@@ -1,5 +1,6 @@
 import type { HttpContext } from "../../http/index.ts";
 import type { MaybePromise, Message, RegisteredUser } from "../../support/index.ts";
+import type { LoginFlow } from "./login-flow.ts";
 import type { GivenFactor } from "./login-methods.ts";
 
 /** Why login steps are run. */
@@ -117,6 +118,11 @@ export interface LoginStep<User extends object = RegisteredUser> {
    * The RFC 8176 values that a login satisfies once it has passed the step with the step's own proof; default: none.
    */
   readonly amr?: readonly string[];
+  /**
+   * Lists the ways in which a user can pass it, for API clients: `[{ id: "totp", field: "code" }]`. Called when a login
+   * waits for the step. Default: one, with the step's name and without an input.
+   */
+  flows?(user: User, context: HttpContext): MaybePromise<readonly LoginFlow[]>;
   /** Decides whether a login may continue. Called again when a pending login is resumed. */
   check(login: LoginInProgress<User>): MaybePromise<StepOutcome>;
 }

@@ -37,12 +37,14 @@ export class ProofRegistry {
     const { name, amr, step } = proof;
     if (step === undefined) return;
     const { page } = step;
+    const listing = step.flows === undefined ? proof : step;
     const asked: ProofStep = {
       name,
       amr,
       proof,
       check: (login) => step.check(login),
       ...(page !== undefined && { page }),
+      ...(listing.flows !== undefined && { flows: (user, context) => listing.flows!(user, context) }),
     };
     this.#steps = [...this.#steps, asked];
   }
@@ -118,7 +120,7 @@ export function createProofs(application: Application): ProofRegistry {
  * @throws `E_INVALID_CONFIGURATION` if it lacks a function that decides about users, or doesn't name its factors
  */
 function namedProof(name: string, own: FeatureProof, provider: string): Proof {
-  const { amr, startsLogins, page, label, step, users, data } = own;
+  const { amr, startsLogins, page, label, step, users, data, flows } = own;
   const require = (value: unknown, member: string, form: string): void => {
     if (typeof value === "function") return;
     throw new ConfigurationError(provider, `the proof "${name}" has no function ${member}.`, `Write ${form}.`);
@@ -132,6 +134,8 @@ function namedProof(name: string, own: FeatureProof, provider: string): Proof {
       'Write values of RFC 8176: amr: ["otp"]; or [] if they are not known.',
     );
   }
+  if (flows !== undefined) require(flows, "flows", "flows: (user) => [{ id, field }]");
+  if (step?.flows !== undefined) require(step.flows, "step.flows", "flows: (user) => [{ id, field }]");
   if (step !== undefined) require(step.check, "step.check", "step: { check: (login) => … }");
   return {
     name,
@@ -140,6 +144,7 @@ function namedProof(name: string, own: FeatureProof, provider: string): Proof {
     ...(startsLogins !== undefined && { startsLogins }),
     ...(page !== undefined && { page }),
     ...(label !== undefined && { label }),
+    ...(flows !== undefined && { flows: (user, context) => own.flows!(user, context) }),
     ...(step !== undefined && { step }),
     ...(users !== undefined && { users }),
     ...(data !== undefined && { data }),

@@ -1,9 +1,11 @@
 import type { Application } from "../../boot/index.ts";
+import type { HttpContext } from "../../http/index.ts";
 import type { MessageKey } from "../../messages/index.ts";
 import type { MaybePromise, RegisteredUser } from "../../support/index.ts";
 import { hasPassword } from "../passwords/verify-credentials.ts";
 import { type Authenticatable, isUserClassOf } from "../users/authenticatable.ts";
 import type { UserDataSource } from "../users/user-data.ts";
+import type { LoginFlow } from "./login-flow.ts";
 import type { LoginStep } from "./login-step.ts";
 
 /** The name of the proof by a password. */
@@ -39,10 +41,15 @@ export interface FeatureProof<User extends object = RegisteredUser> {
   /** The key of the text of a link to that page: `passkeys.confirm`; without it, no page links there. */
   readonly label?: MessageKey;
   /**
+   * Lists the ways in which a user can give it again, for API clients: `[{ id: "passkey", field: "assertion" }]`. Default:
+   * those of its step, or else one with the proof's name and without an input.
+   */
+  flows?(user: User, context: HttpContext): MaybePromise<readonly LoginFlow[]>;
+  /**
    * An additional step of logins and confirmations for users who have the proof, unless they began with it. It runs
    * after the steps in `GUARDS.steps`.
    */
-  readonly step?: Pick<LoginStep<User>, "page" | "check">;
+  readonly step?: Pick<LoginStep<User>, "page" | "check" | "flows">;
   /**
    * The class of the users who can have it, as in `GUARDS`; default: the users of every guard. Name it if guards have users in
    * different tables: the same key is another user there.
@@ -82,6 +89,7 @@ export const passwordProof: FeatureProof<Authenticatable> = Object.freeze({
   amr: Object.freeze(["pwd"]),
   startsLogins: true,
   page: "confirm_password",
+  flows: () => [{ id: PASSWORD, field: "password" }],
   has: hasPassword,
 });
 

@@ -298,5 +298,5 @@ test("tests log in a user who has a second step without asking for it", async ()
   expect(asked).toEqual([]);
   // The application itself still asks.
   const { body } = await accounts.visitor().post("/login", { email: ADA.email, password: PASSWORD }, JSON_ANSWER);
-  expect([body, asked]).toEqual([{ data: { status: "pending", step: "terms" } }, [ADA.id]]);
+  expect([body, asked]).toEqual([{ data: { status: "pending", step: "terms", flows: [{ id: "terms" }] } }, [ADA.id]]);
 });

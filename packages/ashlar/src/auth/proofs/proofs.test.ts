@@ -186,7 +186,9 @@ describe("a proof's own step", () => {
       accounts.visitor().post("/login", { email: ADA.email, password: PASSWORD, ...inputs }, JSON_ANSWER);
     expect((await login()).body).toMatchObject({ data: { status: "complete" } });
     desk.badges.add(ADA.id);
-    expect((await login()).body).toEqual({ data: { status: "pending", step: "badge", message: "Show your badge." } });
+    expect((await login()).body).toEqual({
+      data: { status: "pending", step: "badge", message: "Show your badge.", flows: [{ id: "badge" }] },
+    });
     expect((await login({ badge_code: "1" })).body).toMatchObject({ data: { message: "That is not your badge." } });
     const { body } = await login({ badge_code: "42" });
     expect(body).toMatchObject({ data: { status: "complete" } });

@@ -1,6 +1,7 @@
 import { absoluteTarget, type HttpContext, isNavigation, isSpeculative, requestSearch } from "../../http/index.ts";
 import { AshlarError } from "../../support/index.ts";
 import type { Guard } from "../guards/guard.ts";
+import { type LoginFlow, pageUrl } from "../proofs/login-flow.ts";
 import "../../http/index.ts";
 import { type KeptForm, keepForm } from "../../session/index.ts";
 
@@ -11,7 +12,8 @@ import { type KeptForm, keepForm } from "../../session/index.ts";
  * response, and requests the page again if the visitor goes there. A redirect would show the login instead, without a
  * request to remember.
  *
- * @throws `E_UNAUTHENTICATED` if the caller accepts JSON, with the guard's challenge, and if the page is loaded ahead
+ * @throws `E_UNAUTHENTICATED` if the caller accepts JSON, with the guard's challenge and what the guest can do next in
+ * `flows`, and if the page is loaded ahead
  */
 export function refuseGuest(context: HttpContext, guard: Guard): unknown {
   const { request } = context;
@@ -22,9 +24,29 @@ export function refuseGuest(context: HttpContext, guard: Guard): unknown {
     rememberIntended(context);
     return redirect();
   }
-  const { challenge } = guard;
-  throw new AshlarError("E_UNAUTHENTICATED", undefined, {
+  if (!guard.keepsLogins || context.auth.pendingStep === null) throw unauthenticated(guard, guestFlows(context, guard));
+  return context.auth.pendingLogin().then(async (login) => {
+    const waiting = ((await login?.flows()) ?? []).map((flow) => ({ ...flow, isPending: true }));
+    throw unauthenticated(guard, [...waiting, ...guestFlows(context, guard)]);
+  });
+}
+
+/** The pages where guests can become users, by the ids that API clients know them by. */
+const GUEST_PAGES = ["login", "register"];
+
+/** What a guard's guests can do next, for API clients: a guard that doesn't keep logins says so in its challenge. */
+export function guestFlows(context: HttpContext, { name, keepsLogins }: Guard<object>): readonly LoginFlow[] {
+  if (!keepsLogins) return [];
+  return GUEST_PAGES.flatMap((id) => {
+    const url = pageUrl(context, name, id);
+    return url === null ? [] : [{ id, url }];
+  });
+}
+
+function unauthenticated({ challenge }: Guard, flows: readonly LoginFlow[]): AshlarError {
+  return new AshlarError("E_UNAUTHENTICATED", undefined, {
     headers: challenge === null ? {} : { "WWW-Authenticate": challenge },
+    ...(flows.length > 0 && { extensions: { flows } }),
   });
 }
 

@@ -7,6 +7,7 @@ export function passkeyProof(passkeys: () => Passkeys): FeatureProof<Authenticat
     amr: ["hwk"],
     startsLogins: true,
     page: "passkeys.confirm",
+    flows: () => [{ id: "passkey", field: "assertion" }],
     label: "passkeys.confirm",
     has: async (user) => (await passkeys().count(user)) > 0,
     data: {

@@ -8,6 +8,7 @@ export function totpProof(totp: () => Totp): FeatureProof<Authenticatable> {
     has: (user) => totp().isOn(user),
     step: {
       page: "totp",
+      flows: () => [{ id: "totp", field: "totp_code" }],
       async check({ amr, context, purpose, prove, user }) {
         // A passkey with a fingerprint, or another factor before this one.
         if (amr.includes("mfa")) return "passed";
