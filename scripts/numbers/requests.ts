@@ -49,6 +49,7 @@ async function filesOf(
   const { fetch } = application;
   let responded: ReturnType<typeof covered> | null = null;
   const fetchCovered = async (...request: Parameters<Application["fetch"]>): Promise<Response> => {
+    await covered();
     const response = await fetch(...request);
     responded = covered();
     return response;

@@ -95,10 +95,7 @@ export class ApiProvider extends Provider {
     const { kind, model } = driver.settings;
     claimModel(model, this.application);
     const Guard = kind === "foreign" ? ForeignGuard : JwtGuard;
-    const factory = ({ name }: { readonly name: string }) => {
-      return (context: ConstructorParameters<typeof Guard>[1]) => new Guard(name, context, driver);
-    };
-    this.application.container.make("auth").registerDriver(driver.name, factory, model);
+    this.application.container.make("auth").registerDriver(driver.name, Guard.by(driver), model);
   }
 
   #endTokensWithAccess(): void {

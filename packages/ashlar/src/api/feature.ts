@@ -5,7 +5,7 @@ import { API_ERRORS } from "./errors.ts";
 import { TOKEN_LIMITS } from "./limits.ts";
 import { API_MESSAGES } from "./messages.ts";
 import { PersonalTokens } from "./requests/personal-tokens.ts";
-import { RequestTokens } from "./requests/presented-token.ts";
+import { requestTokens } from "./requests/presented-token.ts";
 import { TOKEN_TABLE } from "./stores/many-store.ts";
 import { PERSONAL_TOKEN_TABLE } from "./stores/personal-store.ts";
 import { REFRESH_TOKEN, SUCCESSOR } from "./stores/refresh-tokens.ts";
@@ -19,7 +19,7 @@ export const API: Feature = declareFeature({
   limits: TOKEN_LIMITS,
   services: { api: ({ container }) => container.make("apiDrivers").issuer() },
   context: {
-    apiTokens: (context, { container }) => new RequestTokens(context, container.make("apiDrivers")),
+    apiTokens: requestTokens,
     personalTokens: (context, { container }) => new PersonalTokens(context, container.make("apiDrivers")),
     apiToken: { make: ({ apiTokens }) => apiTokens.active, isKept: false },
   },

@@ -7,6 +7,7 @@ import { installAccounts, startAccounts } from "./accounts/install-accounts.ts";
 import { CountedAccounts } from "./accounts/users/counted-accounts.ts";
 import { ACCOUNTS } from "./feature.ts";
 import type { GuardRegistry } from "./guards/guard-registry.ts";
+import { ownerNameOf } from "./guards/request-auth.ts";
 import { message } from "./messages.ts";
 import { requireEmailColumns } from "./models/require-email-columns.ts";
 import { requireHashing } from "./passwords/password-settings.ts";
@@ -84,7 +85,7 @@ export class AuthProvider extends Provider {
       container.make("session").respondToError = (context, error) => {
         return respondToPendingStep(context, error, this.application.router!);
       };
-      container.make("session").ownerOf = ({ auth }) => auth.ownerName;
+      container.make("session").ownerOf = ownerNameOf;
       container.make("session").noteOfFailure = ({ request }) => {
         const isLogout = guards.names.some((guard) => request.route()?.name === guards.pages.nameOf(guard, "logout"));
         return isLogout ? message("auth.logout.failed") : null;
@@ -92,7 +93,7 @@ export class AuthProvider extends Provider {
     }
     // Templates link to the pages of the active guard: auth.route("login").
     const hasPages = container.has("views") && guards.names.length > 0;
-    if (hasPages) container.make("views").shareByRequest("auth", (context) => context.auth);
+    if (hasPages) container.make("views").shareByRequest("auth");
   }
 
   override async prune(signal?: AbortSignal): Promise<Readonly<Record<string, number>>> {

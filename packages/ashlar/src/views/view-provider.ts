@@ -6,7 +6,7 @@ import type { ErrorPageValues, ErrorTemplates } from "../kernel/index.ts";
 import { textDirection } from "../messages/index.ts";
 import { type FileVersions, fileVersions } from "../server/index.ts";
 import { AshlarError, ConfigurationError } from "../support/index.ts";
-import { View, Views } from "./views.ts";
+import { type View, Views, viewOf } from "./views.ts";
 import "../routing/index.ts";
 
 declare module "../kernel/container.ts" {
@@ -50,7 +50,7 @@ export class ViewProvider extends Provider {
         ({ view }, template, data) =>
           view.render(template, data),
     },
-    context: { view: (context, { container }) => new View(container.make("views"), context) },
+    context: { view: viewOf },
   });
 
   override boot(): void {
@@ -90,9 +90,6 @@ function createViews({ environment, features, messages, root, settings }: Applic
   views.share("language", messages.defaultLanguage);
   views.share("direction", textDirection(messages.defaultLanguage));
   views.share("t", messages.translator(messages.defaultLanguage));
-  views.shareByRequest("language", (context) => context.language);
-  views.shareByRequest("direction", (context) => textDirection(context.language));
-  views.shareByRequest("t", (context) => context.t);
   return views;
 }
 

@@ -1,6 +1,8 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import type { Application } from "../boot/index.ts";
 import { type HttpContext, noticeUnknownUser, shownUser } from "../http/index.ts";
+import { textDirection } from "../messages/index.ts";
 import { AshlarError, declareErrors, dictionary, type StatusesOf, suggestion } from "../support/index.ts";
 import type { Engine, MarkupClass } from "./engine.ts";
 
@@ -132,6 +134,9 @@ export class Views {
     // Read at the time of use: a handler may have logged a user in or out since the request began.
     defineName(this.#classes.RequestState.prototype, "user", ({ context }) => shownUser(context));
     this.shareByRequest("isUserUnknown", noticeUnknownUser);
+    this.shareByRequest("language");
+    this.shareByRequest("direction", ({ language }) => textDirection(language));
+    this.shareByRequest("t");
     this.shareByRequest("url", ({ services }) => services.urls.url.bind(services.urls));
     this.shareByRequest("route", ({ services }) => services.urls.to.bind(services.urls));
   }
@@ -169,9 +174,13 @@ export class Views {
   /**
    * Shares a value of each request with all templates that are rendered for it, and with their components.
    *
-   * @param make called when a template first uses the value, once per request
+   * @param make called when a template first uses the value, once per request; default: reads the context's property of
+   * this name
    */
-  shareByRequest(name: string, make: (context: HttpContext) => unknown): void {
+  shareByRequest(
+    name: string,
+    make: (context: HttpContext) => unknown = (context) => Reflect.get(context, name),
+  ): void {
     defineName(this.#classes.RequestState.prototype, name, (values) => values.get(name, make));
   }
 
@@ -302,4 +311,9 @@ export class View {
   render(template: string, data: object = {}): Promise<string> {
     return this.#views.render(template, data, this.#values);
   }
+}
+
+/** Creates a context's `view`, with the application's templates. */
+export function viewOf(context: HttpContext, { container }: Pick<Application, "container">): View {
+  return new View(container.make("views"), context);
 }

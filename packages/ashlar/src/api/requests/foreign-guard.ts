@@ -11,6 +11,13 @@ import type { PresentedToken } from "./presented-token.ts";
 export class ForeignGuard extends RequestGuard {
   readonly #driver: Driver;
 
+  /** @internal Creates the guards of a driver. */
+  static by(driver: Driver): (settings: { readonly name: string }) => (context: HttpContext) => ForeignGuard {
+    return ({ name }) =>
+      (context) =>
+        new ForeignGuard(name, context, driver);
+  }
+
   constructor(name: string, context: HttpContext, driver: Driver) {
     super(name, context, driver.settings.model);
     this.#driver = driver;

@@ -24,6 +24,13 @@ declare module "../../auth/web/guards-by-name.ts" {
 export class JwtGuard extends LoginGuard {
   readonly #driver: Driver;
 
+  /** @internal Creates the guards of a driver. */
+  static by(driver: Driver): (settings: { readonly name: string }) => (context: HttpContext) => JwtGuard {
+    return ({ name }) =>
+      (context) =>
+        new JwtGuard(name, context, driver);
+  }
+
   constructor(name: string, context: HttpContext, driver: Driver) {
     super(name, context, driver.settings.model);
     this.#driver = driver;

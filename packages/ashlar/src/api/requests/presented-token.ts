@@ -1,4 +1,5 @@
 import { type Authenticatable, isBlocked } from "../../auth/index.ts";
+import type { Application } from "../../boot/index.ts";
 import { type HttpContext, hasBody, requestSearch } from "../../http/index.ts";
 import { AshlarError, isThenable, type MaybePromise } from "../../support/index.ts";
 import type { Driver, Drivers } from "../drivers/drivers.ts";
@@ -48,6 +49,11 @@ export class RequestTokens {
     this.#active = this.of(driver);
     return this.#active;
   }
+}
+
+/** Creates a context's `apiTokens`, with the application's drivers. */
+export function requestTokens(context: HttpContext, { container }: Pick<Application, "container">): RequestTokens {
+  return new RequestTokens(context, container.make("apiDrivers"));
 }
 
 /**

@@ -195,3 +195,8 @@ export abstract class RequestAuth {
     return false;
   }
 }
+
+/** The {@link RequestAuth.ownerName} of a request. */
+export function ownerNameOf({ auth }: HttpContext): string | null {
+  return auth.ownerName;
+}

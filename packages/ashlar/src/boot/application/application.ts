@@ -244,8 +244,8 @@ export class Application {
   }
 
   /**
-   * Adds a property to every context of this application. Its value is created on first access, once for each context.
-   * Declare its type too:
+   * Adds a property to every context of this application. Its value is created on first access, once for each context,
+   * from the context and the application. Declare its type too:
    *
    * ```ts
    * declare module "ashlar" { interface HttpContext { readonly cart: Cart } }
@@ -257,10 +257,10 @@ export class Application {
    */
   contextProperty<K extends keyof HttpContext & string>(
     name: K,
-    make: (context: HttpContext) => HttpContext[K],
+    make: (context: HttpContext, application: Application) => HttpContext[K],
     options: ContextPropertyOptions = {},
   ): void {
-    addContextProperty(this.serving.context, name, make, options);
+    addContextProperty<Application>(this.serving.context, name, make, this, options);
   }
 
   /** Adds a listener, which gets each error before the response. The first one that returns a value determines the response. */

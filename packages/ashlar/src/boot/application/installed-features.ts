@@ -1,6 +1,6 @@
 import { ConfigurationError, declareErrorsOf, declareSecretNames } from "../../support/index.ts";
 import type { Application } from "./application.ts";
-import type { Feature } from "./feature.ts";
+import type { Feature, MakeContextProperty } from "./feature.ts";
 import { messagesIn } from "./feature-names.ts";
 import type { ProviderClass } from "./provider.ts";
 
@@ -61,7 +61,7 @@ export function install({ feature, provider }: InstalledFeature, application: Ap
   }
   for (const [name, property] of entriesOf(feature.context)) {
     const { make, isKept = true } = typeof property === "function" ? { make: property } : property;
-    application.contextProperty(name, (context) => make(context, application) as never, { isKept });
+    application.contextProperty(name, make as MakeContextProperty<never>, { isKept });
   }
 }
 

@@ -149,12 +149,14 @@ export interface ContextPropertyOptions {
  * Adds a property to the contexts of an application. Its value is created on first access, once for each context, unless
  * the options say otherwise.
  *
+ * @param application passed to `make` with the context
  * @throws `E_INVALID_CONFIGURATION` if a property of this name exists
  */
-export function addContextProperty(
+export function addContextProperty<A>(
   context: ContextClass,
   name: string,
-  make: (context: HttpContext) => unknown,
+  make: (context: HttpContext, application: A) => unknown,
+  application: A,
   { isKept = true }: ContextPropertyOptions = {},
 ): void {
   const { prototype } = context;
@@ -168,7 +170,7 @@ export function addContextProperty(
     Object.defineProperty(prototype, name, {
       configurable: true,
       get(this: HttpContext): unknown {
-        return make(this);
+        return make(this, application);
       },
     });
     return;
@@ -180,7 +182,7 @@ export function addContextProperty(
     get(this: HttpContext & Record<symbol, unknown>): unknown {
       const value = this[held];
       if (value !== undefined || held in this) return value;
-      const made = make(this);
+      const made = make(this, application);
       this[held] = made;
       return made;
     },

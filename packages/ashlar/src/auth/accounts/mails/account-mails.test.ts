@@ -367,6 +367,7 @@ describe("an application without mail", () => {
     await (await accounts.user()).markEmailAsVerified();
     await accounts.loggedIn();
     await accounts.toldOf("auth.login");
+    await accounts.application.background.settled();
     const err = expect.objectContaining({ code: "E_INVALID_CONFIGURATION" });
     expect(logged).toMatchObject([{ level: "error", err }]);
   });

@@ -3,6 +3,7 @@ import type { Container, Logger } from "../../../kernel/index.ts";
 import type { Mailer } from "../../../mail/index.ts";
 import { ConfigurationError } from "../../../support/index.ts";
 import { accountDigest, type LimitName } from "../../../throttle/index.ts";
+import type { NewDeviceEvent } from "../../events.ts";
 import { deviceName } from "../../logins/devices.ts";
 import { type Authenticatable, awaitsVerification, isClosed, userClassOf } from "../../users/authenticatable.ts";
 import { NEW_DEVICE_LIMIT } from "../limits.ts";
@@ -101,23 +102,31 @@ export class AccountMails {
   }
 
   /**
-   * Mails users about logins on new devices, if the application has such a mail. It goes only to a verified address, if
-   * the model tracks that, and the number of mails per mailbox is limited, because anyone can register an account with
-   * someone else's address and log in to it any number of times. Called when providers boot.
+   * Mails users about logins on new devices, if the application has such a mail. The login's response doesn't wait for
+   * the mail to be composed. Called when providers boot.
    */
   mailNewDevices(limits: MailLimits): void {
     const { application, container } = this.#dependencies;
     if (!this.has("newDevice") || !container.has("events")) return;
-    const { messages } = application;
-    container.make("events").on("auth.new_device", async ({ guard, user, userAgent, address, time }) => {
-      const { email } = user as { readonly email: string | null };
-      if (email === null || awaitsVerification(user)) return;
-      if (!(await limits.allows(NEW_DEVICE_LIMIT, guard, email))) return;
-      await this.prepare();
-      // In the mail's language, not the request's, because an attacker may have logged in.
-      const device = deviceName(userAgent, messages.translator(messages.ofUser(user) ?? messages.defaultLanguage));
-      await this.tryQueue("newDevice", email, { guard, user, email, device, userAgent, address, loggedInAt: time });
+    container.make("events").on("auth.new_device", (event) => {
+      application.background.run("a mail about a new device", () => this.#mailNewDevice(limits, event));
     });
+  }
+
+  /**
+   * The mail goes only to a verified address, if the model tracks that, and the number of mails per mailbox is limited,
+   * because anyone can register an account with someone else's address and log in to it any number of times.
+   */
+  async #mailNewDevice(limits: MailLimits, event: NewDeviceEvent): Promise<void> {
+    const { guard, user, userAgent, address, time } = event;
+    const { messages } = this.#dependencies.application;
+    const { email } = user as { readonly email: string | null };
+    if (email === null || awaitsVerification(user)) return;
+    if (!(await limits.allows(NEW_DEVICE_LIMIT, guard, email))) return;
+    await this.prepare();
+    // In the mail's language, not the request's, because an attacker may have logged in.
+    const device = deviceName(userAgent, messages.translator(messages.ofUser(user) ?? messages.defaultLanguage));
+    await this.tryQueue("newDevice", email, { guard, user, email, device, userAgent, address, loggedInAt: time });
   }
 
   /**
