@@ -12,7 +12,7 @@ import {
 import { codeOf } from "../../scaffold/index.ts";
 import { migrationsOf, withConfiguredDatabase } from "./with-migrations.ts";
 
-/** A risk of a migration, as commands show it. */
+/** A migration's risk, as commands show it. */
 export interface ShownRisk {
   /** The migration's file, relative to the application's folder. */
   readonly file: string;
@@ -36,17 +36,17 @@ export interface ExaminedMigration {
 }
 
 /**
- * Examines the pending migrations of an application's database, from which it only reads the names of those that have
+ * Examines an application's pending migrations. From the database, it reads only the names of the migrations that have
  * run.
  *
- * @throws `E_MIGRATION` if one can't be loaded
+ * @throws `E_MIGRATION` if a migration can't be loaded
  */
 export async function examinePending(root: string, database: Database): Promise<ExaminedMigration[]> {
   return await examined(root, database.dialect, await migrationsOf(root, database).dryRuns());
 }
 
 /**
- * The risks of a migration that was just made, on the application's database, without connecting to it. Empty if the
+ * The risks of a new migration for the application's kind of database, without connecting to it. Empty if the
  * application's configuration or packages aren't complete yet.
  *
  * @param file relative to the application's folder
@@ -63,7 +63,7 @@ export async function risksOfFile(root: string, file: string): Promise<readonly 
   }
 }
 
-/** Examines migrations that would run in this order. */
+/** Examines migrations in the order in which they would run. */
 export async function examined(root: string, dialect: Dialect, runs: readonly DryRun[]): Promise<ExaminedMigration[]> {
   const risks = migrationRisks(dialect, runs);
   const shown: ExaminedMigration[] = [];

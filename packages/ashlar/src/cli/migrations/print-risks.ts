@@ -2,7 +2,7 @@ import { counted } from "../../support/index.ts";
 import { emphasis, type Terminal } from "../terminal.ts";
 import type { ExaminedMigration, ShownRisk } from "./examine-migrations.ts";
 
-/** Prints the effects of migrations. */
+/** Prints the statements and risks of migrations. */
 export function printExamined(terminal: Terminal, all: readonly ExaminedMigration[]): void {
   if (all.length === 0) terminal.print("Nothing to migrate.");
   for (const { file, statements, risks, obstacle } of all) {

@@ -19,7 +19,7 @@ export async function migrate(
   printDone(terminal, "Migrated", names, "Nothing to migrate.");
 }
 
-/** The options for a lock timeout in seconds: each time that a table stays locked, the terminal shows it. */
+/** The options for a lock timeout in seconds. The terminal shows each attempt that fails because a table is locked. */
 export function waitsFor(terminal: Terminal, seconds: number): Pick<MigrateOptions, "lockTimeoutMs" | "waiting"> {
   return {
     lockTimeoutMs: seconds * 1000,
@@ -31,7 +31,7 @@ export function waitsFor(terminal: Terminal, seconds: number): Pick<MigrateOptio
 }
 
 /**
- * Prints the names of migrations after the work that was done.
+ * Prints what was done, such as `Migrated`, before the name of each migration.
  *
  * @param nothing the line to print if there are no names
  */

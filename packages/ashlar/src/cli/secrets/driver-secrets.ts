@@ -6,7 +6,7 @@ import { type EnvironmentVariables, isLeftOut, isPlainObject, limited } from "..
 /** How long loading the file may take, in seconds. */
 const SECONDS = 20;
 
-/** The drivers with another value of one variable. */
+/** The drivers as read with a stand-in value for one variable. */
 interface Reading {
   readonly name: string;
   readonly standIn: string;
@@ -15,15 +15,15 @@ interface Reading {
 
 type Drivers = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** The secret or private key of a driver of `config/api.ts`, and its source. */
+/** A driver's secret or private key in `config/api.ts`, and the variables that it comes from. */
 export interface DriverSecret {
   /** The name of the driver. */
   readonly driver: string;
-  /** Whether it only accepts another issuer's tokens, and so has no secret. */
+  /** Whether the driver only accepts another issuer's tokens, and so has no secret. */
   readonly isForeign: boolean;
   /** The algorithm, as the driver writes it. */
   readonly algorithm: unknown;
-  /** Its value, as the configuration reads it. */
+  /** The secret's value, as the configuration reads it. */
   readonly secret: unknown;
   readonly variables: KeyVariables;
 }
@@ -37,12 +37,12 @@ export interface DriverSecrets {
 }
 
 /**
- * Finds out which variables the drivers of `config/api.ts` read their secrets from. The file is loaded as it is, and then
- * once more for each variable that it reads, with another value for this one alone: a setting that becomes exactly this
- * value is read from the variable, whatever the code between them.
+ * Finds out which variables the drivers of `config/api.ts` read their secrets from. Loads the file as it is, and then
+ * once more for each variable that it reads, with a stand-in value for this variable only. A setting that becomes
+ * exactly this value is read from the variable, whatever code lies in between.
  *
  * @param root the application's folder
- * @throws the file's errors with the real variables; `TooSlowError` if it doesn't finish
+ * @throws the file's errors with the real variables; `TooSlowError` if the file doesn't finish loading
  */
 export async function driverSecretsOf(root: string, variables: EnvironmentVariables): Promise<DriverSecrets> {
   return await limited(SECONDS, "Loading config/api.ts", () => tracedSecrets(root, variables));
@@ -84,7 +84,7 @@ export function isHmac(algorithm: unknown): boolean {
   return algorithm === undefined || String(algorithm).startsWith("HS");
 }
 
-/** The variable to write, in `config/api.ts`, for a driver that doesn't read its secret from one. */
+/** The variable to suggest for `config/api.ts` if a driver doesn't read its secret from one. */
 export function usualVariable(driver: string, algorithm: unknown): string {
   if (!isHmac(algorithm)) return jwtKeyNames(driver).current;
   return driver === "jwt" ? "JWT_SECRET" : `${variablePrefix(driver)}_JWT_SECRET`;
@@ -97,9 +97,7 @@ async function driversOf(root: string, variables: EnvironmentVariables): Promise
   return Object.fromEntries(entries) as Drivers;
 }
 
-/**
- * Given the variables that a setting may come from, in the order of reading, returns its actual source.
- */
+/** Chooses the variable that a setting comes from. The candidates are in the order in which they are read. */
 function chosen(value: unknown, candidates: readonly Reading[], variables: EnvironmentVariables): string | null {
   const names = candidates.map(({ name }) => name);
   if (isLeftOut(value)) return names[0] ?? null;
@@ -107,7 +105,7 @@ function chosen(value: unknown, candidates: readonly Reading[], variables: Envir
   return set.find((name) => variables[name] === value) ?? set[0] ?? null;
 }
 
-/** Variables that record which of them are read, and one of which can temporarily have another value. */
+/** Environment variables that record which of them are read. One at a time can be replaced with a stand-in value. */
 class Trial {
   readonly variables: EnvironmentVariables;
   readonly read = new Set<string>();
@@ -115,7 +113,7 @@ class Trial {
   #standIn = "";
 
   constructor(variables: EnvironmentVariables) {
-    // A copy: a proxy of a frozen object must return the real values.
+    // A copy, because a proxy of a frozen object must return the real values.
     this.variables = new Proxy<EnvironmentVariables>(Object.assign(Object.create(null), variables), {
       get: (target, name) => {
         this.read.add(String(name));
@@ -124,7 +122,7 @@ class Trial {
     });
   }
 
-  /** Runs a function that reads another value of one variable. Code that runs later sees the real variables. */
+  /** Runs a function that sees a stand-in value for one variable. Code that runs later sees the real variables. */
   async replacing<T>(name: string, standIn: string, task: () => Promise<T>): Promise<T> {
     [this.#name, this.#standIn] = [name, standIn];
     try {

@@ -7,9 +7,9 @@ import { problemOf, type Terminal } from "../terminal.ts";
 import { type DriverSecret, driverSecretsOf, usualVariable } from "./driver-secrets.ts";
 
 /**
- * Writes the missing secrets of an application to its `.env`, with those of the drivers of `config/api.ts`, each in the
- * variable that the driver reads. Secrets that can't be written because of that file are reported, and the others are
- * written.
+ * Writes an application's missing secrets to its `.env`, including those of the drivers in `config/api.ts`, each to the
+ * variable that the driver reads. If that file can't be loaded, or a driver reads no variable, reports it and writes
+ * the other secrets.
  *
  * @throws `E_INVALID_CONFIGURATION` if `.env` or `.env.example` cannot be read; `E_COMMAND` if `.env` cannot be filled in
  */
@@ -30,7 +30,7 @@ export async function fillAllSecrets(terminal: Terminal): Promise<FilledSecrets>
 
 async function driversWith(terminal: Terminal, { variables }: NewEnvironment): Promise<DriverSecret[]> {
   try {
-    // The values as the application reads them: the process's variables override those of the file.
+    // As the application reads them, the process's variables override those in the file.
     const { drivers } = await driverSecretsOf(terminal.root, { ...variables, ...readEnvironment(null) });
     return [...drivers.values()];
   } catch (error) {

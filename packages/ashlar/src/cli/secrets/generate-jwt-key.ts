@@ -30,7 +30,7 @@ export async function generateJwtKey(
     throw new AshlarError("E_COMMAND", "--driver takes a name in DRIVERS, such as jwt.");
   const { root } = terminal;
   const path = join(root, ".env");
-  // A new file starts as a copy of .env.example, with all secrets.
+  // A new file starts as a copy of .env.example, with all secrets filled in.
   const filled = readEnvFile(path) === null ? await fillAllSecrets(terminal) : null;
   const { names, isRead } = await keysOf(root, driver);
   const isMade = change === "fill" && filled?.written.includes(names.current) === true;
@@ -59,7 +59,7 @@ async function keysOf(
 
 function namesOf(driver: string, { drivers }: DriverSecrets): JwtKeyNames {
   const found = drivers.get(driver);
-  // A driver that is yet to be written, or whose algorithm is about to change: its secret must still verify.
+  // The driver has yet to be written, or its algorithm is about to change, and then its secret must still verify.
   if (found === undefined || (isHmac(found.algorithm) && !isLeftOut(found.secret))) return jwtKeyNames(driver);
   if (found.isForeign) {
     throw new AshlarError(
@@ -77,7 +77,7 @@ function namesOf(driver: string, { drivers }: DriverSecrets): JwtKeyNames {
   return jwtKeyNames(driver, found.variables);
 }
 
-/** The names, from the text of a file that can't be loaded. */
+/** The names in the text of `config/api.ts`, if the file can't be loaded. */
 async function writtenNames(root: string, driver: string, cause: unknown): Promise<JwtKeyNames> {
   const written = await writtenKeyVariables(root, driver);
   if (written !== null && written.secret !== null) return jwtKeyNames(driver, written);
@@ -112,7 +112,7 @@ function done(
   }
 }
 
-/** Where verifiers find a staged key, which they must know before it signs. */
+/** Where verifiers find a staged key. They must know it before it signs. */
 function published(driver: string): string {
   const [folder, options] = driver === "jwt" ? ["", ""] : [`${driver}/`, `{ driver: "${driver}" }`];
   return `Verifiers find its public key at /.well-known/${folder}jwks.json, if Api.keys(${options}) is in your routes.`;

@@ -7,13 +7,13 @@ import { replaceFile } from "./files.ts";
 /** How often and at what interval to retry while another process has locked the file: 10 seconds in total. */
 const LOCK_ATTEMPTS = 500;
 const LOCK_RETRY_MS = 20;
-/** The byte order mark that some editors begin a file in UTF-8 with. */
+/** The byte order mark that some editors put at the start of a UTF-8 file. */
 const MARK = Buffer.from("\uFEFF");
 
 /**
  * Replaces a `.env` file in one step. Readers find either the old text or the new one, even if the machine crashes in
- * between. A byte order mark stays, as do owner and group. Security: a file that others could read becomes one that only its
- * owner can read.
+ * between. The byte order mark, owner and group are kept. Security: if others could read the file, only its owner can
+ * afterwards.
  */
 export async function replaceEnvFile(path: string, text: string): Promise<void> {
   const before = await orNull(readFile(path));
@@ -21,8 +21,8 @@ export async function replaceEnvFile(path: string, text: string): Promise<void> 
 }
 
 /**
- * Runs a function that reads and replaces a `.env` file, while no other process does. Without the lock, one process could
- * undo what another wrote: a key that is already in use.
+ * Runs a function that reads and replaces a `.env` file, while holding a lock on it. Without the lock, one process
+ * could overwrite a key that another has just written, and that is already in use.
  *
  * @throws `E_COMMAND` if another process holds the lock for too long, or exited without releasing it
  */
@@ -76,7 +76,7 @@ function isAlive(pid: number): boolean {
  */
 export function withVariables(text: string, values: Readonly<Record<string, string>>): string | null {
   const present = variablesOf(text);
-  // Of a value over several lines, only the first would be replaced: the rest of a key would stay in the file.
+  // Only the first line of a multi-line value would be replaced, and the rest of a key would stay in the file.
   const isWhole = (name: string, [line]: RegExpExecArray) => variablesOf(line)[name] === present[name];
   for (const name of Object.keys(values)) {
     const found = lineOf(name).exec(text);
@@ -86,20 +86,20 @@ export function withVariables(text: string, values: Readonly<Record<string, stri
   return isDeepStrictEqual(variablesOf(after), { ...present, ...values }) ? after : null;
 }
 
-/** Matches the line of a variable: what precedes its name, the value, and a comment. */
+/** Matches a variable's line, and captures what precedes the name, and a comment. */
 function lineOf(name: string): RegExp {
   const exact = name.replaceAll(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
   const value = "(?:\"[^\"\r\n]*\"|'[^'\r\n]*'|`[^`\r\n]*`|[^#\\s][^#\r\n]*?)?";
   return new RegExp(`^([ \\t]*(?:export[ \\t]+)?)${exact}[ \\t]*=[ \\t]*?${value}([ \\t]*#.*|[ \\t]*)$`, "m");
 }
 
-/** Parses a text. Node 26 reads `export NAME=` without a value as a variable named `export NAME`. */
+/** Parses the text of a `.env` file. Node 26 reads `export NAME=` without a value as a variable named `export NAME`. */
 export function variablesOf(text: string): NodeJS.Dict<string> {
   return { ...parseEnv(text.replace(/^([ \t]*)export[ \t]+/gm, "$1")) };
 }
 
 function withVariable(text: string, name: string, value: string): string {
-  // A value with line breaks, such as a key in PEM, takes one line: between quotes, `\n` is a line break.
+  // A value with line breaks, such as a PEM key, is written on one line: between quotes, `\n` is a line break.
   const written = value.includes("\n") ? JSON.stringify(value) : value;
   const present = lineOf(name);
   if (present.test(text)) {
@@ -110,13 +110,13 @@ function withVariable(text: string, name: string, value: string): string {
 }
 
 /**
- * Sets the variables of a `.env` file that have no value yet. A line `NAME=` without a value is filled in; otherwise a
- * line is appended. All other lines stay unchanged.
+ * Sets those of the variables that a `.env` file has no value for. Fills in a line `NAME=` if there is one, or else
+ * appends a line. All other lines stay unchanged.
  *
  * @param path the file; created if missing, readable only by its owner
  * @param values by name
- * @param template the text that a new file starts with. Security: its values for these variables are ignored; a value in a
- * file that is in the repository is not a secret
+ * @param template the text that a new file starts with. Security: its values for these variables are ignored, because a
+ * value in the repository is not a secret
  * @returns the names of the variables that were set
  * @throws `E_INVALID_CONFIGURATION` if the file exists but cannot be read; `E_COMMAND` if the values cannot be written
  */

@@ -11,7 +11,7 @@ export async function readIfThere(root: string, file: string): Promise<string | 
   }
 }
 
-/** The text of a file without its comments, so that text in comments doesn't count. Lines keep their numbers. */
+/** The text of a file without its comments. Lines keep their numbers. */
 export async function codeOf(root: string, file: string): Promise<string> {
   const text = (await readIfThere(root, file)) ?? "";
   return text.replaceAll(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*$/gm, (comment) => comment.replaceAll(/[^\n]/g, ""));

@@ -24,7 +24,7 @@ export interface NewFile {
   readonly text: string;
 }
 
-/** Returns a text with the line endings of the file it replaces. */
+/** Returns the text with the line endings of the text that it replaces. */
 export function withLineEndsOf(before: string | null, text: string): string {
   return before?.includes("\r\n") ? text.replaceAll("\n", "\r\n") : text;
 }
@@ -40,11 +40,11 @@ export async function writeNewFile(root: string, file: NewFile): Promise<boolean
 
 /**
  * Replaces a file in one step: readers find either the old text or the new one, even if the machine crashes in between.
- * A symbolic link stays one, also if the file that it leads to doesn't exist yet. Owner and group stay, if this process may
- * give them.
+ * A symbolic link remains a link, even if its target doesn't exist yet. The owner and group are kept if this process
+ * may set them.
  *
- * @param mode its permissions, unless the file was already closed to others and its group can stay; default: those of the
- * file that it replaces
+ * @param mode the file's permissions, unless the replaced file was already closed to others and its group can be kept;
+ * default: those of the replaced file
  */
 export async function replaceFile(path: string, text: string, mode?: number): Promise<void> {
   const target = await targetOf(path);
@@ -57,9 +57,10 @@ export async function replaceFile(path: string, text: string, mode?: number): Pr
     const file = await open(draft, "wx", 0o600);
     try {
       await file.writeFile(text);
-      // Security: by its handle, because another user who may write to the folder could put a link in the draft's place.
+      // Security: uses the handle, because another user who may write to the folder could replace the draft with a
+      // link.
       const isKept = before !== null && (await keptGroup(file, before));
-      // The process's mask doesn't affect the permissions of a file that existed before.
+      // The process's umask must not affect the permissions of a file that existed before.
       await file.chmod(modeOf(before, isKept, mode));
       await file.sync();
     } finally {
@@ -72,7 +73,7 @@ export async function replaceFile(path: string, text: string, mode?: number): Pr
   }
 }
 
-/** Where a path leads to, also if there is no file yet. */
+/** The file that a path leads to, even if it doesn't exist yet. */
 async function targetOf(path: string): Promise<string> {
   try {
     return await realpath(path);
@@ -84,19 +85,19 @@ async function targetOf(path: string): Promise<string> {
 }
 
 /**
- * Gives a new file the owner and group of the file that it replaces, or the group alone; reports whether it has the
- * group.
+ * Gives a new file the owner and group of the file that it replaces, or else only the group. Returns whether it now has
+ * the group.
  */
 async function keptGroup(file: FileHandle, { uid, gid }: Stats): Promise<boolean> {
   const made = await file.stat();
   if (made.uid === uid && made.gid === gid) return true;
-  // Only the administrator may give files away.
+  // Only root may change a file's owner.
   for (const owner of [uid, made.uid]) {
     try {
       await file.chown(owner, gid);
       return true;
     } catch {
-      // Then it belongs to this process's user.
+      // The file then belongs to this process's user.
     }
   }
   return made.gid === gid;
@@ -118,16 +119,16 @@ async function write(root: string, { path, text }: NewFile, made: (folder: strin
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    // A partial file, such as on a full disk.
+    // Part of the file may have been written, for example if the disk is full.
     await rm(target, { force: true }).catch(() => {});
     throw error;
   }
 }
 
 /**
- * Writes files that must not exist yet, all or none: if something fails, the written files are removed again.
+ * Writes files that must not exist yet. If anything fails, removes those that were written.
  *
- * @param finish a last step that has to succeed too
+ * @param finish a last step, which has to succeed too
  * @param finished the files that the last step creates
  * @param interruption stops before the next file
  * @throws `E_COMMAND` with the system's message if a file operation fails; the signal's reason; otherwise whatever `finish`
@@ -159,7 +160,7 @@ export async function writeAllOrNone(
   }
 }
 
-/** Removes a folder that contains nothing but empty folders. */
+/** Removes a folder if it contains nothing but empty folders. */
 async function removeIfEmpty(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     if (entry.isDirectory()) await removeIfEmpty(join(folder, entry.name));
@@ -195,7 +196,7 @@ export async function requireEmptyFolder(folder: string): Promise<void> {
 
 const CUT_OFF = " If it is a new application whose creation was cut off, delete it and run this again.";
 
-/** Reports whether a creation may have ended between its first file and its last one. */
+/** Whether an application may have been created here only in part. */
 function isCutOff(entries: readonly string[]): boolean {
   return entries.includes("package.json") && !entries.includes(".env");
 }
@@ -203,7 +204,7 @@ function isCutOff(entries: readonly string[]): boolean {
 /** The symbolic link in a path that leads nowhere; `null` if there isn't one. */
 async function danglingLink(path: string): Promise<string | null> {
   const ifPresent = (error: NodeJS.ErrnoException): null => {
-    // A file on the way is reported for what it is.
+    // If there is a file on the way, another check reports it.
     if (error.code === "ENOENT" || error.code === "ENOTDIR") return null;
     throw error;
   };
@@ -227,8 +228,8 @@ async function nearestExisting(folder: string): Promise<string> {
 }
 
 /**
- * Makes a folder in another one and removes it. Permissions alone don't tell whether that is possible (`/proc`, read-only
- * file systems), and Node's recursive `mkdir` may try forever.
+ * Creates a folder in another one and removes it. Permissions alone don't show whether that is possible (`/proc`,
+ * read-only file systems), and Node's recursive `mkdir` may try forever.
  */
 async function requireWritable(folder: string): Promise<void> {
   const probe = await mkdtemp(join(folder, ".ashlar-")).catch((error: NodeJS.ErrnoException) =>

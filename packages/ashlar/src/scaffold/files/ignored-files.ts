@@ -15,7 +15,7 @@ export interface IgnoredFiles {
 }
 
 /**
- * Returns the `.gitignore` that keeps secrets out of a repository: that of a new application, or the existing one with the
+ * Returns the `.gitignore` that keeps secrets out of a repository: a new application's, or the existing one with the
  * missing lines appended.
  *
  * @param makesDatabase whether the application is about to get a database file

@@ -6,9 +6,9 @@ export const PACKAGE_MANAGERS: readonly PackageManager[] = ["npm", "pnpm", "yarn
 
 /** A package manager's commands, as people type them. */
 export interface ManagerCommands {
-  /** Installs what package.json names. */
+  /** Installs the packages that package.json names. */
   readonly install: string;
-  /** Installs what production needs, as locked. */
+  /** Installs what production needs, in the versions of the lock file. */
   readonly installForProduction: string;
   /** Runs one of the application's scripts. */
   readonly run: (script: string) => string;

@@ -5,13 +5,13 @@ import type { NewFile } from "./files.ts";
 import { commandsOf, type PackageManager } from "./package-manager.ts";
 import { readStub, STUBS, type StubValues } from "./stub.ts";
 
-/** A language that the framework's pages, mails and errors are written in. */
+/** A language of the framework's pages, mails and errors. */
 export type ApplicationLanguage = "en" | "de";
 
 /** A kind of database that an application can start with: the name of its connection. */
 export type ApplicationDatabase = "sqlite" | "postgres" | "mariadb";
 
-/** An application's features, as far as its files show. */
+/** An application's features, as found in its files. */
 export interface ApplicationTraits {
   /** Its package name. */
   readonly name: string;
@@ -27,7 +27,7 @@ export interface ApplicationTraits {
   readonly registration: boolean;
   /** Whether users verify their email address. Without accounts, `true`: adding them adds verification. */
   readonly verification: boolean;
-  /** The language of visitors whose own is unknown or not offered. */
+  /** The language for visitors whose own is unknown or not available. */
   readonly language: ApplicationLanguage;
   /** The package manager whose commands its README shows. */
   readonly manager: PackageManager;
@@ -39,7 +39,7 @@ export interface ApplicationTraits {
   readonly apiNames?: ApiNames;
 }
 
-/** The texts of the generated pages that the application's tests look for. */
+/** The texts that the application's tests look for in the generated pages. */
 const SENTENCES: Readonly<Record<ApplicationLanguage, Readonly<Record<string, string>>>> = {
   en: {
     hello: "Hello, Ada",
@@ -59,10 +59,10 @@ const SENTENCES: Readonly<Record<ApplicationLanguage, Readonly<Record<string, st
   },
 };
 
-/** The values of applications whose stubs were filled. A plan to install something fills those of a hundred, file by file. */
+/** The stub values of each application. Planning an installation renders about a hundred applications, file by file. */
 const VALUES = new WeakMap<ApplicationTraits, StubValues>();
 
-/** The values for the stubs of an application. */
+/** The values to fill an application's stubs with. */
 export function stubValues(traits: ApplicationTraits): StubValues {
   const values = VALUES.get(traits) ?? valuesOf(traits);
   VALUES.set(traits, values);
@@ -74,7 +74,7 @@ function valuesOf(traits: ApplicationTraits): StubValues {
   const hasAccounts = pages || json;
   const verifies = hasAccounts && verification;
   const mixins = ["Model", "Authenticates"];
-  // Users with several tokens need no mixin for a single one, and their author has left it out.
+  // If users have several tokens, they don't need the mixin for a single one, and the author has left it out.
   const isSingle = api && traits.apiNames?.tokenColumn !== null;
   if (isSingle) mixins.push("AuthenticatesTokens");
   if (verifies) mixins.push("MustVerifyEmail");
@@ -104,7 +104,7 @@ function closedAccounts(verification: boolean): string {
   return verification ? "accountsClosed" : "accountsClosedUnverified";
 }
 
-/** Whether an application has its own pages: a front page, if no others. */
+/** Whether an application has any pages, even if only a front page. */
 export function hasViews({ json, welcome }: ApplicationTraits): boolean {
   return !json || welcome;
 }
@@ -114,7 +114,7 @@ export function hasAccounts({ pages, json }: Pick<ApplicationTraits, "pages" | "
   return pages || json;
 }
 
-/** Whether an application has accounts that visitors can't create, but a script. */
+/** Whether accounts are created by a script, because visitors can't register. */
 export function addsUsers(traits: ApplicationTraits): boolean {
   return hasAccounts(traits) && !traits.registration;
 }
@@ -161,7 +161,7 @@ export async function wiring(traits: ApplicationTraits): Promise<NewFile[]> {
   ];
 }
 
-/** The files that describe an application to people; its code doesn't need them. */
+/** The files that describe an application to people. Its code doesn't need them. */
 export async function descriptions(traits: ApplicationTraits): Promise<NewFile[]> {
   return [
     await fileOf(".env.example", "application/env", stubValues(traits)),
@@ -173,7 +173,7 @@ export async function descriptions(traits: ApplicationTraits): Promise<NewFile[]
   ];
 }
 
-/** The script that adds accounts where visitors cannot. */
+/** The script that adds accounts if visitors can't register. */
 const ADD_USER = "add-user.ts";
 
 /** The files that only registration needs. */
@@ -182,10 +182,10 @@ const REGISTRATION = [
   join("views", "auth", "register.edge"),
 ];
 
-/** The stubs in a folder, once they were listed. */
+/** The stubs of each folder that has been listed. */
 const LISTED = new Map<string, Promise<readonly string[]>>();
 
-/** The paths of the stubs in a folder below `stubs/`, without their endings. */
+/** The paths of the stubs in a folder below `stubs/`, without `.stub`. */
 async function stubsIn(folder: string): Promise<readonly string[]> {
   const listing = LISTED.get(folder) ?? listStubs(folder);
   LISTED.set(folder, listing);
@@ -197,7 +197,7 @@ async function listStubs(folder: string): Promise<readonly string[]> {
   return entries.filter((path) => path.endsWith(".stub")).map((path) => path.slice(0, -".stub".length));
 }
 
-/** The files of the pages without the {@link wiring}: controllers, mails, views, configuration, tests. */
+/** The files of the account pages, except the {@link wiring}: controllers, mails, views, configuration, tests. */
 export async function pages(traits: ApplicationTraits): Promise<NewFile[]> {
   const values = stubValues(traits);
   const paths = await stubsIn("pages");
@@ -206,7 +206,7 @@ export async function pages(traits: ApplicationTraits): Promise<NewFile[]> {
   return Promise.all(own.map((path) => fileOf(path.replaceAll("\\", "/"), `pages/${path}`, values)));
 }
 
-/** The files that accounts have with and without pages. */
+/** The files that accounts need both with and without pages. */
 const SHARED = [
   ADD_USER,
   join("config", "mail.ts"),
@@ -214,7 +214,7 @@ const SHARED = [
   join("app", "mailables", "token-notice.ts"),
 ];
 
-/** The files of accounts for a front end without the {@link wiring}: controllers, one mail, configuration, tests. */
+/** The files of accounts for a front end, except the {@link wiring}: controllers, one mail, configuration, tests. */
 export async function jsonAccounts(traits: ApplicationTraits): Promise<NewFile[]> {
   const values = stubValues(traits);
   const paths = await stubsIn("json");
@@ -228,13 +228,13 @@ export async function jsonAccounts(traits: ApplicationTraits): Promise<NewFile[]
   );
 }
 
-/** The files of accounts, in either form, without the {@link wiring}. */
+/** The files of accounts, with or without pages, except the {@link wiring}. */
 export async function accountFiles(traits: ApplicationTraits): Promise<NewFile[]> {
   if (traits.json) return jsonAccounts(traits);
   return traits.pages ? pages(traits) : [];
 }
 
-/** The files of the API without the {@link wiring}. */
+/** The files of the API, except the {@link wiring}. */
 export async function apiFiles(traits: ApplicationTraits): Promise<NewFile[]> {
   const values = stubValues(traits);
   return [
@@ -243,17 +243,17 @@ export async function apiFiles(traits: ApplicationTraits): Promise<NewFile[]> {
   ];
 }
 
-/** The configuration of an application's databases. */
+/** `config/database.ts`. */
 export function databases(traits: ApplicationTraits): Promise<NewFile[]> {
   return fromStubs(traits, ["config/database.ts"]);
 }
 
-/** The configuration of the limits, which every application has. */
+/** `config/throttle.ts`, which every application has. */
 export function limits(traits: ApplicationTraits): Promise<NewFile[]> {
   return fromStubs(traits, ["config/throttle.ts"]);
 }
 
-/** The stylesheet and icon of an application, which it has even without the account pages, but not without any page. */
+/** The stylesheet and icon. An application without the account pages has them too, unless it has no pages at all. */
 export function looks(traits: ApplicationTraits): Promise<NewFile[]> {
   return fromStubs(traits, hasViews(traits) ? ["public/style.css", "public/favicon.svg"] : []);
 }

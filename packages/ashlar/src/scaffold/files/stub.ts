@@ -5,22 +5,22 @@ import { PACKAGE_FOLDER } from "../../support/index.ts";
 /** Values for a stub: texts for its `%{name}` placeholders, booleans for its `//#if name` blocks. */
 export type StubValues = Readonly<Record<string, string | boolean>>;
 
-/** The folder of the stubs. */
+/** The folder with the stubs. */
 export const STUBS: string = join(PACKAGE_FOLDER, "stubs");
 
 /** A stub that was read. */
 interface Stub {
   readonly text: string;
-  /** The names that it uses. */
+  /** The names of the values that it uses. */
   readonly names: readonly string[];
   /** The rendered text, by the values of these names. */
   readonly rendered: Map<string, string>;
 }
 
-/** The stubs that were read, by path. */
+/** The stubs that have been read, by path. */
 const READ = new Map<string, Promise<Stub>>();
 
-/** How many renderings of a stub are kept: those of every combination of choices, for one application. */
+/** How many renderings of a stub are kept: enough for every combination of choices in one application. */
 const MOST_RENDERED = 100;
 
 const DIRECTIVE = /^\s*\/\/#(if|else|endif)\b\s*(\w*)\s*$/;
@@ -29,7 +29,7 @@ const DIRECTIVE = /^\s*\/\/#(if|else|endif)\b\s*(\w*)\s*$/;
  * Renders a stub: keeps or drops the lines between `//#if name`, `//#else` and `//#endif`, and replaces `%{name}`.
  *
  * @param text the stub
- * @param values by name; throws if the stub uses a name that is missing here
+ * @param values by name; it throws if the stub uses a name that is missing here
  * @returns the text of the file to write
  */
 export function fillStub(text: string, values: StubValues): string {

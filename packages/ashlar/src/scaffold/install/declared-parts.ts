@@ -23,7 +23,7 @@ export const PROVIDERS: readonly (readonly [provider: ProviderClass, from: strin
 
 const FEATURES: readonly InstalledFeature[] = installedFeatures(PROVIDERS.map(([provider]) => provider));
 
-/** The lines of `.env` for the variables of a feature: what each is for, and its usual value. */
+/** The lines of `.env` for a feature's variables: a comment about each, and its usual value. */
 export function variableLines(name: string): readonly string[] {
   const { feature } = FEATURES.find((one) => one.feature.name === name)!;
   return Object.entries(feature.variables ?? {}).flatMap(([variable, { about = [], value = "" }]) => {
@@ -31,14 +31,14 @@ export function variableLines(name: string): readonly string[] {
   });
 }
 
-/** The class of a mail about accounts that `ashlar auth` writes, and the name of its file. */
+/** A mail class about accounts that `ashlar auth` generates, and the name of its file. */
 export interface GeneratedMail {
   readonly key: string;
   readonly name: string;
   readonly file: string;
 }
 
-/** The mails about accounts that `ashlar auth` writes classes for; those about tokens come with the tokens. */
+/** The mails about accounts that `ashlar auth` generates classes for. Those about tokens are added with the tokens. */
 export const ACCOUNT_MAILS: readonly GeneratedMail[] = FEATURES.flatMap(({ feature }) =>
   Object.keys(feature.accountMails ?? {}),
 )

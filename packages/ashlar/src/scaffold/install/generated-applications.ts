@@ -21,7 +21,9 @@ const FORMS = [
   { pages: true, json: false },
   { pages: false, json: true },
 ];
-/** No accounts, or accounts in either form, with and without each feature. */
+/**
+ * Every choice of accounts: none, with pages or for a front end, each with and without registration and verification.
+ */
 const ACCOUNTS = [
   { pages: false, json: false, registration: true, verification: true },
   ...FORMS.flatMap((form) =>
@@ -31,22 +33,22 @@ const ACCOUNTS = [
 const DATABASES = ["sqlite", "postgres", "mariadb"] as const;
 const LANGUAGES = ["en", "de"] as const;
 
-/** The files of an application by path, as generated with certain traits. */
+/** The text of an application's files, by path, as generated with certain traits. */
 export type FilesByPath = ReadonlyMap<string, string>;
 
-/** An application as it may have been generated. */
+/** An application that may have been generated. */
 export interface GeneratedApplication {
   readonly traits: ApplicationTraits;
   readonly files: FilesByPath;
 }
 
-/** The files of a feature, without those that wire it up. */
+/** The files of a feature, except those that wire it up. */
 export async function filesOf(feature: Feature, traits: ApplicationTraits): Promise<NewFile[]> {
   if (feature === "api") return [...(await apiFiles(traits)), ...(await limits(traits))];
   return [...(await accountFiles(traits)), ...(await limits(traits)), ...(await looks(traits))];
 }
 
-/** Returns every application that may have been generated here. */
+/** Returns every application that may have been generated in this folder. */
 export function everyGenerated(has: ApplicationTraits): Promise<GeneratedApplication[]> {
   const choices = TRUTHS.flatMap((api) =>
     ACCOUNTS.flatMap((accounts) =>
@@ -73,8 +75,8 @@ async function made(traits: ApplicationTraits): Promise<FilesByPath> {
 /**
  * Detects an application's features from its files.
  *
- * @param isRefused whether what is in the folder is not an application
- * @throws `E_COMMAND` if there is no application in it
+ * @param isRefused whether the folder is known not to hold an application
+ * @throws `E_COMMAND` if there is no application in the folder
  */
 export async function traitsOf(root: string, isRefused: boolean): Promise<ApplicationTraits> {
   const manifest = await readIfThere(root, "package.json");
@@ -93,14 +95,14 @@ export async function traitsOf(root: string, isRefused: boolean): Promise<Applic
       codeOf(root, file),
     ),
   );
-  // An author who left a feature out of the pages, or removed it, doesn't want it back.
+  // An author who left a feature out of the pages, or removed it, must not get it back.
   const hasAccountRoutes = /\bAuth\.routes\(/.test(routes!);
   const json = /\bAuth\.routes\([^()]*\bjson\s*:\s*true\b/.test(routes!);
   return {
     name,
     title: titleOf(name),
-    // A feature counts as present as soon as any part of it is: the lines that its command has printed may not be in
-    // place yet, and its existing files must stay.
+    // A feature counts as present as soon as any part of it is. The author may not have added all lines that its
+    // command printed, and existing files must stay.
     api:
       /\bApiProvider\b/.test(providers!) ||
       /\bApi\.routes\(/.test(routes!) ||
@@ -117,19 +119,22 @@ export async function traitsOf(root: string, isRefused: boolean): Promise<Applic
   };
 }
 
-/** The database that an application was generated with, by its driver. SQLite has none. */
+/** The database that an application was generated with, judging by its driver package. SQLite needs none. */
 function databaseOf(dependencies: object): ApplicationDatabase {
   if (Object.hasOwn(dependencies, "pg")) return "postgres";
   return Object.hasOwn(dependencies, "mysql2") ? "mariadb" : "sqlite";
 }
 
-/** Returns whether `routes/web.ts` has the front page, or will have it because its view exists. */
+/** Whether `routes/web.ts` has the front page, or will get it because its view exists. */
 async function hasWelcome(root: string): Promise<boolean> {
   const routes = await readIfThere(root, "routes/web.ts");
   return routes === null ? (await readIfThere(root, "views/welcome.edge")) !== null : /["']welcome["']/.test(routes);
 }
 
-/** The title that an application of this name was generated with. A name that the generator can't have used is its own title. */
+/**
+ * The title that an application with this name was generated with. If the generator can't have used the name, the title
+ * is the name itself.
+ */
 function titleOf(name: string): string {
   const bare = name.replace(/^@[^/]*\//, "").replaceAll(/[^A-Za-z0-9]+/g, "-");
   return /^[A-Za-z]/.test(bare) ? spell(bare).title : name;

@@ -5,9 +5,9 @@ const EXAMPLE = ".env.example";
 const SECRET = /^(APP_KEY|JWT_SECRET)=([^\r\n]*)$/gm;
 
 /**
- * Returns the content of `.env` after a feature is added, if the file is still as generated. Its secrets stay.
+ * Returns the content of `.env` with a feature added, if the file is still as generated. Secrets are kept.
  *
- * @param before its text; `null` if there is no file
+ * @param before the file's text; `null` if there is no file
  * @param changes the files of each application that may have been generated, before and after
  * @returns `null` if the author has changed the file, or nothing is missing
  */

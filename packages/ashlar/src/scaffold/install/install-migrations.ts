@@ -12,12 +12,12 @@ import {
 } from "../making/make.ts";
 import type { Feature } from "./install-steps.ts";
 
-/** A column that only verified addresses need. */
+/** A column that is needed only if users verify their addresses. */
 const VERIFIED_AT = "verified_at";
 /** A column that every table of users has. */
 const BLOCKED_AT = "blocked_at";
 
-/** The table of mails that wait; what creates it in a new application adds its column `priority` as well. */
+/** The table of waiting mails. In a new application, the migration that creates it also adds the column `priority`. */
 const MAIL_OUTBOX = "mail_outbox";
 
 const RATE_LIMITS = ["create_rate_limits", "throttle/create_rate_limits.ts", "rate_limits"] as const;
@@ -39,13 +39,13 @@ const MIGRATIONS: Readonly<Record<Feature, typeof ACCOUNTS>> = {
   api: [RATE_LIMITS],
 };
 
-/** The table of drivers whose users have several tokens. */
+/** The table for drivers whose users have several tokens. */
 const API_TOKENS = ["create_api_tokens", "api/create_api_tokens.ts", "api_tokens"] as const;
 
-/** Migrations that add a column to the users table. A new table has it from the start. */
+/** Migrations that add a column to the users table. A new users table already has the column. */
 const TO_USERS = /_to_users$/;
 
-/** The column of the users' tokens, if migrations lack it. */
+/** The migration that adds the column for users' tokens, if no existing one does. */
 function tokenMigrations(
   existing: readonly string[],
   { table, tokenColumn }: ApiNames,
@@ -59,7 +59,7 @@ function tokenMigrations(
  * users table yet, the first one creates it.
  *
  * @param traits the application's traits after the installation
- * @param hasManyTokens whether users have several API tokens
+ * @param hasManyTokens whether users can have several API tokens
  */
 export async function missingMigrations(
   root: string,

@@ -182,7 +182,7 @@ const JSON_ACCOUNTS = [
   "};",
 ];
 
-/** The same for accounts without pages. */
+/** The steps for accounts without pages. */
 const JSON_STEPS: readonly Step[] = [
   ...PAGES.flatMap((step): readonly Step[] => {
     const { adds } = step as CodeStep;
@@ -211,7 +211,7 @@ function jsonAccountsStep(): CodeStep {
   };
 }
 
-/** A class whose author has chosen the column already overrides that of the mixin. */
+/** If the author has chosen the column already, the class has to override the mixin's. */
 const TOKENS: CodeStep = (({ edit, ...step }) => ({ ...step, edit: all(edit, overriding("tokenColumn")) }))(
   mixin("AuthenticatesTokens", "ashlar/api", "Model, Authenticates"),
 );
@@ -265,12 +265,12 @@ const API: readonly Step[] = [
 const STEPS: Readonly<Record<Feature, readonly Step[]>> = { pages: PAGES, json: JSON_STEPS, api: API };
 
 /**
- * What to do by hand in files that are no longer as generated.
+ * The changes to make in files that are no longer as generated.
  *
  * @param traits the application's traits after the installation
  */
 export function stepsFor(feature: Feature, { verification, apiNames }: ApplicationTraits): readonly Step[] {
-  // Users with several tokens need no column, and no mixin for it.
+  // Users with several tokens don't need the column or its mixin.
   const steps = apiNames?.tokenColumn === null ? STEPS[feature].filter((step) => step !== TOKENS) : STEPS[feature];
   return verification || feature === "api" ? steps : steps.filter((step) => step !== VERIFIED && step !== MUST_VERIFY);
 }
@@ -282,7 +282,7 @@ export function providersFor(feature: Feature): readonly ProviderClass[] {
 }
 
 /**
- * The lines that an author adds by hand for one part of a feature, with the file they belong in.
+ * The lines for the author to add for one part of a feature, with the file that they belong in.
  *
  * @param adds what the lines add: a provider, a mixin, middleware by its name, `Api.routes`
  */
@@ -293,8 +293,8 @@ export function linesFor(feature: Feature, adds: string): RemainingStep {
 }
 
 /**
- * The lines that add a mixin to a model, with the mixins that its class has already. If these can't be read, the lines
- * name the missing one.
+ * The lines that add a mixin to a model, including the mixins that its class already has. If these can't be read, the
+ * lines only name the missing mixin.
  *
  * @param model the name of the class
  */
@@ -309,7 +309,7 @@ export async function linesForMixin(
   return { file, lines: mixinLines({ name, lines }, composition?.className === model ? composition : null) };
 }
 
-/** The lines that add a mixin to a class; they only name it if it isn't known what the class is composed of. */
+/** The lines that add a mixin to a class. If the class's composition is unknown, they only name the mixin. */
 function mixinLines(
   { name, lines }: { readonly name: string; readonly lines: readonly string[] },
   composition: Composition | null,

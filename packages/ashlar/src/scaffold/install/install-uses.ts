@@ -7,10 +7,12 @@ import { binding } from "../edits/kernel-edits.ts";
 import type { CodeStep } from "./steps.ts";
 
 /**
- * Returns the steps that put a feature's files to use: the kernel must load the routes, and `app.ts` the kernel.
+ * Returns the steps that make the application use a feature's files: the kernel must load the routes, and `app.ts` the
+ * kernel.
  *
  * @param text the text of `app.ts`
- * @param made returns whether a file was missing and is created: nothing can use it yet, only something in its place
+ * @param made returns whether a file was missing and is being created, so that the application can't be using it yet,
+ * but may use another one instead
  */
 export async function usesOf(text: string, made: (file: string) => boolean): Promise<CodeStep[]> {
   const routes: CodeStep = {
@@ -21,11 +23,14 @@ export async function usesOf(text: string, made: (file: string) => boolean): Pro
   return [routes, ...(await applicationSteps(text, made("app/kernel.ts")))];
 }
 
-/** What `app.ts` lacks: the root folder, without which no file is found, the kernel, and the export that the commands use. */
+/**
+ * Adds what `app.ts` lacks: the root folder, without which no file is found, the kernel, and the export that commands
+ * use.
+ */
 async function applicationSteps(text: string, makesKernel: boolean): Promise<CodeStep[]> {
   const code = await parsed(text);
   const call = code && creationIn(code);
-  // An application created in another file is up to its author.
+  // If the application is created in another file, that is up to its author.
   if (code === null || call === null) return [];
   const options = optionsOf(code, call);
   const isOpaque = options === null && call.arguments.length > 0;
@@ -67,7 +72,7 @@ function optionsStep(lacks: MissingOptions, hasKernel: boolean): CodeStep {
   };
 }
 
-/** The text there may be the author's own, so it is never removed. */
+/** The providers may be the author's own, so they are never removed automatically. */
 const PROVIDERS_STEP: CodeStep = {
   file: "app.ts",
   edit: () => null,

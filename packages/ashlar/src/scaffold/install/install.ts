@@ -23,21 +23,21 @@ import { hasMany, MANY_LINE, withMany } from "./many-tokens.ts";
 import { withReusedMail } from "./reused-mail.ts";
 import { applySteps, type RemainingStep, type Step } from "./steps.ts";
 
-/** A file to write, and the existing one. */
+/** A file to write, and the content that it replaces. */
 export interface PlannedFile extends NewFile {
   /** The current content; `null` if there is no file. */
   readonly before: string | null;
-  /** Whether the author wrote it, or changed it since it was generated: it is only replaced with `--force`. */
+  /** Whether the author wrote the file, or has changed it since it was generated. If so, only `--force` replaces it. */
   readonly isInTheWay: boolean;
 }
 
 /** The changes that add a feature to an application. */
 export interface Installation {
-  /** The files to write, without those that already have the right content. */
+  /** The files to write, except those that already have the right content. */
   readonly files: readonly PlannedFile[];
-  /** The new content of `.env`, without new secrets; `null` if it stays unchanged. It is never printed. */
+  /** The new content of `.env`, without new secrets; `null` if it stays unchanged. Never printed. */
   readonly environment: string | null;
-  /** The steps that can't be done without changing the author's own lines. */
+  /** The steps that would change the author's own lines, and are therefore left to the author. */
   readonly remaining: readonly RemainingStep[];
 }
 
@@ -45,7 +45,7 @@ export interface Installation {
 export interface InstallationOptions {
   /** Whether users are to have several API tokens. */
   readonly hasManyTokens?: boolean;
-  /** What the application calls the parts of its API; default: as a new one does. */
+  /** The application's names for the parts of its API; default: those of a new application. */
   readonly apiNames?: ApiNames;
 }
 
@@ -61,8 +61,8 @@ const TESTS = "tests/application.test.ts";
 /**
  * Plans the changes that add a feature to an application, without writing anything.
  *
- * A file that is still as generated, with or without the other feature, is replaced with that of a new application. A
- * file that the author has changed is not; its missing parts are listed in the remaining steps.
+ * A file that is still as generated, with or without the other feature, is replaced with a new application's file. A
+ * file that the author has changed is kept, and its missing parts are listed in the remaining steps.
  *
  * @param root the application's folder
  * @throws `E_COMMAND` if there is no application in it; `E_INVALID_CONFIGURATION` if `.env` cannot be read
@@ -89,7 +89,7 @@ export async function planInstallation(
     if (path !== ".env") files.push({ path, text, before, isInTheWay: false });
   }
   const left = [...remaining, ...(await addManyTokens(plan, files))];
-  // Tests of parts that have yet to be added by hand, or of routes that the author has replaced, would fail.
+  // The tests would fail while parts have yet to be added by hand, or if the author has replaced the routes.
   const isTested = remaining.length === 0 && (!plan.wanted.api || (await hasOwnRoute(root, plan.wanted, isMade)));
   const planned = isTested ? files : files.filter(({ path }) => path !== TESTS);
   return { files: planned, environment: changed ?? edited.get(".env")?.after ?? null, remaining: left };
@@ -120,12 +120,12 @@ async function planOf(root: string, wish: Feature, options: InstallationOptions)
   return { root, feature, options, wanted, environment, isApplication, former: await everyGenerated(has) };
 }
 
-/** The files of an application with the feature, on the database of another one. */
+/** The files of an application with the feature, and with the database of the given application. */
 function madeWithFeature({ former, wanted }: Plan, { database }: ApplicationTraits): FilesByPath {
   return former.find(({ traits }) => isDeepStrictEqual(traits, { ...wanted, database }))!.files;
 }
 
-/** The generated files that are missing, or still as they were generated, or in the way. */
+/** The generated files to write: those that are missing or still as generated, and those that are in the way. */
 async function generatedFiles(plan: Plan): Promise<PlannedFile[]> {
   const own = new Set((await filesOf(plan.feature, plan.wanted)).map(({ path }) => path));
   const files: PlannedFile[] = [];
@@ -166,7 +166,7 @@ function replacedFile(
   return replacement === before ? null : { path, text: replacement, before, isInTheWay: true };
 }
 
-/** The edits of the author's files, without those of files that are written anyway. */
+/** The edits of the author's files, except files that are written anyway. */
 async function editsFor(
   plan: Plan,
   files: readonly PlannedFile[],
@@ -180,7 +180,7 @@ async function editsFor(
 }
 
 /**
- * Gives users several tokens, if that is wanted, and the mail about them.
+ * If wanted, gives users several tokens. Adds the mail about them.
  *
  * @param files the plan so far, which is changed
  * @returns the steps that are left to the author
@@ -194,8 +194,8 @@ async function addManyTokens({ root, wanted, options }: Plan, files: PlannedFile
 }
 
 /**
- * Plans the migrations that an application lacks for a feature, and nothing else, so that an application whose generated
- * files were edited can be upgraded.
+ * Plans only the migrations that an application lacks for a feature, so that an application can be upgraded even if its
+ * generated files were edited.
  *
  * @param root the application's folder
  * @throws `E_COMMAND` if there is no application in it
@@ -275,18 +275,18 @@ function formOf(wish: Feature, has: ApplicationTraits): Feature {
   return wish;
 }
 
-/** Reports whether the configuration gives the users of a driver several tokens. */
+/** Reports whether the configuration gives a driver's users several tokens. */
 async function hasManyTokensIn(root: string): Promise<boolean> {
   const file = (await javaScriptOf(root, API_CONFIGURATION)) ?? API_CONFIGURATION;
   return hasMany(await codeOf(root, file));
 }
 
 /**
- * Gives users several tokens in a configuration that is about to be written, or whose driver is still as generated, whatever
- * else has been added to it.
+ * Gives users several tokens in a configuration that is about to be written, or whose driver is still as generated,
+ * even if the author has added other things.
  *
  * @param files the plan so far, which is changed
- * @returns whether that was possible: another configuration is the author's
+ * @returns whether that was possible; a driver that the author has changed is left alone
  */
 async function withManyTokens(root: string, files: PlannedFile[]): Promise<boolean> {
   const path = (await javaScriptOf(root, API_CONFIGURATION)) ?? API_CONFIGURATION;
@@ -301,7 +301,7 @@ async function withManyTokens(root: string, files: PlannedFile[]): Promise<boole
   return true;
 }
 
-/** The configuration is the author's. */
+/** The lines for the author to add, because the configuration is theirs. */
 async function manyTokensLeft(root: string, { hasManyTokens = false }: InstallationOptions): Promise<RemainingStep[]> {
   if (!hasManyTokens || (await hasManyTokensIn(root))) return [];
   const lines = ['import { many } from "ashlar/api";', "// in DRIVERS.jwt, instead of expires:", MANY_LINE];

@@ -1,26 +1,26 @@
 import { Code } from "../edits/code.ts";
 import { importsOf, withImport } from "../edits/imports.ts";
 
-/** The setting that gives the users of a driver several tokens. */
+/** The setting that gives a driver's users several tokens. */
 export const MANY_LINE = "tokens: many({ accessMinutes: 15, refreshDays: 30 }),";
 
-/** The lifetime of a generated driver's tokens, with the comment above it. */
+/** The setting for the token lifetime of a generated driver, with the comment above it. */
 const EXPIRES =
   /^(?:[ \t]*\/\/ How many minutes a token is valid; null: it never expires\.\r?\n)?([ \t]*)expires: 60,?(?=\r?$)/gm;
-/** Settings that would contradict the line, or that it would contradict. */
+/** Settings that conflict with the line. */
 const TAKEN = /\b(?:tokens|reauthWithinMinutes)\s*:/;
 const TYPE_IMPORT = /import type \{ DriversSettings \} from (["'])ashlar\/api\1/;
 
-/** Reports whether the code of a configuration gives the users of a driver several tokens. */
+/** Reports whether a configuration's code gives a driver's users several tokens. */
 export function hasMany(code: string): boolean {
   return /\btokens:\s*many\(/.test(code);
 }
 
 /**
- * Gives the users of the driver of a configuration several tokens.
+ * Gives the users of a configuration's only driver several tokens.
  *
  * @param path the file's name
- * @returns `null` if there are several drivers, or the driver's lifetime is the author's
+ * @returns `null` if there are several drivers, or the author has changed the driver's lifetime
  */
 export async function withMany(text: string, path: string): Promise<string | null> {
   if ([...text.matchAll(EXPIRES)].length !== 1 || TAKEN.test(text)) return null;

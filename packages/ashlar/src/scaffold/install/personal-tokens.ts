@@ -9,7 +9,7 @@ const API_SETTINGS = "config/api.ts";
 const CONTROLLER = "app/controllers/auth/personal-tokens-controller.ts";
 /** The layout of the account pages. */
 const LAYOUT = "views/layouts/main.edge";
-/** The stubs, by the path of what they become. */
+/** The stubs, by the path of the file that each becomes. */
 const WITHOUT_PAGES: Readonly<Record<string, string>> = { [CONTROLLER]: "personal-tokens-controller.json.ts" };
 const WITH_PAGES: Readonly<Record<string, string>> = {
   [CONTROLLER]: "personal-tokens-controller.ts",
@@ -22,8 +22,8 @@ const WITH_PAGES: Readonly<Record<string, string>> = {
 type Step = NonNullable<PublishedFiles["steps"]>[number];
 
 /**
- * The files that personal tokens need: the migration of their table, the page for them, the mail about new ones; and what
- * turns them on in the author's files.
+ * The files that personal tokens need: the migration for their table, their page, and the mail about new ones. Also the
+ * steps that turn them on in the author's files.
  *
  * @throws `E_COMMAND` if the application has no API
  */
@@ -42,8 +42,8 @@ export async function personalTokenFiles(root: string): Promise<PublishedFiles> 
 async function stepsOf(root: string, hasPages: boolean): Promise<readonly Step[]> {
   const kernel = await readFile(join(root, "app/kernel.ts"), "utf8").catch(() => "");
   const user = await readFile(join(root, "app/models/user.ts"), "utf8").catch(() => null);
-  // Users who haven't verified their address may have entered someone else's. If the application never verifies any, the
-  // middleware would refuse everyone.
+  // Users who haven't verified their address may have entered someone else's. If the application doesn't verify
+  // addresses at all, the middleware would refuse everyone.
   const verifies = user === null || /\b(?:MustVerifyEmail|hasVerifiedEmail)\b/.test(user);
   const verified = verifies && /\bverified\s*:/.test(kernel) ? '.middleware("verified")' : "";
   const options = hasPages ? "" : ", { json: true }";
@@ -97,7 +97,7 @@ const MAIL_STEP: Step = {
   },
 };
 
-/** The texts of stubs, by path or name. */
+/** The texts of stubs, under the same keys. */
 async function stubs(names: Readonly<Record<string, string>>): Promise<Record<string, string>> {
   const texts = Object.entries(names).map(async ([path, name]) => {
     return [path, await readFile(join(STUBS, `${name}.stub`), "utf8")] as const;

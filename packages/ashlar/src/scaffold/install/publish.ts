@@ -10,12 +10,15 @@ import type { Installation } from "./install.ts";
 import { applySteps, type Step, type StepResult } from "./steps.ts";
 
 const MIGRATION_NAME = /^[a-z][a-z\d]*(?:_[a-z\d]+)*$/;
-/** Folders whose files are not the author's: Git runs some of them, and a package manager replaces packages. */
+/**
+ * Folders that nothing is published to: Git runs some of the files in one, and a package manager replaces those in the
+ * other.
+ */
 const FOREIGN_FOLDERS = [".git", "node_modules"];
 
 /**
- * Plans the files that a feature adds to an application, without writing anything. Files and migrations that exist are
- * left out.
+ * Plans the files that a feature adds to an application, without writing anything. Leaves out files and migrations that
+ * already exist.
  *
  * @param root the application's folder
  * @throws `E_COMMAND` if there is no application, a path leads out of it or into `.git` or `node_modules`, or the name of
@@ -50,8 +53,8 @@ export async function planPublication(
 }
 
 /**
- * Makes the steps of a feature that are not done yet, as far as the files have the place for them. A missing `.env` is created
- * from its example and needs no steps.
+ * Applies a feature's steps that haven't been done yet, if the files have a place for them. A missing `.env` is created
+ * from its example, so it needs no steps.
  */
 async function applied(root: string, steps: NonNullable<PublishedFiles["steps"]>): Promise<StepResult> {
   const left: Step[] = [];
@@ -72,7 +75,7 @@ async function linesFor(text: string, file: string, lines: readonly string[]): P
   }
 }
 
-/** Writes planned files. A new one that has been created in the meantime stays as it is, and so does one that was changed. */
+/** Writes planned files. Leaves alone any file that was created or changed in the meantime. */
 export async function writePublication(root: string, { files }: Installation): Promise<void> {
   for (const file of files) {
     if (file.before === null) await writeNewFile(root, file);

@@ -6,7 +6,7 @@ import { fileOf } from "../files/stub-files.ts";
 import type { PlannedFile } from "./install.ts";
 import type { RemainingStep } from "./steps.ts";
 
-/** The stubs of the mail about a refresh token that was used again, by the files they become. */
+/** The stubs of the mail about a reused refresh token, by the file that each becomes. */
 const FILES = {
   "app/mailables/token-reused-mail.ts": "tokens/token-reused-mail.ts",
   "views/mails/token_reused.html.edge": "tokens/token_reused.html.edge",
@@ -20,8 +20,8 @@ const ADDITION: StepAddition = { imports: [CLASS], to: ["ACCOUNTS", "mailables"]
 const LINES = [`import { ${CLASS.name} } from "${CLASS.from}";`, "// in ACCOUNTS.mailables:", `${PROPERTY},`];
 
 /**
- * Adds the mail about a refresh token that was used again, with the layout of the other mails. Only users with several tokens
- * have such tokens.
+ * Adds the mail about a reused refresh token, with the layout of the other mails. Only users with several tokens have
+ * refresh tokens.
  *
  * @param files the plan so far, which is changed
  * @returns the lines that the author has to add
@@ -44,7 +44,7 @@ export async function withReusedMail(root: string, files: PlannedFile[]): Promis
   return [];
 }
 
-/** The settings with the mail; `null` if they have no place for it. */
+/** The settings file with the mail added; `null` if there is no place for it. */
 async function withProperty(text: string, file: string): Promise<string | null> {
   try {
     return adding(ADDITION)(await Code.of(text, file))?.text ?? null;

@@ -4,33 +4,35 @@ import { propertyOf, withProperty } from "../edits/declarations.ts";
 import type { Edit } from "../edits/edits.ts";
 import { javaScriptOf, readIfThere } from "../files/existing-files.ts";
 
-/** A change to make by hand. */
+/** A change for the author to make by hand. */
 export interface RemainingStep {
   readonly file: string;
   readonly lines: readonly string[];
-  /** Why the file can't be changed, if it is not a program. */
+  /** The syntax error that keeps the file from being changed, if there is one. */
   readonly problem?: string;
 }
 
-/** A change of a file with code. */
+/** A change to a source file. */
 export interface CodeStep extends RemainingStep {
-  /** What it adds, for `linesFor`: `ApiProvider`, `web`. */
+  /** The name of what it adds, such as `ApiProvider` or `web`. `linesFor` finds a step by this name. */
   readonly adds?: string;
   readonly edit: Edit;
   /** The lines for a file with this text, if they depend on it. */
   readonly linesIn?: (text: string, file: string) => Promise<readonly string[]>;
 }
 
-/** A change of another file. */
+/** A change to a file that isn't source code. */
 export interface TextStep extends RemainingStep {
-  /** Returns the text after the change, the same one if it is made already, and `null` if that is unknown. */
+  /** Returns the changed text, the same text if the change was made already, and `null` if the change can't be made. */
   readonly rewrite: (text: string) => Promise<string | null> | string | null;
 }
 
-/** A change that an application needs for a feature. Its lines are for an author who has to make it by hand. */
+/**
+ * A change that an application needs for a feature. Its lines are shown if the author has to make the change by hand.
+ */
 export type Step = CodeStep | TextStep;
 
-/** The files that steps have changed, and the steps that are left. */
+/** The files that steps changed, and the steps that are left. */
 export interface StepResult {
   /** The text before and after, by path. */
   readonly changed: ReadonlyMap<string, { readonly before: string; readonly after: string }>;
@@ -66,9 +68,9 @@ export async function applySteps(root: string, steps: readonly Step[]): Promise<
 }
 
 /**
- * The text with a change; `null` if it can't be made, or would not leave a program.
+ * The text after an edit; `null` if the edit can't be made, or its result would not parse.
  *
- * @throws `SyntaxError` if the text is not a program, with the line and column
+ * @throws `SyntaxError` with the line and column, if the text itself can't be parsed
  */
 async function edited(text: string, file: string, edit: Edit): Promise<string | null> {
   const code = await Code.of(text, file);
@@ -80,7 +82,7 @@ async function edited(text: string, file: string, edit: Edit): Promise<string | 
   }
 }
 
-/** Appends the variables that a file lacks, one per line, each with the comments before it. */
+/** Appends the variables that a file lacks, each with the comments above it. */
 export function variablesStep(file: string, lines: readonly string[]): TextStep {
   return {
     file,
@@ -100,7 +102,7 @@ export function variablesStep(file: string, lines: readonly string[]): TextStep 
   };
 }
 
-/** The script `test` that npm writes into a new manifest. */
+/** The `test` script that npm writes to a new `package.json`. */
 const NO_TESTS = 'echo "Error: no test specified" && exit 1';
 
 /** Adds a script to `package.json`. */
@@ -110,7 +112,7 @@ export function manifestStep(name: string, command: string): TextStep {
     file: "package.json",
     lines: ["// in scripts:", property],
     async rewrite(text) {
-      // As an expression, JSON is code, whose formatting stays.
+      // Parsed as an expression, JSON can be edited like code, which keeps its formatting.
       const code = await Code.of(`(${text}\n)`, "package.json");
       const [statement] = code.program.body;
       const manifest = statement?.type === "ExpressionStatement" ? statement.expression : null;

@@ -8,26 +8,26 @@ import { codeOf } from "../files/existing-files.ts";
 export interface FilledSecrets {
   /** Whether `.env` was created from `.env.example`. */
   readonly fromExample: boolean;
-  /** The names of the secrets that were written to it. */
+  /** The names of the secrets that were written. */
   readonly written: readonly string[];
 }
 
-/** A `.env` as it is going to be. */
+/** The `.env` file that is about to be written. */
 export interface NewEnvironment {
-  /** Whether there was no such file. */
+  /** Whether the file doesn't exist yet. */
   readonly isNew: boolean;
   readonly variables: EnvironmentVariables;
 }
 
 /**
- * Writes every secret that an application uses and `.env` lacks, each 64 random bytes. A missing `.env` starts as a copy of
- * `.env.example`, with its comments and other variables.
+ * Writes the secrets that an application uses and `.env` lacks, each 64 random bytes. A missing `.env` starts as a copy
+ * of `.env.example`, with its comments and other variables.
  *
  * The file is replaced in one step; a new one is readable only by its owner. Existing secrets stay unchanged.
  *
  * @param root the application's folder
- * @param others returns more secrets, by the variables that hold them; it is given the file as it is going to be without
- * them. Security: as of all secrets, their values in `.env.example` are ignored
+ * @param others returns further secrets, by variable; receives the file as it would be without them. Security: like
+ * those of all secrets, their values in `.env.example` are ignored
  * @throws `E_INVALID_CONFIGURATION` if one of the two files cannot be read; `E_COMMAND` if `.env` cannot be filled in
  */
 export async function fillSecrets(

@@ -7,9 +7,9 @@ import { javaScriptOf, readIfThere } from "../files/existing-files.ts";
 export interface JwtKeyNames {
   /** The private key that signs. */
   readonly current: string;
-  /** The private key that will sign next; until then it only verifies. */
+  /** The private key that will sign next. Until then, it only verifies. */
   readonly next: string;
-  /** The public keys of former ones. */
+  /** The public keys of earlier private keys. */
   readonly previous: string;
 }
 
@@ -23,12 +23,14 @@ export interface KeyVariables {
 /** The variables of a driver that doesn't exist yet. */
 const NONE: KeyVariables = { secret: null, nextSecret: null, previousSecrets: null };
 
-/** A secret for HMAC, which is never replaced by a private key: both may be needed during a change of algorithms. */
+/**
+ * A secret for HMAC. It is never replaced with a private key, because both may be needed while the algorithm changes.
+ */
 const HMAC_SECRET = "JWT_SECRET";
 
 /**
- * The names of the variables for a driver's keys: those that it reads, and usual ones for the others. Beside
- * `JWT_PRIVATE_KEY` these are `JWT_NEXT_KEY` and `JWT_PREVIOUS_KEYS`.
+ * The names of the variables for a driver's keys: those that the driver reads, and the usual names for the others. With
+ * `JWT_PRIVATE_KEY`, these are `JWT_NEXT_KEY` and `JWT_PREVIOUS_KEYS`.
  *
  * @param driver the driver's name in `DRIVERS`
  * @param read the variables that it reads; default: none
@@ -40,16 +42,16 @@ export function jwtKeyNames(driver: string, read: KeyVariables = NONE): JwtKeyNa
   return { current, next: next ?? `${base}_NEXT_KEY`, previous: previous ?? `${base}_PREVIOUS_KEYS` };
 }
 
-/** The prefix of the usual names of a driver's variables: `BACK_OFFICE` for `back-office`. */
+/** The usual prefix of a driver's variables: `BACK_OFFICE` for `back-office`. */
 export function variablePrefix(driver: string): string {
   return driver.toUpperCase().replaceAll(/\W/g, "_");
 }
 
 /**
- * The variables that a driver reads its keys from by the text of `config/api.ts`, for a file that can't be loaded. Only
- * `secret: env("…")` in the entry of this driver itself counts.
+ * The variables that a driver reads its keys from, according to the text of `config/api.ts`, if the file can't be
+ * loaded. Only `secret: env("…")` in the driver's own entry counts.
  *
- * @returns `null` if the text doesn't show it
+ * @returns `null` if the text doesn't show them
  */
 export async function writtenKeyVariables(root: string, driver: string): Promise<KeyVariables | null> {
   const path = (await javaScriptOf(root, "config/api.ts")) ?? "config/api.ts";

@@ -31,12 +31,12 @@ interface Keys {
  * - `fill` writes a key if there isn't one.
  * - `rotate` replaces the key. The public key of the old one still verifies.
  * - `stage` writes the next key, which verifies and is published, but doesn't sign.
- * - `promote` makes it the key that signs, and keeps the public key of the old one.
+ * - `promote` starts signing with the next key, and keeps the public key of the old one.
  *
- * The newest 5 public keys are kept. Of a key that no longer signs, nothing keeps the private part.
+ * The newest 5 public keys are kept. The private part of a key that no longer signs is deleted.
  *
- * @returns `false` if `fill` finds a key, or another change none; nothing is written then
- * @throws `E_COMMAND` if the change cannot be made; nothing is written then, and the message doesn't contain a key
+ * @returns `false`, without writing anything, if `fill` finds a key, or if another change finds none
+ * @throws `E_COMMAND` without writing anything, if the change cannot be made; the message doesn't contain a key
  */
 export function changeJwtKeys(
   path: string,
@@ -91,7 +91,7 @@ async function afterChange(
   return change === "stage" ? { next: fresh } : { current: fresh, previous: retired(keys) };
 }
 
-/** The public keys of the current key and of those before it. */
+/** The public keys of the current key, which is being replaced, and of those before it. */
 function retired({ current, previous }: Keys): string {
   const old = publicPem(current);
   const earlier = pemBlocks(previous).filter((pem) => pem !== old);
@@ -106,7 +106,7 @@ function requireFit(pem: string, algorithm: JwtAlgorithm, name: string): void {
   try {
     new SigningKey(algorithm, pem);
   } catch {
-    // The cause is dropped: it is about the key.
+    // The original error is dropped, because it is about the key.
     throw refusal(
       `${name} is not a private key for ${algorithm}, in PEM without a passphrase.`,
       `Name the algorithm in config/api.ts. To change it, empty ${name}: all tokens end then.`,

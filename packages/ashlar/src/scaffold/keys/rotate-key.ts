@@ -21,8 +21,8 @@ interface Keys {
  * All other lines stay unchanged, and the file is replaced in one step.
  *
  * @param key the new key
- * @returns `false` if there is no old key; nothing is written then
- * @throws `E_COMMAND` if the old key cannot be kept, or another one is staged; nothing is written then, and the message
+ * @returns `false`, without writing anything, if there is no old key
+ * @throws `E_COMMAND` without writing anything, if the old key cannot be kept, or another one is staged; the message
  * doesn't contain a key
  */
 export function rotateKey(path: string, key: string): Promise<boolean> {
@@ -33,9 +33,9 @@ export function rotateKey(path: string, key: string): Promise<boolean> {
 }
 
 /**
- * Writes a new key to `APP_NEXT_KEY` in a `.env` file: processes accept what is made with it, and make nothing with it
- * yet. The first of the two steps that replace a key while old and new processes serve side by side; see
- * {@link promoteKey}.
+ * Writes a new key to `APP_NEXT_KEY` in a `.env` file. Processes accept what was made with this key, but don't use it
+ * to make anything yet. This is the first of two steps that replace a key while old and new processes run side by side;
+ * see {@link promoteKey}.
  *
  * @param key the new key
  * @returns and throws as {@link rotateKey}
@@ -43,7 +43,7 @@ export function rotateKey(path: string, key: string): Promise<boolean> {
 export function stageKey(path: string, key: string): Promise<boolean> {
   return changeKeys(path, (keys) => {
     if (keys.APP_NEXT_KEY !== "") throw refusal(STAGED, PROMOTE);
-    // Now, and not when it is promoted, is the time to say that it cannot be kept.
+    // If the old key can't be kept, report it now rather than when the new one is promoted.
     requireKept(keys.APP_KEY);
     return { APP_NEXT_KEY: key };
   });
@@ -52,7 +52,7 @@ export function stageKey(path: string, key: string): Promise<boolean> {
 /**
  * Makes the staged key in `APP_NEXT_KEY` the current one, and the old one the first previous key.
  *
- * @returns `false` if there is no current key; nothing is written then
+ * @returns `false`, without writing anything, if there is no current key
  * @throws `E_COMMAND` if no key is staged, or as {@link rotateKey}
  */
 export function promoteKey(path: string): Promise<boolean> {
