@@ -6,23 +6,23 @@ import { type ParameterValues, parameter, queryTemplate } from "../dialect/write
 import { UniqueViolationError } from "../errors.ts";
 import { isConflict } from "../executors/executor-layers.ts";
 
-/** How often an upsert starts over because another one inserted the row in between. */
+/** How often an upsert is tried if other transactions keep inserting the row. */
 const ATTEMPTS = 20;
 
-/** The alias, in the locking read, for whether to change the existing row. */
+/** The locking read's column for whether to change the existing row. */
 const IS_CHANGED = "is_changed";
 
-/** The name of a change's value, in the locking read and as a parameter. */
+/** The name of a changed column's new value, in the locking read and as a parameter. */
 const changeName = (index: number): string => `change_${index}`;
 
 /**
- * An upsert in a transaction: locks the row and changes it; or inserts it, and starts over if another transaction has
- * inserted it in the meantime.
+ * An upsert in a transaction: locks the row and changes it, or inserts it if it is missing. Starts over if another
+ * transaction has inserted the row in the meantime.
  *
- * The changes are computed from the unchanged row, because in an update on MySQL, an assignment sees the ones before
+ * The locking read computes the new values, because in MySQL's UPDATE, each assignment sees the results of those before
  * it.
  *
- * @param insert stores the row
+ * @param insert inserts the row
  */
 export function lockingUpsert(kysely: QueryBuilder, query: UpsertQuery, insert: Write): Write {
   const { table, key, values, changes, changeIf, onlyIf } = query;
@@ -60,14 +60,15 @@ export function lockingUpsert(kysely: QueryBuilder, query: UpsertQuery, insert: 
       try {
         return await once(scope, given);
       } catch (error) {
-        // In the caller's transaction, a conflict ends the whole transaction, and the next attempt reports it.
+        // In a transaction of the caller, a conflict ends that whole transaction, and the next attempt fails because of
+        // that.
         if (attempt === ATTEMPTS || !(isConflict(error) || isAbout(error, key))) throw error;
       }
     }
   };
 }
 
-/** Whether an insert failed because a row with this key is there by now. */
+/** Whether an insert failed because another row with this key already exists. */
 function isAbout(error: unknown, key: readonly string[]): boolean {
   if (!(error instanceof UniqueViolationError)) return false;
   return error.columns.length === key.length && error.columns.every((column) => key.includes(column));

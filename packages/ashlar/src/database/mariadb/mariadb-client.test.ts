@@ -27,7 +27,7 @@ await onMariadb("a client of MariaDB", () => {
     Number((await run(database, `show session status like '${name}'`))[0]!.Value);
 
   describe("with a time limit", () => {
-    /** Another client, which holds a lock of the server. */
+    /** Another client that holds a server lock. */
     const holding = async (lock: string): Promise<Client> => {
       const holder = await createConnection({ ...MARIADB });
       onTestFinished(() => holder.end());
@@ -36,7 +36,7 @@ await onMariadb("a client of MariaDB", () => {
     };
     const isWaiting = async (holder: Client, lock: string): Promise<void> => {
       const waiting = `select 1 from information_schema.processlist where id <> connection_id() and info like '%${lock}%'`;
-      // Polling with expect would move the clock.
+      // `expect.poll` would move the fake clock.
       while ((await holder.query<never[]>(waiting))[0].length === 0);
     };
     const moveClock = (): void => {

@@ -33,18 +33,18 @@ export interface ClientSetup {
   readonly ssl: TlsOptions | null;
   /** The connection's location in the configuration. */
   readonly where: string;
-  /** As in `DialectSetup`. */
+  /** See `DialectSetup`. */
   readonly maxQueueMs?: number;
 }
 
-/** A driver's connection to the server, with time limits for everything. */
+/** One of the driver's connections to the server, with a time limit for everything. */
 export class MariadbClient {
   server: MariadbServer = MARIADB;
-  /** Whether it must not be used again. */
+  /** Whether the client must not be used again. */
   isDead = false;
   /** When it was last used, on the process's monotonic clock. */
   usedAt = 0;
-  /** How long the server may take for a statement, in milliseconds; `null` for no limit. */
+  /** How long the server may take to run a statement, in milliseconds; `null` for no limit. */
   statementTimeoutMs: number | null;
   readonly #connection: Connection;
   readonly #socket: Socket;
@@ -53,8 +53,8 @@ export class MariadbClient {
     this.#connection = connection;
     this.#socket = socket;
     this.statementTimeoutMs = statementTimeoutMs;
-    // A connection that fails is reported by the statement on it, if there is one. Without a listener, a restart of the
-    // server would end the process.
+    // If a statement is running, it reports the failed connection. Without a listener, a server restart would end the
+    // process.
     connection.on("error", () => {
       this.isDead = true;
     });
@@ -71,7 +71,7 @@ export class MariadbClient {
   static async open({ createConnection }: typeof Mysql, setup: ClientSetup): Promise<MariadbClient> {
     const { settings } = setup;
     const options = optionsFor(setup);
-    // Uses its own socket, because the driver only ends it, which a frozen server never notices.
+    // The socket is ours, because the driver only ends its own, which a frozen server never notices.
     const socket = connect({ host: settings.host, port: settings.port, keepAlive: true, noDelay: true });
     const connection = createConnection({ ...options, stream: socket });
     const client = new MariadbClient(connection, socket, settings.statementTimeoutMs);
@@ -102,7 +102,7 @@ export class MariadbClient {
         if (error !== null && error !== undefined) done(error, null as never);
         else done(null, answerOf(result as Row[] | ResultSetHeader, fields, warnings()));
       };
-      // Some statements can't be prepared, on MySQL more than on MariaDB, but none of those has values.
+      // Some statements can't be prepared, more on MySQL than on MariaDB, but those never have values.
       const statement =
         values.length === 0
           ? this.#connection.query(text, finish)
@@ -127,7 +127,7 @@ export class MariadbClient {
     this.#socket.destroySoon();
   }
 
-  /** Drops it at once, whatever it is doing. */
+  /** Drops the connection at once, even while a statement is running. */
   destroy(): void {
     this.isDead = true;
     this.#connection.destroy();
@@ -161,7 +161,7 @@ function answerOf(result: Row[] | ResultSetHeader, fields: FieldPacket[] | undef
 function optionsFor({ settings, ssl }: ClientSetup): ConnectionOptions {
   const { host, port, user, password, database, acquireTimeoutMs, tls } = settings;
   return {
-    // The connection is made here, so the driver needs the host only for the certificate.
+    // The socket is already connected, so the driver uses the host only to check the certificate.
     host: tls === null || tls === false ? host : (tls.servername ?? host),
     port,
     ...(user !== null && { user }),
@@ -171,19 +171,19 @@ function optionsFor({ settings, ssl }: ClientSetup): ConnectionOptions {
     connectTimeout: acquireTimeoutMs,
     charset: "UTF8MB4_BIN",
     timezone: "Z",
-    // A day is not a point in time: as a Date, it would become another day to the west.
+    // A day is not a point in time: as a Date, it would be the day before in time zones to the west.
     dateStrings: ["DATE"],
     jsonStrings: true,
     supportBigNumbers: true,
     maxPreparedStatements: PREPARED_STATEMENTS,
-    // A server can't request the client's files, and the names of its columns never become code.
+    // Security: the server can't request files from the client, and column names never become code.
     flags: ["-LOCAL_FILES"],
     disableEval: true,
     trace: false,
   };
 }
 
-/** The types that the driver knows. */
+/** Converts the options to the driver's types. */
 function driverOptions({ ca, cert, key }: TlsOptions): SslOptions {
   return {
     ...(ca !== undefined && { ca }),

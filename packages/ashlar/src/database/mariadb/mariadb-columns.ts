@@ -2,14 +2,14 @@ import { MysqlAdapter, MysqlIntrospector, sql } from "kysely";
 import type { DialectValues } from "../dialect/dialect-values.ts";
 import { MariadbCompiler } from "./mariadb-compiler.ts";
 
-/** `returning` of an insert or a deletion is passed on to MariaDB; MySQL refuses it. */
+/** Lets Kysely compile `returning` for inserts and deletions. MariaDB supports it; MySQL refuses it. */
 class ReturningAdapter extends MysqlAdapter {
   override get supportsReturning(): boolean {
     return true;
   }
 }
 
-/** How MariaDB and MySQL write SQL, and what their values look like. */
+/** How SQL is written for MariaDB and MySQL, and what their values look like. */
 export const MARIADB_VALUES: DialectValues = {
   parsesJson: false,
   serverTime: sql<number>`cast(unix_timestamp(now(3)) * 1000 as signed)`,

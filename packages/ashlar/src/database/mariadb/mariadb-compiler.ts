@@ -10,9 +10,9 @@ import {
 } from "kysely";
 
 /**
- * Text of new tables compares byte by byte, trailing spaces included, whatever the database's default is: with
- * MariaDB's own, `josé@` finds `jose@`. The servers call such a collation by different names; each reads one of the
- * comments.
+ * Text in new tables is compared byte by byte, including trailing spaces, whatever the database's default is. With
+ * MariaDB's default, `josé@` finds `jose@`. The servers have different names for this collation; each server reads one
+ * of the comments.
  */
 export const BYTE_BY_BYTE =
   "character set utf8mb4 /*M!100200 collate utf8mb4_nopad_bin */ /*!80017 collate utf8mb4_0900_bin */";
@@ -24,8 +24,8 @@ const CHOOSES_ENGINE = /\bengine\b/i;
 const CHOOSES_TEXT = /\b(?:collate|charset|character set)\b/i;
 
 /**
- * Kysely's compiler for MySQL, for statements written as for SQLite and PostgreSQL. Names have the same quotes as
- * there, which the session's `sql_mode` provides for, so that listeners of `onQuery` see the same text.
+ * Kysely's MySQL compiler, adapted to statements that are written for SQLite and PostgreSQL. It quotes names the same
+ * way, which the session's `sql_mode` allows, so that listeners of `onQuery` see the same text.
  */
 export class MariadbCompiler extends MysqlQueryCompiler {
   protected override getLeftIdentifierWrapper(): string {
@@ -60,14 +60,14 @@ export class MariadbCompiler extends MysqlQueryCompiler {
     }
   }
 
-  /** Neither server knows `default values`. */
+  /** Neither server supports `default values`. */
   protected override visitInsertQuery({ defaultValues, ...node }: InsertQueryNode): void {
     const noValues = { columns: [], values: RawNode.createWithSql("values ()") };
     super.visitInsertQuery(defaultValues === true ? { ...node, ...noValues } : node);
   }
 }
 
-/** MySQL reads the references of a column and ignores them; as a constraint of the table, they hold. */
+/** MySQL parses a column's `references` but ignores it. As a table constraint, it is enforced. */
 function foreignKeyOf({ column, references }: ColumnDefinitionNode): ForeignKeyConstraintNode[] {
   if (references === undefined) return [];
   const { table, columns } = references;

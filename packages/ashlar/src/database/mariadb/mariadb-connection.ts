@@ -17,13 +17,16 @@ import { limitStatement } from "./mariadb-server.ts";
 import { boundValue, isConvertible } from "./mariadb-values.ts";
 import { onlyWarns } from "./unrefused-changes.ts";
 
-/** The server's warning that it has read only the beginning of a text as a number or a time. */
+/** The server's warning that it used only the beginning of a text as a number or a time. */
 const TRUNCATED = 1292;
 
-/** Statements that look at warnings aren't refused because of them. */
+/** Statements that read the warnings, which aren't checked for warnings themselves. */
 const LOOK = /^\s*show\b/i;
 
-/** The statements that begin, end, and undo a statement that may be undone: in a transaction, or alone. */
+/**
+ * The statements before a statement that may have to be undone, after it, and to undo it: within a transaction, or
+ * alone.
+ */
 const IN_TRANSACTION = [
   "savepoint unconverted",
   "release savepoint unconverted",
@@ -45,7 +48,7 @@ export class MariadbConnection implements PhysicalConnection {
   readonly client: MariadbClient;
   /**
    * The error with which the server has rolled back the transaction; `null` if it hasn't. Further statements would run
-   * outside of it.
+   * outside of any transaction.
    */
   #ended: AshlarError | null = null;
   readonly #observer: Observer;
@@ -75,13 +78,13 @@ export class MariadbConnection implements PhysicalConnection {
     try {
       return (await this.execute(CompiledQuery.raw(text, [value]))).rows[0];
     } catch (error) {
-      // "abc" is not any row's number. On other databases, that finds nothing, so it doesn't here either.
+      // No row has the number "abc". Other databases find nothing in this case, and so does this one.
       if (error instanceof ColumnValueError) return undefined;
       throw error;
     }
   }
 
-  /** Rolls the whole transaction back, which the server may have done already. */
+  /** Rolls back the whole transaction, even if the server has already done so. */
   async rollback(): Promise<void> {
     this.inTransaction = false;
     this.#ended = null;
@@ -103,7 +106,7 @@ export class MariadbConnection implements PhysicalConnection {
     return this.failure;
   }
 
-  /** The server names only the index of a duplicate value. */
+  /** Looks up the columns of a duplicate value, because the server names only the index. */
   async #withColumns(failure: AshlarError, error: unknown, table: string): Promise<AshlarError> {
     const constraint = violatedIndex(error);
     if (constraint === null) return failure;
@@ -112,9 +115,9 @@ export class MariadbConnection implements PhysicalConnection {
   }
 
   /**
-   * Runs a statement, and refuses it if text was compared with a number. The server converts it and only warns about
-   * the part it left out: `abc` would equal 0. The number of warnings comes with each answer. Most such changes fail
-   * anyway; the others are undone.
+   * Runs a statement, and refuses it if text was compared with a number. The server would convert the text and only
+   * warn about the part it ignored, so `abc` would equal 0. Each answer comes with the number of warnings. The server
+   * refuses most such changes; the others are undone here.
    */
   async #answer(text: string, values: readonly unknown[]): Promise<Answer> {
     if (LOOK.test(text)) return await this.client.send(text, values);
@@ -126,14 +129,14 @@ export class MariadbConnection implements PhysicalConnection {
     const answer = await this.client.send(text, values);
     const { rows, affectedRows, warnings } = answer;
     if (warnings === 0 || (rows === null ? affectedRows : rows.length) === 0) return answer;
-    // Without the driver's count, asking each time would cost too much.
+    // If the driver doesn't provide the count, asking for it after every statement would cost too much.
     if (warnings === null && !values.some(isConvertible)) return answer;
     const { rows: all } = await this.client.send("show warnings", []);
     if (!all!.some(({ Code }) => Code === TRUNCATED)) return answer;
     throw values.some(isConvertible) ? convertedValue() : convertedText(this.client.server.name, TRUNCATED);
   }
 
-  /** Runs a statement that is undone if it is refused afterwards. */
+  /** Runs a statement, and undoes it if it is refused afterwards. */
   async #undoing(run: () => Promise<Answer>): Promise<Answer> {
     const [begin, end, undo] = this.inTransaction ? IN_TRANSACTION : ALONE;
     await this.client.send(begin, []);

@@ -3,7 +3,7 @@ import { mariadb, onMariadb, type TestDatabase } from "../../../test/support/ser
 import { sql } from "../index.ts";
 import { MARIADB_COPYING } from "./mariadb-copying.ts";
 
-/** Every column type, and what is copied into it. */
+/** The column types, by the type that copying reports for them. */
 const TYPES = {
   integer: ["tinyint", "smallint", "mediumint", "int", "bigint", "boolean", "bigint unsigned"],
   decimal: ["decimal(12, 2)", "numeric(3, 1)"],
@@ -31,7 +31,7 @@ await onMariadb("what MariaDB says about its tables", () => {
     await run('create table "o""dd" (id integer auto_increment primary key)');
     await run("create view shown as select a from pairs");
     await run("create sequence numbers");
-    // The same names mean something else here.
+    // In the other database, these names belong to different objects.
     await run("create table pairs (note varchar(99) primary key, more integer)", other);
     await run("create table refs (a integer primary key)", other);
     await run("create table only_there (n integer auto_increment primary key)", other);
@@ -94,7 +94,7 @@ await onMariadb("what MariaDB says about its tables", () => {
       { table: 'o"dd', name: "before_odd", kind: "trigger" },
       { table: "refs", name: "after_insert", kind: "trigger" },
     ]);
-    // It would give a row of the next test another key.
+    // In the next test, the trigger would change a row's key.
     await run("drop trigger before_odd");
   });
 

@@ -19,7 +19,7 @@ import { schemaRisk } from "./mariadb-schema-risks.ts";
 import { type CompleteMariadbSettings, replicaSettings } from "./mariadb-settings.ts";
 import { MariadbTransactions } from "./mariadb-transactions.ts";
 
-/** Options that tests replace. */
+/** Options for tests. */
 export interface MariadbDialectOptions {
   /** How long migrations wait for another process's migrations, in milliseconds. */
   readonly migrationTimeoutMs?: number;
@@ -29,7 +29,7 @@ export interface MariadbDialectOptions {
   readonly hasReturning?: boolean;
 }
 
-/** An index on a column's prefix doesn't make its values unique. */
+/** Leaves out indexes on a column's prefix, which don't make its values unique. */
 const UNIQUE_COLUMN_NAMES = `select max(column_name) as name from information_schema.statistics
   where table_schema = database() and table_name = ? and non_unique = 0
   group by index_name having count(*) = 1 and max(sub_part) is null and max(column_name) is not null`;
@@ -45,7 +45,7 @@ const PLAIN_TABLES = {
   mend: (table: string) => `alter table "${table}" engine=InnoDB`,
 };
 
-/** What is found out about the tables of MariaDB and MySQL. */
+/** The queries that inspect tables of MariaDB and MySQL. */
 const INSPECTION: DialectInspection = {
   uniqueColumnNames: UNIQUE_COLUMN_NAMES,
   looseText: LOOSE_TEXT,
@@ -55,7 +55,7 @@ const INSPECTION: DialectInspection = {
 };
 
 /**
- * MariaDB or MySQL through `mysql2`: a bounded number of connections; each transaction has its own.
+ * MariaDB or MySQL through `mysql2`, with a bounded number of connections. Each transaction has its own connection.
  *
  * Times are `datetime(3)` in UTC and arrive as `Date`. A `bigint` arrives as a number, or as a bigint if a number could
  * not hold it exactly; a `date`, a `decimal` and JSON as text.

@@ -26,7 +26,7 @@ interface DriverError extends Error {
 
 const DUPLICATE = 1062;
 const UNKNOWN_COLUMN = 1054;
-/** The driver's error if the server doesn't encrypt, and the application wants it to. */
+/** The driver's error if the application requires encryption and the server doesn't support it. */
 const NO_TLS = "HANDSHAKE_NO_SSL_SUPPORT";
 const NO_SUCH_TABLE = 1146;
 const UNKNOWN_DATABASE = 1049;
@@ -36,41 +36,47 @@ const NOT_NULL: ReadonlySet<number> = new Set([1048, 1364]);
 const FOREIGN_KEY: ReadonlySet<number> = new Set([1216, 1217, 1451, 1452]);
 /** Too long, out of range, or not in its column's format. */
 const UNFIT_VALUES: ReadonlySet<number> = new Set([1264, 1265, 1292, 1366, 1406, 3140]);
-/** The victim of a deadlock. A cluster's node also reports this at a commit, if another node has committed first. */
+/**
+ * The transaction was the victim of a deadlock. A cluster node also reports this on commit if another node has
+ * committed first.
+ */
 const DEADLOCK = 1213;
 /**
- * Errors after which the server has rolled back the whole transaction, including the one for a row that has changed
- * since it began.
+ * Errors with which the server rolls back the whole transaction. 1020 is for a row that has changed since the
+ * transaction began.
  */
 const ENDS_OF_TRANSACTIONS: ReadonlySet<number> = new Set([DEADLOCK, 1020, 1206]);
 /** A server option forbids the statement, such as `--read-only`. */
 const FORBIDDEN_BY_OPTION = 1290;
 /**
- * Errors that have the system's in their message: of the storage engine (1030), and of a write to a file (3, 1026), such as
- * the binary log.
+ * Errors that quote a system error in their message: the storage engine's (1030), or one from writing a file such as
+ * the binary log (3, 1026).
  */
 const SYSTEM_ERRORS: ReadonlySet<number> = new Set([3, 1026, 1030]);
-/** The system's "no space left on device": `error 28 "No space …"`, `(errno: 28 "No space …")`, `(Errcode: 28 "No space …")`. */
+/**
+ * The system error "no space left on device": `error 28 "No space …"`, `(errno: 28 "No space …")`, `(Errcode: 28 "No
+ * space …")`.
+ */
 const NO_SPACE = /\b(?:error|errno:|errcode:) 28\b/i;
 /** The codes for statements that can't run at the moment, by their cause. */
 const TEMPORARY: ReadonlyMap<number, DatabaseErrorCode> = new Map([
   ...codes("E_DATABASE_CONFLICT", [DEADLOCK, 1020]),
   ...codes("E_DATABASE_BUSY", [1205, 3572]),
   ...codes("E_DATABASE_READ_ONLY", [1836]),
-  // The server reports 20 while it waits for space.
+  // The server reports 20 while it waits for disk space.
   ...codes("E_DATABASE_FULL", [20, 1021, 1114]),
   ...codes("E_DATABASE_DAMAGED", [1034, 1035, 1194, 1195, 1712, 1877]),
   ...codes("E_OVERLOADED", [1040, 1203, 1226]),
-  // No memory, threads or locks left; a host that is blocked after failed attempts (1129); a statement that took too long; a
-  // server that is stopping, or can't write its binary log.
+  // The server has no memory, threads or locks left, is stopping, can't write its binary log, or has blocked this host
+  // after failed attempts (1129); or the statement took too long.
   ...codes("E_DATABASE_UNAVAILABLE", [1037, 1038, 1041, 1129, 1135, 1206, 1317, 1598, 1969, 3024]),
 ]);
 /**
- * Ends of the session: the server is stopping, or has ended it; a node of a cluster isn't part of it (1047); a server that
- * only reads since a failover (1836), in whose place a new connection may find another one.
+ * Errors that end the session: the server is stopping or has ended it, the node has left its cluster (1047), or the
+ * server has been read-only since a failover (1836), in which case a new connection may reach another server.
  */
 const END_OF_SESSION: ReadonlySet<number> = new Set([1047, 1053, 1077, 1079, 1080, 1836, 1927, 1950, 4031]);
-/** Errors whose messages contain names but no values: about columns, tables and keys, and about a statement's text. */
+/** Errors whose messages contain names but no values: those about columns, tables, keys, and a statement's text. */
 const QUOTABLE: ReadonlySet<number> = new Set([
   ...[
     1005, 1007, 1008, 1044, 1045, 1049, 1050, 1051, 1060, 1061, 1064, 1068, 1071, 1072, 1091, 1101, 1102, 1129, 1142,
@@ -78,20 +84,20 @@ const QUOTABLE: ReadonlySet<number> = new Set([
   ],
   ...[1146, 1170, 1193, 1305, 1701, 1792, 1830, 1832, 1834, 3730, 3780, 3819, 4025, 4161],
 ]);
-/** From here on, each server has its own errors. */
+/** From this number on, each server has its own errors. */
 const FIRST_OWN_ERROR = 1900;
 
-/** The source of an error, as far as it is known. */
+/** Where an error comes from, if known. */
 export interface ErrorPlace {
   /** The connection's location in the configuration, if it could not be opened. */
   readonly where?: string | null;
-  /** The table that the statement writes. */
+  /** The table that the statement writes to. */
   readonly table?: string | null;
 }
 
 /**
- * Converts an error of `mysql2` into one of the framework, without any value of a row. The driver's own error isn't kept:
- * most messages quote a value.
+ * Converts an error of `mysql2` into one of the framework's, which never contains a row's values. The driver's error
+ * isn't kept, because most messages quote a value.
  *
  * @param server the server's name
  */
@@ -113,7 +119,7 @@ export function translateMariadbError(
   if (errno === UNKNOWN_COLUMN) {
     return new UnknownColumnError(`${server}: ${sqlMessage} (${errno}).`, namesIn(sqlMessage), number);
   }
-  // The driver has MySQL's names. The servers share only the names of the first errors.
+  // The driver knows only MySQL's names for errors, and the servers have only the lower numbers in common.
   const name = errno < FIRST_OWN_ERROR || server === "MySQL" ? code : undefined;
   const what = QUOTABLE.has(errno) ? sqlMessage : (name ?? "an error");
   const message = `${server}: ${what} (${errno}).${remedyFor(errno, where)}`;
@@ -140,21 +146,23 @@ function isReadOnly(message: string): boolean {
   return /read[-_]only/.test(message);
 }
 
-/** The error for text that was compared with a number, and of which the server has read only the beginning. */
+/** The error for a value that was compared with a number, and of which the server has used only the beginning. */
 export function convertedValue(): ColumnValueError {
   return new ColumnValueError(null, "A value does not fit the column that it is compared with.");
 }
 
 /**
- * The same error if the cause can't be a value from outside, but only a comparison or conversion in the statement
- * itself.
+ * Like {@link convertedValue}, but for a comparison or conversion in the statement itself, when no value can be the
+ * cause.
  */
 export function convertedText(server: string, errno: number): DatabaseError {
   const problem = `${server}: the statement reads text as a number or a time, and some of it isn't one (${errno}).`;
   return new DatabaseError(`${problem} Compare text with text: cast(number as char).`, String(errno));
 }
 
-/** The index that a duplicate value is in; `null` for any other error. MySQL puts the table before its name. */
+/**
+ * The index that a duplicate value violates; `null` for any other error. MySQL puts the table before the index's name.
+ */
 export function violatedIndex(error: unknown): string | null {
   const { errno, sqlMessage = "" } = Object(error) as DriverError;
   return errno === DUPLICATE ? (/'(?:[^'.]+\.)?([^'.]+)'$/.exec(sqlMessage)?.[1] ?? null) : null;
@@ -165,19 +173,19 @@ export function endsTransaction(error: unknown): boolean {
   return ENDS_OF_TRANSACTIONS.has((Object(error) as DriverError).errno!);
 }
 
-/** Returns whether the connection can't be used any longer. */
+/** Returns whether the error makes the connection unusable. */
 export function isEndOfSession(error: unknown): boolean {
   const { errno, fatal, sqlMessage } = Object(error) as DriverError;
   if (fatal === true || sqlMessage === undefined || END_OF_SESSION.has(errno!)) return true;
   return errno === FORBIDDEN_BY_OPTION && isReadOnly(sqlMessage);
 }
 
-/** What to do about a server that does not respond. */
+/** Advice for a server that doesn't respond. */
 export function unreachableRemedy(where: string | null): string {
   return where === null ? "" : ` Start the server, or correct its address in ${where}.`;
 }
 
-/** What to do about a server that doesn't encrypt, or whose certificate is refused. */
+/** Advice for a server that doesn't support encryption, or whose certificate was rejected. */
 function tlsRemedy(error: DriverError, where: string | null): string {
   if (where === null) return "";
   if (error.code === NO_TLS) return " Turn TLS on in the server, or set ssl to false on a network that you trust.";
@@ -208,7 +216,7 @@ function quotedIn(message: string): string[] {
   return [...message.matchAll(/'([^']*)'/g)].map(([, name]) => name!);
 }
 
-/** `Unknown column 't.colour' in 'SET'` names the table too. */
+/** The names in an error's message. `Unknown column 't.colour' in 'SET'` names the table too. */
 function namesIn(message: string): string[] {
   return quotedIn(message)
     .slice(0, 1)

@@ -29,7 +29,7 @@ await onMariadb("the maintenance of MariaDB", () => {
     await run("create table children (parent_id integer, foreign key (parent_id) references parents (id))");
     const connection = own.database.connection();
     const checks = async () => (await run("select @@session.foreign_key_checks as checks"))[0]!.checks;
-    // A transaction that only reads refuses both.
+    // Both fail in a read-only transaction.
     await run("set session transaction read only");
     await expect(change(connection)).rejects.toMatchObject({ databaseCode: "1792" });
     expect(await checks()).toBe(1);
@@ -88,7 +88,7 @@ await onMariadb("the maintenance of MariaDB", () => {
     expect([await looseTextColumnsOf(there, "notes"), await plainTablesOf(there)]).toEqual([[], []]);
   });
 
-  /** A connection that doesn't wait for the migrations of another process. */
+  /** A connection that doesn't wait for another process's migrations. */
   const impatient = ({ configuration }: TestDatabase): Connection => {
     const { driver: _, ...options } = configuration;
     const settings = readMariadbSettings({ ...options, statementTimeoutMs: 60_000 }, { where: "main" });

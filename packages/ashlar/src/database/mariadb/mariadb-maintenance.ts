@@ -9,17 +9,17 @@ import type { MariadbConnection } from "./mariadb-connection.ts";
 import type { CompleteMariadbSettings } from "./mariadb-settings.ts";
 import "../errors.ts";
 
-/** How long to wait for another process that migrates: longer than most migrations of a large table take. */
+/** How long to wait while another process migrates: longer than most migrations of a large table take. */
 const MIGRATION_TIMEOUT_MS = 600_000;
 
 /** A statement that returns the names of a table's columns. */
 export const COLUMN_NAMES =
   "select column_name as name from information_schema.columns where table_schema = database() and table_name = ?";
 
-/** How long to wait before trying to get the lock of migrations again, in milliseconds. */
+/** How long to wait before trying again to take the migration lock, in milliseconds. */
 const LOCK_RETRY_MS = 50;
 
-/** Names of locks are the server's, not the database's, and at most 64 characters long. */
+/** Lock names apply to the whole server, so they include the database. They can have at most 64 characters. */
 const LOCK_NAME = "concat('ashlar.', left(sha2(database(), 256), 40))";
 
 const LOCK_HOLDER = `select id, host from information_schema.processlist where id = is_used_lock(${LOCK_NAME})`;
@@ -27,10 +27,10 @@ const LOCK_HOLDER = `select id, host from information_schema.processlist where i
 const TABLES = `select table_name as name, table_type as kind, auto_increment as next from information_schema.tables
   where table_schema = database()`;
 
-/** The kinds of tables that need a different drop statement. */
+/** The kinds of tables that need their own drop statement. */
 const KINDS: Readonly<Record<string, string>> = { VIEW: "view", SEQUENCE: "sequence" };
 
-/** The lock that one process at a time holds while it migrates. The server releases it if the connection ends. */
+/** The lock that lets one process at a time migrate. The server releases it if the connection ends. */
 export class MigrationLock {
   readonly #timeoutMs: number;
   readonly #statementTimeoutMs: number | null;
@@ -38,7 +38,7 @@ export class MigrationLock {
 
   /**
    * @param timeoutMs how long to wait for another process
-   * @param statementTimeoutMs how long statements may take outside of migrations; `null` for no limit
+   * @param statementTimeoutMs how long statements outside of migrations may take; `null` for no limit
    */
   constructor(timeoutMs: number, statementTimeoutMs: number | null) {
     this.#timeoutMs = timeoutMs;
@@ -46,13 +46,14 @@ export class MigrationLock {
   }
 
   /**
-   * Waits for the lock. Statements on the connection may then take any time, because changing a large table may.
+   * Waits for the lock. Statements on the connection have no time limit afterwards, because changing a large table may
+   * take long.
    *
-   * @throws `E_MIGRATION` if another process holds it for too long
+   * @throws `E_MIGRATION` if another process holds the lock for too long
    */
   async take(connection: MariadbConnection): Promise<void> {
     const end = performance.now() + this.#timeoutMs;
-    // Polled, because the wait of a statement would count against its time limit.
+    // Polls, because waiting in a statement would count against its time limit.
     while ((await run(connection, `select get_lock(${LOCK_NAME}, 0) as locked`))[0]!.locked !== 1) {
       if (performance.now() >= end) throw await this.#locked(connection);
       await sleep(LOCK_RETRY_MS);
@@ -63,7 +64,7 @@ export class MigrationLock {
   }
 
   async release(connection: MariadbConnection): Promise<void> {
-    // The server has released it; the error that ended the connection is the one to report.
+    // The server has already released the lock, and the caller needs to see the error that broke the connection.
     if (connection.isBroken) return;
     const depth = this.#depths.get(connection)! - 1;
     this.#depths.set(connection, depth);
@@ -82,7 +83,7 @@ export class MigrationLock {
   }
 }
 
-/** What migrations and tests do to a database of MariaDB or MySQL. */
+/** The maintenance of MariaDB and MySQL databases for migrations and tests. */
 export class MariadbMaintenance implements DialectMaintenance {
   readonly columnNames: string = COLUMN_NAMES;
   readonly schemaIsTransactional = false;
@@ -92,7 +93,7 @@ export class MariadbMaintenance implements DialectMaintenance {
   readonly #create: CreateDialect<CompleteMariadbSettings>;
   readonly #migrationLock: MigrationLock;
 
-  /** @param migrationTimeoutMs how long migrations wait for another process's migrations */
+  /** @param migrationTimeoutMs how long to wait while another process migrates */
   constructor(
     settings: CompleteMariadbSettings,
     setup: Pick<DialectSetup, "where" | "root" | "maxQueueMs">,
@@ -105,7 +106,7 @@ export class MariadbMaintenance implements DialectMaintenance {
     this.#migrationLock = new MigrationLock(migrationTimeoutMs, settings.statementTimeoutMs);
   }
 
-  /** Nothing to do: a table that is referred to cannot be dropped, and columns are changed in place. */
+  /** Nothing to do: a referenced table can't be dropped, and columns are changed in place. */
   suspendForeignKeys(): void {}
   checkForeignKeys(): void {}
   resumeForeignKeys(): void {}
@@ -118,7 +119,10 @@ export class MariadbMaintenance implements DialectMaintenance {
     await this.#migrationLock.release(connection as MariadbConnection);
   }
 
-  /** In whole seconds. Waits for other transactions' rows stay as usual: only a table's lock holds up others. */
+  /**
+   * Sets the limit in whole seconds. It doesn't apply to row locks, because only waiting for a table lock holds up
+   * other statements.
+   */
   async limitLockWaits(connection: PhysicalConnection, timeoutMs: number | null): Promise<void> {
     const change =
       timeoutMs === null
@@ -135,7 +139,7 @@ export class MariadbMaintenance implements DialectMaintenance {
     });
   }
 
-  /** `truncate` would write each table to the disk again, even an empty one. */
+  /** Deletes the rows, because `truncate` would write each table to disk again, even if it is empty. */
   async emptyTables(connection: PhysicalConnection, kept: readonly string[]): Promise<void> {
     await withoutForeignKeys(connection, async () => {
       for (const { name, kind, next } of await run(connection, TABLES)) {

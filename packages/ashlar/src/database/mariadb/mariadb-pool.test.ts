@@ -75,7 +75,7 @@ await onMariadb("connections to MariaDB", () => {
     while ((await client.query(gone))[0].length > 0);
     await client.end();`;
 
-  /** Moves the clock that measures idle connections, and no other. */
+  /** Moves only the clock that measures idle time, and the given timers. */
   const moveClock = (...others: readonly ("setTimeout" | "clearTimeout")[]): void => {
     vi.useFakeTimers({ toFake: ["performance", ...others] });
     onTestFinished(() => void vi.useRealTimers());

@@ -9,11 +9,14 @@ import { type ClientSetup, MariadbClient } from "./mariadb-client.ts";
 import type { MariadbServer } from "./mariadb-server.ts";
 
 /**
- * A client that was unused for longer than this, in milliseconds, is checked before it is handed out: the server's last
- * message, for example that it is stopping, may not have been read yet.
+ * A client that has been idle for longer than this, in milliseconds, is checked before it is handed out, because the
+ * server's last message (such as that it is stopping) may not have been read yet.
  */
 const IDLE_MS = 1000;
-/** After longer than this, the server has to respond first: firewalls silently drop idle connections. */
+/**
+ * A client that has been idle for longer than this must get a response from the server first, because firewalls
+ * silently drop idle connections.
+ */
 const FORGOTTEN_MS = 30_000;
 /** The time limit for that response, in milliseconds. */
 const PING_MS = 1000;
@@ -27,7 +30,7 @@ export class MariadbPool {
   readonly #load: LoadMysql;
   readonly #slots: ConnectionSlots;
   readonly #idle: MariadbClient[] = [];
-  /** How many clients are handed out, or being opened for a caller. */
+  /** How many clients are handed out or being opened for a caller. */
   #used = 0;
   #server: MariadbServer | null = null;
   #closed: Promise<void> | null = null;
@@ -38,7 +41,7 @@ export class MariadbPool {
     this.#slots = new ConnectionSlots(setup.settings, setup);
   }
 
-  /** The pool's use. An idle client that the server has ended isn't open, although nothing has used it since. */
+  /** The pool's use. An idle client whose connection the server has ended doesn't count as open. */
   get usage(): ConnectionUsage {
     const idle = this.#idle.filter(({ isDead }) => !isDead).length;
     const { poolSize } = this.#setup.settings;
@@ -48,7 +51,8 @@ export class MariadbPool {
   /**
    * Hands out a client. {@link giveBack} must follow.
    *
-   * @throws `E_OVERLOADED` if none became free in time, `E_MISSING_PACKAGE` if the driver is not installed, and its errors
+   * @throws `E_OVERLOADED` if no client became free in time, `E_MISSING_PACKAGE` if the driver is not installed, and
+   * the driver's errors
    */
   async take(): Promise<MariadbClient> {
     if (this.#closed !== null) throw closedError();
@@ -71,8 +75,8 @@ export class MariadbPool {
   }
 
   /**
-   * The kind of server, which is known once the first caller has connected. Once it is known, nothing waits: a
-   * statement is then in its transaction's queue as soon as its function is called.
+   * The kind of server: a promise until the first caller has connected. After that, callers don't have to wait, so a
+   * statement joins its transaction's queue as soon as its function is called.
    */
   server(): MaybePromise<MariadbServer> {
     return (
@@ -83,7 +87,7 @@ export class MariadbPool {
     );
   }
 
-  /** Waits until all clients are given back, and ends them. */
+  /** Waits until all clients have been given back, and closes them. */
   close(): Promise<void> {
     this.#closed ??= this.#end();
     return this.#closed;
@@ -103,7 +107,7 @@ export class MariadbPool {
     for (let client = this.#idle.pop(); client !== undefined; client = this.#idle.pop()) {
       const idleMs = performance.now() - client.usedAt;
       if (idleMs >= IDLE_MS) {
-        // Two turns, because the first may already be half over.
+        // Waits two turns of the event loop, because the first may already be half over.
         await nextTurn();
         await nextTurn();
       }

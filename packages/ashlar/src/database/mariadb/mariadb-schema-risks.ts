@@ -2,14 +2,14 @@ import type { SchemaChange, SchemaRisk } from "../dialect/dialect-inspection.ts"
 import { breakingRisk, isRequired, statement } from "../schema/breaking-changes.ts";
 import { quoted } from "../schema/sql-words.ts";
 
-/** The server refuses a statement with one of these rather than lock out writes. */
+/** With one of these options, the server refuses a statement if it would block writes. */
 const ONLINE = /\block = none\b|\balgorithm = (?:instant|nocopy)\b/;
 
 /** A default that is computed for each row, or an auto-increment number. */
 const COPYING = /\bauto_increment\b|\bserial\b|\bdefault \(?\s*(?!now\b|current_)\w+ \(/;
 
 /**
- * Changes that MariaDB and MySQL can't make in place, so that writes wait while the table is copied:
+ * The risk of a change that MariaDB and MySQL can't make in place, so that writes wait while the table is copied:
  * https://mariadb.com/kb/en/innodb-online-ddl-overview/
  */
 export function schemaRisk(change: SchemaChange): SchemaRisk | null {

@@ -1,6 +1,6 @@
 import { DatabaseError } from "../errors.ts";
 
-/** The facts about its server that a connection needs. */
+/** What a connection needs to know about its server. */
 export interface MariadbServer {
   /** For messages. */
   readonly name: "MariaDB" | "MySQL";
@@ -35,17 +35,17 @@ const OLDEST = { MariaDB: [10, 11], MySQL: [8, 4] } as const;
  */
 export function serverOf(version: string): MariadbServer {
   const server = /mariadb/i.test(version) ? MARIADB : MYSQL;
-  // Some proxies put this before MariaDB's own version, for old clients.
+  // Some proxies put 5.5.5 before MariaDB's version, for old clients.
   const numbers = /^(?:5\.5\.5-)?(\d+)\.(\d+)/.exec(version);
   const [major, minor] = [Number(numbers?.[1]), Number(numbers?.[2])];
   const [oldestMajor, oldestMinor] = OLDEST[server.name];
-  // Written so that an unreadable version counts as old.
+  // Written so that NaN (an unreadable version) counts as old.
   if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return server;
   const needed = `The framework needs ${server.name} ${oldestMajor}.${oldestMinor} or newer`;
   throw new DatabaseError(`${needed}, and this server is ${version}.`, null);
 }
 
-/** Limits of a session, in milliseconds; `null` for none. */
+/** A session's limits, in milliseconds; `null` for no limit. */
 export interface SessionLimits {
   readonly statementTimeoutMs: number | null;
 }
@@ -54,9 +54,9 @@ export interface SessionLimits {
 const DAY_S = 86_400;
 
 /**
- * SQL means what it means on SQLite and PostgreSQL: a value that doesn't fit is an error, `"x"` is a name, `||` joins
- * text, and the key 0 is stored as such. Security: whatever the server's default is, a backslash escapes the next
- * character of a literal, because Kysely writes literals that way.
+ * The modes that give SQL the same meaning as on SQLite and PostgreSQL: a value that doesn't fit is an error, `"x"` is
+ * a name, `||` joins text, and the key 0 is stored as 0. Security: whatever the server's default is, a backslash
+ * escapes the next character in a literal, because Kysely writes literals that way.
  */
 const MODES = [
   "STRICT_ALL_TABLES",
@@ -70,17 +70,17 @@ const MODES = [
 ];
 
 /**
- * The most that the servers allow. Security: they only warn about text that they converted, and may be configured to
- * report no warnings.
+ * The most that the servers allow. Security: the servers only warn about text that they convert, and may be configured
+ * to report no warnings.
  */
 const MAX_WARNINGS = 65_535;
 
-/** The most rows that a SELECT may return: the servers' own default, and the most that the variable holds. */
+/** The most rows that a SELECT may return. This is the servers' default, and the largest value of the variable. */
 const ALL_ROWS = "18446744073709551615";
 
 /**
- * The behavior of each statement and commit, whatever the server's defaults are. Security: with those, an acknowledged
- * change might never be committed, a row might refer to a missing one, and a SELECT might find only some of the rows.
+ * Makes changes safe, whatever the server's defaults are. Security: with other values, an acknowledged change might
+ * never be committed, a row might refer to a missing one, and a SELECT might find only some of the rows.
  */
 const SAFE_CHANGES = [
   "autocommit = 1",
@@ -93,9 +93,9 @@ const SAFE_CHANGES = [
   "sql_safe_updates = 0",
 ];
 
-/** The statements that begin a session: committed data is visible immediately, times are UTC, messages are in English. */
+/** The statements that begin a session. They make committed data visible at once, times UTC, and messages English. */
 export function sessionStatements(server: MariadbServer, limits: SessionLimits): string[] {
-  // On MariaDB only: the columns of an update see the row before the change.
+  // Only MariaDB has this mode, in which all assignments of an UPDATE see the row as it was before.
   const modes = server.isMariadb ? [...MODES, "SIMULTANEOUS_ASSIGNMENT"] : MODES;
   const variables = [
     `max_error_count = ${MAX_WARNINGS}`,
@@ -108,14 +108,14 @@ export function sessionStatements(server: MariadbServer, limits: SessionLimits):
     `set ${variables.map((variable) => `session ${variable}`).join(", ")}`,
     "set session transaction isolation level read committed",
     limitStatement(server, limits),
-    // Otherwise, MySQL may report a table's next key with a delay of up to a day.
+    // By default, MySQL may report a table's next key with a delay of up to a day.
     ...(server.isMariadb ? [] : ["set session information_schema_stats_expiry = 0"]),
   ];
 }
 
 /**
- * The statement that sets the server's own limits. MySQL has time limits only for SELECTs; other statements have its
- * limits for locks, and the client's deadline.
+ * The statement that sets the server's own limits. MySQL has time limits only for SELECTs; other statements are limited
+ * by its lock timeouts and by the client's deadline.
  */
 export function limitStatement(server: MariadbServer, { statementTimeoutMs }: SessionLimits): string {
   const seconds = statementTimeoutMs === null ? DAY_S : Math.ceil(statementTimeoutMs / 1000);

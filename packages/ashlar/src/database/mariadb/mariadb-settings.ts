@@ -23,12 +23,12 @@ import {
 /** The settings of `mariadb`. */
 export interface MariadbSettings extends DatabaseServerSettings, DatabaseTlsSettings {
   /**
-   * The server and the database as one URL: `mariadb://user:password@host:3306/database`, or with `mysql://`, and with the
-   * parameters `ssl-mode`, `ssl-ca`, `ssl-cert` and `ssl-key` if you like. A certificate is verified in every mode but
-   * `DISABLED`, and so is the host's name in it, except with `VERIFY_CA`.
+   * The server and the database as one URL: `mariadb://user:password@host:3306/database`, or with `mysql://`, and with
+   * the parameters `ssl-mode`, `ssl-ca`, `ssl-cert` and `ssl-key` if you like. Every mode but `DISABLED` verifies the
+   * certificate, and every mode but `VERIFY_CA` also the host name in it.
    */
   readonly url?: Optional<string>;
-  /** Whether to encrypt; the server's certificate, and the host's name in it, are then verified. Default: `false`. */
+  /** Whether to encrypt, and to verify the server's certificate and the host name in it. Default: `false`. */
   readonly ssl?: Optional<boolean | "true" | "false">;
 }
 
@@ -50,7 +50,7 @@ const SCHEMA = settings<MariadbSettings>()(
     }),
     ...SERVER_SETTINGS,
     ...TLS_SETTINGS,
-    // Messages never quote it either.
+    // Messages never quote these addresses either.
     read: setting<readonly string[]>({
       what: "a list of addresses of MariaDB or MySQL databases: [mariadb://user:password@host:3306/database]",
       describe: problemOfUrls,
@@ -102,7 +102,7 @@ export function replicaSettings(settings: CompleteMariadbSettings, n: number): C
   return { ...settings, ...address, tls, acquireTimeoutMs: replicaTimeoutMs(settings), read: [] };
 }
 
-/** Whether the host has to be the name in a certificate. */
+/** Whether the host must match the name in the server's certificate. */
 function needsName(tls: TlsChoice): boolean {
   return tls !== null && tls !== false && tls.verifiesName && tls.servername === null;
 }
@@ -123,8 +123,8 @@ function textOr(part: string): string | null {
 }
 
 /**
- * `null` if it isn't a URL of such a database, or has parameters about anything other than encryption, which could turn
- * off protections of the driver.
+ * Parses a URL; `null` if it isn't the URL of a MariaDB or MySQL database, or has parameters other than those for
+ * encryption, which could turn off the driver's protections.
  */
 function parsedUrl(value: unknown): URL | null {
   const url = typeof value === "string" ? URL.parse(value) : null;

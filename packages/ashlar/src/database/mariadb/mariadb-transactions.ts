@@ -6,7 +6,7 @@ import type { Writes } from "../dialect/writes.ts";
 import type { MariadbConnection } from "./mariadb-connection.ts";
 import { mariadbWrites } from "./mariadb-writes.ts";
 
-/** Transactions of MariaDB and MySQL, each on its own connection of the pool. */
+/** Transactions on MariaDB and MySQL, each on its own connection from the pool. */
 export class MariadbTransactions implements DialectTransactions {
   readonly acquireTimeoutMs: number;
   readonly failureEndsTransaction = false;
@@ -30,7 +30,7 @@ export class MariadbTransactions implements DialectTransactions {
     (connection as MariadbConnection).inTransaction = true;
   }
 
-  /** If the server has rolled the transaction back on its own, the connection refuses. */
+  /** If the server has already rolled back the transaction, the connection refuses the commit. */
   async commit(connection: PhysicalConnection): Promise<void> {
     await run(connection, "commit");
     (connection as MariadbConnection).inTransaction = false;

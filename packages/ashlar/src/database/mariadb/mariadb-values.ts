@@ -9,10 +9,10 @@ const LONGLONG = 8;
 const DIGITS = /^-?\d+$/;
 
 /**
- * Converts a value for the driver. Numbers are sent as text: if a number is compared with a text column, the server converts
- * the column, and any word equals 0.
+ * Converts a value for the driver. Numbers are sent as text, because if a number is compared with a text column, the
+ * server converts the column, and any word equals 0.
  *
- * @throws `E_INVALID_QUERY` for something that can't be a value; `E_INVALID_INPUT` for text or a number that can't be
+ * @throws `E_INVALID_QUERY` for a type that can't be a value; `E_INVALID_INPUT` for text or a number that can't be
  * stored
  */
 export function boundValue(value: unknown): unknown {
@@ -37,7 +37,7 @@ export function boundValue(value: unknown): unknown {
 }
 
 /**
- * Whether the server, to compare a value with a number, would read it as something other than its digits: `1abc` as 1.
+ * Whether comparing the value with a number would make the server convert it to something else, such as `1abc` to 1.
  */
 export function isConvertible(value: unknown): boolean {
   return typeof value === "string" ? !DIGITS.test(value) : Buffer.isBuffer(value);

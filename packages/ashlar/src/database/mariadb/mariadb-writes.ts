@@ -16,13 +16,13 @@ import { lockingUpsert, selecting } from "./locking-upsert.ts";
 import { type TableKeys, tableKeys } from "./table-keys.ts";
 import "../errors.ts";
 
-/** The key of a deleted row among its returned columns. */
+/** The alias of a deleted row's key among the returned columns. */
 const DELETED_KEY = "deleted_key";
 
 /**
- * {@link Writes} with one statement each where the server can. MariaDB returns the rows of inserts and deletions, but not of
- * updates, and MySQL returns none. The upsert of both has no condition, and also updates a row with the same value in any
- * other unique column. Everything else is a transaction that locks the row first.
+ * {@link Writes} with a single statement each, if the server can do it. MariaDB returns the rows of inserts and
+ * deletions, but not of updates; MySQL returns none. On both, an upsert can't have a condition, and also updates a row
+ * that has the same value in any other unique column. All other writes are transactions that lock the row first.
  *
  * @param hasReturning whether the server returns rows, which is known once it is connected
  */
@@ -71,7 +71,10 @@ export function mariadbWrites(hasReturning: () => MaybePromise<boolean>): Writes
   };
 }
 
-/** The write that suits the server. Once that is known, the write is called at once, as on other databases. */
+/**
+ * Chooses the write that suits the server. Once the server is known, the write is called synchronously, as on other
+ * databases.
+ */
 function chosen(hasReturning: () => MaybePromise<boolean>, direct: Write, other: Write): Write {
   return (scope, given) => {
     const has = hasReturning();
@@ -94,7 +97,7 @@ function insertion(kysely: QueryBuilder, { table, values, onlyIf }: InsertQuery)
   return insert.expression(kysely.selectNoFrom(selected).where(onlyIf));
 }
 
-/** Whether a row that an upsert meets can only be the one with its key. An auto-increment key meets none. */
+/** Whether an upsert can only conflict with the row that has its key. An auto-increment key never conflicts. */
 function isOnlyKey({ unique, counted }: TableKeys, key: readonly string[]): boolean {
   return unique.every(
     (columns) =>
@@ -103,7 +106,7 @@ function isOnlyKey({ unique, counted }: TableKeys, key: readonly string[]): bool
   );
 }
 
-/** Stores a row, and reads it by its primary key. */
+/** Inserts a row, and reads it by its primary key. */
 function insertThenRead(
   kysely: QueryBuilder,
   query: InsertQuery,
@@ -133,7 +136,7 @@ function insertThenRead(
 
 function deletion(kysely: QueryBuilder, { table, where, limit, returning: returned }: DeleteQuery): Compilable {
   if (limit === undefined) return returning(kysely.deleteFrom(table).where(where), returned);
-  // Kysely puts a limit last, and MariaDB expects it before `returning`.
+  // Kysely writes `limit` last, but MariaDB expects it before `returning`.
   const few = sql`delete from ${sql.table(table)} where ${where} limit ${sql.lit(limit)}`;
   const all = returned.length === 0 ? few : sql`${few} returning ${columnsOf(returned)}`;
   return { compile: () => all.compile(kysely) };
@@ -155,7 +158,7 @@ function readThenDelete(kysely: QueryBuilder, { table, where, limit, key, return
     });
 }
 
-/** The builders of statements that can return rows. */
+/** Builders of statements that can return rows. */
 interface Returning extends Compilable {
   returning(columns: Exclude<Returned, "all">): Compilable;
   returningAll(): Compilable;

@@ -14,11 +14,13 @@ export interface TableKeys {
 const UNIQUE_KEYS = `select index_name as name, column_name as part from information_schema.statistics
   where table_schema = database() and table_name = ? and non_unique = 0 order by index_name, seq_in_index`;
 
-/** A separate query: for a join of the two, MariaDB opens every table of the server, which has crashed 10.11.19. */
+/**
+ * A separate query, because for a join of the two, MariaDB opens every table of the server, which has crashed 10.11.19.
+ */
 const COUNTED = `select column_name as name from information_schema.columns
   where table_schema = database() and table_name = ? and extra like '%auto_increment%'`;
 
-/** Returns a function that looks up a table's keys, once. */
+/** Returns a function that looks up a table's keys, and remembers them. */
 export function tableKeys(): (scope: WriteScope, table: string) => Promise<TableKeys> {
   const known = new Map<string, Promise<TableKeys>>();
   return (scope, table) => {

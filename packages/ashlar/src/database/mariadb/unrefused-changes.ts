@@ -1,6 +1,9 @@
 import { isConvertible } from "./mariadb-values.ts";
 
-/** A change that the server makes although it had to convert a value for it: a deletion on MariaDB, or one that says `ignore`. */
+/**
+ * Changes that the server makes even if it has to convert a value for them: deletions on MariaDB, and statements with
+ * `ignore`.
+ */
 const UNREFUSED = /^\s*(?:delete|(?:insert|replace|update)\s+(?:\w+\s+)?ignore)\b/i;
 
 const NAME = `(?:"[^"]*"|\\w+)`;
@@ -8,17 +11,17 @@ const COLUMN = `${NAME}(?:\\.${NAME})?`;
 const CONDITION = `${COLUMN} (?:= \\?|in \\(\\?(?:, \\?)*\\)|is (?:not )?null)`;
 const RETURNED = `(?:\\*|${COLUMN}(?:, ${COLUMN})*)`;
 
-/** A deletion whose conditions compare columns with bound values, and nothing else. */
+/** Deletions whose conditions only compare columns with bound values. */
 const BY_VALUES = new RegExp(
   `^delete from ${COLUMN}(?: where ${CONDITION}(?: and ${CONDITION})*)?(?: limit \\d+)?(?: returning ${RETURNED})?$`,
   "i",
 );
 
 /**
- * Whether the server would only warn if it compared text with a number in a change, or a text with a time. A deletion
- * by whole numbers, which are sent as text, doesn't convert anything: a text equals them or it doesn't.
+ * Whether a statement is a change in which the server would only warn about comparing text with a number or a time.
+ * Deleting by whole numbers, which are sent as text, converts nothing: text is compared with text.
  *
- * @param values as they are sent
+ * @param values as they are sent to the server
  */
 export function onlyWarns(text: string, values: readonly unknown[]): boolean {
   return UNREFUSED.test(text) && !(BY_VALUES.test(text) && values.every(isWhole));

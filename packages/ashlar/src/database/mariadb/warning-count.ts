@@ -1,4 +1,4 @@
-/** The packet at the end of a result, as far as we read it. */
+/** The packet at the end of a result; only the members that we use. */
 interface EndPacket {
   isEOF(): boolean;
   eofWarningCount(): number;
@@ -21,7 +21,7 @@ export function warningCount(statement: unknown): () => number | null {
   let count: number | null = null;
   if (typeof execute !== "function") return () => null;
   running.execute = (packet, ...others) => {
-    // The columns end with such a packet, too; the packet of the rows comes last.
+    // The list of columns ends with such a packet too. The one for the rows comes last.
     if (packet?.isEOF?.() === true) count = packet.eofWarningCount?.() ?? null;
     return execute.call(running, packet, ...others);
   };

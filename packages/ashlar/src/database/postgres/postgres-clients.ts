@@ -16,11 +16,11 @@ const CONNECTION_TIMEOUT = "Connection terminated due to connection timeout";
 
 /**
  * The idle time after which a connection is checked before the next statement, in milliseconds. A connection in
- * constant use notices its end from the answers.
+ * constant use learns from the responses when it was closed.
  */
 const IDLE_MS = 1000;
 
-/** The connections to one server: a bounded pool, with a bounded queue in front. */
+/** The connections to one server: a bounded pool with a bounded queue in front of it. */
 export class PostgresClients {
   readonly #settings: CompletePostgresSettings;
   readonly #setup: Pick<DialectSetup, "where" | "observer">;
@@ -32,11 +32,11 @@ export class PostgresClients {
   /** The connections' encryption; `false` if there isn't any. */
   readonly #ssl: ConnectionOptions | false;
   #pool: Promise<Pool> | null = null;
-  /** The same, once it is open. */
+  /** The pool, once it is open. */
   #openPool: Pool | null = null;
   #closed = false;
 
-  /** @throws `E_INVALID_CONFIGURATION` if a file of a certificate can't be read */
+  /** @throws `E_INVALID_CONFIGURATION` if a certificate file can't be read */
   constructor(
     settings: CompletePostgresSettings,
     setup: Pick<DialectSetup, "where" | "root" | "observer" | "maxQueueMs">,
@@ -86,22 +86,22 @@ export class PostgresClients {
     }
   }
 
-  /** Waits for the connections in use, and closes all. */
+  /** Waits until all connections have been returned, and closes them. */
   async close(): Promise<void> {
     this.#closed = true;
-    // A pool that could not be opened has been reported where it was needed, so the error isn't reported again on
-    // closing.
+    // If the pool couldn't be opened, the statement that needed it has reported that already.
     await this.#pool?.then((open) => open.end()).catch(() => undefined);
   }
 
-  /** A connection on which nothing has been sent since the server was last known to be alive. */
+  /** Takes a connection from the pool that, as far as is known, the server hasn't closed. */
   async #usable(): Promise<PoolClient> {
     for (;;) {
       const client = await this.#client();
       const returnedAt = this.#returnedAt.get(client);
       if (returnedAt === undefined) return client;
-      // The server may have closed it without the process having noticed yet: a statement sent now would be lost, and
-      // could not be sent again, because it might have run. Two turns, because the first may already be half over.
+      // The server may have closed the connection without this process having noticed. A statement sent now would be
+      // lost, and couldn't be repeated, because it might have run. Waits two turns of the event loop, because the first
+      // may already be half over.
       if (performance.now() - returnedAt >= IDLE_MS) {
         await nextTurn();
         await nextTurn();

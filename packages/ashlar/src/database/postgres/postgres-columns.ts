@@ -2,13 +2,13 @@ import { type DropIndexNode, PostgresAdapter, PostgresIntrospector, PostgresQuer
 import type { DialectValues } from "../dialect/dialect-values.ts";
 
 class PostgresCompiler extends PostgresQueryCompiler {
-  /** The table, which other databases need, is not part of the statement. */
+  /** Leaves out the table, which only other databases need. */
   protected override visitDropIndex({ table: _, ...node }: DropIndexNode): void {
     super.visitDropIndex(node);
   }
 }
 
-/** How PostgreSQL writes SQL, and what its values look like. */
+/** How SQL is written for PostgreSQL, and what its values look like. */
 export const POSTGRES_VALUES: DialectValues = {
   parsesJson: true,
   serverTime: sql<number>`floor(extract(epoch from statement_timestamp()) * 1000)::bigint`,

@@ -8,8 +8,8 @@ import { DatabaseError } from "../errors.ts";
 import { afterFailure, IN_FAILED_TRANSACTION, isStatementError, translatePostgresError } from "./postgres-errors.ts";
 
 /**
- * How much longer than the server the client waits for a statement, in milliseconds: a working server cancels the
- * statement itself, and the connection stays usable.
+ * How much longer than the server's own limit the client waits for a statement, in milliseconds. A working server
+ * cancels the statement itself, and the connection stays usable.
  */
 const GRACE_MS = 1000;
 
@@ -20,7 +20,7 @@ export class PostgresConnection implements PhysicalConnection {
   failure: AshlarError | null = null;
   /** Whether the connection failed, and must not be returned to the pool. */
   broken = false;
-  /** Whether its transaction was begun as one that only reads. */
+  /** Whether its transaction was begun as read-only. */
   isReadOnly = false;
   /** How long a statement may take before the server cancels it; `null` for no limit. */
   statementTimeoutMs: number | null;
@@ -46,7 +46,7 @@ export class PostgresConnection implements PhysicalConnection {
   }
 
   async #query(text: string, values: unknown[]): Promise<PgResult<Row>> {
-    // Later statements on a dead connection, such as the rollback, would wait for another deadline.
+    // Otherwise, later statements on a dead connection, such as the rollback, would wait until their deadline too.
     if (this.broken) throw new DatabaseError("The connection to the database has failed.", null, this.failure, AWAY);
     this.#observer.notify?.(text);
     try {
@@ -66,7 +66,7 @@ export class PostgresConnection implements PhysicalConnection {
   #translated(error: unknown): AshlarError {
     const failure = translatePostgresError(error);
     if (failure.code !== "E_DATABASE_READ_ONLY") return failure;
-    // The author chose it.
+    // The application has chosen a read-only transaction.
     if (this.isReadOnly) return new DatabaseError(failure.message, READ_ONLY, error);
     // A replica may have taken over in the meantime: a new connection finds the server that accepts changes.
     this.broken = true;
@@ -74,8 +74,8 @@ export class PostgresConnection implements PhysicalConnection {
   }
 
   /**
-   * Runs a statement with the client's own deadline: a server that is frozen, or behind a network that drops
-   * everything, never answers. After it, the connection is destroyed, because the answer could still arrive.
+   * Runs a statement with the client's own deadline, because a server that is frozen or cut off never responds. After
+   * the deadline, the connection is destroyed, because the response could still arrive.
    */
   #answered(text: string, values: unknown[]): Promise<PgResult<Row>> {
     const answer = this.#client.query<Row>(text, values);
@@ -95,7 +95,7 @@ const AWAY = "E_DATABASE_UNAVAILABLE";
 /** The server's code for a statement that writes in a read-only transaction. */
 const READ_ONLY = "25006";
 
-/** Converts a value for the driver. The driver itself handles lists and objects: as arrays and JSON. */
+/** Converts a value for the driver, which itself converts lists to arrays and objects to JSON. */
 function bind(value: unknown): unknown {
   if (value === undefined) throw new AshlarError("E_INVALID_QUERY", "A value for the database is of type undefined.");
   if (typeof value === "string" && !isStorableText(value)) {
@@ -104,6 +104,6 @@ function bind(value: unknown): unknown {
   if (!(value instanceof Date)) return value;
   if (Number.isNaN(value.getTime()))
     throw new AshlarError("E_INVALID_QUERY", "A value for the database is an invalid date.");
-  // The driver would write the local time, which a column without a time zone stores unchanged.
+  // The driver would send the local time, which a column without a time zone stores unchanged.
   return value.toISOString();
 }

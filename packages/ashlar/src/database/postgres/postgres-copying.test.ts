@@ -16,7 +16,7 @@ await onPostgres("what PostgreSQL says about its triggers", () => {
     own = await postgres.open();
     await run("create function nothing() returns trigger language plpgsql as 'begin return null; end'");
     await run('create table "Items" (id integer primary key)');
-    // Foreign keys have triggers too, which are internal.
+    // Foreign keys have internal triggers too.
     await run('create table refs (id integer references "Items" (id))');
     await run("create view shown as select id from refs");
     await run("create schema there");

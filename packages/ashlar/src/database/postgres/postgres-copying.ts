@@ -1,6 +1,6 @@
 import type { DialectCopying } from "../dialect/dialect-copying.ts";
 
-/** The tables of the schema that statements use. The rows of a partition belong to its table. */
+/** The tables of the current schema, without partitions, whose rows belong to their table. */
 const TABLES = `pg_catalog.pg_class as t join pg_catalog.pg_namespace as n on n.oid = t.relnamespace
     and n.nspname = current_schema() and t.relkind in ('r', 'p') and not t.relispartition`;
 
@@ -36,8 +36,8 @@ const OTHERS = `select o.relname::text as name, case o.relkind when 'v' then 'vi
   where n.nspname = current_schema() and o.relkind in ('v', 'm', 'f') order by o.relname`;
 
 /**
- * Triggers and rules on inserts, unless they are disabled. A partition's triggers fire for the rows of its table, whose
- * own triggers each partition has under the same name.
+ * Triggers and rules that run on inserts, unless they are disabled. A partition's triggers also run for rows inserted
+ * into its table, and each partition has the table's triggers under the same names.
  */
 const TRIGGERS = `select distinct t.relname::text as table, f.name::text as name, f.kind
   from ${TABLES}
@@ -74,7 +74,7 @@ export const POSTGRES_COPYING: DialectCopying = {
     ...references.map((reference) => `${altered(reference)} deferrable initially deferred`),
     "set constraints all deferred",
   ],
-  // It checks them now: a table with unchecked rows can't be altered.
+  // Checks the rows first, because a table with pending checks can't be altered.
   resumeReferences: (references) => [
     "set constraints all immediate",
     ...references.map((reference) => `${altered(reference)} not deferrable`),

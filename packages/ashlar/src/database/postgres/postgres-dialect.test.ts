@@ -12,7 +12,7 @@ import { Database, sql } from "../index.ts";
 import { PostgresDialect } from "./postgres-dialect.ts";
 import { readPostgresSettings } from "./postgres-settings.ts";
 
-/** How something that was started has failed after this much time, while timers are stopped. */
+/** The error of a pending task once this much time has passed on the fake timers. */
 async function failureAfter(ms: number, begun: Promise<unknown>): Promise<unknown> {
   let failure: unknown = "none";
   begun.catch((error: unknown) => {
@@ -78,7 +78,7 @@ interface Server {
   readonly connections: () => number;
 }
 
-/** Handles every statement, without rows, except for those to be refused. @param refusal its fields */
+/** Answers every statement without rows, except those that it refuses. @param refusal the fields of the error */
 async function serve(refusal: (statement: string) => string | null): Promise<Server> {
   let connections = 0;
   const ready = postgresMessage("Z", "I");
@@ -97,7 +97,7 @@ async function serve(refusal: (statement: string) => string | null): Promise<Ser
           fields === null
             ? postgresMessage("C", `${statement.split(" ")[0]!.toUpperCase()}\0`)
             : postgresMessage("E", `${fields}\0\0`);
-        // An error that ends the session is not yet followed by the end of the connection.
+        // The connection stays open for now, even after an error that ends the session.
         socket.write(Buffer.concat([answer, ready]));
       }
     });
@@ -172,7 +172,7 @@ await onPostgres("PostgreSQL", () => {
     onTestFinished(() => other.close());
     return other;
   };
-  /** A connection whose migrations wait this long for others. */
+  /** A connection whose migrations wait this long for those of other processes. */
   const migrating = (timeoutMs: number): Connection => {
     const { driver: _, ...options } = own.configuration;
     const settings = readPostgresSettings(options, { where: "main" });

@@ -18,14 +18,14 @@ const UNIQUE_COLUMN_NAMES = `select attname as name from pg_catalog.pg_index
   where indrelid = to_regclass(replace(quote_ident($1), '.', '"."'))
     and indisunique and indnkeyatts = 1 and indpred is null and indexprs is null`;
 
-/** An index that is being built is invalid too, until it is ready. */
+/** Leaves out indexes that are still being built, which count as invalid until they are ready. */
 const INVALID_INDEXES = `select ci.relname as name, ct.relname as "table" from pg_catalog.pg_index i
   join pg_catalog.pg_class ci on ci.oid = i.indexrelid join pg_catalog.pg_class ct on ct.oid = i.indrelid
   where not i.indisvalid and pg_catalog.pg_table_is_visible(ct.oid)
     and not exists (select 1 from pg_catalog.pg_stat_progress_create_index p where p.index_relid = i.indexrelid)
   order by 2, 1`;
 
-/** What is found out about the tables of PostgreSQL. */
+/** The queries that inspect PostgreSQL's tables. */
 const INSPECTION: DialectInspection = {
   uniqueColumnNames: UNIQUE_COLUMN_NAMES,
   looseText: null,
@@ -35,7 +35,7 @@ const INSPECTION: DialectInspection = {
 };
 
 /**
- * PostgreSQL through `pg`: a bounded pool; each transaction has its own connection.
+ * PostgreSQL through `pg`, with a bounded pool. Each transaction has its own connection.
  *
  * Times are `timestamptz` and arrive as `Date`. A `bigint` arrives as a number, or as a bigint if a number could not
  * hold it exactly; a `date` and a `numeric` as text.
@@ -55,7 +55,7 @@ export class PostgresDialect implements Dialect {
   readonly #clients: PostgresClients;
   readonly #replicas: readonly PostgresClients[];
 
-  /** @param migrationTimeoutMs how long migrations wait for another process's migrations */
+  /** @param migrationTimeoutMs how long to wait while another process migrates */
   constructor(
     settings: CompletePostgresSettings,
     setup: Pick<DialectSetup, "where" | "root" | "observer" | "maxQueueMs">,
@@ -110,8 +110,8 @@ async function positionOf(primary: Executor): Promise<string | null> {
 }
 
 /**
- * Whether a standby has replayed the primary's log up to there. A server that doesn't replay a log, such as one that
- * was promoted, can't tell.
+ * Whether a standby has replayed the primary's log up to a position; `null` if the server doesn't replay a log, for
+ * example because it was promoted.
  */
 async function hasReached(standby: Executor, position: string): Promise<boolean | null> {
   const text = `select case when pg_is_in_recovery() then pg_last_wal_replay_lsn() >= $1::pg_lsn end as reached`;
@@ -119,7 +119,7 @@ async function hasReached(standby: Executor, position: string): Promise<boolean 
   return (rows[0]?.reached ?? null) as boolean | null;
 }
 
-/** Runs each statement on any free connection. */
+/** Runs each statement on whichever connection is free. */
 function executorOn(clients: PostgresClients): Executor {
   return {
     execute: (query) => clients.borrow((connection) => connection.execute(query)),
@@ -127,7 +127,7 @@ function executorOn(clients: PostgresClients): Executor {
       try {
         return await clients.borrow((connection) => connection.first(text, value));
       } catch (error) {
-        // "abc" is not any row's number. On other databases, that finds nothing, so it doesn't here either.
+        // No row has the number "abc". Other databases find nothing in this case, and so does this one.
         if (error instanceof ColumnValueError) return undefined;
         throw error;
       }

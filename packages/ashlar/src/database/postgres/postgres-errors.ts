@@ -14,9 +14,7 @@ import {
 } from "../errors.ts";
 import "../errors.ts";
 
-/**
- * The fields that the server sends about an error. https://www.postgresql.org/docs/current/protocol-error-fields.html
- */
+/** The fields of an error that the server sends. https://www.postgresql.org/docs/current/protocol-error-fields.html */
 interface ServerError extends Error {
   readonly code: string;
   readonly severity: string;
@@ -34,18 +32,18 @@ const UNDEFINED_TABLE = "42P01";
 const UNDEFINED_COLUMN = "42703";
 /** The database that the connection names does not exist. */
 const INVALID_CATALOG_NAME = "3D000";
-/** 28: the server knows no such user, or refuses the password. */
+/** The class of codes for an unknown user or a wrong password. */
 const INVALID_AUTHORIZATION = "28";
 /** The names that the message quotes, in any language. */
 const QUOTED = /(?<=["„“”«»])\w+(?=["„“”«»])/g;
 /** The server's error for every statement after a failed one. */
 export const IN_FAILED_TRANSACTION = "25P02";
-/** PgBouncer's refusal of a client that sends a statement timeout at startup. */
+/** PgBouncer's error for a client that sends a statement timeout at startup. */
 const POOLER_REFUSAL = "unsupported startup parameter: statement_timeout";
-/** The driver's error if the server doesn't encrypt, and the application wants it to. */
+/** The driver's error if the application requires encryption and the server doesn't support it. */
 const NO_TLS = "The server does not support SSL connections";
 const DATA_EXCEPTION = "22";
-/** The codes among them about a value from outside: too long, out of range, or not in its type's format. */
+/** The data exceptions that a value can cause: too long, out of range, or not in its type's format. */
 const UNFIT_VALUES: ReadonlySet<string> = new Set([
   "22001",
   "22003",
@@ -74,13 +72,14 @@ const TEMPORARY: readonly (readonly [RegExp, DatabaseErrorCode])[] = [
 ];
 
 /**
- * Those that end the session: connection, the server's end, a transaction that took too long. Servers translate
- * the severity (`FATAL` in most languages), and `pg` does not provide the untranslated one.
+ * Errors that end the session: the connection failed, the server is stopping, or a transaction took too long. These are
+ * recognized by their codes, because servers translate the severity (`FATAL` in most languages), and `pg` doesn't
+ * provide the untranslated one.
  */
 const END_OF_SESSION = /^(?:08|57P0|25P0[34]$)/;
 
 /**
- * The error of a statement in a transaction in which an earlier one failed: PostgreSQL refuses all later ones.
+ * The error for a statement after one that failed in the same transaction. PostgreSQL refuses all later statements.
  *
  * @param failure the error of the earlier statement
  */
@@ -97,7 +96,7 @@ export function isStatementError(error: unknown): boolean {
 }
 
 /**
- * Converts an error of `pg` into one of the framework, without any value of a row.
+ * Converts an error of `pg` into one of the framework's, which never contains a row's values.
  *
  * @param where the connection's location in the configuration, if it could not be opened
  */
@@ -105,7 +104,7 @@ export function translatePostgresError(error: unknown, where: string | null = nu
   if (error instanceof AshlarError) return error;
   if (!isServerError(error)) return unreachable(error as NodeJS.ErrnoException, where);
   const columns = columnsIn(error.detail);
-  // "Failing row contains (1, alice, $argon2id$…)": logging the cause would log the row.
+  // The detail may be "Failing row contains (1, alice, $argon2id$…)", so logging the cause would log the row.
   delete error.detail;
   const violation = violationOf(error, columns);
   if (violation !== null) return violation;
@@ -113,7 +112,7 @@ export function translatePostgresError(error: unknown, where: string | null = nu
     return new ColumnValueError(error.column ?? null, `A value does not fit its column (SQLSTATE ${error.code}).`);
   }
   if (error.code.startsWith(DATA_EXCEPTION)) {
-    // These messages quote the value, so the original error must not be kept.
+    // The server's message quotes the value, so the original error must not be kept.
     const cause = new Error(`SQLSTATE ${error.code} in ${error.routine ?? "the server"}`);
     return new DatabaseError(
       `PostgreSQL: a value does not fit its column or function (SQLSTATE ${error.code}).`,
@@ -151,7 +150,7 @@ function violationOf(error: ServerError, columns: readonly string[]): Constraint
 }
 
 /**
- * Advice for an error.
+ * Advice on how to fix an error.
  *
  * @param where the connection's location in the configuration, if it could not be opened
  * @returns a sentence to append, which may be empty
@@ -169,8 +168,8 @@ function remedyFor(error: unknown, where: string | null): string {
 }
 
 /**
- * What to do about a server that doesn't encrypt, or whose certificate is refused. The settings of replicas are not in
- * `read`.
+ * Advice for a server that doesn't support encryption, or whose certificate was rejected. A replica's settings are not
+ * in `read`.
  */
 function tlsRemedy(error: Error, where: string): string {
   if (error.message === NO_TLS)
@@ -178,7 +177,7 @@ function tlsRemedy(error: Error, where: string): string {
   return certificateRemedy(error, settingsAt(where));
 }
 
-/** Advice for a server that does not respond; see {@link remedyFor}. */
+/** Advice for a server that doesn't respond. */
 export function unreachableRemedy(where: string): string {
   return ` Start the server, or correct its address in ${where}.`;
 }

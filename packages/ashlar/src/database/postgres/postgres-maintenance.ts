@@ -16,7 +16,7 @@ const IS_INVALID_INDEX = `select 1 from pg_catalog.pg_index i join pg_catalog.pg
   where i.indrelid = to_regclass(replace(quote_ident($1), '.', '"."')) and c.relname = $2 and not i.indisvalid
     and not exists (select 1 from pg_catalog.pg_stat_progress_create_index p where p.index_relid = i.indexrelid)`;
 
-/** What migrations and tests do to a database of PostgreSQL. */
+/** The maintenance of PostgreSQL databases for migrations and tests. */
 export class PostgresMaintenance implements DialectMaintenance {
   readonly columnNames: string = COLUMN_NAMES;
   readonly schemaIsTransactional = true;
@@ -30,7 +30,7 @@ export class PostgresMaintenance implements DialectMaintenance {
   readonly #create: CreateDialect<CompletePostgresSettings>;
   readonly #migrationLock: PostgresMigrationLock | PostgresTransactionLock;
 
-  /** @param migrationTimeoutMs how long migrations wait for another process's migrations */
+  /** @param migrationTimeoutMs how long to wait while another process migrates */
   constructor(
     settings: CompletePostgresSettings,
     setup: Pick<DialectSetup, "where" | "root" | "observer" | "maxQueueMs">,
@@ -46,7 +46,7 @@ export class PostgresMaintenance implements DialectMaintenance {
       : new PostgresMigrationLock(migrationTimeoutMs);
   }
 
-  /** Nothing to do: a table that is referred to cannot be dropped, and columns are changed in place. */
+  /** Nothing to do: a referenced table can't be dropped, and columns are changed in place. */
   suspendForeignKeys(): void {}
   checkForeignKeys(): void {}
   resumeForeignKeys(): void {}
@@ -65,7 +65,7 @@ export class PostgresMaintenance implements DialectMaintenance {
     await connection.execute(CompiledQuery.raw(`set local lock_timeout = ${timeoutMs ?? 0}`));
   }
 
-  /** A migration may take long: an index of a large table takes minutes. */
+  /** Sets the time limit for statements. Migrations have none, because an index on a large table takes minutes. */
   async #limitStatements(connection: PhysicalConnection, timeoutMs: number | null): Promise<void> {
     if (this.#settings.statementTimeoutMs === null || !(connection instanceof PostgresConnection)) return;
     const isOfSession = !this.#settings.transactionPooling;
@@ -74,7 +74,7 @@ export class PostgresMaintenance implements DialectMaintenance {
   }
 
   async dropEverything(connection: Executor): Promise<void> {
-    // Objects of an extension can only be dropped with the extension.
+    // An extension's objects can only be dropped with the extension.
     const mine = (catalog: string) =>
       `not exists (select from pg_depend d where d.classid = '${catalog}'::regclass and d.objid = o.oid and d.deptype = 'e')`;
     const objects = `
@@ -89,7 +89,7 @@ export class PostgresMaintenance implements DialectMaintenance {
       where n.nspname = current_schema() and o.typtype in ('e', 'd') and ${mine("pg_type")}
       order by turn`;
     const { rows } = await connection.execute(CompiledQuery.raw(objects));
-    // Drops only objects that have not been dropped along with others.
+    // Some may have been dropped along with others already.
     for (const { kind, name } of rows)
       await connection.execute(CompiledQuery.raw(`drop ${kind} if exists ${name} cascade`));
   }
@@ -115,7 +115,8 @@ export class PostgresMaintenance implements DialectMaintenance {
 
   /**
    * Runs a statement on a separate connection, because this dialect may already be closed, and because creating or
-   * dropping a database may wait for a checkpoint, for longer than the application allows for its statements.
+   * dropping a database may wait for a checkpoint, which can take longer than the application's time limit for
+   * statements.
    */
   async #administer(text: string): Promise<void> {
     const server = this.#create(unlimited(this.#settings), { ...this.#place, observer: { notify: null } });
@@ -127,7 +128,7 @@ export class PostgresMaintenance implements DialectMaintenance {
   }
 }
 
-/** For work that may take longer than the application allows for its statements. */
+/** The settings without the application's time limit for statements. */
 function unlimited(settings: CompletePostgresSettings): CompletePostgresSettings {
   return { ...settings, statementTimeoutMs: null, read: [] };
 }

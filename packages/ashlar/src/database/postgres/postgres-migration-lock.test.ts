@@ -7,7 +7,7 @@ import { PostgresTransactionLock } from "./postgres-migration-lock.ts";
 
 const LOST = new DatabaseError("gone", null, null, "E_DATABASE_UNAVAILABLE");
 
-/** A lock behind a pooler, and what is done on the connection that holds it, in order. */
+/** A lock behind a pooler, and the statements on the connection that holds it, in order. */
 function lockThat(fails: (statement: string) => boolean = () => false, isFree = true) {
   const done: string[] = [];
   const step = (name: string, rows: readonly object[] = []) => {
@@ -29,7 +29,7 @@ function lockThat(fails: (statement: string) => boolean = () => false, isFree = 
     };
     return { reserve, close: async () => void done.push("close") } as unknown as PostgresClients;
   }, 0);
-  /** What has been done since the last call. */
+  /** What has happened since the last call. */
   const since = () => done.splice(0);
   return { lock, since };
 }

@@ -9,13 +9,13 @@ import "../errors.ts";
 /** The advisory lock held while migrations run: the bytes of "ashlar". */
 const MIGRATION_LOCK = 0x6173686c6172;
 
-/** How long to wait for another process that migrates: longer than most migrations of a large table take. */
+/** How long to wait while another process migrates: longer than most migrations of a large table take. */
 const MIGRATION_TIMEOUT_MS = 600_000;
 
-/** How long to wait before trying to get that lock again, in milliseconds. */
+/** How long to wait before trying again to take the lock, in milliseconds. */
 const LOCK_RETRY_MS = 50;
 
-// The catalog shows a 64-bit lock key in two halves. At most one process holds it.
+// The catalog shows the 64-bit key of the lock in two halves. At most one process holds the lock.
 const HOLDER = `
   select coalesce(min(format(
     'It is the server''s process %s%s. Migrate again when it has ended; to end it: select pg_terminate_backend(%1$s)',
@@ -26,7 +26,7 @@ const HOLDER = `
   and l.classid = (${MIGRATION_LOCK}::bigint >> 32) and l.objid = (${MIGRATION_LOCK}::bigint & 4294967295)
   and l.database = (select oid from pg_database where datname = current_database())`;
 
-/** Lets one process at a time run migrations: an advisory lock of the session, which ends with it. */
+/** Lets one process at a time run migrations: an advisory lock that lasts until the session ends. */
 export class PostgresMigrationLock {
   readonly #timeoutMs: number;
 
@@ -47,16 +47,16 @@ export class PostgresMigrationLock {
 
 /** A lock that one connection holds. */
 interface HeldLock {
-  /** How often it was taken, by migrations run within others. */
+  /** How often it was taken, because migrations may run within other migrations. */
   depth: number;
   readonly reservation: Reservation;
   readonly clients: PostgresClients;
 }
 
 /**
- * The same lock behind a pooler that gives each transaction another session: a separate transaction, on a separate
- * connection, holds it while the migrations run. The transaction has no snapshot between statements, so
- * `create index concurrently` doesn't wait for it.
+ * The same lock, for connections through a pooler that gives each transaction a different session. A separate
+ * transaction, on a separate connection, holds the lock while the migrations run. It has no snapshot between
+ * statements, so `create index concurrently` doesn't wait for it.
  */
 export class PostgresTransactionLock {
   readonly #open: () => PostgresClients;
@@ -114,8 +114,8 @@ export class PostgresTransactionLock {
 
 async function takeLock(connection: Executor, call: string, timeoutMs: number): Promise<void> {
   const end = performance.now() + timeoutMs;
-  // Polled: a waiting statement has a snapshot, so `create index concurrently` in another process would wait for it
-  // while it waits for that process's lock.
+  // Polls, because a waiting statement has a snapshot: `create index concurrently` in another process would wait for
+  // this statement, which waits for that process's lock.
   const attempt = CompiledQuery.raw(`select ${call}(${MIGRATION_LOCK}) as locked`);
   while ((await connection.execute(attempt)).rows[0]!.locked !== true) {
     if (performance.now() >= end) {

@@ -7,7 +7,7 @@ import { Database, sql } from "../index.ts";
 import { openPool } from "./postgres-pool.ts";
 import { readPostgresSettings } from "./postgres-settings.ts";
 
-/** The code that requests TLS, in place of a protocol version. */
+/** The code that requests TLS, sent instead of a protocol version. */
 const TLS_REQUEST = 80_877_103;
 
 /**
@@ -20,7 +20,7 @@ interface Login {
   readonly password: string | null;
 }
 
-/** What a server receives that has no TLS, asks for the password, and refuses any. */
+/** What a server receives that doesn't support TLS, asks for the password, and refuses it. */
 async function loginWith(settings: object): Promise<Login> {
   let login: Login = { wantsTls: false, told: {}, password: null };
   const server = createServer((socket) => {

@@ -5,7 +5,7 @@ import { withoutTls } from "../dialect/tls-parameters.ts";
 import { optionalPackage } from "../optional-package.ts";
 import type { CompletePostgresSettings } from "./postgres-settings.ts";
 
-// Object identifiers of types, from the catalog pg_type.
+// The object identifiers of types, from the catalog `pg_type`.
 const INT8 = 20;
 const DATE = 1082;
 const TIMESTAMP = 1114;
@@ -23,15 +23,15 @@ export async function openPool(
   load: () => Promise<typeof Pg> = () => import("pg"),
 ): Promise<Pool> {
   const { default: pg } = await optionalPackage("pg", "A connection to PostgreSQL", load);
-  // Only for these connections: the driver's own table of parsers is shared by the whole process.
+  // Applies only to these connections, because the driver's own table of parsers is shared by the whole process.
   const types = {
     // No statement requests the binary format.
     getTypeParser: (oid: number) => PARSERS.get(oid) ?? pg.types.getTypeParser(oid),
   } as NonNullable<ClientConfig["types"]>;
   const pool = new pg.Pool({
     ...address(settings),
-    // Security: both are always passed, because the driver would otherwise read environment variables, and
-    // PGSSLMODE=no-verify makes it verify nothing.
+    // Security: both options are always passed, because the driver would otherwise read environment variables, and with
+    // PGSSLMODE=no-verify it verifies nothing.
     ssl,
     sslnegotiation: settings.tls !== false && settings.tls?.isDirect ? ("direct" as const) : ("postgres" as const),
     Client: withStandardStrings(pg),
@@ -44,8 +44,8 @@ export async function openPool(
     ...(settings.statementTimeoutMs !== null &&
       !settings.transactionPooling && { statement_timeout: settings.statementTimeoutMs }),
   });
-  // A connection that fails is reported by the statement on it, if there is one, and leaves the pool. Without these
-  // listeners, a restart of the server would end the process.
+  // If a statement is running, it reports the failed connection, which then leaves the pool. Without these listeners, a
+  // server restart would end the process.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
@@ -57,9 +57,9 @@ interface StartingClient extends ClientBase {
 }
 
 /**
- * Security: a backslash in a literal is a character like any other, whatever the server's default is, because Kysely
- * writes literals that way. It is sent as the session begins, which costs no extra time; poolers keep this parameter
- * for each client.
+ * Security: makes a backslash in a literal an ordinary character, whatever the server's default is, because Kysely
+ * writes literals that way. The parameter is sent when the session begins, which costs no extra time, and poolers keep
+ * it for each client.
  */
 function withStandardStrings({ Client }: Pick<typeof Pg, "Client">): new () => ClientBase {
   const Starting = Client as unknown as new () => StartingClient;
@@ -83,7 +83,7 @@ function address({ url, host, port, user, password, database }: CompletePostgres
 
 const PARSERS: ReadonlyMap<number, (text: string) => unknown> = new Map<number, (text: string) => unknown>([
   [INT8, parseInteger],
-  // A day is not a point in time: as a Date, it would become another day to the west.
+  // A day is not a point in time: as a Date, it would be the day before in time zones to the west.
   [DATE, (text) => text],
   [TIMESTAMP, parseTimestamp],
 ]);
@@ -93,7 +93,7 @@ function parseInteger(text: string): number | bigint {
   return Number.isSafeInteger(number) ? number : BigInt(text);
 }
 
-/** A time without a time zone is in UTC, like all times that the framework writes. */
+/** Reads a time without a time zone as UTC, like all times that the framework writes. */
 function parseTimestamp(text: string): Date | number | string {
   if (text === "infinity") return Number.POSITIVE_INFINITY;
   if (text === "-infinity") return Number.NEGATIVE_INFINITY;

@@ -2,15 +2,15 @@ import type { SchemaChange, SchemaRisk } from "../dialect/dialect-inspection.ts"
 import { breakingRisk, GUIDE, isRequired, statement, unknownColumn } from "../schema/breaking-changes.ts";
 import { quoted } from "../schema/sql-words.ts";
 
-/** Adding a column with one of these computes or writes each row. A constant default, and `now()`, are stored once. */
+/** Adding a column with one of these rewrites all rows. A constant default or `now()` is stored only once. */
 const REWRITING = /\bserial\b|\bbigserial\b|\bgenerated\b|\bdefault \(?\s*(?!now\b|current_)\w+ \(/;
 
-/** The options of a table's column that check or index all rows. */
+/** Column options that check or index all rows. */
 const INDEXED = /\bunique\b|\bprimary key\b/;
 
 /**
- * The locks that PostgreSQL takes for a change: https://www.postgresql.org/docs/current/sql-altertable.html says which
- * lock each form takes, and which read or write the whole table.
+ * The risk of the locks that PostgreSQL takes for a change. https://www.postgresql.org/docs/current/sql-altertable.html
+ * says which lock each form takes, and which forms read or write the whole table.
  */
 export function schemaRisk(change: SchemaChange): SchemaRisk | null {
   const risk = lockRisk(change);
@@ -78,7 +78,10 @@ function typeRisk(change: SchemaChange): SchemaRisk | null {
   return { problem, remedy: risk.remedy, lines: [] };
 }
 
-/** `lock_timeout` is set in transactions; a migration without one has no retries, either. */
+/**
+ * Whether a change waits for its lock without a limit. `lock_timeout` is set only in transactions, and a migration
+ * outside of one isn't retried either.
+ */
 function waitsWithoutLimit({ kind, inTransaction }: SchemaChange): boolean {
   return !inTransaction && !["validate", "writeRows", "createIndex"].includes(kind);
 }
@@ -198,7 +201,7 @@ function checkConstraint(change: SchemaChange): SchemaRisk {
   };
 }
 
-/** The lines that add a constraint and check the rows for it, one after the other. */
+/** The lines that first add a constraint, and then check the existing rows against it. */
 function checkedLater({ kind, table, name, sql }: SchemaChange): string[] {
   const isColumn = kind === "addColumn";
   const constraint = quoted(

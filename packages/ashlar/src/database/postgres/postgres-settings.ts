@@ -22,33 +22,33 @@ import {
 /** The settings of `postgres`. */
 export interface PostgresSettings extends DatabaseServerSettings, DatabaseTlsSettings {
   /**
-   * The server and the database as one URL: `postgres://user:password@host:5432/database`, with libpq's parameters `sslmode`,
-   * `sslrootcert`, `sslcert`, `sslkey` and `sslnegotiation` if you like. A certificate is verified in every mode but `disable`, and
-   * so is the host's name in it, except with `verify-ca`.
+   * The server and the database as one URL: `postgres://user:password@host:5432/database`, with libpq's parameters
+   * `sslmode`, `sslrootcert`, `sslcert`, `sslkey` and `sslnegotiation` if you like. Every mode but `disable` verifies
+   * the certificate, and every mode but `verify-ca` also the host name in it.
    */
   readonly url?: Optional<string>;
   /**
-   * Whether to encrypt, if there is no `url`; the server's certificate, and the host's name in it, are then verified.
-   * In a URL, write `?sslmode=verify-full`. Default: according to the environment variable `PGSSLMODE`, or else
-   * `false`.
+   * Without a `url`: whether to encrypt, and to verify the server's certificate and the host name in it. In a URL,
+   * write `?sslmode=verify-full`. Default: according to the environment variable `PGSSLMODE`, or else `false`.
    */
   readonly ssl?: Optional<boolean | "true" | "false">;
   /**
-   * Whether the address leads to PgBouncer, or another pooler that gives each transaction another session of the
-   * server; default: `false`. If so, nothing is kept in a session. `statementTimeoutMs` applies to transactions only.
+   * Whether the address is that of PgBouncer, or another pooler that gives each transaction a different server session;
+   * default: `false`. If `true`, the framework keeps nothing in a session, and `statementTimeoutMs` applies only to
+   * transactions.
    */
   readonly transactionPooling?: Optional<boolean | "true" | "false">;
 }
 
 /** {@link PostgresSettings}, checked and complete. */
 export interface CompletePostgresSettings extends CompleteServerSettings, ReadTls {
-  /** The server and the database as one URL; the separate address settings are then not set. */
+  /** The server and the database as one URL. If it is set, the separate address settings aren't. */
   readonly url: string | null;
   readonly tls: TlsChoice;
   readonly transactionPooling: boolean;
 }
 
-/** A URL's contents: the address, and whether to encrypt. */
+/** The settings that a URL contains: the address, and whether to encrypt. */
 const NAMES_IN_URL = [...ADDRESS_NAMES, "ssl"] as const;
 
 const SCHEMA = settings<PostgresSettings>()(

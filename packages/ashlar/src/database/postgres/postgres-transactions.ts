@@ -8,7 +8,7 @@ import { PostgresConnection } from "./postgres-connection.ts";
 import { afterFailure } from "./postgres-errors.ts";
 import type { CompletePostgresSettings } from "./postgres-settings.ts";
 
-/** Transactions of PostgreSQL, each on its own connection of the pool. */
+/** Transactions on PostgreSQL, each on its own connection from the pool. */
 export class PostgresTransactions implements DialectTransactions {
   readonly acquireTimeoutMs: number;
   readonly failureEndsTransaction = true;
@@ -32,7 +32,7 @@ export class PostgresTransactions implements DialectTransactions {
     if (readOnly === true) words.push("read only");
     const own = connection instanceof PostgresConnection ? connection : null;
     const timeoutMs = this.#transactionPooling ? (own?.statementTimeoutMs ?? null) : null;
-    // In one message, so that it costs no extra round trip.
+    // Sent in the same message, to save a round trip.
     const limit = timeoutMs === null ? "" : `; set local statement_timeout = ${timeoutMs}`;
     await connection.execute(CompiledQuery.raw(`${words.join(" ")}${limit}`));
     if (own !== null) own.isReadOnly = readOnly === true;
@@ -41,7 +41,7 @@ export class PostgresTransactions implements DialectTransactions {
   async commit(connection: PhysicalConnection): Promise<void> {
     const { rows } = await connection.execute(CompiledQuery.raw("commit"));
     if (rows[0]!.command !== "ROLLBACK") return;
-    // If a statement failed, the server rolls back on commit, and reports success.
+    // If a statement has failed, the server answers the commit by rolling back, without an error.
     throw afterFailure(connection.failure, "The transaction was rolled back, because a statement in it had failed");
   }
 
