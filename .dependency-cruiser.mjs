@@ -137,6 +137,7 @@ export const floors = {
     ["passwords"],
     ["addresses"],
     ["registration"],
+    ["history"],
     ["pages"],
     [
       "account-administration.ts",

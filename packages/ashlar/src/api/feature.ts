@@ -32,6 +32,12 @@ export const API: Feature = declareFeature({
     "api.personal_token_revoked": { audit: ({ tokenId }) => ({ tokenId }) },
     "api.token_refused": { audit: ({ reason }) => ({ reason }) },
   },
+  accountEvents: {
+    "api.token_revoked": { label: "pages.events.tokenRevoked" },
+    "api.token_reused": { label: "pages.events.tokenReused", details: ({ name }) => ({ name }) },
+    "api.personal_token_issued": { label: "pages.events.personalTokenIssued", details: ({ name }) => ({ name }) },
+    "api.personal_token_revoked": { label: "pages.events.personalTokenRevoked", details: ({ name }) => ({ name }) },
+  },
   tables: {
     [TOKEN_TABLE]: {
       columns: [

@@ -17,6 +17,7 @@ import { deleteUsersBy } from "./users/user-data.ts";
 import { WebGuards } from "./web/web-guards.ts";
 import "./access/end-access.ts";
 import "./accounts/events.ts";
+import "./accounts/history/listed-event.ts";
 import "./accounts/limits.ts";
 import "./accounts/mails/mail-messages.ts";
 import "./requests/authenticate.ts";
@@ -102,6 +103,7 @@ export class AuthProvider extends Provider {
 
   override async shutdown(): Promise<void> {
     await this.#webGuards.shutdown();
+    if (this.application.container.has("database")) await this.application.container.make("accounts").history.flush();
     await this.application.container.make("logins").close();
   }
 

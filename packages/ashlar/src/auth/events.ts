@@ -105,6 +105,14 @@ declare module "../events/event-map.ts" {
   }
 }
 
+/** The user agents of the clients that events are about, which only the list of an account's events contains. */
+const userAgents = new WeakMap<object, string>();
+
+/** The user agent of the client that an event is about; `null` if it is unknown. */
+export function userAgentOf(event: object): string | null {
+  return userAgents.get(event) ?? null;
+}
+
 /** The names of events about one request and one guard. */
 type SecurityEventName = {
   [Name in keyof EventMap]: EventMap[Name] extends SecurityEvent ? Name : never;
@@ -126,6 +134,8 @@ export function announce<Name extends SecurityEventName>(
   const common: SecurityEvent = { time: currentDate(), address: context.request.clientAddress, guard };
   const { events } = context.auth;
   const payload = { ...common, ...details } as EventMap[Name];
+  const userAgent = context.request.userAgent();
+  if (userAgent !== null) userAgents.set(payload, userAgent);
   // Security: the guess was made even if its transaction is rolled back; see `Throttle` for attempts.
   void (name === "auth.failed" ? events?.happen(name, payload) : events?.emit(name, payload));
 }

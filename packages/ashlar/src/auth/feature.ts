@@ -3,6 +3,8 @@ import { ApplicationAccess } from "./access/application-access.ts";
 import { ACCOUNT_DATA } from "./accounts/account-data.ts";
 import { Accounts } from "./accounts/accounts.ts";
 import { EMAIL_CHANGE_TABLE } from "./accounts/addresses/email-change-table.ts";
+import { ACCOUNT_EVENTS } from "./accounts/history/listed-event.ts";
+import { SECURITY_EVENTS_TABLE } from "./accounts/history/security-events-table.ts";
 import { ACCOUNT_LIMITS } from "./accounts/limits.ts";
 import { LINK_PURPOSES } from "./accounts/links/account-links.ts";
 import { createAccountMailRegistry } from "./accounts/mails/account-mail-registry.ts";
@@ -129,6 +131,7 @@ export const ACCOUNTS: Feature = declareFeature({
   },
   context: { accounts: (context, { container }) => new Accounts(context, container.make("accounts")) },
   userData: ACCOUNT_DATA,
+  accountEvents: ACCOUNT_EVENTS,
   // Plain mails, unless the application has its own.
   accountMails: Object.fromEntries(BUILT_IN_NAMES.map((name) => [name, null])),
   tables: {
@@ -148,6 +151,11 @@ export const ACCOUNTS: Feature = declareFeature({
     [EMAIL_CHANGE_TABLE]: {
       columns: ["id", "user_id", "guard", "email", "token", "created_at", "expires_at", "reserved_until"],
       pruned: "changes that can't be undone anymore",
+      installedBy: INSTALL,
+    },
+    [SECURITY_EVENTS_TABLE]: {
+      columns: ["id", "user_id", "guard", "event", "ip", "user_agent", "details", "created_at"],
+      pruned: "events older than ACCOUNTS.retention.eventDays",
       installedBy: INSTALL,
     },
   },
@@ -200,6 +208,13 @@ export const ACCOUNTS: Feature = declareFeature({
       ],
     },
   },
+  checks: [
+    {
+      name: "Events of accounts",
+      findings: { "accounts.events": "The table of the events of accounts is missing." },
+      load: () => import("./checks/check-security-events.ts"),
+    },
+  ],
   keyPurposes: [LOGIN_SUCCESSOR, DEVICE, ...LINK_PURPOSES, RESET, REGISTRATION],
   commands: [
     ...ACCOUNT_COMMANDS,

@@ -536,6 +536,14 @@ describe("the database", () => {
     expect((await doctor(await copyOf(renamed))).findings).toEqual([]);
   });
 
+  test("gets the table without which users can't see what has happened to their accounts", async () => {
+    const root = await copyOf(original);
+    await ashlar(root, "migrate:rollback");
+    await sh(root, "rm database/migrations/*_create_security_events.ts");
+    await ashlar(root, "migrate");
+    await mendAll(root, ["accounts.events"]);
+  });
+
   test("gets normalized addresses, and names accounts whose addresses become equal", async () => {
     const root = await copyOf(original);
     const store = (email: string) =>

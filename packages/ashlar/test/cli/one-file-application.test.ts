@@ -106,6 +106,7 @@ export default application;`);
     "create_maintenance.ts",
     "create_password_resets.ts",
     "create_rate_limits.ts",
+    "create_security_events.ts",
     "create_users.ts",
   ]);
 

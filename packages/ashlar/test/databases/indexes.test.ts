@@ -23,7 +23,7 @@ afterEach(() => travelBack());
 /** The tables that grow with the number of users and visitors. */
 const OF_ACCOUNTS = [
   ...["users", "logins", "password_resets", "email_changes", "rate_limits", "session_data", "mail_outbox"],
-  "personal_tokens",
+  ...["personal_tokens", "security_events"],
 ];
 const GROWING = [...OF_ACCOUNTS, "api_tokens"];
 
@@ -194,6 +194,7 @@ await onEachDatabase("indexes", (engine) => {
     });
     await createSessionDataTable(accounts.database.kysely);
     await (await migrationOfStub("tokens/create_personal_tokens.ts.stub")).up(accounts.database.kysely);
+    await (await migrationOfStub("auth/migrations/create_security_events.ts.stub")).up(accounts.database.kysely);
     const statements = await statementsOf(accounts);
     expect(await allScansOf(engine, accounts, statements)).toEqual([]);
     // What was examined: all tables, and everything that is pruned.

@@ -26,7 +26,7 @@ export async function everythingAboutAccounts(shop: AccountShop): Promise<{
   const secrets = new Set([PASSWORD, NEW_PASSWORD, WRONG, LAST_PASSWORD]);
   const stored = async () => {
     const { kysely } = application.container.make("database");
-    for (const table of ["users", "logins", "password_resets", "email_changes"]) {
+    for (const table of ["users", "logins", "password_resets", "email_changes", "security_events"]) {
       for (const row of await kysely.selectFrom(table).selectAll().execute()) {
         for (const [name, value] of Object.entries(row))
           if (isSecretName(name) && value !== null) secrets.add(String(value));

@@ -6,6 +6,7 @@ import { asAuthenticatable } from "../users/authenticatable.ts";
 import type { BlockDetails } from "./access/account-blocks.ts";
 import { removeMethod } from "./access/remove-method.ts";
 import type { AccountServices } from "./account-services.ts";
+import type { AccountEvents, EventPageOptions } from "./history/account-history.ts";
 import { asAccountUser } from "./users/account-user.ts";
 
 /** A user's ways to prove who they are. */
@@ -89,6 +90,20 @@ export abstract class AccountAdministration {
     const account = this.#ofAnyGuard(user);
     const isAnotherLeft = async () => (await this.methodsOf(user)).some(({ startsLogins }) => startsLogins);
     return removeMethod(this.#services, account, remove, isAnotherLeft);
+  }
+
+  /**
+   * What has happened to the account of a user of any guard: logins, failed ones, changes of password and address, and
+   * what other features list in their `accountEvents`. Newest first, in pages that go from newer events to older ones.
+   * At most 100 are kept, and 100 failed logins, for `ACCOUNTS.retention.eventDays`. Empty without the table
+   * `security_events`.
+   *
+   * ```ts
+   * const { events, before, after } = await accounts.events(request.user()!, { after: request.input("after") });
+   * ```
+   */
+  events(user: RegisteredUser, options: EventPageOptions = {}): Promise<AccountEvents> {
+    return this.#services.history.page(user, options, this.#context.t);
   }
 
   /**

@@ -4,6 +4,7 @@ import { type ListedLogin, type LoginOwner, type LoginStore, PENDING_EPOCH } fro
 import type { LoginStores } from "../logins/login-stores.ts";
 import type { DataSubject, UserDataSource } from "../users/user-data.ts";
 import type { EmailChangeTable } from "./addresses/email-change-table.ts";
+import type { SecurityEventsTable } from "./history/security-events-table.ts";
 import type { PasswordResetTable } from "./passwords/password-reset-table.ts";
 
 const BATCH = 200;
@@ -13,15 +14,19 @@ export interface AccountDataDependencies {
   readonly logins: LoginStores;
   readonly resets: PasswordResetTable;
   readonly emailChanges: EmailChangeTable;
+  readonly securityEvents: SecurityEventsTable;
 }
 
 type StoredData = Omit<UserDataSource, "name">;
 
 /** What accounts themselves store about users, by the names of the tables. */
-export type AccountData = Readonly<Record<"logins" | "password_resets" | "email_changes", StoredData>>;
+export type AccountData = Readonly<
+  Record<"logins" | "password_resets" | "email_changes" | "security_events", StoredData>
+>;
 
 /** What auth itself stores about users, in addition to their rows. */
-export function accountData({ logins, resets, emailChanges }: AccountDataDependencies): AccountData {
+export function accountData(dependencies: AccountDataDependencies): AccountData {
+  const { logins, resets, emailChanges, securityEvents } = dependencies;
   const addressesOf = async ({ guards, id, email }: DataSubject): Promise<readonly string[]> => {
     const reserved = await emailChanges.reservedFor(guards, id);
     return email === null ? reserved : [email, ...reserved];
@@ -53,6 +58,10 @@ export function accountData({ logins, resets, emailChanges }: AccountDataDepende
       export: ({ guards, id }) => emailChanges.list(guards, id),
       erase: ({ guards, id, email }) => emailChanges.delete(guards, id, email),
     },
+    security_events: {
+      export: ({ guards, id }) => securityEvents.export(guards, id),
+      erase: ({ guards, id }) => securityEvents.delete(guards, id),
+    },
   };
 }
 
@@ -61,6 +70,7 @@ export const ACCOUNT_DATA: Readonly<Record<keyof AccountData, (application: Appl
   logins: declared("logins"),
   password_resets: declared("password_resets"),
   email_changes: declared("email_changes"),
+  security_events: declared("security_events"),
 };
 
 function declared(name: keyof AccountData): (application: Application) => StoredData {

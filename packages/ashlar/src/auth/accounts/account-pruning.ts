@@ -3,6 +3,7 @@ import { now } from "../../support/index.ts";
 import { pruneOrphans } from "../credentials/prune-credentials.ts";
 import type { LoginStores } from "../logins/login-stores.ts";
 import type { EmailChangeTable } from "./addresses/email-change-table.ts";
+import type { SecurityEventsTable } from "./history/security-events-table.ts";
 import type { CompleteAccountsSettings } from "./mails/settings.ts";
 import type { PasswordResetTable } from "./passwords/password-reset-table.ts";
 import type { GuardUsers } from "./users/guard-users.ts";
@@ -18,6 +19,7 @@ export interface AccountPruningDependencies {
   readonly logins: LoginStores;
   readonly resets: PasswordResetTable;
   readonly emailChanges: EmailChangeTable;
+  readonly securityEvents: SecurityEventsTable;
   readonly retention: CompleteAccountsSettings["retention"];
   /** Reports whether the application has a database. */
   readonly hasDatabase: () => boolean;
@@ -63,7 +65,20 @@ export class AccountPruning {
       const existing = (guard: string, values: readonly unknown[]) => this.#known(guard, owner, values);
       pruned[what] = expired + (await pruneOrphans(rows, owner, existing, signal));
     }
-    return pruned;
+    return { ...pruned, ...(await this.#pruneEvents(signal)) };
+  }
+
+  /** Deletes old events, and those of missing users, and empties the addresses and user agents of others. */
+  async #pruneEvents(signal?: AbortSignal): Promise<Readonly<Record<string, number>>> {
+    const { retention, securityEvents } = this.#dependencies;
+    const rows = await securityEvents.rows();
+    if (rows === null) return {};
+    const expired = await deleteInBatches(rows, (is) => is("created_at", "<=", daysAgo(retention.eventDays)), signal);
+    const existing = (guard: string, values: readonly unknown[]) => this.#known(guard, "user_id", values);
+    const deleted = expired + (await pruneOrphans(rows, "user_id", existing, signal));
+    const unusedSince = daysAgo(retention.addressDays);
+    const forgotten = await securityEvents.forgetAddresses(unusedSince, signal);
+    return { "security events": deleted, "addresses of security events": forgotten };
   }
 
   /** Returns which of the given owners exist; `null` if that cannot be determined. */

@@ -15,6 +15,8 @@ import { EmailVerification } from "./addresses/email-verification.ts";
 import { ReservedAddresses } from "./addresses/reserved-addresses.ts";
 import { UnfinishedRegistrations } from "./addresses/unfinished-registrations.ts";
 import type {} from "./events.ts";
+import { AccountHistory } from "./history/account-history.ts";
+import { SecurityEventsTable } from "./history/security-events-table.ts";
 import { AccountLinks } from "./links/account-links.ts";
 import { AccountPages, FrontEnd } from "./links/account-pages.ts";
 import { AccountPromises } from "./links/account-promises.ts";
@@ -53,6 +55,7 @@ export class AccountServices {
   readonly remainingTokens: RemainingTokenSource;
   readonly resets: PasswordResetTable;
   readonly emailChanges: EmailChangeTable;
+  readonly history: AccountHistory;
   readonly tokens: ResetTokens;
   readonly access: AccountAccess;
   readonly blocks: AccountBlocks;
@@ -98,6 +101,7 @@ export class AccountServices {
     const mailLimits = new MailLimits(container);
     const resets = new PasswordResetTable(database, passwordResetTable, passwordResetExpirationInMinutes);
     const emailChanges = new EmailChangeTable(database);
+    const securityEvents = new SecurityEventsTable(database);
     const events = () => (container.has("events") ? container.make("events") : null);
     const access = new AccountAccess({ users, logins, events, hasDatabase: () => container.has("database") });
     const addresses = new ReservedAddresses({ users, pages, emailChanges });
@@ -117,7 +121,8 @@ export class AccountServices {
       background,
     };
     const expiresInMinutes = passwordResetExpirationInMinutes;
-    this.data = accountData({ logins, resets, emailChanges });
+    this.data = accountData({ logins, resets, emailChanges, securityEvents });
+    this.history = new AccountHistory({ application, users, table: securityEvents });
     this.userData = container.make("userData");
     this.deletion = new UserDeletion({ users, userData: this.userData, database, events });
     const { deletion } = this;
@@ -166,6 +171,7 @@ export class AccountServices {
       firstPasswordByMail,
     });
     this.passwordChange = new PasswordChange(common);
-    this.pruning = new AccountPruning({ ...common, logins, retention, hasDatabase: () => container.has("database") });
+    const hasDatabase = () => container.has("database");
+    this.pruning = new AccountPruning({ ...common, logins, securityEvents, retention, hasDatabase });
   }
 }

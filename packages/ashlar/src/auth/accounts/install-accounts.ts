@@ -3,6 +3,7 @@ import { claimModel } from "../../database/index.ts";
 import { awaitsVerification } from "../users/authenticatable.ts";
 import { AccountServices } from "./account-services.ts";
 import { EMAIL_CHANGE_TABLE } from "./addresses/email-change-table.ts";
+import { SECURITY_EVENTS_TABLE } from "./history/security-events-table.ts";
 import type { CompleteAuthSettings } from "./mails/settings.ts";
 
 /**
@@ -25,12 +26,13 @@ export function installAccounts(application: Application, settings: CompleteAuth
  */
 export function startAccounts(application: Application, { passwordResetTable }: CompleteAuthSettings): void {
   const { container } = application;
-  const { mails, mailLimits, promises, settings, users } = container.make("accounts");
+  const { history, mails, mailLimits, promises, settings, users } = container.make("accounts");
   promises.start();
   container.make("accounts.mails").check(settings.mailables);
   for (const model of users.models) claimModel(model, application);
   if (container.has("database")) {
-    container.make("database").keepOnPrimary([passwordResetTable, EMAIL_CHANGE_TABLE]);
+    container.make("database").keepOnPrimary([passwordResetTable, EMAIL_CHANGE_TABLE, SECURITY_EVENTS_TABLE]);
   }
   mails.mailNewDevices(mailLimits);
+  history.start();
 }

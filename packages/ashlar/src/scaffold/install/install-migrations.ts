@@ -28,6 +28,7 @@ const ACCOUNTS: readonly (readonly [name: string, stub: string, brings: string])
   ["create_logins", "auth/migrations/create_logins.ts", "logins"],
   ["create_password_resets", "auth/migrations/create_password_resets.ts", "password_resets"],
   ["create_email_changes", "auth/migrations/create_email_changes.ts", "email_changes"],
+  ["create_security_events", "auth/migrations/create_security_events.ts", "security_events"],
   ["create_maintenance", "auth/migrations/create_maintenance.ts", "maintenance"],
   ["create_mail_outbox", "mail/create_mail_outbox.ts", MAIL_OUTBOX],
   RATE_LIMITS,

@@ -132,7 +132,13 @@ async function ignored(manager: PackageManager, stub: Render): Promise<NewFile> 
   return manager === "yarn" ? { ...file, text: `${file.text}.yarn/\n` } : file;
 }
 
-const ACCOUNT_MIGRATIONS = ["create_logins", "create_password_resets", "create_email_changes", "create_maintenance"];
+const ACCOUNT_MIGRATIONS = [
+  "create_logins",
+  "create_password_resets",
+  "create_email_changes",
+  "create_security_events",
+  "create_maintenance",
+];
 const MAIL_MIGRATION = "mail/create_mail_outbox";
 
 /** A new users table has the column `verified_at` from the start; a migration adds it only to existing tables. */

@@ -15,7 +15,10 @@ import type { AccountMailableClass, AccountMailables, FrameworkAccountMails } fr
 
 /** `ACCOUNTS.retention` in `config/auth.ts`: how long data about users is kept. */
 export interface RetentionSettings {
-  /** How long an active login keeps its IP address and user agent without being used, in days, from 1; default: 30. */
+  /**
+   * How long an active login keeps its IP address and user agent without being used, and a security event its own, in
+   * days, from 1; default: 30.
+   */
   readonly addressDays?: number;
   /** How long a login is kept after it has expired, in days, from 0; default: 0. A logout deletes it immediately. */
   readonly loginDays?: number;
@@ -24,6 +27,8 @@ export interface RetentionSettings {
    * that they were mailed to, in days, from 0; default: 0. A link is deleted as soon as it is used.
    */
   readonly linkDays?: number;
+  /** How long events of an account are listed to its owner, in days, from 1; default: 90. See `accounts.events`. */
+  readonly eventDays?: number;
   /** Whether the server deletes older data once a day; default: `true`. Otherwise run `ashlar prune`. */
   readonly prune?: boolean;
 }
@@ -118,6 +123,7 @@ const SCHEMA = settings<AccountsSettings>()({
     addressDays: integer({ from: 1, to: MAX_DAYS, unit: "days" }, 30),
     loginDays: integer({ from: 0, to: MAX_DAYS, unit: "days" }, 0),
     linkDays: integer({ from: 0, to: MAX_DAYS, unit: "days" }, 0),
+    eventDays: integer({ from: 1, to: MAX_DAYS, unit: "days" }, 90),
     prune: flag(true),
   }),
   mailables: MAILABLES,
