@@ -5,27 +5,27 @@ import { migrationFiles } from "../schema/migration-files.ts";
 import { Migrations } from "./migrations.ts";
 import "../errors.ts";
 
-/** Checks whether a database can be used: it responds, and the migrations of the running code have been run. */
+/** Checks whether a database is ready: it responds, and all migrations of the running code have been run. */
 export class DatabaseCheck {
   readonly #database: Database;
   readonly #folder: string;
-  /** The migrations that the running code may need; empty once they have been run. */
+  /** The running code's migrations; empty once the check has found that all have been run. */
   #needed: Promise<readonly string[]>;
 
   /**
    * @param database the database whose default connection is checked
-   * @param folder the migrations' folder, an absolute path. It is read now, because files that a deployment adds later
-   * are for the next process.
+   * @param folder the absolute path of the migrations' folder. It is read now, because files that a deployment adds
+   * later are for the next process.
    */
   constructor(database: Database, folder: string) {
     this.#database = database;
     this.#folder = folder;
     this.#needed = migrationFiles(folder).then((files) => files.map(({ name }) => name));
-    // The check reports it.
+    // The check reports the error.
     this.#needed.catch(() => {});
   }
 
-  /** @throws `E_DATABASE_UNAVAILABLE` and others of a statement; `E_MIGRATION` if migrations have not been run */
+  /** @throws `E_DATABASE_UNAVAILABLE` and other errors of a statement; `E_MIGRATION` if migrations have not been run */
   async run(): Promise<void> {
     await sql`select 1`.execute(this.#database.kysely);
     const needed = await this.#needed;

@@ -3,7 +3,7 @@ import { ConfigurationError } from "../../support/index.ts";
 import { isColumnName } from "../dialect/column-names.ts";
 import { TABLE_NAME } from "../table-names.ts";
 
-/** @throws `E_INVALID_CONFIGURATION` for the first declared table whose name or columns can't be those of a table */
+/** @throws `E_INVALID_CONFIGURATION` if a feature declares a table with an invalid name or invalid columns */
 export function requireTables(features: readonly InstalledFeature[]): void {
   for (const { feature, provider } of features) {
     for (const [name, table] of Object.entries(feature.tables ?? {})) {

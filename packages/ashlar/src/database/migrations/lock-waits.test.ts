@@ -11,7 +11,7 @@ import type { MigrateOptions } from "./migrations.ts";
 const FIRST = "2026_01_01_000000_first";
 const SECOND = "2026_01_02_000000_second";
 
-/** Two changes: of a table that is free, and of one that another connection may have locked. */
+/** A migration that changes two tables: one that is free, and one that another connection may have locked. */
 const CHANGES = `
   export async function up(database) {
     await database.schema.alterTable("free").addColumn("added", "integer").execute();
@@ -37,7 +37,7 @@ async function opened(engine: TestEngine): Promise<Opened> {
   return { database, folder };
 }
 
-/** A transaction that has used a table, and keeps what that takes until the returned function is called. */
+/** Begins a transaction that uses a table, and keeps its locks until the returned function is called. */
 async function using({ database }: Opened, statement: RawBuilder<unknown>) {
   const [begun, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const transaction = database.connection().transaction(async () => {
@@ -63,7 +63,7 @@ function define(engine: TestEngine, options: MigrateOptions): void {
     const waiting = (attempts: number, pauseMs: number, migration: string) => {
       expect(migration).toBe(FIRST);
       pauses.push(pauseMs);
-      // Statements queued behind it get through, and so do new ones.
+      // During the pause, queued and new statements get through.
       void read(shop, "locked").then(() => (attempts === 2 ? end() : null));
     };
     expect(await shop.folder.migrations.up({ ...options, waiting })).toEqual([FIRST]);
@@ -88,7 +88,7 @@ function define(engine: TestEngine, options: MigrateOptions): void {
   });
 }
 
-/** A connection on which each attempt fails, and what happens on it. */
+/** A connection on which each attempt fails, and a record of what happens on it. */
 function lockedConnection({ limitsLockWaits = true } = {}) {
   const events: string[] = [];
   const connection = {
@@ -107,7 +107,7 @@ test("between two attempts, others have the time of the pause, which grows to up
   const pauses: number[] = [];
   const waits = new LockWaits(connection, 8, (_, pauseMs) => {
     pauses.push(pauseMs);
-    // Due before the pause is over, however busy the machine is.
+    // This timer fires before the pause is over, however busy the machine is.
     setTimeout(() => events.push("another"), pauseMs / 2);
   });
   await expect(waits.transaction(async () => {})).rejects.toMatchObject({ code: "E_MIGRATION" });
@@ -130,7 +130,7 @@ await onPostgres("locks that a migration waits for", () => {
     const end = await reading(shop, "locked");
     let hasRead = false;
     const waiting = async () => {
-      // The first statement has changed this one already.
+      // The first statement has already changed this table.
       await read(shop, "free");
       hasRead = true;
       await end();
@@ -181,7 +181,7 @@ await onPostgres("locks that a migration waits for", () => {
     );
     await shop.folder.write(FIRST, "export const up = async () => {}; export const down = up;");
     const end = await using(shop, sql`insert into locked (n) values (1)`);
-    // Waits for the transaction, for as long as this takes.
+    // The migration waits for the transaction, however long that takes.
     const migrated = shop.folder.migrations.up({ lockTimeoutMs: 1 });
     const waits = async () => {
       const { rows } = await sql<{ n: number }>`

@@ -9,16 +9,16 @@ export const LOCK_TIMEOUT_MS = 2000;
 
 /** The number of attempts to get a lock. */
 const ATTEMPTS = 12;
-/** The longest pause between two of them, in halves of an attempt's timeout. */
+/** The longest pause between two attempts, as a multiple of half an attempt's timeout. */
 const LONGEST_PAUSE = 5;
 
 /**
- * Keeps a migration from stopping the application: while a statement waits for a table's lock, no other statement can
- * use the table, not even one that only reads. So it gives up after a short time, lets the statements behind it run,
- * and tries again.
+ * Keeps a migration from stopping the application. While a statement waits to lock a table, no other statement can use
+ * the table, not even to read. So the migration gives up after a short time, lets the statements behind it run, and
+ * tries again.
  *
- * If the database can roll back schema changes, the whole migration is retried, so that it holds no lock while it waits
- * for the next. Otherwise, only the statement is.
+ * If the database can roll back schema changes, the whole migration is retried, so that it holds no locks while it
+ * waits. Otherwise, only the statement is retried.
  */
 export class LockWaits {
   readonly #connection: Connection;
@@ -27,7 +27,7 @@ export class LockWaits {
 
   /**
    * @param timeoutMs how long a statement waits for a lock
-   * @param waiting called before each pause, with the number of attempts so far, and its length
+   * @param waiting called before each pause, with the number of attempts so far and the length of the pause
    */
   constructor(connection: Connection, timeoutMs: number, waiting: (attempts: number, pauseMs: number) => void) {
     this.#connection = connection;
@@ -57,9 +57,9 @@ export class LockWaits {
   }
 
   /**
-   * An executor that retries a statement that has waited too long for a lock. For a database that can roll back schema
-   * changes, it is the same executor: there, a statement outside of a transaction, such as one that creates an index
-   * without locking the table, waits as long as it has to, because it leaves something behind if it fails.
+   * Returns an executor that retries statements that waited too long for a lock. If the database can roll back schema
+   * changes, returns the same executor. There, a statement outside of a transaction, such as one that creates an index
+   * without locking the table, waits as long as it has to, because it would leave something behind if it failed.
    *
    * @param again called before each repetition of a statement
    */
@@ -98,7 +98,7 @@ export class LockWaits {
   }
 }
 
-/** Reports whether the database has given up waiting for a lock. */
+/** Whether the database gave up waiting for a lock. */
 function hasWaited(error: unknown): error is AshlarError {
   return error instanceof AshlarError && error.code === "E_DATABASE_BUSY";
 }

@@ -5,10 +5,12 @@ import { ConstraintViolationError, DatabaseError } from "../errors.ts";
 /** Statements that leave nothing behind. */
 const PASSING = /^\s*(?:select|show|explain|pragma|begin|start transaction|set|savepoint|release|commit|rollback)\b/i;
 
-/** How much of a statement is shown. */
+/** How many characters of a statement are shown. */
 const SHOWN_CHARACTERS = 200;
 
-/** The statements of a migration without a transaction, to report its leftovers if it fails. */
+/**
+ * Records the statements of a migration that runs without a transaction, so that an error can say what is left behind.
+ */
 export class MigrationProgress {
   readonly #statements: string[] = [];
   #isFinished = false;
@@ -30,7 +32,7 @@ export class MigrationProgress {
     }
   }
 
-  /** The last statement had no effect, and is run again. */
+  /** Forgets the last statement, which had no effect and is about to run again. */
   again(): void {
     this.#statements.pop();
   }
@@ -41,11 +43,11 @@ export class MigrationProgress {
   }
 
   /**
-   * Describes the work of the migration: `It ran: create table "a" …; create table "b" …. This failed: drop table "c".`
-   * If the connection was lost or the wait ended, the server may have run the last one, and the sentence says so.
+   * Describes what the migration has done: `It ran: create table "a" …; create table "b" …. This failed: drop table
+   * "c".` If the connection was lost or the statement timed out, also says that the server may have run it.
    *
    * @param error why it failed
-   * @returns a sentence to append; empty if it did nothing
+   * @returns a sentence to append; empty if the migration did nothing
    */
   describe(error: unknown): string {
     const done = [...this.#statements];
@@ -57,17 +59,17 @@ export class MigrationProgress {
 
   /** Whether an error comes from the last statement. */
   #hasFailed(error: unknown): boolean {
-    // The cause belongs to a statement that has waited for a lock too often.
+    // If a statement has waited for a lock too often, its own error is the cause.
     return !this.#isFinished && (isOfStatement(error) || isOfStatement(Object(error).cause));
   }
 }
 
-/** Whether the database has refused a statement, which then is the latest one. */
+/** Whether the error is the database's refusal of a statement, which must be the last one. */
 function isOfStatement(error: unknown): boolean {
   return [DatabaseError, ConstraintViolationError, ColumnValueError].some((type) => error instanceof type);
 }
 
-/** Whether the server may have run the statement: its connection was lost, or it took too long. */
+/** Whether the server may have run the statement, because the connection was lost or the statement took too long. */
 function mayHaveRun(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === "E_DATABASE_UNAVAILABLE";
 }

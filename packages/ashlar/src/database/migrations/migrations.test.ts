@@ -163,7 +163,7 @@ describe("up, in the previous version", () => {
       code: "E_MIGRATION",
       message: expect.stringMatching(new RegExp(`: ${B}\\..*--allow-missing$`)),
     });
-    // With both kinds, the advice is the useful one.
+    // If both problems are present, the more useful advice is given.
     expect(await failure(migrations.up())).toMatchObject({
       message: expect.stringMatching(new RegExp(`: ${B}, ${D}\\..*--allow-missing$`)),
     });

@@ -16,19 +16,19 @@ import { hasTable } from "./table-columns.ts";
 /** Options for running migrations. */
 export interface MigrateOptions {
   /**
-   * Whether to ignore migrations that were run and have no file here, for example after switching branches. Their
-   * tables stay unchanged. `"newer"`: only those that are newer than all files, because a later version of the
-   * application has run them, and this is the previous version.
+   * Whether to ignore migrations that were run but have no file here, for example after switching branches. Their
+   * tables stay unchanged. With `"newer"`, only migrations newer than all files are ignored: this is an earlier version
+   * of the application, and a later one has run them.
    */
   readonly allowMissing?: boolean | "newer";
   /**
-   * How long a statement waits for the lock of a table before the migration lets others pass and tries again, in
-   * milliseconds; on MariaDB, in whole seconds. Default: 2000.
+   * How long a statement waits for a table's lock, in milliseconds (on MariaDB, rounded to whole seconds), before the
+   * migration lets other statements run and tries again. Default: 2000.
    */
   readonly lockTimeoutMs?: number;
   /**
-   * Called before each pause of a migration that waits for a lock: the number of attempts, the length of the pause, and
-   * the migration's name.
+   * Called before each pause of a migration that waits for a lock, with the number of attempts, the length of the
+   * pause, and the migration's name.
    */
   readonly waiting?: (attempts: number, pauseMs: number, migration: string) => void;
 }
@@ -37,9 +37,9 @@ export interface MigrateOptions {
 export interface RollbackOptions extends MigrateOptions {
   /** Whether to skip migrations that have no file here. */
   readonly allowMissing?: boolean;
-  /** This many migrations, the last one first. */
+  /** Rolls back this many migrations, the last one first. */
   readonly steps?: number;
-  /** The migrations of a batch. */
+  /** Rolls back the migrations of this batch. */
   readonly batch?: number;
 }
 
@@ -53,30 +53,31 @@ interface MigrationTables {
   migrations: RunMigration;
 }
 
-/** Describes the remains of a failed migration without a transaction. */
+/** Describes what a failed migration without a transaction leaves behind. */
 const REMAINS = {
   up: "and what it did before that remains, because it runs without a transaction. It is not recorded as run: undo what remains, then migrate again",
   down: "and what it did before that remains, because it runs without a transaction. It is still recorded as run: finish by hand, then roll back again",
 } as const;
 
 /**
- * The same for a migration that had done nothing yet. It may have been run before: a killed process leaves no record.
+ * Like {@link REMAINS}, for a migration that failed before it had done anything. An earlier run may have done
+ * something, because a killed process leaves no record.
  */
 const FROM_BEFORE = {
   up: "before it had changed anything. If an earlier run of it was killed or lost its connection, what that one did remains, its last statement included, because it runs without a transaction: undo that, then migrate again",
   down: "before it had changed anything. If an earlier run of it was killed or lost its connection, what that one did remains, its last statement included, because it runs without a transaction: finish by hand, then roll back again",
 } as const;
 
-/** Added to a message about a missing table, in a migration. */
+/** Added to a migration's error if a table is missing. */
 const MADE_BEFORE = { up: " An earlier migration has to create the table.", down: "" } as const;
 
 /**
  * Brings a database's tables up to date with the application's migrations.
  *
- * Each migration runs in its own transaction, which also records it as run: a failed one leaves nothing behind, unless
- * the database commits each change of a table. A migration that waits for a lock lets others go first. It fails if a
- * statement is not awaited, or if at its end a row refers to a missing one. Of several processes that migrate at the
- * same time, one runs the migrations while the others wait.
+ * Each migration runs in its own transaction, which also records it as run, so a failed migration leaves nothing
+ * behind, unless the database commits each schema change. A migration that can't get a lock lets other statements run
+ * first. It fails if a statement isn't awaited, or if a row refers to a missing one when it ends. If several processes
+ * migrate at the same time, one runs the migrations while the others wait.
  */
 export class Migrations {
   readonly #database: Database;
@@ -99,7 +100,7 @@ export class Migrations {
    * Runs the migrations that have not been run, oldest first.
    *
    * @returns their names
-   * @throws `E_MIGRATION` with the file that failed, or those that were run and are missing
+   * @throws `E_MIGRATION` with the file that failed, or the files that are missing although they were run
    */
   async up({ allowMissing = false, ...options }: MigrateOptions = {}): Promise<string[]> {
     return await this.#connection.maintenance.withMigrationLock(async () => {
@@ -135,7 +136,7 @@ export class Migrations {
       const candidates = options.allowMissing ? run.filter(({ name }) => files.has(name)) : run;
       const concerned = chosen(candidates, options).map(({ name }) => name);
       const missing = concerned.filter((name) => !files.has(name));
-      // Checked before the first one is rolled back, so that no half batch is left.
+      // Checked before anything is rolled back, so that a batch is never left half done.
       if (missing.length > 0) throw this.#missing(missing.toReversed(), "migrate:rollback", false);
       for (const name of concerned) {
         const file = files.get(name)!;
@@ -162,12 +163,14 @@ export class Migrations {
     return new LockWaits(this.#connection, lockTimeoutMs, (attempts, pauseMs) => waiting?.(attempts, pauseMs, name));
   }
 
-  /** The status of each migration, oldest first. `missing`: it has been run, but its file is gone or renamed. */
+  /**
+   * The status of each migration, oldest first. `missing` means that it was run, but its file is gone or was renamed.
+   */
   async status(): Promise<
     {
       readonly name: string;
       readonly state: "run" | "pending" | "missing";
-      /** The batch of migrations that it was run with; `null` if it is pending. */
+      /** The batch that it was run in; `null` if it is pending. */
       readonly batch: number | null;
       /** When it was run; `null` if it is pending. */
       readonly runAt: Date | null;
@@ -185,7 +188,7 @@ export class Migrations {
     });
   }
 
-  /** @internal The names of the migrations that have not been run, oldest first. It only reads: no table is created. */
+  /** @internal The names of the migrations that have not been run, oldest first. Only reads, and creates no table. */
   async pending(): Promise<string[]> {
     const names = (await migrationFiles(this.#folder)).map(({ name }) => name);
     if (names.length === 0) return [];
@@ -206,8 +209,8 @@ export class Migrations {
   }
 
   /**
-   * @internal The migrations that have been run and have no file, oldest first, and whether they are newer than all
-   * files, as when a later version of the application has run them. It only reads.
+   * @internal The migrations that were run but have no file, oldest first, and whether they are newer than all files,
+   * because a later version of the application has run them. Only reads.
    */
   async missing(): Promise<{ readonly names: string[]; readonly areNewer: boolean }> {
     if (!(await hasTable(this.#database, "migrations"))) return { names: [], areNewer: false };
@@ -234,8 +237,8 @@ export class Migrations {
   async #apply(file: MigrationFile, batch: number, waits: LockWaits): Promise<boolean> {
     const migration = await loadMigration(file);
     return await this.#attempt(file, migration, "up", waits, async (run) => {
-      // Checked again inside the transaction: another process may have run it since. The record comes last, for
-      // databases that commit each change of a table.
+      // Checked again inside the transaction, because another process may have run it since. The record is written
+      // last, for databases that commit each schema change.
       if (await this.#isRun(file)) return false;
       await run(migration.up);
       const record = { name: file.name, batch, run_at: currentDate() };
@@ -274,14 +277,14 @@ export class Migrations {
     const through = isUndone ? undefined : (executor: Executor) => waits.repeating(executor, () => progress.again());
     const run = async (change: Migration["up"]): Promise<void> => {
       await progress.watch(connection, () => runAwaited((check) => connection.guardedKysely(check, through), change));
-      // Checked before it is recorded as run, because without a transaction the record would stay.
+      // Checked before the migration is recorded as run, because without a transaction the record would stay.
       await connection.maintenance.checkForeignKeys();
     };
     const all = () => task(run);
     try {
       return await connection.maintenance.rebuilding(() => (isUndone ? waits.transaction(all) : waits.alone(all)));
     } catch (error) {
-      // The advice to migrate does not help during a migration.
+      // Advice to run migrations doesn't help during a migration.
       const reason = (error instanceof Error ? error.message : String(error)).replace(MIGRATE, MADE_BEFORE[direction]);
       const remains = progress.failedAtOnce(error) ? FROM_BEFORE[direction] : REMAINS[direction];
       const outcome = isUndone ? "and nothing of it remains." : `${remains}.${progress.describe(error)}`;
@@ -296,7 +299,7 @@ export class Migrations {
     return (await query.executeTakeFirst()) !== undefined;
   }
 
-  /** The migrations that were run, oldest first. The table is created if it does not exist. */
+  /** The migrations that were run, oldest first. Creates their table if it doesn't exist. */
   async #run(): Promise<RunMigration[]> {
     await this.#kysely.schema
       .createTable("migrations")
@@ -309,7 +312,7 @@ export class Migrations {
   }
 }
 
-/** Reports whether a migration is newer than all files: names begin with their time. */
+/** Whether a migration is newer than all files. Names begin with a timestamp. */
 function isNewer(name: string, files: readonly MigrationFile[]): boolean {
   return files.every((file) => file.name < name);
 }

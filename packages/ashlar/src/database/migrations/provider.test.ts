@@ -197,7 +197,7 @@ test("shutdown waits for the running transaction", async () => {
     .transaction(() => gate.promise)
     .then(() => events.push("committed"));
   const down = application.shutdown().then(() => events.push("down"));
-  // More turns than a shutdown takes when it has nothing to wait for.
+  // More turns of the event loop than a shutdown takes if it has nothing to wait for.
   for (let turn = 0; turn < 20; turn++) await nextTurn();
   gate.resolve();
   await Promise.all([transaction, down]);

@@ -24,10 +24,10 @@ declare module "../../kernel/container.ts" {
 declare module "../../boot/application/feature-check.ts" {
   interface FrameworkCheckContext {
     /**
-     * Runs a function with the application's database. It may only read.
+     * Runs a function with the application's database, which the function may only read.
      *
-     * @returns what the function returns; `null` if there is no database, if it can't be reached, or if migrations are
-     * pending, which may create what is missing: these are findings already
+     * @returns what the function returns; `null` if there is no database, it can't be reached, or migrations are
+     * pending, all of which are reported already
      */
     readonly database: <T>(work: (database: Database) => Promise<T>) => Promise<T | null>;
   }
@@ -35,16 +35,17 @@ declare module "../../boot/application/feature-check.ts" {
 
 declare module "../../boot/monitoring/application-stats.ts" {
   interface FrameworkStats {
-    /** The use of each connection's pool, by the connection's name in `config/database.ts`. */
+    /** The use of each connection's pool, by its name in `config/database.ts`. */
     readonly database?: Readonly<Record<string, ConnectionUsage>>;
     /**
-     * How many read replicas of each connection are used, down and behind; connections without replicas are missing.
+     * How many read replicas of each connection are in use, down, or lagging. Connections without replicas are left
+     * out.
      */
     readonly replicas?: Readonly<Record<string, ReplicaUsage>>;
   }
 }
 
-/** The framework's own checks of the database. */
+/** Tables and schemas that the framework's own checks of the database read. */
 const OWN_TABLES = ["maintenance", "migrations", "pg_catalog", "information_schema"];
 
 /** Adds the database to the application: the container's key `database`, and the models' connection to it. */
@@ -119,9 +120,9 @@ export class DatabaseProvider extends Provider {
   }
 
   /**
-   * By now, all features have named the models that they use.
+   * Runs once all features have named the models that they use.
    *
-   * @throws `E_INVALID_CONFIGURATION` if there are read replicas, and users are found in tables that nothing names
+   * @throws `E_INVALID_CONFIGURATION` if there are read replicas, and users may be read from tables that nothing names
    */
   override ready(): void {
     const { tables, unknown } = claimedTables(this.application);

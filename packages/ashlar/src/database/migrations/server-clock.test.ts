@@ -20,10 +20,13 @@ function machineAhead(ms: number): void {
   vi.spyOn(Date, "now").mockImplementation(() => machine() + ms);
 }
 
-/** How far the framework's clock is from the machine's right one, in seconds. Time passes between the two. */
+/**
+ * How far the framework's clock is from the machine's correct time, in seconds. Some time passes between the two
+ * readings.
+ */
 const distance = (): number => Math.abs(now() - machine()) / 1000;
 
-/** Whether the framework's clock is the machine's, as it is set. */
+/** Whether the framework's clock equals the machine's, right or wrong. */
 function isUncorrected(): boolean {
   const before = Date.now();
   const time = now();
@@ -42,7 +45,7 @@ function clockOfServer(engine: TestEngine): void {
     onTestFinished(drop);
     const { lines, logger } = observedLog();
     const clock = new ServerClock(database.connection(), logger);
-    /** Compares until this many lines are logged: a response that takes long says nothing. */
+    /** Compares until this many lines are logged, because slow responses are ignored. */
     const until = (count: number) =>
       expect.poll(() => clock.compare().then(() => lines.length)).toBeGreaterThanOrEqual(count);
     return { clock, lines, database, until };
@@ -98,7 +101,7 @@ test("a database in this process shares its clock, and isn't asked", async () =>
   expect(statements).toEqual([]);
 });
 
-/** A server whose clock, like the machine's, is a number: time only passes when the test says so. */
+/** A server and a machine whose clocks are numbers, so that time passes only when the test says so. */
 async function stoppedClocks() {
   const time = { machine: 1_800_000_000_000, server: 1_800_000_000_000, monotonic: 5000, answerMs: 0 };
   const { database, drop } = await sqlite.open();

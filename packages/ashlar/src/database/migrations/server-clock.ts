@@ -3,23 +3,23 @@ import type { Logger } from "../../kernel/index.ts";
 import { correctClock } from "../../support/index.ts";
 import type { Connection } from "../connections/connection.ts";
 
-/** Smaller differences don't matter: signed and sealed values tolerate a minute. */
+/** Smaller differences don't matter, because signed and sealed values tolerate a minute. */
 const TOLERATED_MS = 1000;
-/** Beyond that, one of the two clocks has not been set at all, and it may be the server's. */
+/** With a larger difference, one of the clocks was never set, and it may be the server's. */
 const MAX_CORRECTION_MS = 60 * 60_000;
-/** A response that took longer doesn't say the time precisely enough. */
+/** If a response took longer, the server's time isn't known precisely enough. */
 const MAX_DURATION_MS = 1000;
 const INTERVAL_MS = 60_000;
 /**
- * How often to check whether the machine's clock was set, which costs nothing, or whether the last response took too
- * long.
+ * How often to check whether the machine's clock was set, or the last response took too long. The check itself costs
+ * nothing.
  */
 const WATCH_MS = 1000;
 
 /**
- * Makes the framework's clock follow the database server's, which all processes share. A process on a machine whose
- * clock is wrong would otherwise make tokens that others refuse, and end logins that others have just renewed. If the
- * clocks differ, that is logged once.
+ * Makes the framework's clock follow the database server's, which all processes share. Otherwise, a process on a
+ * machine with a wrong clock would issue tokens that other processes refuse, and end logins that they have just
+ * renewed. A difference is logged once.
  */
 export class ServerClock {
   readonly #connection: Connection;
@@ -36,14 +36,14 @@ export class ServerClock {
   }
 
   /**
-   * Compares the clocks now, once a minute from then on, and within a second after the machine's clock was set, or
-   * after a response that took too long: its correction would be wrong until then. Does nothing if the database runs in
-   * this process.
+   * Compares the clocks now, and then once a minute. Also compares them within a second after the machine's clock was
+   * set, because the correction is wrong until then, or after a response took too long. Does nothing if the database
+   * runs in this process.
    */
   async start(): Promise<void> {
     if (this.#connection.dialect.values.serverTime === null) return;
     await this.compare();
-    // It does not keep the process alive.
+    // The timer doesn't keep the process alive.
     this.#timer = setInterval(() => void this.compare(), INTERVAL_MS).unref();
     let bootedAt = Date.now() - performance.now();
     this.#watch = setInterval(() => {
@@ -60,7 +60,7 @@ export class ServerClock {
     if (this.#isWrong) correctClock(0);
   }
 
-  /** Compares the clocks once. It never rejects: an unresponsive database is reported where it is needed. */
+  /** Compares the clocks once. Never rejects: if the database doesn't respond, whatever needs it reports that. */
   async compare(): Promise<void> {
     this.#isVague = false;
     const aheadMs = await this.#measure().catch(() => null);
@@ -72,7 +72,10 @@ export class ServerClock {
     this.#isWrong = isWrong;
   }
 
-  /** How far the machine's clock is ahead of the server's, in milliseconds; `null` if that isn't known precisely. */
+  /**
+   * How far the machine's clock is ahead of the server's, in milliseconds; `null` if the response took too long to
+   * tell.
+   */
   async #measure(): Promise<number | null> {
     const { kysely, dialect } = this.#connection;
     const query = kysely.selectNoFrom(sql<number>`${dialect.values.serverTime}`.as("time"));

@@ -6,9 +6,9 @@ import type { Connection } from "../connections/connection.ts";
 import type { Database } from "../connections/database.ts";
 import { columnsOf, hasTable } from "./table-columns.ts";
 
-/** The database of a store's connection lacks its table. */
+/** A store's table is missing from the database of its connection. */
 export class MissingTableError extends ConfigurationError {
-  /** Whether no migration creates it there. */
+  /** Whether the store is on a connection that migrations don't run on. */
   readonly isElsewhere: boolean;
   readonly problem: string;
   readonly remedy: string;
@@ -24,19 +24,19 @@ export class MissingTableError extends ConfigurationError {
     this.remedy = remedy;
   }
 
-  /** What `ashlar doctor` reports, with the file that names the store. */
+  /** The problem as `ashlar doctor` reports it. @param file the file that names the store */
   asFound(file: string): FoundProblem {
     return { file, problem: `${this.problem[0]!.toUpperCase()}${this.problem.slice(1)}`, note: this.remedy };
   }
 }
 
-/** The subject of a {@link StoreTable}. */
+/** The options of a {@link StoreTable}. */
 export interface StoreTableOptions {
   /** The setting that names the store, such as `config/throttle.ts: THROTTLE.store`. */
   readonly where: string;
   readonly name: string;
   readonly database: Database;
-  /** The store's, which may not be the default one. */
+  /** The store's connection, which may not be the default one. */
   readonly connection: Connection;
   /** Creates the table, as the application's migration does. */
   // biome-ignore lint/suspicious/noExplicitAny: it may have any tables.
@@ -45,8 +45,8 @@ export interface StoreTableOptions {
 }
 
 /**
- * The table of a store whose connection the application chooses. Migrations create it on the default connection; if the
- * store has another connection, startup creates it.
+ * The table of a store whose connection the application chooses. Migrations create it on the default connection; on any
+ * other, startup creates it.
  */
 export class StoreTable {
   readonly #options: StoreTableOptions;
@@ -56,8 +56,8 @@ export class StoreTable {
   }
 
   /**
-   * Creates the table, unless migrations have created it there: a connection can be another name for the default
-   * connection's database, whose tables must be left to migrations. It never rejects.
+   * Creates the table if it is missing and the connection isn't the default one. Never rejects. The table may exist
+   * already, because a connection may lead to the default connection's database, where migrations create it.
    */
   async prepare(): Promise<void> {
     const { name, database, connection, create, where, logger } = this.#options;
@@ -65,7 +65,7 @@ export class StoreTable {
     try {
       if (!(await hasTable(database, name)) || (await this.#exists())) return;
       await create(connection.kysely).catch(async (error: unknown) => {
-        // Another process may have been faster.
+        // Another process may have created the table first.
         if (!(await this.#exists())) throw error;
       });
       logger.info({ connection: connection.name, table: name }, "The store's table was created on its connection.");
@@ -74,7 +74,7 @@ export class StoreTable {
     }
   }
 
-  /** @throws {@link MissingTableError}; `E_DATABASE` if its database can't be reached */
+  /** @throws {@link MissingTableError}; `E_DATABASE` if the database can't be reached */
   async check(): Promise<void> {
     if (await this.#exists()) return;
     const { where, name, connection } = this.#options;
@@ -94,8 +94,8 @@ export class StoreTable {
 }
 
 /**
- * Ends the start of a server whose store lacks a table that no migration creates there. Other failures of its check may
- * be temporary, and pending migrations are reported elsewhere.
+ * Fails a server's startup if a store lacks a table that no migration creates on its connection. Ignores other
+ * failures, because they may be temporary, and pending migrations are reported elsewhere.
  *
  * @throws {@link MissingTableError}
  */

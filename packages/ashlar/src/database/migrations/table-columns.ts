@@ -10,12 +10,12 @@ const known = new WeakMap<ModelMetadata, Promise<ReadonlySet<string>>>();
 const tables = new WeakMap<Database, Set<string>>();
 
 /**
- * Returns whether the table of a model's class has a column. The table is queried once, because migrations run before
- * the application does.
+ * Returns whether a model's table has a column. Queries the table's columns only once, because migrations run before
+ * the application.
  */
 export async function tableHasColumn<M extends Model>(modelClass: ModelClass<M>, column: string): Promise<boolean> {
   const metadata = metadataOf(modelClass as unknown as ModelClass);
-  // Rows that were read before already have the answer.
+  // Earlier rows have shown that the column exists.
   if (metadata.columns.has(column)) return true;
   let columns = known.get(metadata);
   if (columns === undefined) {
@@ -26,10 +26,7 @@ export async function tableHasColumn<M extends Model>(modelClass: ModelClass<M>,
   return (await columns).has(column);
 }
 
-/**
- * Returns whether statements on the default connection of a database find a table. Once a table has been found, it
- * isn't looked up again.
- */
+/** Returns whether a table exists on the database's default connection. Once it is found, it isn't looked up again. */
 export async function hasTable(database: Database, table: string): Promise<boolean> {
   const names = tables.get(database) ?? new Set();
   tables.set(database, names);
@@ -44,7 +41,7 @@ export async function uniqueColumnNamesOf(connection: Connection, table: string)
   return new Set((await connection.rows(uniqueColumnNames, [table])).map(({ name }) => String(name)));
 }
 
-/** The columns of a table whose text doesn't compare byte by byte. */
+/** The columns of a table whose text isn't compared byte by byte. */
 export async function looseTextColumnsOf(connection: Connection, table: string): Promise<readonly string[]> {
   const looseText = connection.dialect.inspection?.looseText ?? null;
   if (looseText === null) return [];
@@ -71,7 +68,8 @@ export async function invalidIndexesOf(
 /**
  * The names of the migrations that a read replica has received.
  *
- * @param isMigrated whether its primary has a table of migrations; if not, the replica is only asked to respond
+ * @param isMigrated whether the primary has a table of migrations; if not, the query only checks that the replica
+ * responds
  */
 export async function replicaMigrations(replica: Executor, isMigrated: boolean): Promise<string[]> {
   const query = isMigrated ? "select name from migrations" : "select 1 as name";

@@ -34,12 +34,12 @@ await onEachDatabase("a task that is claimed", (engine) => {
     const claimed = (await prune.take())!;
     expect(claimed).toEqual({ claimedAt: NOON, leasedUntil: hasTable ? new Date(NOON + HOUR) : null });
     expect([await isTaken(report, NOON), await isTaken(prune, NOON + HOUR - 1)]).toEqual([true, false]);
-    // It does not affect any other task, even if that was claimed at the same moment.
+    // Another task isn't affected, even if it was claimed at the same moment.
     await prune.finish(claimed, NOON + DAY);
     expect([await isTaken(prune, NOON + DAY - 1), await isTaken(report, NOON + HOUR)]).toEqual([false, true]);
     expect([await isTaken(prune, NOON + DAY), await isTaken(prune, NOON + DAY)]).toEqual([true, false]);
     if (!hasTable) return;
-    // The first process finishes only now, and the task belongs to the other.
+    // The first process finishes only now, when the task belongs to the other one.
     await prune.finish(claimed, NOON);
     expect(await isTaken(prune, NOON + DAY)).toBe(false);
     expect(await isTaken(prune, NOON + DAY + HOUR)).toBe(true);

@@ -5,12 +5,12 @@ import type { Database } from "../connections/database.ts";
 import { hasTable } from "./table-columns.ts";
 
 export const TASK_TABLE = "maintenance";
-/** No task waits longer than this: a later time was written by a process whose clock was fast. */
+/** No task is due later than this from now. A later time must come from a process whose clock was ahead. */
 const LONGEST_WAIT_MS = 48 * 60 * 60_000;
 
 /**
- * Decides which of several processes does a task, and when. A row in the table `maintenance` says when the task is due.
- * Without that table, each process does it.
+ * Decides which of several processes runs a task, and when. A row in the table `maintenance` says when the task is due.
+ * Without that table, every process runs the task.
  */
 export class DatabaseTaskClaim implements TaskClaim {
   readonly #database: Database;
@@ -27,7 +27,7 @@ export class DatabaseTaskClaim implements TaskClaim {
     if (!(await hasTable(this.#database, TASK_TABLE))) return this.#withoutTable.take();
     const claimedAt = now();
     const leasedUntil = new Date(claimedAt + LEASE_MS);
-    // One statement decides between processes: with a read followed by a write, several of them could do the task.
+    // One statement decides between processes. With a read followed by a write, several of them could run the task.
     const dueAt = sql.ref(`${TASK_TABLE}.due_at`);
     const claim = this.#database.connection().writes.upsert({
       table: TASK_TABLE,

@@ -1,9 +1,9 @@
 import type { ModelClass } from "./model-types.ts";
 
 /**
- * A mixin for {@link compose}: a function that extends a model's class.
+ * A mixin for {@link compose}: a function that extends a model class.
  *
- * Declare its additions as named interfaces, so that its type can be spelled out:
+ * Declare what it adds as named interfaces, so that you can write out its type:
  *
  * ```ts
  * interface Archives { archived_at: Date | null; archive(): Promise<void> }
@@ -25,7 +25,7 @@ import type { ModelClass } from "./model-types.ts";
 export type Mixin<B, R> = (base: B) => R;
 
 /**
- * Applies mixins to a model's class, the first one innermost, and returns the class to extend:
+ * Applies mixins to a model class, the first one innermost, and returns the class to extend:
  *
  * ```ts
  * class User extends compose(Model, Authenticates, AuthenticatesTokens) {}

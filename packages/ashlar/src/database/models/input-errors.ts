@@ -5,9 +5,9 @@ import { isFillable } from "./model-attributes.ts";
 import type { ModelMetadata } from "./model-metadata.ts";
 
 /**
- * The error to throw for a statement that tried to store these values: `E_INVALID_INPUT` (422) if a request may have
- * caused it, by sending `null` for a required column, or a name that is not a column's to a model that accepts every
- * name. Errors that only code can have caused stay unchanged.
+ * The error to throw for a statement that tried to store these values. It is `E_INVALID_INPUT` (422) if a request may
+ * have caused it: with `null` for a required column, or, if the model accepts any name, with a name that isn't a
+ * column. Errors that only code can cause are returned unchanged.
  */
 export function asInputError(metadata: ModelMetadata, values: Row, error: unknown): unknown {
   if (error instanceof NotNullViolationError) {
@@ -15,7 +15,7 @@ export function asInputError(metadata: ModelMetadata, values: Row, error: unknow
     if (column === null || values[column] !== null || !isFillable(metadata, column)) return error;
     return new ColumnValueError(column, `The column "${column}" must have a value.`);
   }
-  // A name in `fillable` that is not a column is the application's mistake, or its migration has not run.
+  // If a name in `fillable` isn't a column, that is the application's mistake, or the migration hasn't been run.
   if (!(error instanceof UnknownColumnError) || metadata.fillable !== null) return error;
   const name = error.names.find((one) => one !== metadata.table && Object.hasOwn(values, one));
   if (name === undefined || !isFillable(metadata, name)) return error;
@@ -23,14 +23,15 @@ export function asInputError(metadata: ModelMetadata, values: Row, error: unknow
 }
 
 /**
- * The error to throw for a query that names these columns: `E_INVALID_INPUT` (422) if the table lacks one of them, and nothing
- * in the model's class names it, because such a name comes from a request. If the class names it, its migration has not run.
+ * The error to throw for a query that names these columns. It is `E_INVALID_INPUT` (422) if the table lacks a column
+ * that the model's class doesn't name, because such a name comes from a request. If the class names the column, its
+ * migration hasn't been run.
  */
 export function asQueryError(metadata: ModelMetadata, columns: readonly string[], error: unknown): unknown {
   if (!(error instanceof UnknownColumnError)) return error;
   const unknown = columns.find((column) => error.names.includes(column));
   if (unknown === undefined) return error;
-  // The memory must not grow with the contents of requests.
+  // Names from requests must not fill up memory.
   metadata.lookups.delete(unknown);
   if (isNamed(metadata, unknown)) return error;
   return new ColumnValueError(unknown, `"${unknown}" is not a column of the table "${metadata.table}".`);

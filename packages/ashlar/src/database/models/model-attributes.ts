@@ -8,8 +8,8 @@ import type { ModelClass } from "./model-types.ts";
 import "../errors.ts";
 
 /**
- * Casts by column, as a model declares them: `static override casts: Casts = { settings: "json" }`. A cast is the column's
- * type in the application: a `Date`, `true` or `false`, parsed JSON, a whole number.
+ * A model's casts, by column: `static override casts: Casts = { settings: "json" }`. A cast is the column's type in the
+ * application: a `Date`, a boolean, parsed JSON, or a whole number.
  */
 export type Casts = Readonly<Record<string, "datetime" | "boolean" | "json" | "integer">>;
 
@@ -17,9 +17,9 @@ export type Casts = Readonly<Record<string, "datetime" | "boolean" | "json" | "i
 export type Cast = Casts[string];
 
 /**
- * Sets a model's attributes to the values of a row. Parsed JSON is replaced by its text in the row.
+ * Sets a model's attributes to the values of a row. In the row itself, replaces parsed JSON with its text.
  *
- * @throws `E_INVALID_QUERY` if a column's name can't be an attribute's
+ * @throws `E_INVALID_QUERY` if a column has a name that an attribute can't have
  */
 export function setAttributes(model: Model, { columns, casts, connection }: ModelMetadata, row: Row): void {
   const target = model as unknown as Row;
@@ -31,7 +31,8 @@ export function setAttributes(model: Model, { columns, casts, connection }: Mode
     const value = row[column];
     if (value === undefined || value === null) continue;
     if (cast === "json" && connection.dialect.values.parsesJson) {
-      // Kept as text, because an object could be changed in place, and would then not differ from itself.
+      // Kept as text, because if the application changed the object in place, there would be nothing to compare it
+      // with.
       row[column] = jsonText(column, value);
       continue;
     }
@@ -40,9 +41,9 @@ export function setAttributes(model: Model, { columns, casts, connection }: Mode
 }
 
 /**
- * Sets attributes to those of the values that `fill` may set.
+ * Sets attributes to the given values, as far as `fill` may set them.
  *
- * @returns the names of the others
+ * @returns the names that were ignored
  * @throws `E_INVALID_INPUT` (422) if a name cannot be a column's; `E_INVALID_MODEL` if `fillable` contains a guarded column
  */
 export function fillAttributes(model: Model, modelClass: ModelClass, values: object): string[] {
@@ -59,7 +60,7 @@ export function fillAttributes(model: Model, modelClass: ModelClass, values: obj
   return ignored;
 }
 
-/** The values of some attributes. */
+/** The values of these attributes. */
 export function attributesNamed(model: Model, names: readonly string[]): Row {
   return Object.fromEntries(names.map((name) => [name, (model as unknown as Row)[name]]));
 }
@@ -75,7 +76,8 @@ export function touch({ timestamps }: ModelMetadata, changes: Row, columns: read
  * The attributes that differ from the row, converted for storage.
  *
  * @param original the row as stored; `null` if there isn't one yet
- * @throws `E_INVALID_INPUT` (422) if a value does not suit its column; `E_INVALID_QUERY` if an attribute can't be a column
+ * @throws `E_INVALID_INPUT` (422) if a value doesn't fit its column; `E_INVALID_QUERY` if an attribute can't be a
+ * column
  */
 export function changesOf(model: Model, metadata: ModelMetadata, original: Row | null): Row {
   const { casts } = metadata;
@@ -83,7 +85,7 @@ export function changesOf(model: Model, metadata: ModelMetadata, original: Row |
   for (const [name, value] of Object.entries(model)) {
     if (value === undefined) continue;
     const cast = casts.get(attributeName(model, name));
-    // A value that the row holds in another form isn't a change.
+    // If the row holds the value in another form, it isn't a change.
     const isUnchanged = original !== null && original[name] === value;
     const stored = toDatabase(cast, name, isUnchanged ? value : normalForm(metadata, name, value));
     if (original === null || !sameValue(cast, stored, storedForm(cast, name, original[name])))
@@ -102,19 +104,19 @@ export function visibleAttributes(model: Model, { hidden }: ModelMetadata): Row 
   return json;
 }
 
-/** The value that a column is set to, in its normal form if it is text. */
+/** The value to store in a column: text is in the column's normal form. */
 export function normalForm({ normalizers }: ModelMetadata, column: string, value: unknown): unknown {
   if (normalizers.size === 0 || typeof value !== "string") return value;
   return normalizers.get(column)?.(value) ?? value;
 }
 
-/** Whether `fill` sets a column. */
+/** Whether `fill` may set a column. */
 export function isFillable({ fillable, guarded, primaryKey }: ModelMetadata, column: string): boolean {
   return fillable === null ? column !== primaryKey && !guarded.has(column) : fillable.has(column);
 }
 
 /**
- * Checks a name for an attribute: it must be a possible column name, and not one of the model's own methods.
+ * Returns the name of an attribute, which must be a valid column name and not one of the model's methods.
  *
  * @throws `E_INVALID_QUERY`
  */
@@ -124,7 +126,7 @@ export function attributeName(model: Model, name: string): string {
   throw new AshlarError("E_INVALID_QUERY", `${JSON.stringify(name)} cannot be a column of the model ${named}.`);
 }
 
-/** Whether a name can be a column's, and is not one of the model's own methods. */
+/** Whether a name is a valid column name, and not one of the model's methods. */
 export function isAttributeName(model: Model, name: string): boolean {
   return isColumnName(name) && !(name in Object.getPrototypeOf(model));
 }
@@ -132,7 +134,7 @@ export function isAttributeName(model: Model, name: string): boolean {
 /**
  * Converts a value from the database for the application.
  *
- * @throws `E_DATABASE` if the column contains something else; the message does not include it
+ * @throws `E_DATABASE` if the column contains something else; the message does not include the value
  */
 export function fromDatabase(cast: Cast | undefined, column: string, value: unknown): unknown {
   // A column that wasn't read stays undefined.
@@ -160,10 +162,10 @@ export function fromDatabase(cast: Cast | undefined, column: string, value: unkn
 }
 
 /**
- * Converts a value that the application set for storage.
+ * Converts a value that the application has set, so that it can be stored.
  *
- * @throws `E_INVALID_INPUT` (422) if the cast cannot store it, `E_INVALID_QUERY` for a function or symbol; the message
- * does not include it
+ * @throws `E_INVALID_INPUT` (422) if the cast can't store the value, `E_INVALID_QUERY` for a function or symbol; the
+ * message does not include the value
  */
 export function toDatabase(cast: Cast | undefined, column: string, value: unknown): unknown {
   if (cast === undefined || value === null || value === undefined) return value;
@@ -187,8 +189,8 @@ export function toDatabase(cast: Cast | undefined, column: string, value: unknow
 }
 
 /**
- * Converts a value that a column is set to for storage. Without a cast it is a single value, which every database
- * stores unchanged: lists and objects need a column with the cast "json".
+ * Converts a column's new value, so that it can be stored. Without a cast, it must be a single value, which every
+ * database stores unchanged. Lists and objects need the cast "json".
  *
  * @throws as {@link toDatabase}
  */
@@ -208,7 +210,7 @@ export function sameValue(cast: Cast | undefined, a: unknown, b: unknown): boole
   return false;
 }
 
-/** Returns whether an attribute's value differs from the row's; a value that cannot be stored does. */
+/** Returns whether an attribute's value differs from the row's. A value that can't be stored always differs. */
 export function differs(cast: Cast | undefined, column: string, value: unknown, stored: unknown): boolean {
   try {
     return !sameValue(cast, toDatabase(cast, column, value), storedForm(cast, column, stored));
@@ -240,24 +242,24 @@ function readDate(column: string, value: unknown): Date {
   throw new AshlarError("E_DATABASE", `The column "${column}" holds a value that the cast "datetime" cannot read.`);
 }
 
-/** As in JSON. With a `Date`, JSON.stringify would not use its fast path for the object. */
+/** The value's form in JSON. With a `Date` in it, JSON.stringify would not use its fast path for the object. */
 export function plainForm(value: Date | bigint): string | null {
   if (typeof value === "bigint") return String(value);
   return Number.isNaN(value.getTime()) ? null : value.toISOString();
 }
 
 /**
- * Returns the milliseconds since 1970 of a time as rows hold it as text: `2026-01-31T12:00:00.000Z`, which the
- * framework writes, or `2026-01-31 12:00:00`, as SQLite's CURRENT_TIMESTAMP writes it, which is in UTC. Anything else
- * is parsed by `Date`; `NaN` if it is not a time.
+ * Parses a time in a row, and returns the milliseconds since 1970. The framework writes `2026-01-31T12:00:00.000Z`, and
+ * SQLite's CURRENT_TIMESTAMP writes `2026-01-31 12:00:00`, in UTC. `Date` parses anything else; `NaN` if it is not a
+ * time.
  *
- * Every row has times, and `Date` takes several times as long for the same text.
+ * Every row has times, and `Date` is several times slower.
  */
 export function parseTime(text: string): number {
   return parseUsual(text) ?? Date.parse(withZone(text));
 }
 
-/** Returns the time of a text that has one of the two forms exactly; `null` for any other. */
+/** Parses a text that has exactly one of the two forms; `null` for any other. */
 function parseUsual(text: string): number | null {
   const isIso = text.length === 24 && text[10] === "T" && text[19] === "." && text[23] === "Z";
   if (!isIso && !(text.length === 19 && text[10] === " ")) return null;
@@ -275,7 +277,7 @@ function parseUsual(text: string): number | null {
   return isDate && isTime ? Date.UTC(year, month - 1, day, hour, minute, second, millisecond) : null;
 }
 
-/** Parses part of a text as a number; `NaN` if it isn't all digits. */
+/** Parses part of a text as a number; `NaN` if it contains anything but digits. */
 function digits(text: string, start: number, end: number): number {
   let value = 0;
   for (let at = start; at < end; at++) {

@@ -11,10 +11,10 @@ import type { ModelClass } from "./model-types.ts";
 const MEMORY = { driver: "sqlite", path: ":memory:" };
 
 const running: Application[] = [];
-/** What each application's route does. */
+/** The function that each application's route calls. */
 let inRequest: () => unknown;
 
-/** Boots an application whose table `notes` contains its name. */
+/** Boots an application whose table `notes` contains the application's name. */
 async function site(name: string, { hasDatabase = true, before = [] as ProviderClass[] } = {}): Promise<Application> {
   const application = await createApplication({
     providers: [...before, ...(hasDatabase ? [DatabaseProvider] : [])],
@@ -37,7 +37,7 @@ async function asked(application: Application, task: () => unknown): Promise<unk
   return ((await response.json()) as { readonly result: unknown }).result;
 }
 
-/** The test's own classes: what is recorded about a class stays recorded. */
+/** Creates new classes for each test, because data recorded about a class is never removed. */
 function models() {
   class Note extends Model {
     static override timestamps = false;

@@ -5,14 +5,16 @@ import { TABLE_NAME } from "../table-names.ts";
 import type { ModelClass } from "./model-types.ts";
 import "../errors.ts";
 
-/** The databases that were assigned to classes with `useDatabase`. */
+/** The databases assigned to classes with `useDatabase`. */
 const given = new WeakMap<object, Database>();
 /** The database of each application, for all models that do not belong to another application. */
 const databases = new WeakMap<RunningApplication, Database>();
 /** The classes that an application's configuration uses, such as its users. */
 const named = new WeakMap<RunningApplication, Set<object>>();
 
-/** The assignments of databases to models: the version changes whenever a model's database may have changed. */
+/**
+ * The version of all assignments of databases to models, which changes whenever a model's database may have changed.
+ */
 export const bindings: { version: number } = { version: 0 };
 
 /** Assigns a database to a class and its subclasses; `null` removes it. */
@@ -27,7 +29,7 @@ export function boundDatabase(modelClass: object): Database | undefined {
   return given.get(modelClass);
 }
 
-/** Assigns its database to the models of an application; `null` removes it. */
+/** Assigns an application's database to its models; `null` removes it. */
 export function bindApplication(application: RunningApplication, database: Database | null): void {
   if (database === null) databases.delete(application);
   else databases.set(application, database);
@@ -35,8 +37,8 @@ export function bindApplication(application: RunningApplication, database: Datab
 }
 
 /**
- * Records that an application's configuration uses a class: it and its subclasses are models of that application, even
- * outside of its requests.
+ * Records that an application's configuration uses a class. The class and its subclasses then belong to that
+ * application, even outside of its requests.
  */
 export function claimModel(modelClass: object, application: RunningApplication): void {
   const classes = named.get(application) ?? new Set();
@@ -45,7 +47,8 @@ export function claimModel(modelClass: object, application: RunningApplication):
 }
 
 /**
- * A part of an application's configuration: a model, or something else that finds users in the tables that it names.
+ * Something that an application's configuration uses: a model, or anything else that finds users in the tables it
+ * names.
  */
 interface Claimed {
   readonly name: string;
@@ -57,7 +60,7 @@ interface Claimed {
  * The tables that an application's configuration uses: those of its models, and those named by other classes and
  * objects.
  *
- * @returns also the names of the classes and objects that don't name any
+ * @returns the tables, and the names of the classes and objects that don't name any
  * @throws `E_INVALID_CONFIGURATION` for an invalid table name
  */
 export function claimedTables(application: RunningApplication): {
@@ -73,7 +76,7 @@ export function claimedTables(application: RunningApplication): {
   };
 }
 
-/** Security: statements about a table are recognized by its name. */
+/** Security: statements about a table are recognized by its name, so the name must be valid. */
 function requireTableNames(where: string, tables: readonly unknown[]): void {
   const wrong = tables.find((table) => typeof table !== "string" || !TABLE_NAME.test(table));
   if (wrong === undefined) return;
@@ -93,7 +96,7 @@ export function applicationOf(modelClass: ModelClass): RunningApplication | null
   return among(applications) ?? ambiguous(modelClass, applications);
 }
 
-/** A model's database, and whether it is the same for all applications, not only for the running code's. */
+/** A model's database, and whether it is the same for all applications, rather than only for the current one. */
 export interface ModelDatabase {
   readonly database: Database;
   readonly isSettled: boolean;
@@ -114,7 +117,7 @@ export function resolveDatabase(modelClass: ModelClass): ModelDatabase {
   throw new AshlarError("E_DATABASE", `The model ${modelClass.name} has no database. ${remedy}`);
 }
 
-/** As {@link resolveDatabase}; `null` instead of an error. */
+/** Like {@link resolveDatabase}, but returns `null` instead of throwing. */
 function findDatabase(modelClass: ModelClass): ModelDatabase | null {
   for (const one of lineage(modelClass)) {
     const database = given.get(one);
@@ -140,7 +143,7 @@ export function haveSameTable(one: ModelClass, other: ModelClass): boolean {
   return one.table === other.table && (one.connection === other.connection || nameOf(one) === nameOf(other));
 }
 
-/** The name of a model's connection; `undefined` for the default one of an unknown database. */
+/** The name of a model's connection; `undefined` if it is the default one and the database is unknown. */
 function nameOf(modelClass: ModelClass): string | undefined {
   return modelClass.connection ?? findDatabase(modelClass)?.database.settings.default;
 }
@@ -172,7 +175,7 @@ export function applicationsNaming(modelClass: ModelClass): readonly RunningAppl
   return [];
 }
 
-/** The one of these applications that the running code belongs to. */
+/** The current application, if it is one of these. */
 function among(applications: readonly RunningApplication[]): RunningApplication | undefined {
   const current = currentApplication();
   return applications.find((one) => one === current);

@@ -18,7 +18,7 @@ export interface ModelMetadata {
   readonly timestamps: boolean;
   readonly casts: ReadonlyMap<string, Cast>;
   readonly hidden: ReadonlySet<string>;
-  /** The columns that `fill` may set; `null` for all but the primary key and the guarded ones. */
+  /** The columns that `fill` may set; `null` for all but the primary key and guarded columns. */
   readonly fillable: ReadonlySet<string> | null;
   readonly guarded: ReadonlySet<string>;
   /** The functions that normalize a column's text, by column. */
@@ -27,19 +27,19 @@ export interface ModelMetadata {
   readonly columns: Set<string>;
   /** The compiled statement of `findBy`, by column. */
   readonly lookups: Map<string, string>;
-  /** The version of the bindings that the connection was taken from. */
+  /** The version of the bindings when the connection was chosen. */
   readonly binding: number;
 }
 
-/** For classes that use the same database everywhere. */
+/** The metadata of classes that use the same database in all applications. */
 const shared = new WeakMap<object, ModelMetadata>();
-/** For classes that several applications in the process use, each with its own database. */
+/** The metadata of classes that several applications in the process use, each with its own database. */
 const byDatabase = new WeakMap<Database, WeakMap<object, ModelMetadata>>();
 
 /**
- * Returns the metadata of a model's class.
+ * Returns a model class's metadata.
  *
- * @throws `E_DATABASE` if it has no database; `E_INVALID_CONFIGURATION` if it has several and none can be chosen;
+ * @throws `E_DATABASE` if it has no database; `E_INVALID_CONFIGURATION` if several databases are possible;
  * `E_INVALID_MODEL` if `fillable` contains a guarded column
  */
 export function metadataOf(modelClass: ModelClass): ModelMetadata {
@@ -70,10 +70,10 @@ function readMetadata(modelClass: ModelClass, database: Database): ModelMetadata
   const hidden = new Set<string>();
   const guarded = new Set<string>();
   const normalizers = new Map<string, Normalizers[string]>();
-  // From the base class down: a mixin's casts and hidden columns still apply if the class below lists its own.
+  // Goes from the base class down, so that a mixin's casts and hidden columns still apply if a subclass lists its own.
   for (const one of lineage(modelClass).reverse()) {
     for (const column of one.hidden) hidden.add(column);
-    // A mixin's getter reads the names of its columns from the class below: `this.passwordColumn`.
+    // A mixin's getter reads its columns' names from the subclass: `this.passwordColumn`.
     const ownCasts = Reflect.get(one, "casts", modelClass) as Casts;
     for (const [column, cast] of Object.entries(ownCasts)) casts.set(column, cast);
     for (const column of Reflect.get(one, "guarded", modelClass) as readonly string[]) guarded.add(column);
@@ -105,7 +105,7 @@ function readMetadata(modelClass: ModelClass, database: Database): ModelMetadata
 /**
  * Fetches the first row whose column has a value, as a model.
  *
- * @throws as {@link lookUp}; `E_INVALID_INPUT` also if the table lacks the column, and the class does not name it
+ * @throws as {@link lookUp}; also `E_INVALID_INPUT` if the table lacks the column and the class doesn't name it
  */
 export async function findModel<M extends Model>(
   modelClass: ModelClass<M>,
@@ -132,7 +132,7 @@ export function lookUp(metadata: ModelMetadata, column: string, value: ColumnVal
   const statement = metadata.lookups.get(column) ?? compileLookup(metadata, column);
   if (value === null) return firstWithout(metadata, column);
   if (typeof value === "string") {
-    // Text that no database can store isn't in any row.
+    // No row contains text that databases can't store.
     return isStorableText(value) ? metadata.connection.first(statement, value) : undefined;
   }
   const checked = column === metadata.primaryKey ? keyValue(column, value) : columnValue(column, value);
@@ -142,7 +142,7 @@ export function lookUp(metadata: ModelMetadata, column: string, value: ColumnVal
 function compileLookup(metadata: ModelMetadata, column: string): string {
   const { kysely } = metadata.connection;
   const query = kysely.selectFrom(metadata.table).selectAll().where(queriedColumn(column), "=", null);
-  // Kysely would make the limit a parameter. As a literal, it leaves the value as the only one.
+  // Kysely would make the limit a parameter. With a literal, the value is the only parameter.
   const limited = `${query.compile().sql} limit 1`;
   metadata.lookups.set(column, limited);
   return limited;
@@ -154,7 +154,7 @@ async function firstWithout(metadata: ModelMetadata, column: string): Promise<Ro
   return await query.limit(1).executeTakeFirst();
 }
 
-/** Stores a row, and returns it with its defaults. */
+/** Inserts a row, and returns it with its defaults. */
 export async function insertRow({ connection, table }: ModelMetadata, values: Row): Promise<Row> {
   const [row] = await connection.writes.insert({ table, values, returning: "all" })({});
   return row!;

@@ -20,7 +20,7 @@ export type ComparisonOperator = (typeof OPERATORS)[number];
 /** One page of a query's rows. */
 export interface Page<M> {
   readonly data: M[];
-  /** How many rows there are on all pages. */
+  /** The number of rows on all pages. */
   readonly total: number;
   /** The number of this page; the first is 1. */
   readonly page: number;
@@ -33,11 +33,11 @@ export interface Page<M> {
 type Builder = ExpressionBuilder<any, any>;
 type Condition = (builder: Builder) => Expression<SqlBool>;
 
-/** The orders that a request may choose, see {@link ModelQuery.orderBy}. */
+/** The orders that a request may choose; see {@link ModelQuery.orderBy}. */
 export interface OrderOptions<M extends Model> {
-  /** The columns that it may name, including hidden ones. */
+  /** The columns that the request may name. They may include hidden ones. */
   readonly allow: readonly Column<M>[];
-  /** `asc` or `desc`, from the request or not; default: `asc`. */
+  /** `asc` or `desc`, which may come from the request; default: `asc`. */
   readonly direction?: unknown;
 }
 
@@ -74,13 +74,14 @@ export class ModelQuery<M extends Model> {
   }
 
   /**
-   * Only rows whose column has a value, or matches it by the operator. `null` can be compared with `=` and `!=`, with
-   * the expected results.
+   * Only rows whose column has a value, or compares to it by the operator. Comparing `null` with `=` and `!=` works as
+   * expected.
    *
-   * A column that the table does not have is an error of the query: `E_INVALID_INPUT` (422) unless the model's class names it.
+   * If the table doesn't have the column, the query itself fails, with `E_INVALID_INPUT` (422) unless the model's class
+   * names the column.
    *
-   * @throws `E_INVALID_INPUT` (422) if the value is a list, an object or anything else that a column cannot hold, or the name
-   * cannot be a column's; `E_INVALID_QUERY` if the operator is not valid, or the value is `undefined`
+   * @throws `E_INVALID_INPUT` (422) if the value is a list, an object or anything else that a column can't hold, or the
+   * name isn't a valid column name; `E_INVALID_QUERY` if the operator is not valid, or the value is `undefined`
    */
   where(column: Column<M>, value: ColumnValue): ModelQuery<M>;
   where(column: Column<M>, operator: ComparisonOperator, value: ColumnValue): ModelQuery<M>;
@@ -104,7 +105,7 @@ export class ModelQuery<M extends Model> {
    * Only rows whose column has one of the values; none if the list is empty.
    *
    * @param values at most 30,000, because databases limit the number of parameters
-   * @throws `E_INVALID_INPUT` (422) if they are not a list or too many, or if a column cannot hold one of them
+   * @throws `E_INVALID_INPUT` (422) if `values` is not a list or too long, or a column can't hold one of them
    */
   whereIn(column: Column<M>, values: readonly Exclude<ColumnValue, null>[]): ModelQuery<M> {
     const name = queriedColumn(column);
@@ -132,7 +133,8 @@ export class ModelQuery<M extends Model> {
   /**
    * Orders by a column, after the columns that the query is already ordered by.
    *
-   * If a request names the column, say which ones it may name. Any other is refused, and `null` and `undefined` add nothing:
+   * If the column comes from a request, list those that are allowed. Any other is refused, and `null` and `undefined`
+   * add no order:
    *
    * ```ts
    * const direction = request.input("direction", "asc");
@@ -142,8 +144,8 @@ export class ModelQuery<M extends Model> {
    * Security: the order of rows reveals a column's contents, one comparison at a time. So rows can't be ordered by a
    * hidden column, such as a password's hash, unless `allow` contains it.
    *
-   * @throws `E_INVALID_INPUT` (422) if the column is not allowed, or the direction is neither `asc` nor `desc`; from the query
-   * itself if the column is hidden, or the table does not have it
+   * @throws `E_INVALID_INPUT` (422) if the column is not allowed, or the direction is neither `asc` nor `desc`; thrown
+   * by the query itself if the column is hidden, or the table doesn't have it
    */
   orderBy(column: Column<M>, direction?: "asc" | "desc"): ModelQuery<M>;
   orderBy(column: unknown, options: OrderOptions<M>): ModelQuery<M>;
@@ -213,7 +215,7 @@ export class ModelQuery<M extends Model> {
     }
   }
 
-  /** Returns whether there is a row. */
+  /** Returns whether any row matches. */
   async exists(): Promise<boolean> {
     const { table, connection } = this.#metadata;
     let query = connection.kysely.selectFrom(table).select(sql<number>`1`.as("found"));
@@ -226,7 +228,7 @@ export class ModelQuery<M extends Model> {
   }
 
   /**
-   * One page of the rows, and the total number.
+   * One page of the rows, and the total number of rows.
    *
    * @param page the first is 1
    * @throws `E_INVALID_INPUT` (422) if either is not a whole number of 1 or more
@@ -242,12 +244,12 @@ export class ModelQuery<M extends Model> {
   }
 
   /**
-   * Sets columns in all the rows with one statement, which decides between concurrent calls: of several that require
-   * the old value, one gets 1 and the others get 0.
+   * Sets columns in all matching rows with one statement. If several concurrent calls require the old value, one of
+   * them gets 1 and the others get 0.
    *
    * @returns how many rows were updated
-   * @throws `E_INVALID_INPUT` (422) as `save`; `E_INVALID_QUERY` if there is nothing to set, or the query has an order,
-   * a limit or an offset; `E_UNIQUE_VIOLATION`, `E_FOREIGN_KEY_VIOLATION`, `E_NOT_NULL_VIOLATION`
+   * @throws `E_INVALID_INPUT` (422) like `save`; `E_INVALID_QUERY` if there is nothing to set, or the query has an
+   * order, a limit or an offset; `E_UNIQUE_VIOLATION`, `E_FOREIGN_KEY_VIOLATION`, `E_NOT_NULL_VIOLATION`
    */
   async update(values: Attributes<M>): Promise<number> {
     this.#refuseWindow("update");
@@ -268,8 +270,9 @@ export class ModelQuery<M extends Model> {
   }
 
   /**
-   * Deletes the rows with one statement. The models' `delete` is not called: rows that it would also delete, such as a
-   * user's logins, stay until `ashlar prune` or the server's daily pruning finds that the model's row is gone.
+   * Deletes the matching rows with one statement. It doesn't call the models' `delete`, so the rows that method would
+   * also delete, such as a user's logins, stay until `ashlar prune` or the server's daily pruning finds that the
+   * model's row is gone.
    *
    * @returns how many rows were deleted
    * @throws `E_INVALID_QUERY` if the query has an order, a limit or an offset; `E_FOREIGN_KEY_VIOLATION`
@@ -299,13 +302,13 @@ export class ModelQuery<M extends Model> {
     return this.#with({ conditions: [...conditions, condition], columns: [...columns, column] });
   }
 
-  /** The error for a failed statement, which may name a column that the table does not have. */
+  /** The error for a failed statement, which may have named a column that the table doesn't have. */
   #explained(error: unknown): unknown {
     const { columns, order } = this.#state;
     return asQueryError(this.#metadata, [...columns, ...order.map(({ column }) => column)], error);
   }
 
-  /** In upper or lower case, because SQLite and MariaDB don't distinguish them. */
+  /** Ignores case in column names, because SQLite and MariaDB do. */
   #refuseHidden(): void {
     const { order } = this.#state;
     if (order.length === 0) return;
@@ -317,7 +320,7 @@ export class ModelQuery<M extends Model> {
     throw new ColumnValueError(column, `Rows are not ordered by the hidden column "${column}". ${remedy}`);
   }
 
-  /** Databases disagree on the meaning of these in such statements. */
+  /** In such statements, databases interpret an order, a limit and an offset differently. */
   #refuseWindow(verb: string): void {
     const { order, limit, offset } = this.#state;
     if (order.length === 0 && limit === null && offset === null) return;

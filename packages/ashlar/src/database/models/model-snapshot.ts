@@ -3,15 +3,15 @@ import type { Snapshot } from "../executors/rollback-log.ts";
 import { differs } from "./model-attributes.ts";
 import type { ModelMetadata } from "./model-metadata.ts";
 
-/** The row that a model considers stored. */
+/** Access to the row that a model considers stored. */
 export interface StoredRow {
   get(): Row | null;
   set(row: Row | null): void;
 }
 
 /**
- * A model's state at this moment, for restoring it after a rollback: the stored row, and every attribute that came from
- * it. Attributes set by the application stay, before and after a save, so that the next save stores them.
+ * A model's current state, to restore after a rollback: the stored row, and every attribute that came from it.
+ * Attributes that the application set, before or after a save, stay, so that the next save stores them.
  *
  * @param attributes the model itself
  */
@@ -23,8 +23,8 @@ export function modelSnapshot({ casts }: ModelMetadata, attributes: Row, stored:
   return {
     extend(values) {
       for (const [name, value] of Object.entries(values)) {
-        // After a deletion, the key and times from a row of this transaction are stored again: they are not the
-        // application's.
+        // If a model is saved again after its deletion, it still has the key and times of the deleted row. They came
+        // from this transaction, not from the application.
         if (latest === null || differs(casts.get(name), name, value, latest[name])) before[name] = value;
       }
       latest = stored.get() ?? latest;
@@ -32,7 +32,7 @@ export function modelSnapshot({ casts }: ModelMetadata, attributes: Row, stored:
     restore() {
       const written = stored.get() ?? latest ?? {};
       for (const name of Object.keys(attributes)) {
-        // It is neither the column's value nor the written one, so it is the application's own.
+        // The value differs from what was written, so the application has set it since.
         if (differs(casts.get(name), name, attributes[name], written[name])) continue;
         if (name in before) attributes[name] = before[name];
         else delete attributes[name];

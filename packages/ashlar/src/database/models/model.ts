@@ -51,7 +51,7 @@ import "../errors.ts";
  * Declare columns with `declare`, so that no field of the class hides the row's value.
  */
 export class Model {
-  /** The table; default: the class's name in snake case and plural. */
+  /** The table; default: the class's name in snake case, as a plural. */
   static get table(): string {
     return tableName(this.name);
   }
@@ -64,8 +64,8 @@ export class Model {
   /** Columns left out of JSON. Columns that base classes hide stay hidden. */
   static hidden: readonly string[] = [];
   /**
-   * Columns that `fill`, and therefore `create`, sets; others are ignored, which is logged once for each in
-   * development. `null`: all but the primary key and the guarded columns.
+   * Columns that `fill`, and therefore `create`, may set; `null` for all but the primary key and the guarded columns.
+   * Others are ignored, which is logged once per column in development.
    *
    * ```ts
    * class Order extends Model {
@@ -79,8 +79,8 @@ export class Model {
    */
   static fillable: readonly string[] | null = null;
   /**
-   * Columns that `fill` and `create` never set, because a mixin or the model has its own methods for them: a password
-   * hash, a token. Columns that base classes guard stay guarded. `fillable` must not contain any of them.
+   * Columns that `fill` and `create` never set, because a mixin or the model has methods that set them, such as a
+   * password hash or a token. Columns that base classes guard stay guarded. `fillable` must not contain any of them.
    *
    * ```ts
    * class Article extends Model {
@@ -90,9 +90,9 @@ export class Model {
    */
   static guarded: readonly string[] = [];
   /**
-   * The normal form of text in columns, such as lower case: `save`, and a query's `update`, store it, however the
-   * column was set. Rows with another form stay unchanged until the column is set. Base classes' normalizers still
-   * apply.
+   * Functions that normalize text, by column, for example to lower case. `save`, and a query's `update`, store the
+   * normalized text, however the column was set. Existing rows stay unchanged until the column is set. Base classes'
+   * normalizers still apply.
    *
    * ```ts
    * class Coupon extends Model {
@@ -101,28 +101,28 @@ export class Model {
    * }
    * ```
    *
-   * Queries look for exactly the given value.
+   * Queries don't normalize the values that they look for.
    */
   static normalizes: Readonly<Record<string, (text: string) => string>> = {};
   /** The name of the connection in `config/database.ts`; `null` for the default one. */
   static connection: string | null = null;
 
-  /** The row as it is stored, or `null` for a model that is not stored yet. */
+  /** The stored row; `null` if the model hasn't been stored yet. */
   #original: Row | null = null;
 
   /**
    * Assigns a database to this class and its subclasses. By default they use the application's, which its provider
    * assigns.
    *
-   * If there are several applications in one process, a model uses the database of the application that is handling the
-   * current request, or whose configuration uses the class (`GUARDS`, `DRIVERS.jwt.model`). For other classes outside
-   * of requests, assign one: `Order.useDatabase(application.container.make("database"))`.
+   * If there are several applications in one process, a model uses the database of the application whose configuration
+   * uses the class (`GUARDS`, `DRIVERS.jwt.model`), or that is handling the current request. For other classes outside
+   * of requests, assign a database: `Order.useDatabase(application.container.make("database"))`.
    */
   static useDatabase(database: Database): void {
     bindDatabase(this, database);
   }
 
-  /** Removes a database from this class, if it is the assigned one. */
+  /** Removes a database from this class, if it was assigned. */
   static leaveDatabase(database: Database): void {
     if (boundDatabase(this) === database) bindDatabase(this, null);
   }
@@ -154,7 +154,7 @@ export class Model {
     return findModel(this, column, value);
   }
 
-  /** A query for the rows whose column has a value, or matches it by the operator. */
+  /** A query for the rows whose column has a value, or compares to it by the operator. */
   static where<M extends Model>(this: ModelClass<M>, column: Column<M>, value: ColumnValue): ModelQuery<M>;
   static where<M extends Model>(
     this: ModelClass<M>,
@@ -171,12 +171,12 @@ export class Model {
     return new ModelQuery<M>(this).get();
   }
 
-  /** A query for all rows, to be filtered, ordered and counted. */
+  /** A query for all rows, to filter, order and count them. */
   static rows<M extends Model>(this: ModelClass<M>): ModelQuery<M> {
     return new ModelQuery<M>(this);
   }
 
-  /** Kysely's select on the model's table, for everything that models don't offer. */
+  /** Kysely's `selectFrom` on the model's table, for anything that models don't offer. */
   static query(): SelectQueryBuilder<Tables, keyof Tables, object> {
     const { connection, table } = metadataOf(this as ModelClass);
     return connection.kysely.selectFrom(table) as unknown as SelectQueryBuilder<Tables, keyof Tables, object>;
@@ -190,7 +190,7 @@ export class Model {
   }
 
   /**
-   * Returns whether `fill` and `create` set a column.
+   * Returns whether `fill` and `create` may set a column.
    *
    * @throws `E_INVALID_MODEL` if `fillable` contains a guarded column
    */
@@ -199,7 +199,7 @@ export class Model {
   }
 
   /**
-   * Stores a new row with those of the given values that `fill` sets: list their columns in `fillable`.
+   * Stores a new row with the given values, as far as `fill` sets them. List their columns in `fillable`.
    *
    * @throws as `fill` and `save`
    */
@@ -209,15 +209,15 @@ export class Model {
     return await model.save();
   }
 
-  /** Whether the model is stored as a row of the table. */
+  /** Whether the model has been stored. */
   isStored(): boolean {
     return this.#original !== null;
   }
 
   /**
-   * Sets attributes from a plain object: those of `fillable`, never a guarded column, and the primary key only if it is
-   * listed there. Others are ignored, and so are those whose value is `undefined`. In development, the log has a warning
-   * with the names that were ignored, once for each.
+   * Sets attributes from a plain object: those in `fillable`, never a guarded column, and the primary key only if
+   * `fillable` lists it. Ignores all others, and values that are `undefined`. In development, logs a warning with the
+   * ignored names, once per name.
    *
    * @throws `E_INVALID_INPUT` (422) if a name cannot be a column's; `E_INVALID_MODEL` if `fillable` contains a guarded
    * column
@@ -232,13 +232,13 @@ export class Model {
   /**
    * Stores the model: a new row, or the changed columns of its row. If nothing has changed, no query is made.
    *
-   * If the transaction around it is rolled back, so is its effect on the model: the key, times and defaults from the
+   * If the surrounding transaction is rolled back, so is the effect on the model: the key, times and defaults from the
    * database are removed, the row counts as stored only if it was before, and the values that you set can be saved
    * again.
    *
    * @throws `E_INVALID_INPUT` (422) if a value does not fit its column: a list or an object without the cast "json", an
-   * invalid date, text that is too long, `null` in a required column; also if an attribute that `fill` may set is not a
-   * column, and `fillable` does not contain it; `E_ROW_NOT_FOUND` if the row is gone; `E_UNIQUE_VIOLATION`,
+   * invalid date, text that is too long, `null` in a required column; or an attribute that isn't a column, if `fill`
+   * may set it and `fillable` doesn't list it; `E_ROW_NOT_FOUND` if the row is gone; `E_UNIQUE_VIOLATION`,
    * `E_FOREIGN_KEY_VIOLATION`, `E_NOT_NULL_VIOLATION`, `E_INVALID_QUERY`. To catch one of these in a transaction that
    * continues, save in a nested transaction: `await database.transaction(() => user.save())`
    */
@@ -287,7 +287,7 @@ export class Model {
   }
 
   /**
-   * Reads the row again; unsaved changes are lost.
+   * Reads the row again, and discards unsaved changes.
    *
    * @throws `E_ROW_NOT_FOUND` if the row is gone, or was never stored
    */
@@ -300,9 +300,7 @@ export class Model {
     return this;
   }
 
-  /**
-   * Records what your own statement has stored in the row of a stored model, so that `save` does not store it again.
-   */
+  /** Records values that your own statement has stored in this model's row, so that `save` doesn't store them again. */
   noteStored(values: Row): void {
     const metadata = this.#metadata;
     const { casts, connection } = metadata;
@@ -314,18 +312,20 @@ export class Model {
     });
   }
 
-  /** Returns whether one of the given columns, or any column if none is given, differs from the stored row. */
+  /**
+   * Returns whether any of the given columns differs from the stored row; without arguments, whether any column does.
+   */
   isDirty(...columns: Column<this>[]): boolean {
     const changes = changesOf(this, this.#metadata, this.#original);
     return columns.length === 0 ? Object.keys(changes).length > 0 : columns.some((column) => column in changes);
   }
 
-  /** The stored value of a column, if the model knows it; otherwise `undefined`. */
+  /** A column's stored value; `undefined` if the model doesn't know it. */
   getOriginal(column: Column<this>): unknown {
     return fromDatabase(this.#metadata.casts.get(column), column, this.#original?.[column]);
   }
 
-  /** The columns as a plain object, without the hidden ones: the JSON in responses. */
+  /** The columns as a plain object for JSON, without the hidden ones. */
   toJSON(): Row {
     return visibleAttributes(this, this.#metadata);
   }
@@ -338,14 +338,14 @@ export class Model {
     return metadataOf(this.constructor as ModelClass);
   }
 
-  /** The primary key that the row is stored under, even if the attribute has been changed. */
+  /** The stored row's primary key, even if the attribute has been changed. */
   #key(metadata: ModelMetadata): ModelKey {
     const key = this.#original?.[metadata.primaryKey];
     if (key !== undefined && key !== null) return key as ModelKey;
     throw new AshlarError("E_INVALID_QUERY", `The model ${this.constructor.name} was read without its primary key.`);
   }
 
-  /** Applies a statement's change of the row to the model, until that statement is rolled back. */
+  /** Applies a statement's change to the model, and undoes it if the statement is rolled back. */
   #apply(log: RollbackLog | null, own: Row, change: () => void): void {
     const set = (row: Row | null): void => {
       this.#original = row;

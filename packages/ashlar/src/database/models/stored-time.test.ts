@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseTime } from "./model-attributes.ts";
 
-/** How `Date` reads a time with its zone. */
+/** The time as `Date` parses it. */
 function asDate(text: string): number {
   return Date.parse(text);
 }

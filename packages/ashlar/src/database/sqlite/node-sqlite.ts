@@ -5,8 +5,8 @@ const WARNING = "SQLite is an experimental feature and might change at any time"
 /**
  * Loads `node:sqlite` without the warning that Node 24 would otherwise print each time a command or a server starts.
  *
- * Nothing else can be loaded in between, so no other warning is lost; an application that has loaded the module itself
- * has seen the warning.
+ * Nothing else can be loaded in between, so no other warning is lost. If the application loads the module itself first,
+ * it sees the warning.
  */
 function loadSqlite(): typeof sqlite {
   const emit = process.emitWarning;

@@ -6,7 +6,7 @@ export const BUSY = 5;
 const BUSY_SNAPSHOT = 517;
 
 /**
- * The longest wait before the next attempt. It is short, because a process with many writers frees the file only
+ * The longest wait before the next attempt. It is short, because a process with many writers unlocks the file only
  * briefly.
  */
 const LONGEST_WAIT_MS = 5;
@@ -20,7 +20,7 @@ export function isBusy(error: unknown): boolean {
 /**
  * Retries until the file is free. SQLite's own busy timeout would block the whole process in the meantime.
  *
- * @param attempt the attempt, which has just failed because the file is locked
+ * @param attempt runs the statement again; it has just failed because the file is locked
  * @throws the last attempt's error
  */
 export async function retryWhileBusy<T>(attempt: () => T, timeoutMs: number): Promise<T> {

@@ -2,13 +2,13 @@ import { type DropIndexNode, SqliteAdapter, SqliteIntrospector, SqliteQueryCompi
 import type { DialectValues } from "../dialect/dialect-values.ts";
 
 class SqliteCompiler extends SqliteQueryCompiler {
-  /** The table, which other databases need, is not part of the statement. */
+  /** Leaves out the table, which only other databases need. */
   protected override visitDropIndex({ table: _, ...node }: DropIndexNode): void {
     super.visitDropIndex(node);
   }
 }
 
-/** How SQLite writes SQL, and what its values look like. */
+/** How SQL is written for SQLite, and what its values look like. */
 export const SQLITE_VALUES: DialectValues = {
   parsesJson: false,
   serverTime: null,
@@ -19,7 +19,7 @@ export const SQLITE_VALUES: DialectValues = {
     timestamp: "text",
     json: "text",
     longText: "text",
-    // Exactly the format of Date.prototype.toISOString, so that texts compare like times.
+    // Exactly the format of Date.prototype.toISOString, so that times compare correctly as text.
     now: sql`(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`,
   },
   adapter: new SqliteAdapter(),

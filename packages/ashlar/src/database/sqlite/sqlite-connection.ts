@@ -14,16 +14,19 @@ import { sqliteErrorCode, translateSqliteError } from "./sqlite-errors.ts";
 import { createPrivately, IN_MEMORY, obstacle } from "./sqlite-file.ts";
 
 /**
- * How many prepared statements are kept: far more than an application has, as long as the SQL does not depend on the
- * length of lists.
+ * How many prepared statements are kept: far more than an application has, unless its SQL depends on the length of
+ * lists.
  */
 const STATEMENTS_KEPT = 500;
 
 /** How a connection differs from the writing connection. */
 interface ConnectionOptions {
-  /** Whether every statement that would change the file must fail. */
+  /** Whether statements that would change the file must fail. */
   readonly isReadOnly?: boolean;
-  /** How long the caller has waited for its turn, in milliseconds: it does not wait that long again. */
+  /**
+   * How long the caller has already waited for its turn, in milliseconds. This counts toward the time that it waits for
+   * the file.
+   */
   readonly waitedMs?: () => number;
 }
 
@@ -31,18 +34,20 @@ interface PreparedStatement {
   readonly handle: StatementSync;
   /** Whether it returns rows. */
   readonly reads: boolean;
-  /** Whether integers are returned as bigints, to be converted to numbers if they fit. */
+  /** Whether the driver returns integers as bigints, which are then converted to numbers if they fit. */
   bigints: boolean;
 }
 
 /**
  * One connection to the file. Its statements run synchronously; if another process has locked the file, they are
- * retried asynchronously for `busyTimeoutMs`. The code that uses it makes sure that no other caller has a transaction
- * on it.
+ * retried asynchronously for `busyTimeoutMs`. Callers must make sure that no one else has a transaction on it.
  */
 export class SqliteConnection implements PhysicalConnection {
   failure: AshlarError | null = null;
-  /** Whether a transaction was begun and has not ended; SQLite may have rolled it back by itself in the meantime. */
+  /**
+   * Whether a transaction was begun and not ended by the framework. SQLite may have rolled it back by itself in the
+   * meantime.
+   */
   isBegun = false;
   /** Whether readers see the last commit while a transaction is open; known once a writing connection is open. */
   hasWriteAheadLog = false;
@@ -61,7 +66,7 @@ export class SqliteConnection implements PhysicalConnection {
     this.#options = options;
   }
 
-  /** Opens the file. If another process has locked it, this waits like a statement. */
+  /** Opens the file. Waits like a statement if another process has locked it. */
   async connect(): Promise<void> {
     try {
       this.open();
@@ -74,10 +79,10 @@ export class SqliteConnection implements PhysicalConnection {
     return this.open().isTransaction;
   }
 
-  /** Makes every statement that would change the file fail, until it is called with `false`. */
+  /** Makes statements that would change the file fail, until it is called with `false`. */
   refuseWrites(refuses: boolean): void {
     if (refuses === this.#refusesWrites || this.#settings.isReadOnly) return;
-    // Not prepared: SQLite changes the setting while it compiles the statement.
+    // Not prepared, because SQLite changes this setting when it compiles the statement.
     this.open().exec(`pragma query_only = ${refuses ? "on" : "off"}`);
     this.#refusesWrites = refuses;
   }
@@ -96,27 +101,27 @@ export class SqliteConnection implements PhysicalConnection {
     try {
       return this.#first(text, value);
     } catch (error) {
-      // An integer that no column can hold isn't in any row.
+      // No row contains an integer that columns can't hold.
       if (error instanceof ColumnValueError) return undefined;
       return this.#again(error, () => this.#first(text, value));
     }
   }
 
-  /** The largest key used so far, by table, for tables whose key is declared AUTOINCREMENT. */
+  /** The largest key used so far in each table whose key is AUTOINCREMENT. */
   keysGiven(): ReadonlyMap<string, string> {
     try {
       // As text, which can hold any integer.
       const { handle } = this.#prepared("select name, cast(seq as text) as seq from sqlite_sequence");
       return new Map(handle.all().map(({ name, seq }) => [String(name), String(seq)]));
     } catch {
-      // No table is declared this way.
+      // No table has such a key.
       return new Map();
     }
   }
 
   /**
-   * Continues after keys that were used before a rollback, as PostgreSQL does. SQLite would reuse them for other rows,
-   * although they may already be known to a model, a log or a mail.
+   * Makes sure that keys from before a rollback aren't used again, as on PostgreSQL. SQLite would reuse them for other
+   * rows, although a model, a log or a mail may already contain them.
    */
   async giveNoneAgain(given: ReadonlyMap<string, string>): Promise<void> {
     const kept = this.keysGiven();
@@ -125,7 +130,7 @@ export class SqliteConnection implements PhysicalConnection {
       try {
         await this.#raise(table, key);
       } catch {
-        // The file is full, or locked for too long. The transaction has failed, and that is what gets reported.
+        // The disk is full, or the file was locked for too long. The transaction's own failure is reported instead.
         return;
       }
     }
@@ -142,13 +147,13 @@ export class SqliteConnection implements PhysicalConnection {
   #raiseKey(table: string, key: string): void {
     const raise = "update sqlite_sequence set seq = max(seq, cast(? as integer)) where name = ?";
     if (Number(this.#prepared(raise).handle.run(key, table).changes) > 0) return;
-    // The row with its first key was rolled back, too, and possibly the table.
+    // The table's row in `sqlite_sequence` was rolled back too, and possibly the table itself.
     const add = `insert into sqlite_sequence (name, seq) select name, cast(? as integer) from sqlite_schema
       where type = 'table' and name = ? and sql like '%autoincrement%'`;
     this.#prepared(add).handle.run(key, table);
   }
 
-  /** Opens the file. @throws SQLite's own error if it is locked; {@link connect} waits */
+  /** Opens the file. @throws SQLite's own error if the file is locked; {@link connect} waits instead */
   open(): DatabaseSync {
     if (this.#database !== null) return this.#database;
     if (this.#closed) throw new DatabaseError("The connection to the database is closed.", null);
@@ -167,21 +172,21 @@ export class SqliteConnection implements PhysicalConnection {
 
   #openFile(): DatabaseSync {
     const { path, isReadOnly = false } = this.#settings;
-    // Never SQLite's own timeout, which would stop everything else in the process.
+    // SQLite's own timeout is never used, because it would block the whole process.
     if (isReadOnly) {
-      // A read-only connection leaves the files of the log behind. Any other connection moves a log that was left by a
-      // crash into the file, and deletes it.
+      // A read-only connection leaves the log's files in place. Any other connection would move a log that a crash left
+      // behind into the file, and delete it.
       const readOnly = existsSync(`${path}-wal`);
       return set(new DatabaseSync(path, { timeout: 0, readOnly }), "pragma query_only = on");
     }
     if (this.#options.isReadOnly === true) return set(new DatabaseSync(path, { timeout: 0, readOnly: true }), CACHE);
     this.#isNew = path !== IN_MEMORY && (createPrivately(path) || this.#isNew);
     const database = new DatabaseSync(path, { timeout: 0 });
-    // With a write-ahead log, readers don't wait for a writer, and NORMAL loses at most the last transactions in a power
-    // failure; the file stays intact. Deleted content is overwritten: a deleted user must not be recoverable from the
-    // file.
+    // With a write-ahead log, readers don't wait for a writer. With NORMAL, a power failure loses at most the last
+    // transactions, and the file stays intact. Deleted content is overwritten, so that a deleted user can't be
+    // recovered from the file.
     set(database, `pragma journal_mode = wal; pragma synchronous = normal; pragma secure_delete = on; ${CACHE}`);
-    // In memory, and on a file system that cannot share a log, the mode is different.
+    // SQLite uses another mode in memory, and on file systems that can't share a log.
     this.hasWriteAheadLog = database.prepare("pragma journal_mode").get()!.journal_mode === "wal";
     if (this.#isNew) this.#observer.created?.(path);
     return database;
@@ -214,8 +219,8 @@ export class SqliteConnection implements PhysicalConnection {
   }
 
   /**
-   * Refuses statements that would be committed on their own, without the earlier ones: SQLite rolls back by itself, for
-   * example if the disk is full.
+   * Refuses statements after SQLite has rolled back the transaction by itself, for example because the disk is full.
+   * They would be committed without the earlier ones.
    */
   #refuseAlone(): void {
     if (!this.isBegun || this.inTransaction) return;
@@ -226,7 +231,7 @@ export class SqliteConnection implements PhysicalConnection {
     );
   }
 
-  /** Handles a failure: retries if the file was locked, otherwise throws the converted error. */
+  /** Retries if the file was locked, or else throws the converted error. */
   #again<T>(error: unknown, attempt: () => T): Promise<T> {
     if (!isBusy(error)) throw this.#translated(error);
     return this.#retry(attempt);
@@ -261,8 +266,8 @@ export class SqliteConnection implements PhysicalConnection {
         throw new AshlarError("E_INVALID_QUERY", "SQLite runs one statement at a time. Split the SQL into several.");
       }
       const reads = handle.columns().length > 0;
-      // A statement that writes cannot be run again, so it reads large integers correctly the first time: the
-      // connection's latest key, which is returned with every such statement, and the returned rows.
+      // A statement that writes can't be run again, so large integers must be read correctly the first time: those in
+      // the returned rows, and the connection's latest key, which SQLite returns with every write.
       const bigints = !/^\s*select\b/i.test(text);
       if (bigints) handle.setReadBigInts(true);
       return { handle, reads, bigints };
@@ -292,12 +297,12 @@ export class SqliteConnection implements PhysicalConnection {
 }
 
 /**
- * Up to 32 MiB of pages, which take memory only once they have been read. With SQLite's own 2 MB, a look-up in a table of a
- * million rows asks the system for most of its pages again.
+ * Caches up to 32 MiB of pages, which use memory only once they have been read. With SQLite's default of 2 MB, each
+ * lookup in a table with a million rows reads most of its pages from the system again.
  */
 const CACHE = "pragma cache_size = -32768";
 
-/** Changes settings of a connection that was just opened. If that fails, it is closed. */
+/** Applies settings to a newly opened connection, and closes the connection if that fails. */
 function set(database: DatabaseSync, pragmas: string): DatabaseSync {
   try {
     database.exec(pragmas);
@@ -327,7 +332,7 @@ function bind(value: unknown): SQLInputValue {
       if (BigInt.asIntN(64, value) === value) return value;
       throw new ColumnValueError(null, "An integer for the database does not fit into 64 bits.");
     case "number":
-      // Numbers are bound as floating-point values, which a text column would store as "1.0".
+      // The driver binds numbers as floating-point values, which a text column would store as "1.0".
       if (Number.isSafeInteger(value)) return BigInt(value);
       if (Number.isFinite(value)) return value;
       break;
@@ -340,6 +345,6 @@ function bind(value: unknown): SQLInputValue {
   }
   const problem = `A value for the database is ${kindOf(value)}.`;
   if (typeof value === "string") throw new ColumnValueError(null, problem);
-  // For most of these, the driver itself would store null.
+  // The driver itself would store null for most of these.
   throw new AshlarError("E_INVALID_QUERY", `${problem} To store objects and lists, use the cast "json".`);
 }

@@ -1,11 +1,11 @@
 import type { DialectCopying } from "../dialect/dialect-copying.ts";
 
-/** Tables that store rows. The others are views, and virtual tables with the tables underneath them. */
+/** Tables that store rows, without views, virtual tables, and the tables underneath virtual ones. */
 const TABLES = `pragma_table_list where schema = 'main' and type = 'table' and name not like 'sqlite\\_%' escape '\\'`;
 
 /**
- * SQLite's values have types rather than its columns, so there is little information. `hidden` is 2 or 3 for a column
- * that is computed.
+ * In SQLite, values have types rather than columns, so there is little to report. `hidden` is 2 or 3 for a computed
+ * column.
  */
 const COLUMNS = `select tables.name as "table", columns.name as name,
     case when lower(columns.type) = 'json' then 'json' else 'other' end as type, null as length, columns.pk as place,
@@ -15,7 +15,7 @@ const COLUMNS = `select tables.name as "table", columns.name as name,
   from (select name from ${TABLES}) as tables, pragma_table_xinfo(tables.name) as columns
   where columns.hidden <> 1 order by tables.name, columns.cid`;
 
-/** A foreign key that names no columns refers to the primary key. */
+/** If a foreign key names no columns, it refers to the primary key. */
 const REFERENCES = `select cast(keys.id as text) as name, tables.name as "table", keys."from" as "column", keys."table" as parent,
     coalesce(keys."to", (select name from pragma_table_info(keys."table") where pk = keys.seq + 1)) as parent_column,
     1 as "deferrable"
@@ -29,8 +29,8 @@ const SPACES = ["' '", "char(9)", "char(10)", "char(12)", "char(13)"];
 const WITHOUT_SPACES = SPACES.reduce((text, space) => `replace(${text}, ${space}, '')`, "lower(sql)");
 
 /**
- * The event of a trigger is only in its text, where `insert` comes before `on`: other inserts are `insert into` or
- * `insert or …`. Between the two, there may be a comment. The table's name is spelled as in the trigger.
+ * A trigger's event is only in its text, as `insert` followed by `on`, possibly with a comment in between. Other
+ * inserts are `insert into` or `insert or …`. The table's name may be in a different case in the trigger.
  */
 const TRIGGERS = `select tables.name as "table", triggers.name as name, 'trigger' as kind
   from (select name from ${TABLES}) as tables
@@ -39,7 +39,7 @@ const TRIGGERS = `select tables.name as "table", triggers.name as name, 'trigger
   where text like '%inserton%' or text like '%insert/*%' or text like '%insert--%'
   order by tables.name, triggers.name`;
 
-/** How to copy tables of a SQLite file. */
+/** How to copy a SQLite file's tables. */
 export const SQLITE_COPYING: DialectCopying = {
   columns: COLUMNS,
   references: REFERENCES,
@@ -53,7 +53,7 @@ export const SQLITE_COPYING: DialectCopying = {
     `delete from sqlite_sequence where name = ${literal(table)}`,
     `insert into sqlite_sequence (name, seq) values (${literal(table)}, ${last})`,
   ],
-  // It ends with the transaction.
+  // The setting ends with the transaction.
   suspendReferences: () => ["pragma defer_foreign_keys = on"],
   resumeReferences: () => [],
 };

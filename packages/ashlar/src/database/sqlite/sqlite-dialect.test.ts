@@ -387,7 +387,7 @@ test("a transaction that SQLite itself has rolled back ends with the error that 
   });
   await expect(attempt).rejects.toMatchObject({ code: "E_UNIQUE_VIOLATION" });
   end();
-  // No statement can roll back what is already rolled back.
+  // No rollback was sent, because the transaction is already rolled back.
   expect(asked).toEqual(["begin immediate", "insert into t values (2)", "insert or rollback into t values (1)"]);
   expect(await rows("select n from t")).toEqual([{ n: 1 }]);
 });
@@ -422,7 +422,7 @@ test("everything is dropped once the file is free, in any order, and foreign key
   await rows(`create table "a ""b""" (n integer)`);
   await rows("create virtual table search using fts5(body)");
   await rows(`create view "v ""w""" as select * from parents`);
-  // Puts the virtual table and the view after the tables.
+  // `vacuum` puts the virtual table and the view after the tables.
   await rows("vacuum");
   const other = new DatabaseSync(join(folder, "data/app.sqlite"));
   other.exec("begin immediate");

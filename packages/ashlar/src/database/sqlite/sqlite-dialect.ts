@@ -13,7 +13,7 @@ import { schemaRisk } from "./sqlite-schema-risks.ts";
 import { SqliteShared } from "./sqlite-shared.ts";
 import { SqliteTransactions } from "./sqlite-transactions.ts";
 
-/** What is found out about the tables of a SQLite file. */
+/** The queries that inspect a SQLite file's tables. */
 const INSPECTION: DialectInspection = {
   uniqueColumnNames: `select min(info.name) as name from pragma_index_list(?) as list, pragma_index_info(list.name) as info
     where list."unique" = 1 and list.partial = 0 group by list.name having count(*) = 1`,
@@ -24,8 +24,8 @@ const INSPECTION: DialectInspection = {
 };
 
 /**
- * SQLite through `node:sqlite`, whose statements run synchronously: one connection that writes, which a transaction has
- * exclusively until it ends, and one for reads outside of transactions, which never wait.
+ * SQLite through `node:sqlite`, whose statements run synchronously. One connection writes, and a transaction has it
+ * exclusively until it ends. Another one is for reads outside of transactions, which never wait.
  *
  * Times are stored as ISO 8601 text in UTC, with milliseconds; booleans as 0 and 1. An integer arrives as a number, or
  * as a bigint if a number could not hold it exactly.
@@ -65,7 +65,7 @@ export class SqliteDialect implements Dialect {
 
   async close(): Promise<void> {
     await this.#mutex.acquire(true);
-    // The writing connection is closed last: it moves the log back into the file.
+    // The writing connection is closed last, because it moves the log back into the file.
     this.shared.close();
     this.#connection.close();
     this.#mutex.release();

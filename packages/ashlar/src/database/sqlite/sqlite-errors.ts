@@ -21,7 +21,7 @@ const CONSTRAINT_ROWID = 2579;
 
 /** A transaction that began with a read and can no longer write, because another process has written since. */
 const BUSY_SNAPSHOT = 517;
-/** A write that the connection was told to refuse, rather than one that the file refuses. */
+/** The result code if the connection, rather than the file, is read-only. */
 const READONLY = 8;
 
 /** Temporary problems, by primary result code: the low 8 bits. */
@@ -37,7 +37,7 @@ const TEMPORARY: Readonly<Record<number, DatabaseErrorCode>> = {
   26: "E_DATABASE_DAMAGED", // SQLITE_NOTADB
 };
 
-/** The codes about the file, whose messages name it. */
+/** The codes for problems with the file, whose messages name it. */
 const OF_FILE: ReadonlySet<DatabaseErrorCode> = new Set([
   "E_DATABASE_DAMAGED",
   "E_DATABASE_FULL",
@@ -45,19 +45,19 @@ const OF_FILE: ReadonlySet<DatabaseErrorCode> = new Set([
   "E_DATABASE_UNAVAILABLE",
 ]);
 
-/** The two messages about a column that does not exist; they don't have their own code. */
+/** The two messages about a missing column, which has no result code. */
 const NO_COLUMN = /^(?:table .* has no column named|no such column:) "?(\w+)/;
 
-/** The code of an error by SQLite's result code. */
+/** The framework's error code for SQLite's result code. */
 export function sqliteErrorCode(errcode: number): DatabaseErrorCode {
   return errcode === BUSY_SNAPSHOT ? "E_DATABASE_CONFLICT" : (TEMPORARY[errcode & 0xff] ?? "E_DATABASE");
 }
 
 /**
- * Converts an error of `node:sqlite` into one of the framework. SQLite's messages contain only names, never a row's
+ * Converts an error of `node:sqlite` into one of the framework's. SQLite's messages contain only names, never a row's
  * values.
  *
- * @param refusesWrites whether the connection was told to refuse writes: the code of those is `E_DATABASE`
+ * @param refusesWrites whether the connection was set to refuse writes, whose code is then `E_DATABASE`
  * @param path the file
  */
 export function translateSqliteError(error: unknown, refusesWrites = false, path: string | null = null): AshlarError {

@@ -6,14 +6,14 @@ import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 export const IN_MEMORY = ":memory:";
 
 /**
- * Creates a SQLite file that only its owner can read, and its folder. SQLite uses the same mode for the log and the
- * index next to it. An existing file keeps its mode.
+ * Creates a SQLite file that only its owner can read, and its folder if necessary. SQLite gives the log and index next
+ * to the file the same mode. An existing file keeps its mode.
  *
- * @returns whether the file did not exist
+ * @returns whether the file was created
  */
 export function createPrivately(path: string): boolean {
   mkdirSync(dirname(path), { recursive: true });
-  // An existing file must not even be opened: closing it would release the locks that this process has on it.
+  // An existing file must not even be opened, because closing it would release this process's locks on it.
   if (existsSync(path)) return false;
   closeSync(openSync(path, "a", 0o600));
   return true;
@@ -22,13 +22,13 @@ export function createPrivately(path: string): boolean {
 /**
  * Why a SQLite file cannot be opened, and what to do about it.
  *
- * @returns `null` if the reason is neither that it is a directory, nor a missing permission, nor a read-only disk
+ * @returns `null` if the reason is something other than a directory, a missing permission, or a read-only disk
  */
 export function obstacle(path: string): string | null {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
     return "it is a directory. Correct the path in config/database.ts.";
   }
-  // Its log is created next to the file.
+  // The folder must be writable too, because the log is created next to the file.
   const place = [path, dirname(path)].find((each) => existsSync(each) && refusalOf(each) !== null);
   if (place === undefined) return null;
   if (refusalOf(place) === "EROFS") return `${place} is on a disk that is read-only. Mount it for writing.`;
@@ -37,7 +37,7 @@ export function obstacle(path: string): string | null {
   return `${user} has no permission to read and write ${place}. ${owner} chown -R ${user} "${dirname(path)}"`;
 }
 
-/** The system's error code if a place can't be read and written; `null` if it can. */
+/** The system's error code if a file or folder can't be read and written; `null` if it can. */
 function refusalOf(place: string): string | null {
   try {
     accessSync(place, constants.R_OK | constants.W_OK);
@@ -47,7 +47,7 @@ function refusalOf(place: string): string | null {
   }
 }
 
-/** The name of this process's user, or its number: in a container, it often does not have a name. */
+/** The name of this process's user, or its number, because in a container it often has no name. */
 function currentUser(): string {
   try {
     return userInfo().username;
@@ -57,7 +57,7 @@ function currentUser(): string {
 }
 
 /**
- * Reports whether a file is in a folder, or would be if it were created there, whatever links lead to it.
+ * Returns whether a file is in a folder, or would be once it is created, after resolving all links.
  *
  * @param path absolute
  * @param folder absolute; it may not exist
@@ -67,7 +67,7 @@ export function isInFolder(path: string, folder: string): boolean {
   return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
-/** The path without links, as far as it exists. */
+/** The path with links resolved, as far as it exists. */
 function actualPath(path: string): string {
   try {
     return realpathSync.native(path);

@@ -7,10 +7,10 @@ import type { CompleteSqliteSettings } from "./sqlite.ts";
 import { IN_MEMORY } from "./sqlite-file.ts";
 import { SqliteMigrationLock } from "./sqlite-migration-lock.ts";
 
-/** How many rows with broken references a message lists. */
+/** How many rows with invalid references a message lists. */
 const VIOLATIONS_NAMED = 5;
 
-/** What migrations and tests do to a SQLite file. */
+/** The maintenance of SQLite files for migrations and tests. */
 export class SqliteMaintenance implements DialectMaintenance {
   readonly columnNames = "select name from pragma_table_info(?)";
   readonly schemaIsTransactional = true;
@@ -20,7 +20,7 @@ export class SqliteMaintenance implements DialectMaintenance {
   readonly #migrationLock: SqliteMigrationLock;
   readonly #create: (settings: CompleteSqliteSettings, observer: Observer) => Dialect;
 
-  /** @param create creates another dialect, for the database of a test */
+  /** @param create creates another dialect, for a test database */
   constructor(
     settings: CompleteSqliteSettings,
     create: (settings: CompleteSqliteSettings, observer: Observer) => Dialect,
@@ -30,7 +30,7 @@ export class SqliteMaintenance implements DialectMaintenance {
     this.#create = create;
   }
 
-  /** Only outside of transactions: inside one, SQLite silently ignores this setting. */
+  /** Must be called outside of a transaction. Inside one, SQLite silently ignores the setting. */
   async suspendForeignKeys(connection: Executor): Promise<void> {
     await connection.execute(CompiledQuery.raw("pragma foreign_keys = off"));
   }
@@ -64,7 +64,7 @@ export class SqliteMaintenance implements DialectMaintenance {
   async dropEverything(connection: Executor): Promise<void> {
     const objects =
       "select type, name from sqlite_schema where type in ('view', 'table') and name not like 'sqlite\\_%' escape '\\'";
-    // Views first; dropping a virtual table drops its underlying tables too.
+    // Views come first. Dropping a virtual table drops its underlying tables too.
     const order = "order by type desc, sql like 'create virtual %' desc";
     await this.suspendForeignKeys(connection);
     try {
@@ -84,7 +84,7 @@ export class SqliteMaintenance implements DialectMaintenance {
     try {
       const { rows } = await connection.execute(CompiledQuery.raw(tables));
       for (const name of rows.map((row) => String(row.name))) {
-        // Among SQLite's own tables, the table that counts keys.
+        // Of SQLite's own tables, only `sqlite_sequence`, which counts keys, is emptied.
         if (kept.includes(name) || (name.startsWith("sqlite_") && name !== "sqlite_sequence")) continue;
         await connection.execute(CompiledQuery.raw(`delete from ${quoted(name)}`));
       }

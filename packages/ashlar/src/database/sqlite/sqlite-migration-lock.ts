@@ -4,20 +4,20 @@ import { isBusy, retryWhileBusy } from "./sqlite-busy.ts";
 import { createPrivately, IN_MEMORY } from "./sqlite-file.ts";
 import "../errors.ts";
 
-/** How long to wait for another process that migrates: longer than most migrations of a large file take. */
+/** How long to wait while another process migrates: longer than most migrations of a large file take. */
 const TIMEOUT_MS = 600_000;
 
 /**
- * Lets one process at a time run migrations: holds a transaction on a separate empty database next to the file. Reads
- * and writes of the file itself don't wait for it, and the lock ends with its process, however that ends.
+ * Lets one process at a time run migrations, by holding a transaction on a separate empty database next to the file.
+ * Statements on the file itself don't wait for it. The lock is released when the process ends, even if it crashes.
  *
- * The lock's file stays: waiting processes have it open, and would hold one that is deleted.
+ * The lock's file is never deleted, because waiting processes have it open, and would lock a deleted file.
  */
 export class SqliteMigrationLock {
   readonly #path: string;
   readonly #timeoutMs: number;
   #holder: DatabaseSync | null = null;
-  /** How often it was taken, by migrations run within others. */
+  /** How often it was taken, because migrations may run within other migrations. */
   #depth = 0;
 
   /** @param path the database's file, or `:memory:`, which other processes cannot access */
@@ -26,7 +26,7 @@ export class SqliteMigrationLock {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** @throws `E_MIGRATION` if another process still holds it when the wait is over */
+  /** @throws `E_MIGRATION` if another process still holds the lock after that time */
   async acquire(): Promise<void> {
     if (this.#path !== IN_MEMORY && this.#depth === 0) this.#holder = await this.#open();
     this.#depth++;

@@ -8,7 +8,8 @@ const MEASURE =
   "Try it on a copy of the database. If it takes longer than acquireTimeoutMs of the connection, migrate at a quiet time, or raise that setting temporarily.";
 
 /**
- * The changes that SQLite refuses, and those that occupy its only writer: https://www.sqlite.org/lang_altertable.html
+ * The risk of a change that SQLite refuses, or that keeps its only writer busy:
+ * https://www.sqlite.org/lang_altertable.html
  */
 export function schemaRisk(change: SchemaChange): SchemaRisk | null {
   const { kind, table, name } = change;

@@ -9,18 +9,19 @@ import { isBusy } from "./sqlite-busy.ts";
 import { SqliteConnection } from "./sqlite-connection.ts";
 
 /**
- * Statements that need the writing connection, for its latest keys and counts, its settings, or its temporary tables.
+ * Statements that need the writing connection because they use its latest keys and counts, its settings, or its
+ * temporary tables.
  */
 const OF_THE_WRITER = /\b(?:last_insert_rowid|changes|total_changes)\s*\(|\bpragma_|\bsqlite_temp_|\btemp"?\s*\./i;
 /** The primary result code for a write on a read-only connection, https://www.sqlite.org/rescode.html */
 const READ_ONLY = 8;
 
 /**
- * Runs statements outside of transactions: reads on their own connection, without ever waiting; everything else takes
- * its turn among the transactions, on the one writing connection.
+ * Runs statements outside of transactions. Reads have their own connection and never wait. Everything else waits its
+ * turn among the transactions on the single writing connection.
  *
- * A read sees every commit before it, including this process's own. The connection for reading cannot write, whatever
- * the statement; a database in memory does not have one, so its reads wait their turn too.
+ * A read sees every earlier commit, including this process's own. The reading connection can't write, whatever the
+ * statement. A database in memory doesn't have one, so its reads wait their turn too.
  */
 export class SqliteShared implements Executor {
   readonly #writer: SqliteConnection;
@@ -60,13 +61,16 @@ export class SqliteShared implements Executor {
     }
   }
 
-  /** Runs a read that the connection for reading cannot handle. @throws the original error otherwise */
+  /** Returns the executor for a read that the reading connection can't handle. @throws the original error otherwise */
   #inLine(error: unknown): Executor {
     if (needsWriter(error)) return this.#line;
     throw error;
   }
 
-  /** Opens the writing connection, which creates the file and its log; the one for reading is opened on first use. */
+  /**
+   * Opens the writing connection, which creates the file and its log. Returns the executor for reads, whose connection
+   * opens on first use.
+   */
   open(): Executor {
     this.#writer.open();
     this.#reader ??= this.#openReader();
@@ -74,20 +78,21 @@ export class SqliteShared implements Executor {
   }
 
   #openReader(): Executor {
-    // In memory, and on a file system that cannot share a log, this is the only one.
+    // In memory, and on a file system that can't share a log, the writing connection is the only one.
     if (!this.#writer.hasWriteAheadLog) return this.#line;
     this.#ownReader = new SqliteConnection(this.#settings, this.#observer, { isReadOnly: true });
     return this.#ownReader;
   }
 
-  /** Closes the connection for reading. */
+  /** Closes the reading connection. */
   close(): void {
     this.#ownReader?.close();
   }
 }
 
 /**
- * A SELECT, built by Kysely or written by hand. A SELECT after a handwritten `with` might write, so it waits its turn.
+ * Whether a statement is a SELECT, built by Kysely or written by hand. A handwritten `with` might write, so it doesn't
+ * count as one.
  */
 function isRead({ query, sql }: CompiledQuery): boolean {
   if (query.kind !== "SelectQueryNode" && !/^\s*select\b/i.test(sql)) return false;
@@ -95,8 +100,8 @@ function isRead({ query, sql }: CompiledQuery): boolean {
 }
 
 /**
- * Whether the writing connection may succeed: a missing table may be one of its temporary tables. If the file is locked
- * while that connection is opened, it waits.
+ * Whether the statement may succeed on the writing connection, which waits for a locked file, and may have a missing
+ * table as a temporary one.
  */
 function needsWriter(error: unknown): boolean {
   if (isBusy(error)) return true;

@@ -7,7 +7,7 @@ import { returningWrites } from "../dialect/writes.ts";
 import type { Mutex } from "../executors/executor-layers.ts";
 import type { SqliteConnection } from "./sqlite-connection.ts";
 
-/** Transactions on the one connection that writes: each has it to itself until it ends. */
+/** Transactions on the writing connection. Each has the connection to itself until it ends. */
 export class SqliteTransactions implements DialectTransactions {
   readonly acquireTimeoutMs: number;
   readonly failureEndsTransaction = false;
@@ -15,7 +15,7 @@ export class SqliteTransactions implements DialectTransactions {
   readonly #connection: SqliteConnection;
   readonly #mutex: Mutex;
 
-  /** @param mutex held by the transaction that has the connection */
+  /** @param mutex held by the transaction that is using the connection */
   constructor(connection: SqliteConnection, mutex: Mutex, acquireTimeoutMs: number) {
     this.#connection = connection;
     this.#mutex = mutex;
@@ -29,8 +29,8 @@ export class SqliteTransactions implements DialectTransactions {
   }
 
   async begin(connection: Executor, options: TransactionOptions): Promise<void> {
-    // Immediate: a transaction that takes the write lock later could no longer wait for another process, and would
-    // fail.
+    // `immediate` takes the write lock now. If a transaction took it later, it couldn't wait for another process, and
+    // would fail.
     const readOnly = options.readOnly === true;
     await connection.execute(CompiledQuery.raw(readOnly ? "begin" : "begin immediate"));
     this.#connection.isBegun = true;
@@ -61,7 +61,7 @@ export class SqliteTransactions implements DialectTransactions {
     this.#connection.refuseWrites(false);
   }
 
-  /** A transaction that writes has locked the file. */
+  /** Nothing to do: a transaction that writes has locked the whole file. */
   lockRows<DB, T extends keyof DB, O>(query: SelectQueryBuilder<DB, T, O>): SelectQueryBuilder<DB, T, O> {
     return query;
   }

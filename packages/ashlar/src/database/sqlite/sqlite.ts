@@ -8,16 +8,16 @@ import { IN_MEMORY, isInFolder } from "./sqlite-file.ts";
 /** The settings of {@link sqlite}. */
 export interface SqliteSettings {
   /**
-   * The file, relative to the application's root, or `:memory:`; not in `public/`, whose files are served to everyone. A
-   * new file can be read only by its owner.
+   * The file, relative to the application's root, or `:memory:`. It must not be in `public/`, whose files are served to
+   * everyone. Only the owner can read a new file.
    *
    * Security: an existing file keeps its mode. If others can read it, `chmod 600` the file, its `-wal` and its `-shm`.
    */
   readonly path: Optional<string>;
   /**
-   * How long a statement waits for another process to unlock the file, in milliseconds, 0 to 600,000; default: 10,000,
-   * which includes its wait for other transactions of this process. After that, it fails with `E_DATABASE_BUSY` (503).
-   * Requests that don't need the lock are not delayed.
+   * How long a statement waits for another process to unlock the file, in milliseconds, 0 to 600,000; default: 10,000.
+   * This includes the time that it waits for this process's other transactions. After that, it fails with
+   * `E_DATABASE_BUSY` (503). Requests that don't need the lock are not delayed.
    */
   readonly busyTimeoutMs?: Optional<number | string>;
   /**
@@ -25,7 +25,10 @@ export interface SqliteSettings {
    * default: 10,000.
    */
   readonly acquireTimeoutMs?: Optional<number | string>;
-  /** How many of them may wait, 1 to 1,000,000; the next fails at once with `E_OVERLOADED`. Default: 1000. */
+  /**
+   * How many writes and transactions may wait, 1 to 1,000,000; default: 1000. The next one fails at once with
+   * `E_OVERLOADED`.
+   */
   readonly maxWaiting?: Optional<number | string>;
 }
 
@@ -68,12 +71,12 @@ export function sqlite(options: SqliteSettings): DialectSource {
   };
 }
 
-/** How long an inspection of the file waits for a program that has locked it, in milliseconds. */
+/** How long an inspection waits if another process has locked the file, in milliseconds. */
 const INSPECTION_TIMEOUT_MS = 500;
 
 /**
- * Opens the file for an inspection. Opening a missing one would create it, so an empty database in memory is used
- * instead.
+ * The settings for an inspection. If the file is missing, uses an empty database in memory, because opening the file
+ * would create it.
  */
 function inspected(settings: CompleteSqliteSettings): CompleteSqliteSettings {
   if (!existsSync(settings.path)) return { ...settings, path: IN_MEMORY };
