@@ -111,7 +111,7 @@ describe("forms with mistakes", () => {
 
   test("input that does not fit is left out; the messages and the rest are kept", async () => {
     const browser = new Browser(await create());
-    // No page shows this one in its response.
+    // No page is at the path of this form.
     const answer = await browser.post("/elsewhere", { name: "Ada", story: "x".repeat(100_000) });
     expect([answer.status, answer.cookies]).toEqual([303, ["session"]]);
     expect(await read(browser)).toEqual({ all: {}, errors: plain({ "": ["no"] }), name: "Ada" });

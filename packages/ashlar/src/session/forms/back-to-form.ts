@@ -8,8 +8,8 @@ import { formPageOf, isOwnForm, sentPageOf, showForm } from "./form-page.ts";
 
 /**
  * The response to a form with invalid input: a redirect to the form's page (303, RFC 9110 §15.4.4), which then shows
- * the messages and the input again. If the session has no room for all of that, the response is the form's page itself
- * (422), provided that it may be shown there: see `formPageOf`.
+ * the messages, and the input again. If the session has no room for all of it, the response is the form's page itself
+ * (422), if it may be shown there: see `formPageOf`.
  *
  * @param error the thrown error
  * @returns `null` for any other error, for a caller that wants JSON, and for a request that did not come from a form
@@ -37,7 +37,8 @@ async function showInPlace(
   input: Dictionary,
 ): Promise<HttpResponse | Response> {
   const page = formPageOf(context, held, router, isOwnForm(context, held));
-  // If a front end of another origin, or no page at all, showed the form, the session keeps as much as fits.
+  // Otherwise, the form came from a front end on another origin or from no page at all, and the session keeps as much
+  // as fits.
   if (page?.mayBeShown === true && !isOfAnotherOrigin(context)) {
     const shown = await showForm(context, held, error, page, { errors: error.errors, input });
     if (shown !== null) return shown;
@@ -56,18 +57,21 @@ function redirectBack(context: HttpContext, router: Router): HttpResponse {
   return context.response.back(pageOf(context, router)).status(303);
 }
 
-/** A page may hide its address (`Referrer-Policy`). Most forms are sent to the URL of their own page. */
+/**
+ * The page to go back to if the form's page hides its address (`Referrer-Policy`). Most forms are sent to the URL of
+ * their own page.
+ */
 function pageOf({ request }: HttpContext, router: Router): string {
   const path = request.getPath();
   return router.match("GET", path, requestAuthority(request.raw)) === null ? "/" : redirectTarget(path, "/");
 }
 
-/** The input that was typed. */
+/** The request's input. */
 export function inputsOf({ request }: HttpContext): Dictionary {
   try {
     return request.all();
   } catch {
-    // Input that can't be parsed can't be shown again.
+    // If the input can't be parsed, it can't be shown again.
     return {};
   }
 }

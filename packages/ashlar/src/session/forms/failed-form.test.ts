@@ -66,7 +66,7 @@ async function known(options: Partial<SessionApplicationOptions> = {}): Promise<
     views: { form: FORM },
     web: [SessionMiddleware, Failing],
     logged: [],
-    // Elsewhere, a 500 shows what has failed.
+    // In other environments, a 500 shows the error's details.
     environment: { APP_ENV: "production", APP_URL: "http://localhost" },
     ...options,
   });
@@ -75,13 +75,13 @@ async function known(options: Partial<SessionApplicationOptions> = {}): Promise<
   return browser;
 }
 
-/** Sends the form. Only a body whose length is known is read for an error. */
+/** Sends the form with a `Content-Length`, because error handling reads the body only if its length is known. */
 function post(browser: Browser, path: string, typed: Readonly<Record<string, string>>, more: Sent["headers"]) {
   const length = String(new URLSearchParams(typed)).length;
   return browser.post(path, typed, { headers: { "content-length": String(length), ...more } });
 }
 
-/** What an error page says about a form, and where it leads. */
+/** What an error page says about a form, and where it links to. */
 function told({ status, text }: Page) {
   const says = (sentence: string) => text.replaceAll("&#39;", "'").includes(sentence);
   return {
@@ -99,7 +99,7 @@ test.each([
   { error: "away", typed: LONG, status: 503, notes: ["some", "reload"], filled: true },
   { error: "broken", typed: LONG, status: 500, notes: ["some"], filled: true },
   { error: "large", typed: TYPED, status: 413, notes: ["kept"], filled: true },
-  // Under overload, nothing more is read.
+  // If the server is overloaded, the body isn't read.
   { error: "busy", typed: TYPED, status: 503, notes: ["lost", "reload"], filled: false },
 ])(
   "a form that fails before its handler leads back: $error $notes",

@@ -14,19 +14,20 @@ const UNCERTAIN = message("session.uncertain");
 const RELOAD = message("session.reload");
 
 /**
- * Lets the page of an error lead back to the form that was sent, if the server has failed or the form is too large: the
- * error page says whether anything may have changed, and the form's page is filled in again with as much input as the
- * session can hold.
+ * Makes an error page lead back to the form that was sent, if the server failed or the form is too large. The error
+ * page says whether anything may have changed, and the form is filled in again with as much input as the session can
+ * hold.
  *
- * Unlike for a form that may be sent again at once (`formAgain`), the form's page is not shown in its place: it may
- * depend on whatever has failed.
+ * Unlike `formAgain`, doesn't show the form's page instead of the error page, because the form's page may depend on
+ * whatever failed.
  *
- * If the form's page fails in turn, the input is kept for the next page.
+ * If the form's page then fails too, the input is kept for the next page.
  *
- * Security: as there, the input is kept only for a form of this site.
+ * Security: as in `formAgain`, the input is kept only if the form was sent from this site.
  *
- * @param error the thrown error; any other error, a caller that wants JSON, and a form without a page change nothing
- * @returns `null`: the response is the error's page
+ * @param error the thrown error. Nothing happens for any other error, for a caller that wants JSON, and for a form
+ * without a page
+ * @returns `null`, so that the response is the error page
  */
 export async function leadBackFromFailure(
   context: HttpContext,
@@ -38,18 +39,18 @@ export async function leadBackFromFailure(
   const status = failureOf(error);
   if (status === null || request.wantsJson()) return null;
   if (isSafeMethod(request.raw.method)) {
-    // The page that was to show the flashed values has failed; perhaps it was the form's page.
+    // The page that was supposed to show the flashed values has failed. It may have been the form's page.
     if (status >= 500 && held.isReadable && held.isKnown) held.session.keepUnread();
     return null;
   }
-  // Under overload, nothing more is read.
+  // If the server is overloaded, the body isn't read.
   const isOwn = error instanceof RefusedError ? isOwnForm(context, held) : await readOwnForm(context, held);
   const page = formPageOf(context, held, router, isOwn);
   if (page === null) return null;
   const target = page.target ?? request.getPath();
   const typed = typedNote(context, held, target, isOwn);
   const isLost = typed !== null && typed.rule !== TYPED_NOTES.all.rule;
-  // A browser that loads the page of the error again sends all of the form again.
+  // If the browser reloads the error page, it sends the complete form again.
   const helpsReloading = isLost && status === 503 && !wasHandled;
   context.pageToReturnTo = {
     url: services.urls.url(target),
@@ -62,19 +63,19 @@ export async function leadBackFromFailure(
   return null;
 }
 
-/** The status of an error if the server has failed, or the form is too large; `null` for any other. */
+/** The error's status if the server failed or the form is too large; `null` for any other error. */
 function failureOf(error: unknown): number | null {
   const status = error instanceof AshlarError ? error.status : 500;
   return status >= 500 || status === 413 ? status : null;
 }
 
 function typedNote(context: HttpContext, held: RequestSession, target: string, isOwn: boolean): Message | null {
-  // The form is too large, or the server is overloaded.
+  // The body wasn't read, because the form is too large or the server is overloaded.
   if (context.request.awaitsBody) return TYPED_NOTES.none;
   return isOwn ? noteOf(context, held, target, refillableInput(inputsOf(context))) : null;
 }
 
-/** Corrects an error page's note about the input if the session that was to keep it could not be saved. */
+/** Corrects the error page's note about the input if the session with the input could not be saved. */
 export function typedIsLost(context: HttpContext): void {
   const page = context.pageToReturnTo;
   if (page === null) return;

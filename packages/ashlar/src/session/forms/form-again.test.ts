@@ -10,7 +10,7 @@ const FORM = `<form method="post">{{ csrf_field }}<input name="article" value="{
 <p>{{ field }}: {{ problems.map(({ message }) => message).join() }}</p>
 @end`;
 
-/** A page that responds with a redirect, or with something similar. */
+/** A page that responds with a redirect, or with a similar status. */
 const leading = (status: number, location: string | null) =>
   Route.get(`/${status}/${location === null ? "nowhere" : "on"}`, ({ response }): HttpResponse => {
     response.status(status).text("its own words");
@@ -70,7 +70,10 @@ function create(): Promise<Application> {
   return sessionApplication({ routes: ROUTES, views: { form: FORM, list: `<h1>all things</h1>${FORM}` }, logged });
 }
 
-/** Sent without the address of the form's page, as some browsers do: the form's page is then the one at its path. */
+/**
+ * Without the address of the form's page, as some browsers send it. The form's page is then the page at the form's
+ * path.
+ */
 const ANONYMOUS = { headers: { referer: null } };
 
 /** A browser that has a session. */

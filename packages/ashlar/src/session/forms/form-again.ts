@@ -9,51 +9,48 @@ import { formPageOf, isOwnForm, sentOwner, showForm } from "./form-page.ts";
 import "../errors.ts";
 import { message } from "../messages.ts";
 
-/**
- * The maximum number of bytes that are read of a form only to show it again. A route that accepts less keeps its own
- * limit.
- */
+/** The largest form, in bytes, that is read only to show it again. A lower limit of the route still applies. */
 const MAX_TYPED_BYTES = 1024 * 1024;
 
 const EXPIRED = message("session.expiredForm");
 
-/** The message on an error page that leads back to the form's page. */
+/** The message on an error page with a link back to the form's page. */
 const EXPIRED_THERE = message("session.expiredThere");
 
-/** The same for a request without a session: the browser may refuse cookies. */
+/** The message if the request has no session: the browser may refuse cookies. */
 const EXPIRED_THERE_ALONE = message("session.expiredThereWithoutSession");
 
-/** The error page's note about the input, by how much of it is kept. */
+/** The error page's note about how much of the input was kept. */
 export const TYPED_NOTES: Readonly<Record<KeptInput, Message>> = {
   all: message("session.typedKept"),
   some: message("session.typedNotKept"),
   none: message("session.typedLost"),
 };
 
-/** The same if another user is logged in by now. */
+/** The note if a different user is logged in now. */
 const ANOTHERS = message("session.typedByAnother");
 
-/** The message on the page that the visitor is redirected to. There is nothing to send again. */
+/** The message on the page that the visitor is redirected to, which has no form to send again. */
 const NOT_USED = message("session.notUsed");
 
-/** The form's page has expired: its token is missing, or isn't the session's. */
+/** The form's page has expired: its token is missing, or belongs to another session. */
 export class ExpiredPageError extends AshlarError {
-  /** @param isForProgram whether the caller wants JSON: it has no page to go back to */
+  /** @param isForProgram whether the caller wants JSON, and so has no page to go back to */
   constructor(isForProgram = false) {
     super("E_CSRF", message(isForProgram ? "session.expiredToken" : "session.expired"));
   }
 }
 
 /**
- * The response to a form that was refused, but may be sent again unchanged, now or later: its page was open for too
- * long, or there were too many attempts. It is the form itself, with the input and the error, under the error's own
- * status: the page of this site that it was sent from, or else the page that GET shows at the same path. If that page
- * may not be shown here (see `formPageOf`), the error's own page leads back to it, and the session keeps as much of the
- * input as fits. A session starts for this if there isn't one. If a form has expired and its page now redirects
- * elsewhere, such as to the login page, the visitor is redirected there.
+ * The response to a form that was refused, but may be sent again unchanged, because its page was open for too long or
+ * there were too many attempts. The response shows the form with the input and the error, with the error's status. The
+ * form's page is the page of this site that it was sent from, or else the page that GET shows at the same path. If that
+ * page may not be shown here (see `formPageOf`), the error page links back to it, and the session, which is started if
+ * necessary, keeps as much of the input as fits. If a form has expired and its page now redirects, for example to the
+ * login page, the visitor is redirected there.
  *
- * Security: the input is kept only if the browser or the token says that it was sent from a page of this site.
- * Otherwise another site could fill in the form that the visitor is about to send.
+ * Security: the input is kept only if the browser or the token shows that the form was sent from a page of this site.
+ * Otherwise, another site could fill in the form that the visitor is about to send.
  *
  * @param error the thrown error
  * @returns `null` for any other error, for a caller that wants JSON, or if no page shows the messages
@@ -71,7 +68,7 @@ export function formAgain(
     : showAgain(context, held, error, router);
 }
 
-/** Another tab may already have done the form's work. Then nothing is done, and the visitor is redirected. */
+/** Responds to an expired form. If another tab has already done its work, the visitor is redirected instead. */
 async function overtaken(
   context: HttpContext,
   held: RequestSession,
@@ -103,14 +100,14 @@ async function showAgain(
   const errors = { "": [isExpired ? EXPIRED : error.detail] };
   const follow = (shown: Response) => (isExpired && isRedirect(shown) ? leadOn(held, shown) : null);
   const shown = await showForm(context, held, error, page, { errors, input }, follow);
-  // A request that is refused without showing a form does not start a session.
+  // If no form is shown, a refused request doesn't start a session.
   if (shown === null && !held.isKnown) held.session.invalidate();
   return shown;
 }
 
 /**
- * Lets the error's page lead back to a page that may not be shown here. The error's page has the message. The next page
- * gets the input, and it may be a different page.
+ * Makes the error page link to a form's page that may not be shown here. The error page has the message. The input goes
+ * to whichever page is opened next.
  */
 function leadBack(
   context: HttpContext,
@@ -135,9 +132,10 @@ function isAnothers(context: HttpContext, { manager }: RequestSession): boolean 
 }
 
 /**
- * Keeps the input, in a new session if there isn't one, and returns the note about it; `null` if nothing was typed.
+ * Keeps the input, in a new session if necessary, and returns the note about it; `null` if nothing was typed.
  *
- * Security: a user's input is only for that user, who may no longer be logged in. A guest's input is for the next page.
+ * Security: only the same user gets a user's input, even if they are no longer logged in. A guest's input goes to the
+ * next page.
  *
  * @param target the path and query of the form's page
  */
@@ -156,12 +154,12 @@ export function noteOf(
     return TYPED_NOTES[keepTyped(held, { owner, page: pageAddress(context, target), input: typed })];
   }
   const kept = flashTyped(held, typed);
-  // There is no reason to start a session.
+  // Nothing was kept, so no session is started.
   if (kept === "none" && !isKnown) held.session.invalidate();
   return TYPED_NOTES[kept];
 }
 
-/** The note about the input if none of it is known; `null` if there probably isn't any. */
+/** The note about input that was not read; `null` if there probably isn't any. */
 export function noteOfUnread({ request }: HttpContext): Message | null {
   const isUnread = request.awaitsBody && Number(request.header("content-length")) > MAX_TYPED_BYTES;
   return isUnread ? TYPED_NOTES.none : null;
@@ -171,9 +169,12 @@ function isRedirect({ status, headers }: Response): boolean {
   return status >= 300 && status < 400 && headers.has("location");
 }
 
-/** Always 303: another status may make the browser send the form again (RFC 9110 §15.4.8). */
+/**
+ * Redirects to where the form's page redirects. Always with 303, because another status may make the browser send the
+ * form again (RFC 9110 §15.4.8).
+ */
 function leadOn(held: RequestSession, shown: Response): Response {
-  // The next page shows problems that the page itself has found.
+  // Problems that the form's page itself found are left for the next page.
   if (held.session.errors()[""]?.some(({ rule }) => rule === EXPIRED.rule)) {
     held.session.forgetMistakes();
     if (held.isKnown) held.session.flashErrors({ "": [NOT_USED] });
@@ -182,10 +183,11 @@ function leadOn(held: RequestSession, shown: Response): Response {
 }
 
 /**
- * Reports whether a form was sent from a page of this site. If it was refused before its body was read, for example because
- * it was sent too often, the body is read now.
+ * Reports whether a form was sent from a page of this site. If the form was refused before its body was read, for
+ * example because there were too many attempts, the body is read now.
  *
- * Security: a form without such evidence is read only within a session, to check its token.
+ * Security: if the browser doesn't say where the form came from, the body is read only within a session, to check the
+ * token.
  */
 export async function readOwnForm(context: HttpContext, held: RequestSession): Promise<boolean> {
   const { request } = context;
@@ -195,7 +197,7 @@ export async function readOwnForm(context: HttpContext, held: RequestSession): P
   try {
     await request.loadBody();
   } catch {
-    // The request has already been refused; the body is only needed to show the form again.
+    // The request has been refused anyway. The body is only needed to show the form again.
   }
   return isOwn || isOwnForm(context, held);
 }

@@ -15,7 +15,7 @@ const STORY = "and so on ".repeat(2000);
 const often = () => Promise.reject(new AshlarError("E_TOO_MANY_REQUESTS"));
 const refuse = () => Promise.reject(new ValidationError({ title: ["is taken"] }));
 
-/** How often the page that others guard was run. */
+/** How often the guarded page was run. */
 let shown = 0;
 
 const ROUTES: readonly RouteEntry[] = [
@@ -43,12 +43,12 @@ function create(environment: Record<string, string> = {}): Promise<Application> 
   return sessionApplication({ routes: ROUTES, views: VIEWS, environment });
 }
 
-/** Where the button of an error page leads. */
+/** The link of an error page's button. */
 function linkOf({ text }: Page): string | null {
   return /<a class="button" href="([^"]*)">Back to the page<\/a>/.exec(text)?.[1]?.replaceAll("&amp;", "&") ?? null;
 }
 
-/** Sends a form that names a page by a field or by its address. */
+/** Sends a form that names its page in a field or in `Referer`. */
 function naming(
   browser: Browser,
   path: string,
@@ -99,7 +99,7 @@ describe.each(BASES)(
         expect(answer.text).toContain("What you typed will be filled in again");
         const report = await browser.open(location);
         expect(report.text).toContain(">once</textarea>");
-        // The error's own page has said what happened.
+        // The error page has already said what happened.
         expect(report.text).not.toContain("<p>");
       });
 

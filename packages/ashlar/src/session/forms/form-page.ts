@@ -17,29 +17,33 @@ import { OWNER_INPUT, PAGE_INPUT } from "./view-helpers.ts";
 /** The page that a form belongs to. */
 export interface FormPage {
   readonly match: CompiledMatch;
-  /** Its path, below the application's own, and its query; `null` if only those of the form's own request are known. */
+  /**
+   * The page's path, relative to the application's, and its query; `null` if only the path that the form was sent to is
+   * known.
+   */
   readonly target: string | null;
   /**
    * Whether it may be shown in the response to the form.
    *
-   * Security: a proxy or a guard in front may have rules for that path, but has seen only the form's.
+   * Security: a proxy or a guard in front may have rules for the page's path, but it has only seen the form's path.
    */
   readonly mayBeShown: boolean;
 }
 
-/** The values with which a form is shown again. */
+/** The errors and input to show a form with. */
 export interface Mistakes {
   readonly errors: FieldErrors;
   readonly input: Readonly<Dictionary>;
 }
 
 /**
- * The page that a form belongs to. Many forms are sent to a path other than their page's: from `/orders/create` to
- * `/orders`. If the browser doesn't say which page it was, as with `Referrer-Policy: no-referrer`, the page at the
- * form's own path is used.
+ * The page that a form belongs to. Many forms are sent to a different path than their page's: from `/orders/create` to
+ * `/orders`. If the browser doesn't say which page it was, as with `Referrer-Policy: no-referrer`, this is the page at
+ * the path that the form was sent to.
  *
- * Security: the page's address is used only if the form is known to come from this site. Its page may be shown in the
- * response if it has the form's own path, or if the form's token proves that the page was shown to this session before.
+ * Security: the page's address is trusted only if the form is known to come from this site. The page may be shown in
+ * the response if it is at the form's own path, or if the form's token proves that the page was shown to this session
+ * before.
  *
  * @param isOwn whether the form comes from this site
  * @returns `null` if the page doesn't exist
@@ -63,7 +67,7 @@ export function formPageOf(
   return match === null ? null : { match, target: null, mayBeShown: true };
 }
 
-/** The page that a form names itself. */
+/** The page whose address the form or the browser gives. */
 function namedPage(context: HttpContext, held: RequestSession, router: Router, target: string): FormPage | null {
   const { request } = context;
   const path = target.replace(/[?#].*$/s, "");
@@ -74,7 +78,7 @@ function namedPage(context: HttpContext, held: RequestSession, router: Router, t
   return { match, target, mayBeShown };
 }
 
-/** A body that cannot be parsed has no inputs, and so no token. */
+/** The CSRF token in the request. A body that can't be parsed has none. */
 function sentToken({ request }: HttpContext): unknown {
   try {
     return sentCsrfToken(request);
@@ -84,8 +88,8 @@ function sentToken({ request }: HttpContext): unknown {
 }
 
 /**
- * The path and query of the page that a form is on, if it was shown in the response to the form before: `Referer` is then the
- * address that the form was sent to, which may have no page.
+ * The path and query of a form's page, if the page was shown in response to an earlier form. `Referer` is then the
+ * address that the earlier form was sent to, which may have no page.
  */
 export function sentPageOf({ request }: HttpContext): string | null {
   try {
@@ -97,7 +101,7 @@ export function sentPageOf({ request }: HttpContext): string | null {
 }
 
 /**
- * The tag that identifies the form's user, as `CsrfField` makes it; `null` for a guest's form, or if it can't be read.
+ * The tag from `CsrfField` that identifies the form's user; `null` for a guest's form, or if the body can't be parsed.
  */
 export function sentOwner({ request }: HttpContext): string | null {
   try {
@@ -109,14 +113,14 @@ export function sentOwner({ request }: HttpContext): string | null {
   }
 }
 
-/** Reports whether the browser or the token says that a form was sent from a page of this site. */
+/** Reports whether the browser or the token shows that a form was sent from a page of this site. */
 export function isOwnForm(context: HttpContext, held: RequestSession): boolean {
   return comesFromHere(context.request, context.origin) || (held.isReadable && held.matchesToken(sentToken(context)));
 }
 
 /**
- * Responds to a form with its own page, as GET shows it, with the input and the error, under the error's status. The
- * input is only in the response, so its length doesn't matter.
+ * Responds to a form with its page, as GET shows it, with the input, the error and the error's status. The input isn't
+ * stored, so its length doesn't matter.
  *
  * @param overtakenBy converts whatever the page responds with instead of itself, such as a redirect
  * @returns `null` if the page doesn't exist, or doesn't show the messages
@@ -141,9 +145,9 @@ export async function showForm(
   const other = overtakenBy(shown);
   if (other !== null) return other;
   const isShown = shown.status === 200 && session.hasShownErrors;
-  // Either they were shown, or the page that is shown instead has its own messages.
+  // Either the messages were shown, or the response is another page with its own messages.
   session.forgetMistakes();
-  // A page without the messages would leave the visitor wondering.
+  // If the page doesn't show the messages, the visitor wouldn't know what went wrong.
   if (!isShown) return null;
   const headers = new Headers(shown.headers);
   for (const [name, value] of Object.entries(error.headers)) headers.set(name, value);

@@ -6,12 +6,9 @@ import { inputsOf } from "./back-to-form.ts";
 import { noteOfUnread, readOwnForm, TYPED_NOTES } from "./form-again.ts";
 import { formPageOf, sentOwner } from "./form-page.ts";
 
-/** The result of keeping a form whose user has to log in, or give another proof, before it can be sent. */
+/** The result of keeping a form until its user has logged in or given another proof. */
 export interface KeptForm {
-  /**
-   * The path and query of the form's page, below the application's own path, if the input is kept for it; otherwise
-   * `null`.
-   */
+  /** The path and query of the form's page, relative to the application's path; `null` if no input was kept for it. */
   readonly page: string | null;
   /** The note about the input; `null` if nothing was typed. */
   readonly note: Message | null;
@@ -20,16 +17,15 @@ export interface KeptForm {
 const NOTHING: KeptForm = { page: null, note: null };
 
 /**
- * Keeps the input of a form that is refused until its user has logged in again, or given another proof: as much as the
- * session has room for. The form's page is filled in with it as soon as that user opens it, however many pages come
- * before.
+ * Keeps as much of a form's input as the session has room for, until its user has logged in again or given another
+ * proof. The form is filled in again when that user opens its page, however many other pages they open first.
  *
  * Security: the form identifies its user (`CsrfField`), even after the session and the login have ended. No other user
- * gets the input, and a form that doesn't identify its user, or that another site may have sent, is not kept.
+ * gets the input. A form isn't kept if it doesn't identify its user, or if another site may have sent it.
  */
 export async function keepForm(context: HttpContext): Promise<KeptForm> {
   const { request, visitor: held } = context;
-  // A request that another framework handles has no page here, and its body isn't ours to read.
+  // If another framework handles the request, the form has no page here, and its body isn't ours to read.
   if (held === null || isSafeMethod(request.raw.method) || request.route() === null) return NOTHING;
   const isOwn = await readOwnForm(context, held);
   if (!isOwn) return NOTHING;

@@ -4,7 +4,7 @@ import type { Application } from "../../boot/index.ts";
 import { Route, type RouteEntry } from "../../routing/index.ts";
 import { AshlarError, ValidationError } from "../../support/index.ts";
 
-/** A page that shows where it was opened, what went wrong and what was typed. */
+/** A page that shows its path, the errors and the input. */
 const PAGE = `<h1>{{ heading }}</h1>
 <form method="post">{{ csrf_field }}<input name="title" value="{{ old('title') }}"><textarea name="story">{{ old('story') }}</textarea>
 <input name="tags" value="{{ old('tags.1') }}"></form>
@@ -80,7 +80,7 @@ describe.each(["cookie", "database"])("S163 with the store %s", (store) => {
     expect([answer.status, seen(answer.text)]).toEqual([422, { heading: "create", ...COMPLETE }]);
     for (const secret of Object.values(SECRETS)) expect(answer.text).not.toContain(secret);
     expect(answer.headers.get("cache-control")).toBe("private, no-store");
-    // It can be sent from there, where the address is the form's own, and leaves nothing for other pages.
+    // The form can be sent from there, at the form's own address, and nothing is left for other pages.
     browser.page = answer;
     const page = /name="__page" value="([^"]*)"/.exec(answer.text)![1]!;
     const headers = { referer: "http://localhost/stories" };
@@ -168,7 +168,7 @@ test("S163 data that a handler keeps for the next page never fails the response,
   });
 });
 
-/** Lengths around the shortest for which a condition holds. */
+/** Lengths around the shortest one that meets a condition. */
 async function lengthsAround(isSo: (length: number) => Promise<boolean>): Promise<number[]> {
   let [below, least] = [0, 8192];
   while (least - below > 1) {

@@ -15,7 +15,7 @@ function application(): Promise<Application> {
   });
 }
 
-/** The response to a form at a host, sent from a page of an origin. */
+/** The response to a form that is sent to a host, from a page on an origin. */
 async function sent(
   application: Application,
   host: string,

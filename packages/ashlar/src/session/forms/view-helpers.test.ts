@@ -98,7 +98,7 @@ test("S26 the first page of an application prints the input unescaped, before an
 });
 
 describe("in a new process", () => {
-  /** The same modules, before anything has used them. */
+  /** Loads the modules again, unused. */
   async function begun() {
     vi.resetModules();
     const support = await import("../../../test/support/session-application.ts");

@@ -3,16 +3,14 @@ import { dictionary, escapeHtml, type Message } from "../../support/index.ts";
 import { CSRF_INPUT, isSafeMethod, pageAddress } from "../csrf/csrf-tokens.ts";
 import { requireSession, shownSession } from "../sessions/request-session.ts";
 
-/**
- * The name of the input that says which page a form is on, if the browser's address bar shows an earlier form's page.
- */
+/** The name of the input with the form's page, for when the address bar shows where an earlier form was sent. */
 export const PAGE_INPUT = "__page";
 
-/** The name of the input that identifies the form's user, by a tag: see `CsrfTokens`. */
+/** The name of the input with the tag that identifies the form's user; see `CsrfTokens`. */
 export const OWNER_INPUT = "__owner";
 
 /**
- * Returns a CSRF token for a page of this request, with a new mask on each call. From then on, the session is saved.
+ * Returns a CSRF token for this request's page, with a new mask on each call. The session is then saved.
  *
  * @throws `E_SESSION` if the request does not go through `SessionMiddleware`
  */
@@ -25,19 +23,19 @@ export function csrfToken(context: HttpContext): string {
 
 /**
  * The hidden input that every form needs unless its method is GET: `context.csrfField`, and `csrf_field` in every view.
- * It is created each time it is printed; until then it costs nothing and opens no session.
+ * The markup is created whenever it is printed. Until then, it costs nothing and doesn't open the session.
  */
 export class CsrfField {
   readonly #context: HttpContext | null;
 
-  /** @param context `null` for a page outside of any request */
+  /** @param context `null` outside of a request */
   constructor(context: HttpContext | null) {
     this.#context = context;
   }
 
   /**
-   * The markup, which also identifies the form's user, if the request has one; empty if the request does not go through
-   * `SessionMiddleware`, or if its session can't be read. Views print it without escaping it.
+   * The markup, which also identifies the user if one is logged in. Empty if the request doesn't go through
+   * `SessionMiddleware`, or its session can't be read. Views print it unescaped.
    */
   get value(): string {
     const held = this.#context === null ? null : shownSession(this.#context);
@@ -62,8 +60,8 @@ function hidden(name: string, value: string): string {
 type HelperName = "csrf_field" | "csrf_token" | "old" | "errors" | "flash";
 
 /**
- * The values about the request's session that every view has, by name. The first one that is used opens the session.
- * Outside of a session, for example on the page for an unknown address, and if it can't be read, they are empty.
+ * The session values that every view has, by name. The session is opened when the first of them is used. They are empty
+ * without a session, for example on a 404 page, and if the session can't be read.
  */
 export const VIEW_HELPERS: Readonly<Record<HelperName, (context: HttpContext) => unknown>> = {
   csrf_field: (context) => context.csrfField,
@@ -79,7 +77,7 @@ export const VIEW_HELPERS: Readonly<Record<HelperName, (context: HttpContext) =>
       shownSession(context)?.session.flashed(key, fallback) ?? fallback,
 };
 
-/** The same for templates rendered outside of a request, such as mails: everything is empty. */
+/** The helpers for templates rendered outside of a request, such as mails. All of them are empty. */
 export const NEUTRAL_HELPERS: Readonly<Record<HelperName, unknown>> = Object.freeze({
   csrf_field: new CsrfField(null),
   csrf_token: () => "",
