@@ -100,12 +100,12 @@ test.each<[string, (dialect: Dialect) => Changes, string]>([
   [
     "rolls back instead of committing",
     ({ transactions }) => ({ transactions: { commit: (connection) => transactions.rollback(connection, null) } }),
-    "a transaction that returns has stored everything, and one that throws nothing",
+    "a transaction stores everything if it returns, and nothing if it throws",
   ],
   [
     "commits instead of rolling back",
     ({ transactions }) => ({ transactions: { rollback: (connection) => transactions.commit(connection) } }),
-    "a transaction that returns has stored everything, and one that throws nothing",
+    "a transaction stores everything if it returns, and nothing if it throws",
   ],
   [
     "keeps what was written since a savepoint",
@@ -175,7 +175,7 @@ test.each<[string, (dialect: Dialect) => Changes, string]>([
     ({ transactions }) => ({
       transactions: { begin: (connection, options) => transactions.begin(connection, { ...options, readOnly: false }) },
     }),
-    "a read-only transaction reads, and refuses what writes, but no later transaction does",
+    "a read-only transaction can read and refuses writes, and later transactions can write",
   ],
   [
     "takes every later transaction for one that only reads",
@@ -190,7 +190,7 @@ test.each<[string, (dialect: Dialect) => Changes, string]>([
         },
       };
     },
-    "a read-only transaction reads, and refuses what writes, but no later transaction does",
+    "a read-only transaction can read and refuses writes, and later transactions can write",
   ],
   [
     "checks no foreign keys",
@@ -200,7 +200,7 @@ test.each<[string, (dialect: Dialect) => Changes, string]>([
   [
     "knows one column of each table",
     ({ maintenance }) => ({ maintenance: { columnNames: `${maintenance.columnNames} limit 1` } }),
-    "the columns of a table are returned, and none if it does not exist",
+    "a table's columns are returned, or none if it does not exist",
   ],
   [
     "leaves foreign keys off",
@@ -228,7 +228,7 @@ test.each<[string, (dialect: Dialect) => Changes, string]>([
   [
     "changes a row whatever the condition",
     () => writing({ upsert: (kysely, { changeIf: _, ...query }) => returningWrites.upsert(kysely, query) }),
-    "of many concurrent conditional upserts, one stores or changes the row",
+    "one of many concurrent conditional upserts stores or changes the row",
   ],
   [
     "upserts whatever the condition",
@@ -247,7 +247,7 @@ test.each<[string, (dialect: Dialect) => Changes, string]>([
           };
         },
       }),
-    "of many concurrent upserts, each gets its own count",
+    "each of many concurrent upserts gets its own count",
   ],
   [
     "deletes more than it should",
@@ -267,7 +267,7 @@ test.each<[string, (dialect: Dialect) => Changes, string]>([
   [
     "says that its file is in memory, or the other way around",
     ({ isInMemory }) => ({ isInMemory: !isInMemory }),
-    "what is stored is still there when the database is opened again, unless the dialect is in memory",
+    "stored data survives reopening the database, unless the dialect is in memory",
   ],
   [
     "says that JSON is parsed",
@@ -298,7 +298,7 @@ test.each<[string, (dialect: Dialect) => Changes, string]>([
   [
     "empties nothing",
     () => ({ maintenance: { emptyTables() {} } }),
-    "all tables are emptied, whatever refers to what, and keys count from 1 again",
+    "all tables are emptied despite foreign keys, and keys count from 1 again",
   ],
   [
     "drops nothing",
@@ -308,15 +308,19 @@ test.each<[string, (dialect: Dialect) => Changes, string]>([
   [
     "gives tests its own database",
     (dialect) => ({ maintenance: { createTestDatabase: async () => ({ dialect: () => dialect, remove }) } }),
-    "a database for tests is empty, and not the original",
+    "a test database is empty, and separate from the original",
   ],
-  ["cannot be closed", () => ({ async close() {} }), "it connects when told to, and a closed one refuses statements"],
+  [
+    "cannot be closed",
+    () => ({ async close() {} }),
+    "a dialect can connect in advance, and refuses statements once it is closed",
+  ],
 ])("the suite finds a dialect that %s", async (_, change, title) => {
   expect(await found(change)).toContain(title);
 });
 
 await onPostgres("on a database that runs transactions side by side", () => {
-  const SIDE_BY_SIDE = "serializable transactions that run at once store what they would store one after the other";
+  const SIDE_BY_SIDE = "concurrent serializable transactions store what they would store one after the other";
   const KEEPS =
     "a deletion with a limit waits for a pending change of a row, and keeps the row if it no longer matches";
 

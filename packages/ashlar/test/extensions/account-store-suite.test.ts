@@ -48,7 +48,7 @@ describe("the suite notices a store that", () => {
     [
       "ignores the conditions",
       (store) => ({ update: (user, changes) => store.update(user as never, changes, {}) }),
-      "of several updates at once that require the same access epoch, only one is made",
+      "only one of several concurrent updates that require the same access epoch succeeds",
     ],
     [
       "reads before it writes",
@@ -60,7 +60,7 @@ describe("the suite notices a store that", () => {
           return store.update(user as never, changes, {});
         },
       }),
-      "of several updates at once that require the same access epoch, only one is made",
+      "only one of several concurrent updates that require the same access epoch succeeds",
     ],
     [
       "ignores whether an address is verified",
@@ -103,7 +103,7 @@ describe("the suite notices a store that", () => {
           return changed && store.update(changed, rest, {});
         },
       }),
-      "of a change that writes several values, no one sees only some",
+      "a change of several values is never visible in part",
     ],
     [
       "checks whether an address is free, and then throws an error of its own",
@@ -127,7 +127,7 @@ describe("the suite notices a store that", () => {
     [
       "never rolls back",
       () => ({ transaction: (work) => work() }),
-      "if the work of a transaction throws, its changes are rolled back, and no others",
+      "if a transaction's work throws, only its own changes are rolled back",
     ],
     [
       "keeps what was created in a transaction that failed",
@@ -146,7 +146,7 @@ describe("the suite notices a store that", () => {
           },
         };
       },
-      "an account that was created in a transaction that failed does not exist, and its address is free",
+      "an account created in a failed transaction does not exist, and its address is free",
     ],
     [
       "ignores the conditions in a transaction",
@@ -222,7 +222,7 @@ describe("the suite notices a store that", () => {
           return found !== null;
         },
       }),
-      "of several deletions of an account at once, one reports that it existed",
+      "only one of several concurrent deletions of an account reports that it existed",
     ],
     ...(["email", "passwordHash", "accessEpoch"] as const).map((name): Wrong => {
       return [

@@ -30,11 +30,12 @@ async function problemsOf(make: () => LoginStore): Promise<string[]> {
 
 const ANY_NUMBER = "a user can have any number of logins, all of which are listed and ended";
 const RANGES =
-  "a range of logins has at most as many as its limit: the newest, those after a login, or those before it";
+  "a range contains at most as many logins as its limit: the newest, those after a login, or those before it";
 const ANY_DEVICE = "addresses and user agents of any kind are kept";
 const RENEWED = "a new token replaces the old one, with the time of the proof";
-const SEPARATE = "a use, a new token or a kept login of another guard, or of another user, does not reach a login";
-const UNDONE = "a store that asks whether a proof holds for a new token has written it before, and undoes it if not";
+const SEPARATE = "a use, a new token or a kept login of another guard or user does not affect a login";
+const UNDONE =
+  "a store that asks whether a proof still holds does so after writing the new token, and undoes that if it doesn't";
 const OVERWRITES = "a use that is recorded at the same time as a new token or a new access epoch overwrites neither";
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -72,7 +73,7 @@ describe("the suite notices a store that", () => {
       (store) => ({
         end: async (login) => store.logins.delete(String(login.tokenHash ?? (login as { id: string }).id)),
       }),
-      "a key from an input ends only a login of the user themselves",
+      "a key from user input can end only the user's own login",
     ],
     [
       "leaves the kept login in the old epoch",
@@ -84,14 +85,14 @@ describe("the suite notices a store that", () => {
       (store) => ({
         renew: (login, renewal, proof) => store.renew(login, renewal, { ...proof, holds: async () => true }),
       }),
-      "a new token is only set while the proof is valid, for a login of its access epoch",
+      "a new token is set only while the proof is valid, and only for a login in the proof's access epoch",
     ],
     [
       "asks whether users exist without regard to the guard",
       (store) => ({
         prune: (pruning) => store.prune({ ...pruning, existingUsers: (_, ids) => pruning.existingUsers("web", ids) }),
       }),
-      "pruning asks for the users of each guard, and deletes only the logins of those that are gone",
+      "pruning asks for the users of each guard, and deletes only the logins of users that no longer exist",
     ],
     [
       "turns keys into numbers",
@@ -113,12 +114,12 @@ describe("the suite notices a store that", () => {
           return [...store.logins.values()].find(({ tokenHash }) => hashes.includes(tokenHash))?.tokenHash ?? null;
         },
       }),
-      "of several digests, finds the digest of one of the guard's logins",
+      "the digest that belongs to one of the guard's logins is found among several",
     ],
     [
       "looks for the first of several tokens alone",
       (store) => ({ findToken: (guard, hashes) => store.findToken(guard, hashes.slice(0, 1)) }),
-      "of several digests, finds the digest of one of the guard's logins",
+      "the digest that belongs to one of the guard's logins is found among several",
     ],
     [
       "replaces whatever token a login has",
@@ -128,7 +129,7 @@ describe("the suite notices a store that", () => {
           return store.renew({ ...login, tokenHash }, renewal, proof);
         },
       }),
-      "a new token is only set in place of the one that the login has, which may be the same",
+      "a new token replaces only the login's current token, and may be equal to it",
     ],
     [
       "compares the token of a login, and then replaces it",
@@ -140,7 +141,7 @@ describe("the suite notices a store that", () => {
           return isTheirs && store.renew({ ...login, tokenHash }, renewal, proof);
         },
       }),
-      "of several new tokens for the same one at once, one is set",
+      "if several new tokens replace the same one at once, only one is set",
     ],
     [
       "renews the login of another guard",
@@ -211,7 +212,7 @@ describe("the suite notices a store that", () => {
           await store.touch({ ...use, ip: ip ?? login?.ip ?? null, userAgent: userAgent ?? login?.userAgent ?? null });
         },
       }),
-      "a use is recorded with its device, and changes nothing else",
+      "recording a use stores its device, and changes nothing else",
     ],
     [
       "gives a kept login of another guard the new access epoch",
@@ -234,7 +235,7 @@ describe("the suite notices a store that", () => {
           return ended;
         },
       }),
-      "ending all logins of a user ends those that wait for a step, whether one is kept or not",
+      "ending all of a user's logins includes those waiting for a step, whether or not one login is kept",
     ],
     [
       "hides logins that have ended",
@@ -282,7 +283,7 @@ describe("the suite notices a store that", () => {
           return listed.filter((login) => accessEpoch === undefined || login.accessEpoch === accessEpoch);
         },
       }),
-      "a range of logins in one access epoch leaves out all others before it counts",
+      "a range within one access epoch leaves out other logins before the limit applies",
     ],
     [
       "ends the newest logins instead of the oldest",
@@ -293,7 +294,7 @@ describe("the suite notices a store that", () => {
           return surplus.length;
         },
       }),
-      "of a user's logins, the oldest end, and as many of the newest stay as they should",
+      "a user's oldest logins end, and the given number of the newest stays",
     ],
     [
       "counts logins that have expired or wait for a step",
@@ -304,7 +305,7 @@ describe("the suite notices a store that", () => {
           return surplus.length;
         },
       }),
-      "those that have expired or wait for a step take no place of other logins",
+      "logins that have expired or are waiting for a step don't count toward the number to keep",
     ],
     [
       "decides which logins are too many before the others have started",
@@ -316,7 +317,7 @@ describe("the suite notices a store that", () => {
           return surplus.length;
         },
       }),
-      "of a user's logins, the oldest end, and as many of the newest stay as they should",
+      "a user's oldest logins end, and the given number of the newest stays",
     ],
     [
       "lists only a few logins",

@@ -15,7 +15,7 @@ export interface AccountStoreSuiteOptions {
 }
 
 /**
- * Tests what every {@link AccountStore} promises.
+ * Tests the contract of {@link AccountStore}.
  *
  * @param make creates an empty store; called once for each test
  */

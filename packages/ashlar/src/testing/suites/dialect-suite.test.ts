@@ -20,7 +20,7 @@ describe("sqlite() in memory", () => {
     dialect: sqliteFile({ path: ":memory:", ...options }),
     remove: async () => {},
   });
-  // A folder is not a database.
+  // A folder can't be opened as a database.
   const unreachable = () => sqliteFile({ path: tmpdir() });
   for (const { title, run } of dialectSuite(make, { unreachable })) test(title, run);
 });

@@ -20,12 +20,12 @@ export interface DialectSuiteSettings {
   readonly unreachable?: () => MaybePromise<DialectSource>;
 }
 
-/** Long enough for any machine; tests of the limit itself take {@link SHORT_MS}. */
+/** Long enough for any machine. Tests of the limit itself use {@link SHORT_MS}. */
 const LONG_MS = 30_000;
 const SHORT_MS = 200;
 
 /**
- * Tests what every `Dialect` promises.
+ * Tests the contract of `Dialect`.
  *
  * ```ts
  * import { test } from "node:test";
@@ -68,7 +68,7 @@ export function dialectSuite(
 
 /**
  * Opens all connections of a dialect that lets callers wait only briefly. Connecting may have the same limit, which a
- * busy machine misses. Until all connections are open, such a failure doesn't count.
+ * busy machine may exceed, so such failures are ignored until all connections are open.
  */
 async function connectAll(database: Database): Promise<void> {
   const endsAt = performance.now() + LONG_MS;

@@ -8,7 +8,7 @@ import type { HttpContext } from "../../http/index.ts";
 import { Route, type RouteDefinition } from "../../routing/index.ts";
 import { doorSuite } from "./door-suite.ts";
 
-/** A guard that trusts a session, and a route that fills it in after no step: a side door. */
+/** A side door: a guard that trusts the session, and a route that fills in the session without any login step. */
 class SideGuard extends RequestGuard {
   protected override retrieve() {
     const id = this.context.session.get("side_door");

@@ -9,17 +9,17 @@ import { type DoorWalk, holdLogins, recognizedBy, type WalkThrough } from "./doo
 import { WALKS } from "./doors/walks.ts";
 import type { SuiteTest } from "./suite-test.ts";
 
-/** What {@link doorSuite} needs to know about an application. */
+/** The options of {@link doorSuite}. */
 export interface DoorSuiteOptions {
   /**
    * Creates an account that can log in, with a verified address. Called once for each test.
    *
-   * @param password the password that it gets
+   * @param password the account's password
    */
   readonly account: (password: string) => MaybePromise<RegisteredUser>;
   /**
-   * The ways through doors of your own, by name: each sends what a user sends, and returns the last response. The name of a
-   * door of the framework replaces the suite's own way through it; `false` leaves it out.
+   * How to get through your own doors, by name: each function sends what a user would send, and returns the last
+   * response. For one of the framework's doors, it replaces the suite's own way; `false` leaves the door out.
    */
   readonly doors?: Readonly<Record<string, WalkThrough | false>>;
 }
@@ -36,9 +36,9 @@ interface Passage {
 }
 
 /**
- * Tests that no way into an application leads past the steps of its logins: second factors, terms, whatever features and
- * `GUARDS` require. It goes through each door that the application's features declare and it has routes for, through those of your own, and
- * sends credentials to all other routes.
+ * Tests that no way into an application bypasses its login steps: second factors, terms, and whatever else features and
+ * `GUARDS` require. It goes through your own doors and every door that the application's features declare and it has
+ * routes for, and sends credentials to all other routes.
  *
  * ```ts
  * const application = await createTestApplication({ root, kernel: Kernel });
@@ -105,13 +105,13 @@ function passagesOf(application: Application, { doors: own = {} }: DoorSuiteOpti
   return passages;
 }
 
-/** The path of the first of these routes that the application has, with its parameters as they are written. */
+/** The pattern of the first of these routes that the application has, including its parameters. */
 function pathOf({ router }: Application, names: readonly string[]): string | null {
   const route = names.flatMap((name) => router.routes.filter((one) => one.name === name))[0];
   return route === undefined ? null : route.pattern;
 }
 
-/** Sends credentials to every route that isn't a door's, as a visitor who guesses its fields. */
+/** Sends credentials to every route that doesn't belong to a door, as a visitor who guesses its fields. */
 async function tryOtherRoutes(
   application: Application,
   { client, user, identifier, password }: Omit<DoorWalk, "path">,

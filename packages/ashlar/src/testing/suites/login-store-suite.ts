@@ -14,7 +14,7 @@ export interface LoginStoreSuiteOptions {
 }
 
 /**
- * Tests what every `LoginStore` promises.
+ * Tests the contract of `LoginStore`.
  *
  * @param make creates an empty store; called once for each test, which closes it
  */

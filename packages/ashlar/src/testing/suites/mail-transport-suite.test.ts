@@ -38,7 +38,7 @@ const { container } = await createApplication({ environment: { APP_ENV: "test" }
 const made = (source: MailTransportSource): MailTransport =>
   typeof source === "function" ? source(container) : source;
 
-/** A server that receives mails by SMTP, as a mail program would read them. */
+/** A server that receives mails by SMTP, and parses them like a mail client. */
 async function smtpServer(): Promise<TransportUnderTest> {
   const mails: ArrivedMail[] = [];
   const server = new SMTPServer({
@@ -77,7 +77,7 @@ async function smtpServer(): Promise<TransportUnderTest> {
   };
 }
 
-/** An application's own transport, to a service that accepts mails by HTTP. */
+/** A custom transport for a service that accepts mails by HTTP. */
 class Postbox implements MailTransport {
   readonly #url: string;
 
@@ -154,7 +154,7 @@ const [ARRIVES, EVERYONE, SENDER, CONTENT, AT_ONCE, AGAIN, CHECK, LOST, UNCHECKE
   unreachable: () => new MemoryTransport(),
 }).map(({ title }) => title) as [string, string, string, string, string, string, string, string, string];
 
-/** A transport that delivers what a function makes of the mails. */
+/** A transport that changes the mails with a function before it delivers them. */
 function keeping(
   keep: (message: MailMessage, mails: ArrivedMail[]) => readonly string[] | Promise<readonly string[]>,
 ): () => TransportUnderTest {
@@ -174,7 +174,7 @@ const changed = (change: (mail: ArrivedMail) => Partial<ArrivedMail>) =>
     return [];
   });
 
-/** A transport that keeps the mail it is delivering in one place for all: the last one wins. */
+/** A transport that keeps the current mail in shared state, so that the last one wins. */
 const mixing = (mix: (last: ArrivedMail) => Partial<ArrivedMail>) => {
   const last = new Map<ArrivedMail[], MailMessage>();
   return keeping(async (message, mails) => {

@@ -3,36 +3,36 @@ import { type Delivery, Mailable, type MailMessage, type MailTransport } from ".
 import type { MaybePromise } from "../../support/index.ts";
 import type { SuiteTest } from "./suite-test.ts";
 
-/** A mail as received at the other end of a transport. */
+/** A mail as received from a transport. */
 export interface ArrivedMail {
-  /** Its `id`, without angle brackets; `null` if the other end does not show it. */
+  /** The mail's `id`, without angle brackets; `null` if the recipient can't see it. */
   readonly id: string | null;
-  /** The sender's address; `null` if the other end does not show it. */
+  /** The sender's address; `null` if the recipient can't see it. */
   readonly from: string | null;
-  /** The addresses that replies go to; `null` if the other end does not show them. */
+  /** The addresses that replies go to; `null` if the recipient can't see them. */
   readonly replyTo: readonly string[] | null;
-  /** The addresses it was delivered to, in any order: those of `to`, `cc` and `bcc`. */
+  /** The addresses that it was delivered to, in any order: those in `to`, `cc` and `bcc`. */
   readonly recipients: readonly string[];
   readonly subject: string;
   readonly text: string;
-  /** `null` if it is text only. */
+  /** `null` if the mail is text only. */
   readonly html: string | null;
   /** The contents of the attachments by name, as text. */
   readonly attachments: Readonly<Record<string, string>>;
 }
 
-/** A transport under test, and what has arrived at its other end. */
+/** A transport under test, and the mails that it has delivered. */
 export interface TransportUnderTest {
   readonly transport: MailTransport;
   /** The mails that have arrived so far, in any order. */
   readonly arrived: () => MaybePromise<readonly ArrivedMail[]>;
-  /** Ends the other end; called once the transport is closed. */
+  /** Stops the server that receives the mails; called after the transport has been closed. */
   readonly end?: () => MaybePromise<void>;
 }
 
 /** How {@link mailTransportSuite} tests a transport. */
 export interface MailTransportSuiteOptions {
-  /** Creates a transport whose other end cannot be reached; default: tests that need one are skipped. */
+  /** Creates a transport whose server cannot be reached; default: the tests that need one are skipped. */
   readonly unreachable?: () => MaybePromise<MailTransport>;
 }
 
@@ -79,10 +79,10 @@ function lines(text: string): string {
 }
 
 /**
- * Tests what every {@link MailTransport} promises.
+ * Tests the contract of {@link MailTransport}.
  *
- * @param make creates a transport that delivers to an empty other end, such as a server on this machine; called once for
- *   each test, which closes it
+ * @param make creates a transport that delivers to a server without mails, for example on this machine; called once for
+ * each test, which closes it
  */
 export function mailTransportSuite(
   make: () => MaybePromise<TransportUnderTest>,
@@ -178,7 +178,7 @@ export function mailTransportSuite(
   return [
     ...always,
     {
-      title: "a mail that cannot be delivered anywhere rejects, and is worth another try",
+      title: "an undeliverable mail rejects, and may be tried again",
       async run() {
         const transport = await unreachable();
         try {
@@ -195,7 +195,7 @@ export function mailTransportSuite(
       },
     },
     {
-      title: "a check of an other end that cannot be reached rejects",
+      title: "a check of an unreachable server rejects",
       async run() {
         const transport = await unreachable();
         try {

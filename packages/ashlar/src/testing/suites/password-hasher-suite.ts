@@ -10,26 +10,27 @@ const MAX_LENGTH = 255;
 /** The longest password that the framework accepts. */
 const MAX_BYTES = 1024;
 
-/** Hashes of algorithms that no hasher knows. */
+/** Hashes of algorithms that don't exist. */
 const UNKNOWN_HASHES = ["$foo$", `$foo$${PLAIN}`, `$foo$v=1$${"ab".repeat(40)}`, "$", "$$", "$0$"];
 
 /** How {@link passwordHasherSuite} tests a hasher. */
 export interface PasswordHasherSuiteOptions {
   /**
-   * Returns how often the hashers that `make` creates have derived a key so far, so that `verify` can be compared with and
-   * without a hash: count the calls of the function that does the work. Default: the test that compares them is skipped.
+   * Returns how often the hashers from `make` have derived a key so far, so that the work of `verify` can be compared
+   * with and without a hash. To count it, count the calls of the function that does the work. Default: the test that
+   * compares the work is skipped.
    */
   readonly work?: () => number;
   /**
-   * Creates a hasher that cannot compute, because its service cannot be reached, or too many calls are waiting. Default: the
-   * test that needs one is skipped.
+   * Creates a hasher that can't compute a hash, because its service can't be reached or too many calls are waiting.
+   * Default: the test that needs one is skipped.
    */
   readonly unreachable?: () => PasswordHasher;
 }
 
 /**
- * Tests what every {@link PasswordHasher} promises, as far as it can be observed. That the work is done off the event loop
- * must be measured.
+ * Tests the contract of {@link PasswordHasher}, as far as it can be observed. Whether the work is done off the event
+ * loop must be measured separately.
  *
  * @param make creates the hasher; called once for each test
  */
@@ -133,7 +134,7 @@ export function passwordHasherSuite(
   }
   if (unreachable === undefined) return always;
   const failures = entry(
-    "a hasher that cannot compute fails, and neither accepts nor refuses a password",
+    "a hasher that can't compute a hash throws, and neither accepts nor refuses a password",
     async (hasher) => {
       const hash = await hasher.hash(PLAIN);
       const broken = unreachable();

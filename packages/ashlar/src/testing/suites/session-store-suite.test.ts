@@ -21,7 +21,7 @@ await onEachDatabase("databaseSessions()", (engine) => {
   for (const { title, run } of suite) test(title, run);
 });
 
-/** A store in memory, with a change. */
+/** A store in memory, with changed methods. */
 function inMemory(change: (sessions: Map<string, StoredSession>) => Partial<SessionStore>): SessionStore {
   const sessions = new Map<string, StoredSession>();
   return {
@@ -230,7 +230,7 @@ test.each<[string, string[], (sessions: Map<string, StoredSession>) => Partial<S
   expect(await failures(change)).toEqual(expect.arrayContaining(titles));
 });
 
-const REPLACED = "a session that replaces another is stored in its place, for as long as it was created for";
+const REPLACED = "a session that replaces another is kept until the time that was given for it";
 
 test.each<[string, boolean, (sessions: Map<string, StoredSession>, ...args: [string, string, StoredSession]) => void]>([
   ["leaves the session that it replaces", false, (sessions, _, key, session) => void sessions.set(key, session)],
@@ -257,14 +257,17 @@ test.each<[string, boolean, (sessions: Map<string, StoredSession>, ...args: [str
   expect(failed.includes(REPLACED)).toBe(!isRight);
 });
 
-const LASTS = "a session is kept for as long as it was created for";
+const LASTS = "a session is kept until the time that was given when it was created";
 const EXPIRES = "an update also sets when the session expires";
-const FAILS = "each call to a store that cannot be reached fails, and none looks like an empty store";
+const FAILS = "every call to an unreachable store fails, and none looks like an empty store";
 
-/** Which sessions a store expires wrongly, if any. */
+/** Which sessions a store expires at the wrong time, if any. */
 type Mistake = "updated" | "created" | null;
 
-/** A store that expires entries by itself: in case of a mistake, when it was told first, or an hour later. */
+/**
+ * A store that expires entries by itself. With a mistake, it uses the first expiry that it received, or one that is an
+ * hour late.
+ */
 function expiring(mistake: Mistake, clock: () => number): SessionStore {
   const ends = new Map<string, number>();
   return inMemory((sessions) => ({

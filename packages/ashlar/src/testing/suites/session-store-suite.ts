@@ -11,10 +11,13 @@ import { assertEachFails, FAILURES_THROW, type SuiteTest } from "./suite-test.ts
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-/** Advances a store's time, in seconds. */
+/** Advances a store's clock, in seconds. */
 type Elapse = NonNullable<SessionStoreSuiteOptions["elapse"]>;
 
-/** Tests of a store that may expire sessions by itself, or check itself. Its own clock may not go back between two of them. */
+/**
+ * Tests of a store that may expire sessions by itself, or check itself. The store's clock can't be set back between
+ * them.
+ */
 const EXPIRY: readonly (readonly [title: string, test: (store: SessionStore, elapse: Elapse) => Promise<void>])[] = [
   [
     "an update also sets when the session expires",
@@ -28,7 +31,7 @@ const EXPIRY: readonly (readonly [title: string, test: (store: SessionStore, ela
     },
   ],
   [
-    "a session is kept for as long as it was created for",
+    "a session is kept until the time that was given when it was created",
     async (store, elapse) => {
       const one = key();
       await store.create(one, session(), now() + 60 * DAY_MS);
@@ -37,7 +40,7 @@ const EXPIRY: readonly (readonly [title: string, test: (store: SessionStore, ela
     },
   ],
   [
-    "a session that replaces another is stored in its place, for as long as it was created for",
+    "a session that replaces another is kept until the time that was given for it",
     async (store, elapse) => {
       if (store.replace === undefined) return;
       const [one, other, next] = [key(), key(), key()];
@@ -69,8 +72,8 @@ const EXPIRY: readonly (readonly [title: string, test: (store: SessionStore, ela
 /** How {@link sessionStoreSuite} tests a store. */
 export interface SessionStoreSuiteOptions {
   /**
-   * Advances the time of a store that expires entries by itself, in seconds; default: it moves the framework's clock.
-   * Pass it if the store has its own clock: otherwise nothing expires during the tests.
+   * Advances the clock of a store that expires entries by itself, in seconds; default: moves the framework's clock.
+   * Pass it if the store has its own clock, because otherwise nothing expires during the tests.
    */
   readonly elapse?: (seconds: number) => MaybePromise<void>;
   /** Creates a store whose server cannot be reached; default: the test that needs one is skipped. */
@@ -78,8 +81,8 @@ export interface SessionStoreSuiteOptions {
 }
 
 /**
- * Tests what every {@link SessionStore} promises, on its own and in an application. `cookieSessions()` has no store, so
- * only the application is tested. Sharing a store between several processes must be tested separately.
+ * Tests the contract of {@link SessionStore}, with the store on its own and in an application. `cookieSessions()` has
+ * no store, so only the application is tested. Test sharing a store between several processes separately.
  *
  * @param make creates an empty store; called once for each test, which closes it
  */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 
 /**
- * One test of a conformance suite. A suite is a list of them, for any test runner:
+ * A test of a conformance suite. A suite is a list of tests, for any test runner:
  *
  * ```ts
  * import { test } from "node:test";
@@ -10,14 +10,14 @@ import assert from "node:assert/strict";
  * ```
  */
 export interface SuiteTest {
-  /** The promise that is tested. */
+  /** The rule that is tested. */
   readonly title: string;
-  /** Rejects with an `AssertionError` if the promise is not kept. */
+  /** Rejects with an `AssertionError` if the rule is broken. */
   readonly run: () => Promise<void>;
 }
 
-/** The title of the test for what cannot be reached, in every suite of stores. */
-export const FAILURES_THROW = "each call to a store that cannot be reached fails, and none looks like an empty store";
+/** The title of the test with an unreachable server, in every suite for stores. */
+export const FAILURES_THROW = "every call to an unreachable store fails, and none looks like an empty store";
 
 /** Asserts that each of these calls fails. */
 export async function assertEachFails(calls: Readonly<Record<string, () => unknown>>): Promise<void> {

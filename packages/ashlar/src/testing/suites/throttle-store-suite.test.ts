@@ -3,7 +3,7 @@ import { now } from "../../support/index.ts";
 import type { AttemptCounter, ThrottleStore } from "../../throttle/index.ts";
 import { throttleStoreSuite } from "./throttle-store-suite.ts";
 
-/** A store that reads its own clock instead of the framework's. */
+/** A store with its own clock instead of the framework's. */
 function storeBy(clock: () => number): ThrottleStore {
   const buckets = new Map<string, Map<string, { attempts: number; endsAt: number }>>();
   return {
@@ -62,7 +62,7 @@ test("a store with its own clock passes if elapse moves that clock, and gets a h
   });
 });
 
-/** A store by the framework's clock whose counters are changed. */
+/** A store with the framework's clock and changed counters. */
 function changed(change: (counter: AttemptCounter) => Partial<AttemptCounter>): ThrottleStore {
   const store = storeBy(now);
   const counter: ThrottleStore["counter"] = (bucket) => {
@@ -76,7 +76,7 @@ const KEYS = "any text can be a key, and different texts are different keys";
 const DELETED = "a deleted count starts over, and no other does";
 const WINDOW = "a window begins with the first attempt, and its whole count ends with it";
 
-/** A counter that deletes all counted keys that are chosen. */
+/** A counter whose reset deletes every key that `isChosen` accepts. */
 function deleting(counter: AttemptCounter, isChosen: (key: string, given: string) => boolean): Partial<AttemptCounter> {
   const known = new Set<string>();
   return {

@@ -14,8 +14,8 @@ function bucket(name: string): Bucket {
 /** How {@link throttleStoreSuite} tests a store. */
 export interface ThrottleStoreSuiteOptions {
   /**
-   * Advances the store's time, in seconds; default: it moves the framework's clock. `null` skips the tests that need it, for
-   * a store whose server has its own clock.
+   * Advances the store's clock, in seconds; default: moves the framework's clock. `null` skips the tests that need it,
+   * for a store whose server has its own clock.
    */
   readonly elapse?: ((seconds: number) => MaybePromise<void>) | null;
   /** Creates a store whose server cannot be reached; default: the test that needs one is skipped. */
@@ -23,7 +23,7 @@ export interface ThrottleStoreSuiteOptions {
 }
 
 /**
- * Tests what every {@link ThrottleStore} promises. Counting across several processes must be tested separately.
+ * Tests the contract of {@link ThrottleStore}. Test counting across several processes separately.
  *
  * @param make creates a store without counts; called once for each test, which closes it
  */
@@ -263,7 +263,7 @@ export function throttleStoreSuite(
   ];
 }
 
-/** Asserts that as many concurrent attempts of a key without a count are counted from 1, each once. */
+/** Asserts that this many concurrent attempts for an uncounted key are counted from 1, each exactly once. */
 async function countsAllOf(counter: AttemptCounter, attempts: number): Promise<void> {
   const counts = await Promise.all(Array.from({ length: attempts }, () => counter.add("a", 1)));
   assert.deepEqual(

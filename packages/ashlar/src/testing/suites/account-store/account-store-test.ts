@@ -7,7 +7,7 @@ import type { MaybePromise } from "../../../support/index.ts";
 /** A store under test, without accounts. */
 export interface AccountStoreUnderTest {
   readonly store: AccountStore;
-  /** The attributes of two accounts, besides the address and the password; default: none. */
+  /** The attributes of two accounts, other than the address and the password; default: none. */
   readonly attributes?: readonly [NewAccount["attributes"], NewAccount["attributes"]];
   /** Called when the test is done. */
   readonly end?: () => MaybePromise<void>;
@@ -35,7 +35,7 @@ export function shown(user: AccountUser | null): object | null {
   };
 }
 
-/** The store and what the tests do with it. */
+/** The store under test, with helpers. */
 export class AccountBench {
   readonly store: AccountStore;
   readonly attributes: readonly [NewAccount["attributes"], NewAccount["attributes"]];
@@ -59,7 +59,7 @@ export class AccountBench {
   }
 }
 
-/** Asserts that a user has the attributes they were stored with, as far as its class shows them. */
+/** Asserts that a user has the stored attributes, except those that its class doesn't expose. */
 export function assertAttributes(user: AccountUser | null, attributes: NewAccount["attributes"]): void {
   for (const [name, value] of Object.entries(attributes)) {
     const shownValue = (user as unknown as Record<string, unknown> | null)?.[name];
@@ -67,7 +67,7 @@ export function assertAttributes(user: AccountUser | null, attributes: NewAccoun
   }
 }
 
-/** Asserts that an address that is already in use is refused. */
+/** Asserts that a call refuses an address that is already in use. */
 export async function refusesTaken(method: "create" | "update", work: Promise<unknown>): Promise<void> {
   const [outcome] = await Promise.allSettled([work]);
   const expected = `${method}() must throw new UniqueViolationError({ columns: ["email"] }) if the address is already in use`;
@@ -79,7 +79,7 @@ export async function refusesTaken(method: "create" | "update", work: Promise<un
   throw Object.assign(failure, { cause: reason });
 }
 
-/** Asserts that one of several parallel calls succeeded. */
+/** Asserts that exactly one of several parallel calls succeeded. */
 export function onlyOne(calls: string, count: number): void {
   assert.equal(count, 1, `${count} of ${PARALLEL} parallel calls of ${calls} succeeded, instead of 1`);
 }

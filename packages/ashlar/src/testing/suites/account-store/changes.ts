@@ -24,7 +24,7 @@ export const CHANGES: readonly AccountStoreTest[] = [
         [{ accessEpoch: "an epoch-_of 128 bits" }, { epoch: "an epoch-_of 128 bits" }],
         [{ attributes: bench.attributes[1], email: "ada@example.org" }, { email: "ada@example.org" }],
       ];
-      // A change always has something to write.
+      // A change is never empty.
       if (Object.keys(bench.attributes[0]).length > 0) changes.push([{ attributes: bench.attributes[0] }, {}]);
       let [last, expected] = [user, before];
       for (const [change, seen] of changes) {
@@ -62,7 +62,7 @@ export const CHANGES: readonly AccountStoreTest[] = [
       const current = (await store.findByAuthId(user.authId()))!;
       const conditions = { email: "c@example.com", passwordHash: "!", accessEpoch: current.accessEpoch() };
       for (const name of Object.keys(conditions) as (keyof typeof conditions)[]) {
-        // The epoch in the conditions is always the user's.
+        // The condition for the epoch must always match the given user's epoch.
         const one = name === "accessEpoch" ? user : current;
         const written = await store.update(one, { passwordHash: "written" }, { ...conditions, [name]: asRead[name] });
         assert.equal(written, null, `update() must return null if of several conditions only the ${name} is not met`);
@@ -72,7 +72,7 @@ export const CHANGES: readonly AccountStoreTest[] = [
     },
   ],
   [
-    "of several updates at once that require the same access epoch, only one is made",
+    "only one of several concurrent updates that require the same access epoch succeeds",
     async (bench) => {
       const { store } = bench;
       const user = await bench.created();
@@ -87,7 +87,7 @@ export const CHANGES: readonly AccountStoreTest[] = [
     },
   ],
   [
-    "of a change that writes several values, no one sees only some",
+    "a change of several values is never visible in part",
     async (bench) => {
       const { store } = bench;
       const user = await bench.created();
@@ -139,7 +139,7 @@ export const CHANGES: readonly AccountStoreTest[] = [
     },
   ],
   [
-    "an account is changed and deleted by its key, even if its address is another account's by now",
+    "an account is changed and deleted by its key, even if its address now belongs to another account",
     async (bench) => {
       const { store } = bench;
       const [stale, other] = [await bench.created(0), await bench.created(1)];
@@ -162,7 +162,7 @@ export const CHANGES: readonly AccountStoreTest[] = [
     },
   ],
   [
-    "of changes at once without a condition, each gives the user as it wrote it",
+    "each of several concurrent changes without a condition returns the user as it wrote them",
     async (bench) => {
       const { store } = bench;
       const user = await bench.created();
@@ -179,7 +179,7 @@ export const CHANGES: readonly AccountStoreTest[] = [
     },
   ],
   [
-    "of several deletions of an account at once, one reports that it existed",
+    "only one of several concurrent deletions of an account reports that it existed",
     async (bench) => {
       const { store } = bench;
       const [user, other] = [await bench.created(0), await bench.created(1)];

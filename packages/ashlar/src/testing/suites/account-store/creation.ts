@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type AccountStoreTest, onlyOne, PARALLEL, refusesTaken } from "./account-store-test.ts";
 
-/** Attributes that no registration sets. */
+/** Attributes that a registration must never set. */
 const NO_ATTRIBUTES = [
   "id",
   "email",
@@ -56,7 +56,7 @@ export const CREATION: readonly AccountStoreTest[] = [
     },
   ],
   [
-    "texts of the greatest length come back unchanged",
+    "texts of the maximum length come back unchanged",
     async (bench) => {
       const { store } = bench;
       const email = `${"a".repeat(64)}@${"b".repeat(63)}.${"c".repeat(63)}.${"d".repeat(57)}.com`;

@@ -4,9 +4,9 @@ import { type AccountStoreTest, assertAttributes, EMAILS, shown } from "./accoun
 
 /** As the framework stores `josé@bücher.example`. */
 const INTERNATIONAL = "jos\u00e9@xn--bcher-kva.example";
-/** Values that aren't any account's key. */
+/** Values that aren't the key of any account. */
 const NO_KEYS = ["0", "-1", "", " 1", "1e0", "1 or 1=1", "%", "é", "\0", "9".repeat(30)];
-/** Addresses of other mailboxes than Ada's, the only account's. */
+/** Addresses other than Ada's, who has the only account. */
 const NO_EMAILS = [
   "",
   "%",
@@ -22,7 +22,7 @@ const NO_EMAILS = [
   EMAILS[1],
 ];
 
-/** Texts that some databases and parsers take for a key. */
+/** Texts that some databases and parsers read as this key. */
 function similarTo(key: string): readonly string[] {
   return [`${key}.0`, ` ${key}`, `${key} `, `+${key}`, `0${key}`, `${key}e0`, `${key} or 1=1`, `${key}\0`];
 }
@@ -96,7 +96,7 @@ export const LOOKUPS: readonly AccountStoreTest[] = [
       for (const one of [user, await store.findByAuthId(user.authId()), await store.findByEmail(INTERNATIONAL)]) {
         assert.equal(one?.email, INTERNATIONAL);
       }
-      // The framework looks for both, because earlier versions stored the text as typed.
+      // The framework looks for both forms, because earlier versions stored the address as typed.
       const both = [INTERNATIONAL, "jos\u00e9@b\u00fccher.example"];
       assert.deepEqual([...(await store.existing("email", both))], [INTERNATIONAL]);
       for (const other of [both[1]!, INTERNATIONAL.normalize("NFD"), "jose@xn--bcher-kva.example"]) {
@@ -131,11 +131,11 @@ export const LOOKUPS: readonly AccountStoreTest[] = [
       await store.delete(gone);
       const keys = [user.authId(), gone.authId()];
       assert.deepEqual([...(await store.existing("id", keys))], [String(user.authId())]);
-      // Tables of the framework, and other stores, may keep keys as text.
+      // The framework's tables, and other stores, may contain keys as text.
       assert.deepEqual([...(await store.existing("id", keys.map(String)))], [String(user.authId())]);
       assert.deepEqual([...(await store.existing("email", [gone.email, user.email, "nobody-a1"]))], [user.email]);
       assert.deepEqual([...(await store.existing("email", [gone.email]))], []);
-      // As many as pruning asks for at a time; the only existing one comes last.
+      // As many as pruning asks for at once. The only existing address comes last.
       const free = Array.from({ length: 499 }, (_, index) => `free-${index}@example.com`);
       assert.deepEqual([...(await store.existing("email", [...free, user.email]))], [user.email]);
     },

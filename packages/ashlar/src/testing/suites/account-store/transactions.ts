@@ -16,7 +16,7 @@ export const TRANSACTIONS: readonly AccountStoreTest[] = [
     },
   ],
   [
-    "if the work of a transaction throws, its changes are rolled back, and no others",
+    "if a transaction's work throws, only its own changes are rolled back",
     async (bench) => {
       const { store } = bench;
       const [user, other] = [await bench.created(0), await bench.created(1)];
@@ -35,7 +35,7 @@ export const TRANSACTIONS: readonly AccountStoreTest[] = [
     },
   ],
   [
-    "an account that was created in a transaction that failed does not exist, and its address is free",
+    "an account created in a failed transaction does not exist, and its address is free",
     async (bench) => {
       const { store } = bench;
       const failing = store.transaction(async () => {

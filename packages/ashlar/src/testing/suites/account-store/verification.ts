@@ -8,7 +8,7 @@ export const VERIFICATION: readonly AccountStoreTest[] = [
     async (bench) => {
       const { store } = bench;
       const user = await bench.created();
-      // Users of this store never verify their addresses.
+      // This store's users never verify their addresses.
       if (user.hasVerifiedEmail === undefined) return;
       const read = await Promise.all(Array.from({ length: PARALLEL }, () => store.findByAuthId(user.authId())));
       const verifiedAt = new Date(now());
@@ -25,13 +25,13 @@ export const VERIFICATION: readonly AccountStoreTest[] = [
     async (bench) => {
       const { store } = bench;
       const user = await bench.created();
-      // Accounts of this store are never blocked.
+      // This store's accounts are never blocked.
       if (user.isBlocked === undefined) return;
       assert.equal(user.isBlocked(), false, "a new account is not blocked");
       const epochs = [text(), text()] as const;
       const isBlocked = async () => (await store.findByAuthId(user.authId()))?.isBlocked?.();
       const blocked = await store.update(user, { blockedAt: new Date(now()), accessEpoch: epochs[0] }, {});
-      // While it is blocked, users may have another epoch each time.
+      // While an account is blocked, its epoch may be different each time it is read.
       assert.deepEqual([blocked?.isBlocked?.(), await isBlocked()], [true, true]);
       const other = await store.update(blocked!, { passwordHash: "!" }, {});
       assert.deepEqual([other?.isBlocked?.(), await isBlocked()], [true, true], "another change leaves it blocked");

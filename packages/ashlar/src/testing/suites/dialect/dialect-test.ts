@@ -1,26 +1,26 @@
 import { type Database, type DialectSource, json, primaryKey, reference, timestamp } from "../../../database/index.ts";
 
-/** A test of a dialect, on a database that holds the empty tables of {@link createRows}. */
+/** A test of a dialect, on a database with the empty tables from {@link createRows}. */
 export interface DialectTest {
   readonly title: string;
   /** Whether callers may only wait briefly for a connection. */
   readonly isImpatient?: boolean;
-  /** @param source creates the dialect, for another connection to the same database */
+  /** @param source creates the dialect, for a second connection to the same database */
   readonly run: (database: Database, source: DialectSource) => Promise<void>;
 }
 
-/** How many statements a transaction runs while it gives another one the time to catch up. */
+/** How many statements a transaction runs to give another one time to catch up. */
 export const STATEMENTS_OF_A_WAIT = 100;
 
-/** More transactions than a dialect has connections. */
+/** A number of transactions larger than the dialect's number of connections. */
 export const MANY = 40;
 
-/** The table of most tests. */
+/** The table that most tests use. */
 export const ROWS = "suite_rows";
 /** A table that refers to it. */
 export const NOTES = "suite_notes";
 
-/** Creates the tables of the tests. */
+/** Creates the tests' tables. */
 export async function createRows({ kysely }: Database): Promise<void> {
   await kysely.schema
     .createTable(ROWS)

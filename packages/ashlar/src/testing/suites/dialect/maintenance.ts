@@ -7,7 +7,7 @@ const NO = new Error("The transaction is to be rolled back.");
 
 export const MAINTENANCE: readonly DialectTest[] = [
   {
-    title: "the columns of a table are returned, and none if it does not exist",
+    title: "a table's columns are returned, or none if it does not exist",
     async run(database) {
       assert.deepEqual(await columnsOf(database, ROWS), ["amount", "at", "data", "id", "name"]);
       assert.deepEqual(await columnsOf(database, "no_such_table"), []);
@@ -72,7 +72,7 @@ export const MAINTENANCE: readonly DialectTest[] = [
     },
   },
   {
-    title: "all tables are emptied, whatever refers to what, and keys count from 1 again",
+    title: "all tables are emptied despite foreign keys, and keys count from 1 again",
     async run(database) {
       const { kysely } = database;
       await kysely.schema.createTable("suite_kept").addColumn("n", "integer").execute();
@@ -88,7 +88,7 @@ export const MAINTENANCE: readonly DialectTest[] = [
     },
   },
   {
-    title: "a table is emptied alone if all others are kept, and none if all are",
+    title: "one table is emptied if all others are kept, and none if all are kept",
     async run(database) {
       const { kysely } = database;
       await insertNote(database, await insert(database, "a"));
@@ -125,7 +125,7 @@ export const MAINTENANCE: readonly DialectTest[] = [
     },
   },
   {
-    title: "a database for tests is empty, and not the original",
+    title: "a test database is empty, and separate from the original",
     async run(database) {
       await insert(database, "a");
       const made = await database.dialect.maintenance.createTestDatabase();
@@ -141,7 +141,7 @@ export const MAINTENANCE: readonly DialectTest[] = [
     },
   },
   {
-    title: "what is stored is still there when the database is opened again, unless the dialect is in memory",
+    title: "stored data survives reopening the database, unless the dialect is in memory",
     async run(database, source) {
       await insert(database, "a");
       const { isInMemory } = database.dialect;
@@ -157,7 +157,7 @@ export const MAINTENANCE: readonly DialectTest[] = [
     },
   },
   {
-    title: "it connects when told to, and a closed one refuses statements",
+    title: "a dialect can connect in advance, and refuses statements once it is closed",
     async run(database) {
       await database.connect();
       await names(database);

@@ -15,7 +15,7 @@ const SECRET = "hunter2-never-to-be-logged";
 
 export const STATEMENTS: readonly DialectTest[] = [
   {
-    title: "of many concurrent inserts of one unique value, one succeeds",
+    title: "one of many concurrent inserts of the same unique value succeeds",
     async run(database) {
       const results = await atOnce(20, () => insert(database, "a"));
       const failures = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
@@ -25,7 +25,7 @@ export const STATEMENTS: readonly DialectTest[] = [
     },
   },
   {
-    title: "of many concurrent conditional updates, no two see the same row",
+    title: "no two concurrent conditional updates see the same row",
     async run(database) {
       await insert(database, "a", { amount: 5 });
       const results = await atOnce(20, () => takeOne(database));

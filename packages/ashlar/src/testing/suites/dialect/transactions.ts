@@ -17,7 +17,7 @@ const NO = new Error("The transaction is to be rolled back.");
 
 export const TRANSACTIONS: readonly DialectTest[] = [
   {
-    title: "a transaction that returns has stored everything, and one that throws nothing",
+    title: "a transaction stores everything if it returns, and nothing if it throws",
     async run(database) {
       await database.transaction(async () => {
         await insert(database, "a");
@@ -47,7 +47,7 @@ export const TRANSACTIONS: readonly DialectTest[] = [
         }),
       );
       await opened.promise;
-      // It may return at once, without the row, or wait for the transaction to end.
+      // This may return at once, without the row, or wait for the transaction to end.
       const seen = names(database);
       end.resolve();
       assert.equal(await rolledBack, NO);
@@ -115,7 +115,7 @@ export const TRANSACTIONS: readonly DialectTest[] = [
     },
   },
   {
-    title: "a read-only transaction reads, and refuses what writes, but no later transaction does",
+    title: "a read-only transaction can read and refuses writes, and later transactions can write",
     async run(database) {
       await insert(database, "a");
       assert.deepEqual(await database.transaction(() => names(database), { readOnly: true }), ["a"]);
@@ -130,9 +130,9 @@ export const TRANSACTIONS: readonly DialectTest[] = [
     },
   },
   {
-    title: "serializable transactions that run at once store what they would store one after the other",
+    title: "concurrent serializable transactions store what they would store one after the other",
     async run(database) {
-      // The first rounds may spend their time on connecting.
+      // Several rounds, because the first ones may spend their time connecting.
       for (let round = 0; round < 5; round++) {
         const before = await names(database);
         let seen = 0;
@@ -141,7 +141,7 @@ export const TRANSACTIONS: readonly DialectTest[] = [
             async () => {
               const amount = (await names(database)).length;
               seen++;
-              // A transaction that makes others wait continues alone.
+              // If this transaction makes the other one wait, it continues alone.
               for (let left = STATEMENTS_OF_A_WAIT; left > 0 && seen < 2; left--) await names(database);
               await insert(database, `row ${round}.${index}`, { amount });
             },
@@ -164,7 +164,7 @@ export const TRANSACTIONS: readonly DialectTest[] = [
     },
   },
   {
-    title: "a caller waits for a connection only this long, and one that got a connection continues",
+    title: "a caller waits for a connection only as long as the limit, and a caller with a connection continues",
     isImpatient: true,
     async run(database) {
       const refused = Promise.withResolvers<void>();
@@ -198,7 +198,7 @@ function isDatabaseError(error: unknown): boolean {
 async function raise({ kysely, dialect }: Database): Promise<void> {
   const query = kysely.selectFrom(ROWS).select("amount").where("name", "=", "a");
   const { amount } = await dialect.transactions.lockRows(query, "change").executeTakeFirstOrThrow();
-  // Other transactions have every chance to come in between.
+  // Gives other transactions the time to interfere.
   await new Promise((resolve) => setTimeout(resolve, 1));
   await kysely
     .updateTable(ROWS)

@@ -62,7 +62,7 @@ export const WRITES: readonly DialectTest[] = [
       });
       await deleted.promise;
       const noted = Promise.resolve(noteOn(database)({ name: "a" }));
-      // Whether it is already waiting or not, it must not use the old row.
+      // The insert must not use the old row, whether it is already waiting or not.
       await new Promise((resolve) => setTimeout(resolve, 20));
       end.resolve();
       await deletion;
@@ -70,7 +70,7 @@ export const WRITES: readonly DialectTest[] = [
     },
   },
   {
-    title: "of many concurrent upserts, each gets its own count",
+    title: "each of many concurrent upserts gets its own count",
     async run(database) {
       const count = countUp(database);
       const rows = await allOf(atOnce(20, async () => count({ name: "a", by: 1 })));
@@ -82,7 +82,7 @@ export const WRITES: readonly DialectTest[] = [
     },
   },
   {
-    title: "of many concurrent conditional upserts, one stores or changes the row",
+    title: "one of many concurrent conditional upserts stores or changes the row",
     async run(database) {
       const claim = claimAt(database);
       for (const time of [100, 200]) {
@@ -126,7 +126,7 @@ export const WRITES: readonly DialectTest[] = [
         table: ROWS,
         values: { name: "a", amount: 1 },
         key: ["name"],
-        // Set in this order: a name that saw the new amount would be a different one.
+        // The order matters: if `name` were computed from the new amount, it would be different.
         changes: { amount: sql`${AMOUNT} + 1`, name: sql`case when ${AMOUNT} = 5 then 'five' else 'other' end` },
         returning: ["name", sql`${AMOUNT} * 10`.as("tenfold")],
       });
@@ -135,7 +135,7 @@ export const WRITES: readonly DialectTest[] = [
     },
   },
   {
-    title: "of many concurrent deletions of a row, one returns it",
+    title: "one of many concurrent deletions of a row returns it",
     async run(database) {
       await insert(database, "a", { amount: 5 });
       await insert(database, "b");
@@ -151,7 +151,7 @@ export const WRITES: readonly DialectTest[] = [
   {
     title: "a deletion with a limit deletes no more rows than that, and returns them",
     async run(database) {
-      // Those that don't match come first, by key and by name.
+      // Rows that don't match come first, both by key and by name.
       for (const name of ["0", "1"]) await insert(database, name, { amount: 1 });
       for (const name of ["a", "b", "c"]) await insert(database, name);
       await insert(database, "d", { amount: 1 });
@@ -166,7 +166,7 @@ export const WRITES: readonly DialectTest[] = [
     title: "a deletion with a limit waits for a pending change of a row, and keeps the row if it no longer matches",
     async run(database) {
       const write = deleteTwo(database);
-      // The first rounds may spend their time on connecting.
+      // Several rounds, because the first ones may spend their time connecting.
       for (const name of ["a", "b", "c"]) {
         await insert(database, name);
         const changed = Promise.withResolvers<void>();
@@ -236,7 +236,7 @@ function deleteTwo(database: Database): PreparedStatement {
   return database.connection().writes.delete({ table: ROWS, where, limit: 2, key: "id", returning: ["name"] });
 }
 
-/** Stores a note on the row with a name, if there is one. */
+/** Inserts a note about the row with a name, if there is one. */
 function noteOn(database: Database): PreparedStatement {
   const { kysely, dialect } = database;
   const row = kysely.selectFrom(ROWS).select("id").where("name", "=", parameter("name"));
@@ -248,7 +248,7 @@ function noteOn(database: Database): PreparedStatement {
   });
 }
 
-/** Adds to the amount of a name, which starts at 0. */
+/** Adds to the amount in the row with a name, or inserts that row. */
 function countUp(database: Database): PreparedStatement {
   return database.connection().writes.upsert({
     table: ROWS,
@@ -259,7 +259,7 @@ function countUp(database: Database): PreparedStatement {
   });
 }
 
-/** Sets the amount of a name, if it is in the past. */
+/** Sets the amount in the row with a name, if the amount is in the past. */
 function claimAt(database: Database): PreparedStatement {
   return database.connection().writes.upsert({
     table: ROWS,

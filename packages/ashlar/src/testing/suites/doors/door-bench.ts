@@ -3,7 +3,7 @@ import type { RegisteredUser } from "../../../support/index.ts";
 import type { TestClient } from "../../client/test-client.ts";
 import type { TestResponse } from "../../client/test-response.ts";
 
-/** The step that keeps logins waiting while a test wants it to. */
+/** The name of the step that holds logins back during a test. */
 const STEP = "door_suite";
 
 /** A user in front of a door. */
@@ -14,17 +14,17 @@ export interface DoorWalk {
   /** The address or name that the user logs in with. */
   readonly identifier: string;
   readonly password: string;
-  /** The path of the door's first route that the application has; `/` if it has none. */
+  /** The path of the first of the door's routes that the application has; `/` if it has none. */
   readonly path: string;
 }
 
-/** Sends what users send to get through a door, and returns the last response. */
+/** Sends what users would send to get through a door, and returns the last response. */
 export type WalkThrough = (walk: DoorWalk) => Promise<TestResponse>;
 
-/** The applications whose logins all wait. */
+/** Whether each application's logins are being held back. */
 const held = new WeakMap<Application, { isHeld: boolean }>();
 
-/** Lets all logins of an application wait for a step that no one can pass, until the returned function is called. */
+/** Makes all of an application's logins wait for a step that no one can pass, until the returned function is called. */
 export function holdLogins(application: Application): () => void {
   let state = held.get(application);
   if (state === undefined) {
@@ -42,10 +42,10 @@ export function holdLogins(application: Application): () => void {
 }
 
 /**
- * Reports as whom an application recognizes a client after a response: by its cookies, or by any text of the response that is
+ * Finds out which guards recognize a client after a response, by its cookies or by any text in the response that is
  * accepted as an API token.
  *
- * @returns the names of the guards that recognize it
+ * @returns the names of these guards
  */
 export async function recognizedBy(
   application: Application,
@@ -73,7 +73,7 @@ export async function recognizedBy(
   return found;
 }
 
-/** The texts in a response's JSON that a header can carry. */
+/** The texts in a response's JSON that could be tokens in a header. */
 function textsIn(response: TestResponse): readonly string[] {
   const texts: string[] = [];
   const collect = (value: unknown): void => {

@@ -1,6 +1,9 @@
 import type { DoorWalk, WalkThrough } from "./door-bench.ts";
 
-/** The ways through the framework's doors that need nothing but a password, by the door's name and by how they are gone. */
+/**
+ * How to get through those of the framework's doors that need only a password, by the door's name and the kind of
+ * client.
+ */
 export const WALKS: Readonly<Record<string, Readonly<Record<string, WalkThrough>>>> = {
   login: {
     "its page": async ({ client, path, ...given }) => client.submit(await client.get(path), credentials(given)),

@@ -19,7 +19,7 @@ export const ENDING: readonly LoginStoreTest[] = [
     },
   ],
   [
-    "of several requests that end a login at once, one is told that it was there",
+    "if several requests end a login at once, only one learns that it existed",
     async (bench) => {
       for (let round = 0; round < 5; round++) {
         const byKey = await bench.started();
@@ -34,7 +34,7 @@ export const ENDING: readonly LoginStoreTest[] = [
     },
   ],
   [
-    "a key from an input ends only a login of the user themselves",
+    "a key from user input can end only the user's own login",
     async (bench) => {
       const [login, other] = [await bench.started(0), await bench.started(1)];
       const owner = ownerOf(login);
@@ -60,7 +60,7 @@ export const ENDING: readonly LoginStoreTest[] = [
     },
   ],
   [
-    "ending all logins of a user does not affect other users",
+    "ending all of a user's logins does not affect other users",
     async (bench) => {
       const [one, two, other] = [await bench.started(0), await bench.started(0), await bench.started(1)];
       assert.equal(await bench.store.endAll(ownerOf(one)), 2);
@@ -72,7 +72,7 @@ export const ENDING: readonly LoginStoreTest[] = [
     },
   ],
   [
-    "ending all logins of a user ends those that wait for a step, whether one is kept or not",
+    "ending all of a user's logins includes those waiting for a step, whether or not one login is kept",
     async (bench) => {
       const kept = await bench.started();
       const [one, two] = [await bench.started(0, { accessEpoch: "pending" }), await bench.started()];

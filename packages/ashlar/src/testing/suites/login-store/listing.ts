@@ -19,7 +19,7 @@ const keys = (logins: readonly { readonly id: string }[]): readonly string[] => 
 
 export const LISTING: readonly LoginStoreTest[] = [
   [
-    "a range of logins has at most as many as its limit: the newest, those after a login, or those before it",
+    "a range contains at most as many logins as its limit: the newest, those after a login, or those before it",
     async (bench) => {
       const logins = await several(bench, 5);
       const owner = ownerOf(logins[0]!);
@@ -30,14 +30,14 @@ export const LISTING: readonly LoginStoreTest[] = [
       assert.deepEqual(await listed({ olderThan: all[1] }), all.slice(2, 4));
       assert.deepEqual(await listed({ olderThan: all[3] }), all.slice(4));
       assert.deepEqual(await listed({ olderThan: all[4] }), []);
-      // The nearest ones, and still newest first.
+      // The logins nearest to the given one, still newest first.
       assert.deepEqual(await listed({ newerThan: all[4] }), all.slice(2, 4));
       assert.deepEqual(await listed({ newerThan: all[1] }), all.slice(0, 1));
       assert.deepEqual(await listed({ newerThan: all[0] }), []);
     },
   ],
   [
-    "a range of logins in one access epoch leaves out all others before it counts",
+    "a range within one access epoch leaves out other logins before the limit applies",
     async (bench) => {
       const logins = await several(bench, 4);
       const owner = ownerOf(logins[0]!);
@@ -50,7 +50,7 @@ export const LISTING: readonly LoginStoreTest[] = [
     },
   ],
   [
-    "a range that starts from anything but the key of a login has only logins of the user",
+    "a range that starts from anything but a login's key contains only the user's logins",
     async (bench) => {
       const login = await bench.started(0);
       const other = await bench.started(1);
@@ -66,7 +66,7 @@ export const LISTING: readonly LoginStoreTest[] = [
     },
   ],
   [
-    "of a user's logins, the oldest end, and as many of the newest stay as they should",
+    "a user's oldest logins end, and the given number of the newest stays",
     async (bench) => {
       const logins = await several(bench, 5);
       const other = await bench.started(1);
@@ -82,7 +82,7 @@ export const LISTING: readonly LoginStoreTest[] = [
     },
   ],
   [
-    "those that have expired or wait for a step take no place of other logins",
+    "logins that have expired or are waiting for a step don't count toward the number to keep",
     async (bench) => {
       const [oldest] = await several(bench, 1);
       await several(bench, 2, { expiresAt: new Date(now() - HOUR_MS) });
@@ -101,7 +101,7 @@ export const LISTING: readonly LoginStoreTest[] = [
     },
   ],
   [
-    "of several logins that are started at once, as many stay as should",
+    "if several logins start at once, the given number stays",
     async (bench) => {
       for (let round = 0; round < 3; round++) {
         const proof = await bench.proof();

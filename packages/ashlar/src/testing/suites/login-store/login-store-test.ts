@@ -14,24 +14,24 @@ import type {
 } from "../../../auth/index.ts";
 import { type MaybePromise, now } from "../../../support/index.ts";
 
-/** Two users that a store can read, for stores that also access users. */
+/** Two users that the store can read, if it also accesses users. */
 export interface LoginSuiteUsers {
-  /** The names of the two guards they belong to. */
+  /** The names of the two users' guards. */
   readonly guards: readonly [string, string];
-  /** Reads one of them as currently stored. */
+  /** Reads one of the users as currently stored. */
   readonly read: (index: 0 | 1) => Promise<Authenticatable>;
-  /** Ends all access to a user's account, like a new password: the access epoch changes. */
+  /** Ends all access to a user's account by changing the access epoch, as a new password does. */
   readonly endAccess: (index: 0 | 1) => Promise<void>;
 }
 
 /** A store under test, initially empty. */
 export interface LoginStoreUnderTest {
   readonly store: LoginStore;
-  /** Users of the store itself; default: two that the suite invents. */
+  /** Two of the store's own users; default: two made-up users. */
   readonly users?: LoginSuiteUsers;
-  /** The names of the two guards of the invented users; default: `web` and `staff`. */
+  /** The names of the made-up users' guards; default: `web` and `staff`. */
   readonly guards?: readonly [string, string];
-  /** The keys of the invented users, for a store that takes only numbers; default: two texts. */
+  /** The made-up users' keys, if the store accepts only numbers; default: two texts. */
   readonly keys?: readonly [UserId, UserId];
   /** Called when the test is done. */
   readonly end?: () => MaybePromise<void>;
@@ -41,10 +41,10 @@ export interface LoginStoreUnderTest {
 export type LoginStoreTest = readonly [title: string, run: (bench: LoginBench) => Promise<void>];
 
 export const HOUR_MS = 3_600_000;
-/** Two keys that are the same number. */
+/** Two different keys that are the same number. */
 const TEXT_KEYS = ["007", "7"] as const;
 
-/** The store and what the tests do with it. */
+/** The store under test, with helpers. */
 export class LoginBench {
   readonly store: LoginStore;
   readonly users: LoginSuiteUsers;
@@ -66,7 +66,7 @@ export class LoginBench {
 
   /** A login as a guard would store it. */
   login({ user, accessEpoch }: LoginProof, own: Partial<NewLogin> = {}): NewLogin {
-    // To the millisecond, which a store must keep.
+    // Precise to the millisecond, which a store must preserve.
     const at = now();
     return {
       guard: this.guard,
@@ -115,7 +115,7 @@ export class LoginBench {
   }
 }
 
-/** The fields of a login that a guard reads, in comparable form. */
+/** The fields of a login that guards read, in comparable form. */
 export function shown({ id, userId, accessEpoch, authenticatedAt, lastUsedAt, expiresAt, createdAt }: Login): object {
   return { id, userId: String(userId), accessEpoch, authenticatedAt, lastUsedAt, expiresAt, createdAt };
 }

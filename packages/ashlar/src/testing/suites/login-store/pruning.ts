@@ -24,7 +24,7 @@ export const PRUNING: readonly LoginStoreTest[] = [
     },
   ],
   [
-    "pruning asks for the users of each guard, and deletes only the logins of those that are gone",
+    "pruning asks for the users of each guard, and deletes only the logins of users that no longer exist",
     async (bench) => {
       const [guard, other] = bench.users.guards;
       const login = await bench.started(0);

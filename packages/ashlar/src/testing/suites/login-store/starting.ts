@@ -96,12 +96,12 @@ export const STARTING: readonly LoginStoreTest[] = [
     },
   ],
   [
-    "a store that asks whether a proof holds has written before, and undoes it if not",
+    "a store that asks whether a proof still holds does so after writing, and undoes the write if it doesn't",
     async (bench) => {
       const proof = await bench.proof();
       const login = bench.login(proof);
       const wasStored: boolean[] = [];
-      // Access ends while it is asked: a store that asks first and writes afterwards does not notice.
+      // Access ends while the store asks. A store that asks first and writes afterwards wouldn't notice.
       const holds = async (): Promise<boolean> => {
         wasStored.push(await bench.isThere(login));
         const isHeld = await proof.holds();
@@ -117,7 +117,7 @@ export const STARTING: readonly LoginStoreTest[] = [
     },
   ],
   [
-    "no login that is being started outlasts the end of access",
+    "a login that is being started does not survive the end of access",
     async (bench) => {
       for (let round = 0; round < 10; round++) {
         const proof = await bench.proof();
@@ -130,7 +130,7 @@ export const STARTING: readonly LoginStoreTest[] = [
         await Promise.all([...starting, ending]);
         for (const { guard, tokenHash } of logins) {
           const found = await bench.store.find(guard, tokenHash);
-          // A login that remains has the epoch of its proof, and is not valid.
+          // A login may remain with its proof's epoch, because it is not valid.
           assert.ok(found === null || found.accessEpoch === proof.accessEpoch, "a login has outlasted it");
         }
       }

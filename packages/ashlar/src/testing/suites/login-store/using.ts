@@ -4,7 +4,7 @@ import { HOUR_MS, type LoginStoreTest, ownerOf, shown } from "./login-store-test
 
 export const USING: readonly LoginStoreTest[] = [
   [
-    "a use is recorded with its device, and changes nothing else",
+    "recording a use stores its device, and changes nothing else",
     async (bench) => {
       const [login, other] = [await bench.started(), await bench.started()];
       const { guard, id } = login;
@@ -43,7 +43,7 @@ export const USING: readonly LoginStoreTest[] = [
     },
   ],
   [
-    "a new token is only set while the proof is valid, for a login of its access epoch",
+    "a new token is set only while the proof is valid, and only for a login in the proof's access epoch",
     async (bench) => {
       const login = await bench.started();
       const stale = await bench.proof();
@@ -62,7 +62,7 @@ export const USING: readonly LoginStoreTest[] = [
     },
   ],
   [
-    "a store that asks whether a proof holds for a new token has written it before, and undoes it if not",
+    "a store that asks whether a proof still holds does so after writing the new token, and undoes that if it doesn't",
     async (bench) => {
       const [login, proof] = [await bench.started(), await bench.proof()];
       const renewal = { tokenHash: bench.login(proof).tokenHash, authenticatedAt: new Date(now() + 1234) };
@@ -73,7 +73,7 @@ export const USING: readonly LoginStoreTest[] = [
         return proof.holds();
       };
       const isRenewed = await bench.store.renew(login, renewal, { ...proof, holds });
-      // One conditional statement asks nothing, and was done before access ended.
+      // A store that uses one conditional statement doesn't ask, and has written before access ended.
       const asks = wasRenewed.length > 0;
       assert.ok(!wasRenewed.includes(false), "it asked before it wrote");
       assert.equal(isRenewed, !asks);
@@ -84,7 +84,7 @@ export const USING: readonly LoginStoreTest[] = [
     },
   ],
   [
-    "of several digests, finds the digest of one of the guard's logins",
+    "the digest that belongs to one of the guard's logins is found among several",
     async (bench) => {
       const [guard, other] = bench.users.guards;
       const [login, elsewhere] = [await bench.started(0), await bench.started(0, { guard: other })];
@@ -101,7 +101,7 @@ export const USING: readonly LoginStoreTest[] = [
     },
   ],
   [
-    "a new token is only set in place of the one that the login has, which may be the same",
+    "a new token replaces only the login's current token, and may be equal to it",
     async (bench) => {
       const [login, proof] = [await bench.started(), await bench.proof()];
       const renewal = (authenticatedAt: Date | null) => ({ tokenHash: bench.login(proof).tokenHash, authenticatedAt });
@@ -109,7 +109,7 @@ export const USING: readonly LoginStoreTest[] = [
       assert.equal(await bench.store.renew(login, first, proof), true);
       assert.equal(await bench.store.renew(login, second, proof), false, "the login no longer had that token");
       assert.deepEqual(shown((await bench.store.find(login.guard, first.tokenHash))!), shown({ ...login, ...first }));
-      // Nothing but the proof changes, and then nothing at all.
+      // In the first round, only the proof changes; in the second, nothing does.
       const unproved = { ...first, authenticatedAt: null };
       for (let round = 0; round < 2; round++) {
         assert.equal(await bench.store.renew({ ...login, ...first }, unproved, proof), true);
@@ -121,7 +121,7 @@ export const USING: readonly LoginStoreTest[] = [
     },
   ],
   [
-    "of several new tokens for the same one at once, one is set",
+    "if several new tokens replace the same one at once, only one is set",
     async (bench) => {
       for (let round = 0; round < 5; round++) {
         const [login, proof] = [await bench.started(), await bench.proof()];
@@ -138,7 +138,7 @@ export const USING: readonly LoginStoreTest[] = [
   [
     "a use that is recorded at the same time as a new token or a new access epoch overwrites neither",
     async (bench) => {
-      // Each round lets the uses run a little longer before the other change begins.
+      // In each round, the uses run a little longer before the other change begins.
       for (let round = 0; round < 5; round++) {
         const login = await bench.started();
         const { guard, id, ip, userAgent } = login;
@@ -162,7 +162,7 @@ export const USING: readonly LoginStoreTest[] = [
     },
   ],
   [
-    "a use, a new token or a kept login of another guard, or of another user, does not reach a login",
+    "a use, a new token or a kept login of another guard or user does not affect a login",
     async (bench) => {
       const [guard, other] = bench.users.guards;
       const [login, grace] = [await bench.started(0), await bench.started(1)];
@@ -173,7 +173,7 @@ export const USING: readonly LoginStoreTest[] = [
       const renewal = () => ({ tokenHash: bench.login(proof).tokenHash, authenticatedAt: late });
       assert.deepEqual(shown((await bench.store.find(guard, login.tokenHash))!), shown(login));
       assert.equal(await bench.store.renew({ ...login, guard: other }, renewal(), proof), false);
-      // In the epoch of Grace's proof, but Ada's.
+      // Ada's login, in the epoch of Grace's proof.
       const graces = await bench.proof(1);
       const mixed = await bench.started(0, { accessEpoch: graces.accessEpoch });
       assert.equal(
@@ -182,11 +182,11 @@ export const USING: readonly LoginStoreTest[] = [
         "a user has renewed another user's login",
       );
       assert.deepEqual(shown((await bench.store.find(guard, mixed.tokenHash))!), shown(mixed));
-      // The kept login is the other user's.
+      // The login to keep belongs to the other user.
       await bench.store.endAll({ guard, userId: login.userId }, { id: grace.id, accessEpoch: "not Grace's" });
       assert.equal(await bench.isThere(login), false);
       assert.deepEqual(shown((await bench.store.find(guard, grace.tokenHash))!), shown(grace));
-      // The kept login is the user's own, but another guard's.
+      // The login to keep is the user's, but for another guard.
       const elsewhere = await bench.started(0, { guard: other });
       await bench.store.endAll({ guard, userId: login.userId }, { id: elsewhere.id, accessEpoch: "not that guard's" });
       assert.deepEqual(shown((await bench.store.find(other, elsewhere.tokenHash))!), shown(elsewhere));

@@ -52,7 +52,7 @@ export const IN_APPLICATION: readonly (readonly [title: string, test: (visit: ()
     },
   ],
   [
-    "a cookie without a session opens none, and makes nothing fail",
+    "a cookie without a session neither opens one nor causes an error",
     async (visit) => {
       for (const text of [randomToken(), "x", `${randomToken()}'`, "A".repeat(3000)]) {
         const answer = await visit().get("/all", { headers: { cookie: `session=${text}` } });

@@ -4,7 +4,7 @@ import type { SessionStore, StoredSession } from "../../../session/index.ts";
 
 export const HOUR_MS = 3_600_000;
 export const START: number = Date.UTC(2030, 0, 1);
-/** Longer than any test: a store that expires entries by itself must not do so during a test. */
+/** After the end of any test, so that a store that expires entries by itself doesn't do so during a test. */
 export const EXPIRES_AT: number = Date.UTC(2100, 0, 1);
 
 /** A key as the framework creates it. */
@@ -16,7 +16,7 @@ export function session(own: Partial<StoredSession> = {}): StoredSession {
   return { createdAt: START, usedAt: START + 1234, contents: '{"d":{"a":1}}', ...own };
 }
 
-/** The promised members of a stored session, without any others that the store returns. */
+/** Reads a stored session, without members that aren't part of the contract. */
 export async function read(store: SessionStore, one: string): Promise<StoredSession | null> {
   const found = await store.read(one);
   if (found === null) return null;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { SessionStore } from "../../../session/index.ts";
 import { EXPIRES_AT, HOUR_MS, key, read, START, session } from "./session-store-test.ts";
 
-/** JSON with texts that some databases change. */
+/** JSON with characters that some databases change. */
 const ANY_TEXT = JSON.stringify({ d: { text: "Größe 漢字 🔑 \0 \ud800 '\"; drop table x; --" } });
 
 /** Tests of a store on its own. */
@@ -77,7 +77,7 @@ export const STORAGE: readonly (readonly [title: string, test: (store: SessionSt
     },
   ],
   [
-    "of many concurrent updates, exactly one is kept, complete",
+    "exactly one of many concurrent updates is kept, and complete",
     async (store) => {
       const one = key();
       await store.create(one, session(), EXPIRES_AT);
@@ -133,7 +133,7 @@ export const STORAGE: readonly (readonly [title: string, test: (store: SessionSt
     },
   ],
   [
-    "a session can have as many bytes as the store says",
+    "a session can be as large as the store's limit",
     async (store) => {
       const one = key();
       const [head, tail] = ['{"d":{"a":"', '"}}'];
