@@ -48,7 +48,9 @@ for (const [index, scenario] of scenarios.entries()) {
   const about = {
     name: `budget-${SCENARIOS[index]}`,
     title: `Per request: ${scenario.title}`,
-    about: `CPU time in µs and allocated bytes. The total was measured without a profiler, and is divided as the samples of a profile are. What Node.js does because a part called it counts as that part's.`,
+    about:
+      "CPU time in µs and allocated bytes. The total was measured without a profiler, and is split up in " +
+      "proportion to a profile's samples. What Node.js does on behalf of a part counts as that part's.",
   };
   const versions = { "Node.js": budgets.map(({ version }) => version).join(" and ") };
   const page = await readFile(PAGE, "utf8");

@@ -170,20 +170,20 @@ const START = {
   name: "start",
   title: "What a start loads",
   about:
-    "A new application with all features, served in production on SQLite, until its first page: what Node.js and the framework load " +
-    "for it, with warm compile caches. Each module is imported after those that it needs, and what it costs includes evaluating it. " +
-    `The lowest CPU time of ${STARTS} runs, and the median of the resident memory. The application's own files, booting it and the page ` +
-    "are not part of it.",
+    "What Node.js and the framework load until the first page of a new application with all features, served in " +
+    "production on SQLite, with warm compile caches. Each module is imported after those that it needs, and its " +
+    `cost includes evaluating it. The table shows the lowest CPU time of ${STARTS} runs, and the median resident ` +
+    "memory. It doesn't include the application's own files, booting it and the page.",
 };
 
 const MEMORY = {
   name: "memory",
   title: "Memory",
   about:
-    `The resident memory of the same application, by V8's spaces: after its first page, after ${LOAD_SECONDS} s of load (64 connections) on each of ` +
-    `\`/\` and \`/login\`, and after a pause of ${PAUSE_SECONDS} s. V8 collects garbage when it needs room, so a server without requests would ` +
-    "keep the garbage of the last ones. In production, it is collected once the server has been idle for three seconds " +
-    "(`APP.server.releasesMemory`).",
+    `The resident memory of the same application, by V8's spaces: after its first page, after ${LOAD_SECONDS} s of ` +
+    `load (64 connections) on each of \`/\` and \`/login\`, and after a pause of ${PAUSE_SECONDS} s. V8 only ` +
+    "collects garbage when it needs room, so an idle server would keep the garbage of its last requests. In " +
+    "production, it is collected once the server has been idle for three seconds (`APP.server.releasesMemory`).",
 };
 
 await createShop();

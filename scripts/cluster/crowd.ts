@@ -120,8 +120,9 @@ export async function gather(
 
 /** The wording that the scenarios' pages use for a crowd. */
 export const CROWD: string =
-  "People register, log out, get a token, order something, renew the token, and each second one sets a new password with a " +
-  "link from a mail. Afterwards, every account, password, token and order that a response acknowledged has to be there, and " +
-  "every promised mail has to arrive; a former password, an ended login and a renewed token must not be admitted. What was " +
-  "not acknowledged is not repeated, and is counted by its status. Recovery is the time from a fault until the first order, " +
-  "of those that are sent one after the other, that is accepted after the last one that isn't.";
+  "Simulated people register, log out, get a token, order something and renew the token; every other one also sets " +
+  "a new password with a mailed link. Afterwards, every account, password, token and order that a response " +
+  "acknowledged must exist, every promised mail must have arrived, and a replaced password, an ended login or a " +
+  "renewed token must no longer work. Requests that aren't acknowledged aren't repeated, and are counted by " +
+  "status. Orders are also sent one after the other: the recovery time is from a fault until the first accepted " +
+  "order after the last failed one.";

@@ -41,11 +41,11 @@ export const GALERA: Scenario = {
   name: "galera",
   title: "A Galera cluster losing a node",
   about:
-    "Two instances with two workers each, on a Galera cluster of three nodes (`wsrep_sync_wait=1`). `DATABASE_URL` leads to an " +
-    "HAProxy that passes connections to the first node, and to another one while that is down: with one node for all writes, " +
-    "transactions don't conflict between nodes. The first node is frozen (SIGSTOP) for " +
-    `${BIG.frozenMs / 1000} seconds, and ${BIG.afterMs / 1000} seconds after it may continue, it is killed (kill -9) and stays ` +
-    `away. ${CROWD}`,
+    "Two instances with two workers each, on a Galera cluster of three nodes (`wsrep_sync_wait=1`). " +
+    "`DATABASE_URL` leads to an HAProxy that forwards connections to the first node, or to another one while " +
+    "that is down: with one node for all writes, transactions don't conflict between nodes. The first node is " +
+    `frozen (SIGSTOP) for ${BIG.frozenMs / 1000} seconds; ${BIG.afterMs / 1000} seconds after it continues, it is ` +
+    `killed (kill -9) and stays down. ${CROWD}`,
   seconds: 240,
   async run() {
     const { row, failures } = await loseNode(BIG);

@@ -67,8 +67,9 @@ export const KILLS: Scenario = {
   name: "kills",
   title: "Processes killed",
   about:
-    `Two instances with two workers each, behind HAProxy, on PostgreSQL. Every second for two minutes, kill -9 ends one of ` +
-    `the four workers; each ${BIG.instanceEach}th time all processes of an instance, which is then started again. ${CROWD}`,
+    "Two instances with two workers each, behind HAProxy, on PostgreSQL. Every second for two minutes, one of the " +
+    `four workers is killed (kill -9); every ${BIG.instanceEach}th time, it's all processes of an instance, which ` +
+    `is then started again. ${CROWD}`,
   seconds: 300,
   async run() {
     const { row, failures } = await kill(BIG);

@@ -203,18 +203,20 @@ export const OVERLOAD: Scenario = {
   name: "overload",
   title: "More requests than can be answered",
   about:
-    "Two instances behind a proxy as [Deployment](guides/deployment.md#several-instances) configures it, with PostgreSQL. All " +
-    "processes of the instances share one processor; the proxy and the load have another one. Requests compute for 0, 1 or 10 ms, or " +
-    "send two statements of 10 ms each to the database, in pools of 10 connections. First, as many requests are sent as are " +
-    "answered, by a few connections: that is what a site can carry. Then requests are sent at a fixed rate, whether or not " +
-    `responses arrive, for ${(DURATIONS.onsetMs + DURATIONS.overloadMs) / 1000} s, of which the first is left out of the rates and ` +
-    `percentiles, and at half of what it can carry for ${DURATIONS.calmMs / 1000} s. Times are in milliseconds from when a request was ` +
-    "sent. Recovery is the time, since the load is over, until the last request was due that was refused, failed, or got its " +
-    "response later than half a second after that. The goals: nothing is answered after more than " +
-    `${LATE_MS / 1000} s, nor fails; at least ${GOOD_SHARE * 100} % of what the site can carry are answered; at three times the load, the ` +
-    `99th percentile of requests of 0 and 1 ms is at most ${P99_MS} ms; recovery takes at most ${RECOVERY_MS / 1000} s. ` +
-    "Requests that found no free connection within two seconds, or until their load is over, are not sent. Fastify has " +
-    "`@fastify/under-pressure` with `maxEventLoopDelay: 1000`.",
+    "Two instances behind a proxy as [Deployment](guides/deployment.md#several-instances) configures it, with " +
+    "PostgreSQL. All of the instances' processes share one processor; the proxy and the load generator have " +
+    "another one. Requests compute for 0, 1 or 10 ms, or send the database two statements of 10 ms each, in pools " +
+    "of 10 connections. First, a few connections send requests as fast as they are answered, which shows the " +
+    "capacity. Then requests are sent at a fixed rate, whether or not responses arrive, for " +
+    `${(DURATIONS.onsetMs + DURATIONS.overloadMs) / 1000} s, of which the first is left out of the rates and ` +
+    `percentiles, and then at half of the capacity for ${DURATIONS.calmMs / 1000} s. Times are in milliseconds ` +
+    "from when a request was sent. The recovery time is from the end of the load until the last request was due " +
+    "that was refused, failed, or got its response more than half a second after that. The goals: no response " +
+    `takes more than ${LATE_MS / 1000} s, and none fails; at least ${GOOD_SHARE * 100} % of the capacity is ` +
+    `answered; at three times the load, the 99th percentile of requests of 0 and 1 ms is at most ${P99_MS} ms; ` +
+    `recovery takes at most ${RECOVERY_MS / 1000} s. Requests that find no free connection within two seconds, or ` +
+    "before their load is over, are not sent. Fastify has `@fastify/under-pressure` with `maxEventLoopDelay: " +
+    "1000`.",
   seconds: 2400,
   async run() {
     const rows: Row[] = [];

@@ -51,9 +51,9 @@ export const PGBOUNCER: Scenario = {
   name: "pgbouncer",
   title: "PgBouncer restarted",
   about:
-    `Two instances with two workers each, on PostgreSQL behind PgBouncer in transaction mode (\`transactionPooling: true\`, ` +
-    `${POOL_SIZE} sessions of the server). PgBouncer is killed ${BIG.restarts} times, and started again after ` +
-    `${BIG.awayMs / 1000} seconds, which are part of the recovery. ${CROWD}`,
+    "Two instances with two workers each, on PostgreSQL behind PgBouncer in transaction mode " +
+    `(\`transactionPooling: true\`, ${POOL_SIZE} server connections). PgBouncer is killed ${BIG.restarts} times, ` +
+    `and started again after ${BIG.awayMs / 1000} seconds, which are part of the recovery time. ${CROWD}`,
   seconds: 240,
   async run() {
     const { row, failures } = await restartPgbouncer(BIG);

@@ -61,12 +61,13 @@ export const PROMOTION: Scenario = {
   name: "promotion",
   title: "A PostgreSQL replica promoted",
   about:
-    "Two instances with two workers each, on a PostgreSQL primary with a streaming replica, which also answers reads " +
-    "(`read`, `ReadReplicas`). `DATABASE_URL` leads to an HAProxy that passes connections to the primary, and to the replica " +
-    "while the primary is down. For nothing to be lost, the replica is synchronous (`synchronous_standby_names`, with " +
-    "`synchronous_commit` on): with an asynchronous one, PostgreSQL itself loses what it hasn't sent. The primary is killed, " +
-    `and ${BIG.awayMs / 1000} seconds later, which are part of the recovery, the replica is promoted. The old primary must not ` +
-    `come back by itself; a cluster manager such as Patroni sees to that, and to the promotion. ${CROWD}`,
+    "Two instances with two workers each, on a PostgreSQL primary with a streaming replica, which also serves " +
+    "reads (`read`, `ReadReplicas`). `DATABASE_URL` leads to an HAProxy that forwards connections to the " +
+    "primary, or to the replica while the primary is down. The replica is synchronous " +
+    "(`synchronous_standby_names`, with `synchronous_commit` on), so that nothing is lost; with an " +
+    "asynchronous one, PostgreSQL itself loses whatever it hasn't sent. The primary is killed, and the replica is " +
+    `promoted ${BIG.awayMs / 1000} seconds later, which are part of the recovery time. The old primary must not ` +
+    `come back by itself; a cluster manager such as Patroni makes sure of that, and promotes the replica. ${CROWD}`,
   seconds: 240,
   async run() {
     const { row, failures } = await promote(BIG);

@@ -75,10 +75,10 @@ export const ROLLING: Scenario = {
   name: "rolling",
   title: "Rolling updates",
   about:
-    "Two instances with two workers each, behind a proxy as [Deployment](guides/deployment.md#several-instances) configures " +
-    "it, are updated one after the other, again and again: restarted (SIGTERM, then started again), or reloaded (SIGHUP). " +
-    "In the meantime, eight visitors ask for a form and send it, with a session and a CSRF token, as fast as they get responses. " +
-    "Each request counts, and none is repeated.",
+    "Two instances with two workers each, behind a proxy as [Deployment](guides/deployment.md#several-instances) " +
+    "configures it, are repeatedly updated one after the other: either restarted (SIGTERM, then started again) or " +
+    "reloaded (SIGHUP). In the meantime, eight visitors open a form and send it, with a session and a CSRF token, as " +
+    "fast as they get responses. Every request counts, and none is repeated.",
   seconds: 900,
   async run() {
     const rows = [];

@@ -109,10 +109,11 @@ export const ROTATION: Scenario = {
   name: "rotation",
   title: "Passwords replaced",
   about:
-    "Two instances with two workers each, behind HAProxy, on PostgreSQL, with limits in Redis and a mail server that demands a " +
-    "password. The passwords of all three are replaced, one after the other, again and again, as [the " +
-    "runbook](runbooks/rotating-passwords.md) says: the new one is made valid beside the former one, `.env` is changed, the " +
-    `instances are reloaded (SIGHUP), and the former one ends. ${CROWD} A fault is the replacement of one password here.`,
+    "Two instances with two workers each, behind HAProxy, on PostgreSQL, with limits in Redis and a mail server " +
+    "that requires a password. The passwords of all three are replaced, one after the other, again and again, as " +
+    "in [the runbook](runbooks/rotating-passwords.md): the new one is made valid next to the old one, `.env` is " +
+    `changed, the instances are reloaded (SIGHUP), and the old one is disabled. ${CROWD} Here, replacing a ` +
+    "password counts as a fault.",
   seconds: 600,
   async run() {
     const { row, failures, failed, left } = await rotate(BIG);

@@ -62,11 +62,12 @@ export const SENTINEL: Scenario = {
   name: "sentinel",
   title: "Redis with Sentinel failing over",
   about:
-    "Two instances with two workers each, on PostgreSQL, with limits (`redisStore`) and sessions (`redisSessions`) in Redis: " +
-    "a server, a replica and three Sentinels, which wait three seconds before they act; these are part of the recovery. The " +
-    "server is killed; once it follows the one that has taken over, that is frozen (SIGSTOP). Redis replicates " +
-    "asynchronously, so a session may be lost, and its form is refused then; logins are in the database. " +
-    `${CROWD} Here, it is a page with a form and a session instead of an order.`,
+    "Two instances with two workers each, on PostgreSQL, with limits (`redisStore`) and sessions " +
+    "(`redisSessions`) in Redis: a server, a replica and three Sentinels, which act after three seconds; these " +
+    "are part of the recovery time. The server is killed; once it is back as a replica of the new one, the new one " +
+    "is frozen (SIGSTOP). Redis replicates asynchronously, so a session may be lost, and then its form is refused; " +
+    `logins are in the database. ${CROWD} In this test, a page with a form and a session takes the place of the ` +
+    "order.",
   seconds: 240,
   async run() {
     const { row, failures } = await failOver(BIG);

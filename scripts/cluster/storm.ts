@@ -204,10 +204,10 @@ export const STORM: Scenario = {
   name: "storm",
   title: "A storm of guesses at one account",
   about:
-    `Two instances with two workers each, behind HAProxy, on PostgreSQL, with the settings of a new application. ` +
-    `${BIG.guessesPerSecond} wrong passwords a second come at one account, each from an address of its own. In the meantime, ` +
-    `${BIG.others} other users log in, two logins a second, ${PROGRAMS} programs send 20 requests a second with tokens, and the ` +
-    "owner of the account logs in from a known device.",
+    "Two instances with two workers each, behind HAProxy, on PostgreSQL, with the settings of a new application. " +
+    `An attacker tries ${BIG.guessesPerSecond} wrong passwords a second at one account, each from a different ` +
+    `address. In the meantime, ${BIG.others} other users log in, two logins a second, ${PROGRAMS} API clients send 20 ` +
+    "requests a second with tokens, and the account's owner logs in from a known device.",
   seconds: 180,
   async run(): Promise<Outcome> {
     const { rows, logins, owner } = await storm(BIG);

@@ -113,12 +113,13 @@ export const VERSIONS: Scenario = {
   name: "versions",
   title: "Two versions side by side",
   about:
-    "A column of a generated application is renamed as [Deployments without " +
-    "downtime](guides/zero-downtime.md#renaming-a-column) says, with the migrations and models of that page, on PostgreSQL. For " +
-    "each version, `ashlar migrate --allow-newer` runs first; then the two instances behind HAProxy, with two workers each, are " +
-    "restarted one after the other, so that both versions answer side by side. From each one, the way back to the version " +
-    "before is taken too, and forth again. In the meantime, eight people create, rename and read customers as fast as they get " +
-    "responses. A response without the last written name counts as failed, and no request is repeated.",
+    "In a generated application, a column is renamed as in [Deployments without " +
+    "downtime](guides/zero-downtime.md#renaming-a-column), with the migrations and models of that page, on " +
+    "PostgreSQL. For each version, `ashlar migrate --allow-newer` runs first; then the two instances behind " +
+    "HAProxy, with two workers each, are restarted one after the other, so that both versions serve side by side. " +
+    "Each version is also rolled back to the one before, and deployed again. In the meantime, eight people create, " +
+    "rename and read customers as fast as they get responses. A response without the name that was written last " +
+    "counts as failed, and no request is repeated.",
   seconds: 900,
   async run() {
     const rows = [];
