@@ -45,7 +45,7 @@ export { SharedCredentials } from "./credentials/shared-credentials.ts";
 export type { SecurityEvent } from "./events.ts";
 export { AUTHENTICATION } from "./feature.ts";
 export type { Guard } from "./guards/guard.ts";
-export type { GuardFactory } from "./guards/guard-registry.ts";
+export type { GuardFactory } from "./guards/guard-table.ts";
 export { LoginGuard } from "./guards/login-guard.ts";
 export { RequestGuard } from "./guards/request-guard.ts";
 export { requireGuards } from "./guards/require-guards.ts";

@@ -1,6 +1,6 @@
 import type { TokenHolder } from "../../src/api/token-holder.ts";
 import type { Guard } from "../../src/auth/guards/guard.ts";
-import type { GuardDriver } from "../../src/auth/guards/guard-registry.ts";
+import type { GuardDriver } from "../../src/auth/guards/guard-table.ts";
 import { LoginGuard } from "../../src/auth/guards/login-guard.ts";
 import { RequestGuard } from "../../src/auth/guards/request-guard.ts";
 import type { CompleteLogin, LoginOptions } from "../../src/auth/pipeline/complete-login.ts";

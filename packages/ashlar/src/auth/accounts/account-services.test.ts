@@ -13,7 +13,7 @@ import { createApplication, Provider } from "../../boot/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { Route } from "../../routing/index.ts";
 import { AuthProvider } from "../auth-provider.ts";
-import type { GuardSettings } from "../guards/guard-registry.ts";
+import type { GuardSettings } from "../guards/guard-table.ts";
 import type { AccountServices } from "./account-services.ts";
 import { epochDigestOf } from "./links/account-links.ts";
 import { authRoutes } from "./pages/auth-routes.ts";

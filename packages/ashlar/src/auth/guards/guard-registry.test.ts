@@ -10,7 +10,8 @@ import { Authenticates } from "../models/authenticates.ts";
 import { PendingLogins } from "../pipeline/pending-logins.ts";
 import { ProofRegistry } from "../proofs/proof-registry.ts";
 import { readAuthSettings } from "../settings.ts";
-import { type GuardDriver, GuardRegistry } from "./guard-registry.ts";
+import { GuardRegistry } from "./guard-registry.ts";
+import type { GuardDriver } from "./guard-table.ts";
 
 class Robot extends Person {}
 

@@ -1,45 +1,24 @@
 import type { HttpContext } from "../../http/index.ts";
 import type { Router } from "../../routing/index.ts";
 import type { PasswordHasher } from "../../security/index.ts";
-import { AshlarError, ConfigurationError, settings, suggestion } from "../../support/index.ts";
-import { type ApplicationAccess, endAccessBy } from "../access/application-access.ts";
+import { AshlarError, suggestion } from "../../support/index.ts";
 import type { AskedStep } from "../pipeline/complete-login.ts";
 import type { PendingLogins } from "../pipeline/pending-logins.ts";
 import type { ProofRegistry } from "../proofs/proof-registry.ts";
-import { type AuthenticatableClass, isModel, keepsSameRows, userClassOf } from "../users/authenticatable.ts";
+import { type AuthenticatableClass, keepsSameRows } from "../users/authenticatable.ts";
 import type { Guard } from "./guard.ts";
 import { GuardPages } from "./guard-pages.ts";
-import { type ConfiguredGuards, GUARD_SETTINGS, type GuardEntry } from "./guard-settings.ts";
+import type { ConfiguredGuards } from "./guard-settings.ts";
+import {
+  type GuardDriver,
+  GuardTable,
+  type GuardTableParts,
+  type GuardUsers,
+  type RegisteredDriver,
+} from "./guard-table.ts";
 import { GuessedAccounts } from "./guesses.ts";
 import type { UnlimitedRoutes } from "./unlimited-routes.ts";
 import "../errors.ts";
-
-/** The data for a driver that creates a guard. */
-export interface GuardSettings {
-  /** The guard's name. */
-  readonly name: string;
-  /** The class of the guard's users, or an object that finds them. */
-  readonly model: AuthenticatableClass;
-  /** The remaining options of the guard's entry in `GUARDS`, for the driver to validate. */
-  readonly options: Readonly<Record<string, unknown>>;
-}
-
-/** Creates the guard of one request. */
-export type GuardFactory = (context: HttpContext) => Guard<object>;
-
-/**
- * A kind of guard. Called at boot, once for each guard of this kind; the function that it returns is called for each
- * request that asks for the guard.
- *
- * @throws `E_INVALID_CONFIGURATION` if the settings cannot work
- */
-export type GuardDriver = (settings: GuardSettings) => (context: HttpContext) => Guard<object>;
-
-interface RegisteredDriver {
-  readonly make: GuardDriver;
-  /** The class of users that the driver brings; `null` if the entries in `GUARDS` name it. */
-  readonly model: AuthenticatableClass | null;
-}
 
 /** A guard that requires fewer steps than another guard with the same users. */
 export interface GuardWithFewerSteps {
@@ -50,16 +29,10 @@ export interface GuardWithFewerSteps {
 }
 
 /** What the guards of an application share. */
-export interface GuardParts {
+export interface GuardParts extends GuardTableParts {
   /** Keeps logins that wait for a step. */
   readonly pendingLogins: PendingLogins;
-  /** The ways in which users can prove who they are. */
-  readonly proofs: ProofRegistry;
-  /** The actions of features when access to an account ends. */
-  readonly access: ApplicationAccess;
 }
-
-const NO_OPTIONS = settings<Record<never, never>>()({}, { alongside: GUARD_SETTINGS });
 
 /**
  * Knows the application's guards by name: which driver makes each, who its users are, and which steps it requires.
@@ -75,12 +48,10 @@ export class GuardRegistry {
   readonly pendingLogins: PendingLogins;
   /** The ways in which users can prove who they are. */
   readonly proofs: ProofRegistry;
-  readonly #access: ApplicationAccess;
-  readonly #models = new Map<string, AuthenticatableClass>();
-  #guards: ReadonlyMap<string, GuardFactory> | null = null;
+  readonly #parts: GuardTableParts;
+  #table: GuardTable | null = null;
   /** Whether all providers have registered their drivers. */
   #isBooted = false;
-  #defaultName: string | null = null;
   #refuses: (user: object) => boolean = () => false;
   /** The accounts that passwords are guessed at. */
   readonly guesses: GuessedAccounts = new GuessedAccounts(this);
@@ -96,7 +67,7 @@ export class GuardRegistry {
     this.#settings = settings;
     this.pendingLogins = parts.pendingLogins;
     this.proofs = parts.proofs;
-    this.#access = parts.access;
+    this.#parts = parts;
     this.pages = new GuardPages(settings, router, () => this.#defaultOrNull);
   }
 
@@ -109,7 +80,7 @@ export class GuardRegistry {
    * @throws `E_INVALID_CONFIGURATION` if the name is taken, or after the boot
    */
   registerDriver(name: string, make: GuardDriver, model: AuthenticatableClass | null = null): void {
-    if (this.#guards !== null) {
+    if (this.#table !== null) {
       throw new AshlarError("E_INVALID_CONFIGURATION", `The guard driver "${name}" was registered after the boot.`);
     }
     if (this.#drivers.has(name)) {
@@ -126,7 +97,7 @@ export class GuardRegistry {
    */
   prepare(): void {
     this.#isBooted = true;
-    this.#factories();
+    this.#made.compareUsers();
   }
 
   /** Refuses logins of some users, as if their proof were wrong. Called when providers register. */
@@ -146,7 +117,7 @@ export class GuardRegistry {
 
   /** The names of all guards. */
   get names(): readonly string[] {
-    return [...this.#factories().keys()];
+    return this.#made.names;
   }
 
   /**
@@ -161,13 +132,12 @@ export class GuardRegistry {
   }
 
   get #defaultOrNull(): string | null {
-    this.#factories();
-    return this.#defaultName;
+    return this.#made.defaultName;
   }
 
   /** @throws `E_UNKNOWN_GUARD` if no guard has this name, suggesting similar ones */
   checkName(name: string): void {
-    if (!this.#factories().has(name)) {
+    if (!this.#made.guards.has(name)) {
       throw new AshlarError("E_UNKNOWN_GUARD", `No guard is named "${name}". ${suggestion(name, this.names)}`);
     }
   }
@@ -179,7 +149,7 @@ export class GuardRegistry {
    */
   make(name: string, context: HttpContext): Guard {
     this.checkName(name);
-    return this.#factories().get(name)!(context);
+    return this.#made.guards.get(name)!.create(context);
   }
 
   /** The further steps of each login with a guard. */
@@ -218,8 +188,7 @@ export class GuardRegistry {
 
   /** The class of a guard's users; `null` if no guard has this name. */
   modelOf(name: string): AuthenticatableClass | null {
-    this.#factories();
-    return this.#models.get(name) ?? null;
+    return this.#made.guards.get(name)?.model ?? null;
   }
 
   /**
@@ -229,7 +198,7 @@ export class GuardRegistry {
    */
   usersOf(name: string): AuthenticatableClass {
     this.checkName(name);
-    return this.#models.get(name)!;
+    return this.#made.guards.get(name)!.model;
   }
 
   /**
@@ -238,8 +207,7 @@ export class GuardRegistry {
    * tables never do.
    */
   realmOf(name: string): string {
-    const model = this.modelOf(name);
-    return this.#firstWithRowsOf(name, (other) => other.identifierColumn === model?.identifierColumn);
+    return this.#accountsOf(name).realm;
   }
 
   /**
@@ -247,105 +215,16 @@ export class GuardRegistry {
    * are the same rows, whatever they log in with.
    */
   rowsOf(name: string): string {
-    return this.#firstWithRowsOf(name);
+    return this.#accountsOf(name).rows;
   }
 
-  #firstWithRowsOf(name: string, isWanted: (model: AuthenticatableClass) => boolean = () => true): string {
-    const model = this.modelOf(name);
-    if (model === null) return name;
-    const first = [...this.#models].find(([, other]) => isWanted(other) && keepsSameRows(other, model));
-    return first?.[0] ?? name;
+  #accountsOf(name: string): GuardUsers {
+    return this.#made.guards.get(name)?.users ?? this.#made.usersOf(name);
   }
 
-  #factories(): ReadonlyMap<string, GuardFactory> {
-    if (this.#guards !== null) return this.#guards;
-    const entries = new Map(this.#settings.guards);
-    for (const [name, driver] of this.#drivers) {
-      if (driver.model !== null && !entries.has(name))
-        entries.set(name, { driver: name, model: null, routes: null, options: {}, steps: this.#settings.steps });
-    }
-    this.#refuseOtherDrivers(entries);
-    const guards = new Map([...entries].map(([name, entry]) => [name, this.#factory(name, entry)]));
-    this.#refuseConfusedModels(entries);
-    this.#refuseStepsNamedAsProofs(entries);
-    this.#defaultName = this.#chooseDefault([...guards.keys()]);
-    this.#guards = guards;
-    return guards;
-  }
-
-  #factory(name: string, entry: GuardEntry): GuardFactory {
-    const where = `config/auth.ts: GUARDS.${name}`;
-    const driver = this.#drivers.get(entry.driver);
-    if (driver === undefined) {
-      const early = this.#isBooted
-        ? ""
-        : " Drivers are registered by boot() of their providers: ask for guards in ready().";
-      const listed = `Is the provider that brings it listed in PROVIDERS?${early}`;
-      const remedy = `${suggestion(entry.driver, this.#drivers.keys())} ${listed}`;
-      throw new ConfigurationError(where, `no guard driver is named "${entry.driver}".`, remedy.trim());
-    }
-    const model = entry.model ?? driver.model;
-    if (model === null) {
-      throw new ConfigurationError(where, "it has no model.", `Name the class of its users: ${name}: { model: User }.`);
-    }
-    if (driver.model !== null && userClassOf(model) !== userClassOf(driver.model)) {
-      // If a key of one table were used in another table, it would identify a different user.
-      const problem = `its model is not the one of the driver "${entry.driver}", ${driver.model.name}.`;
-      throw new ConfigurationError(where, problem, "Leave the model out here.");
-    }
-    // Such a driver is configured elsewhere: options here would be ignored.
-    if (driver.model !== null) NO_OPTIONS.read(entry.options, where);
-    this.#models.set(name, model);
-    const userClass = userClassOf(model);
-    // Users in a database are identified by it.
-    if (!isModel(userClass)) endAccessBy(userClass, this.#access);
-    return driver.make({ name, model, options: entry.options });
-  }
-
-  /** A driver that is configured elsewhere, such as one for API tokens, expects the guard with this name to be its own. */
-  #refuseOtherDrivers(entries: ReadonlyMap<string, GuardEntry>): void {
-    for (const [name, { driver }] of entries) {
-      if (driver === name || (this.#drivers.get(name)?.model ?? null) === null) continue;
-      const problem = `its driver is "${driver}", but "${name}" is itself a driver, with a guard of this name.`;
-      throw new ConfigurationError(`config/auth.ts: GUARDS.${name}`, problem, "Give one of the two another name.");
-    }
-  }
-
-  /**
-   * A model that extends another guard's model passes every `instanceof` check for that class, and inherits what the
-   * boot sets on it. Classes that are not models have no table to compare; the guards compare those exactly.
-   */
-  #refuseConfusedModels(entries: ReadonlyMap<string, GuardEntry>): void {
-    const models = [...entries].map(([name, { driver, model }]) => {
-      return { name, model: model ?? this.#drivers.get(driver)!.model! };
-    });
-    for (const { name, model } of models) {
-      const base = models.find((other) => Object.prototype.isPrototypeOf.call(other.model, model));
-      if (base === undefined || !isModel(model) || keepsSameRows(model, base.model)) continue;
-      const problem = `${model.name} extends ${base.model.name}, the model of the guard "${base.name}", but its rows are in another table.`;
-      const remedy = `Have both extend a class that is not a guard's model: class ${model.name} extends compose(Model, Authenticates).`;
-      throw new ConfigurationError(`config/auth.ts: GUARDS.${name}.model`, problem, remedy, "E_INVALID_MODEL");
-    }
-  }
-
-  /** A login that passed the step would count as proved by the other. */
-  #refuseStepsNamedAsProofs(entries: ReadonlyMap<string, GuardEntry>): void {
-    const proofs = new Set(this.proofs.all.map(({ name }) => name));
-    const named = [...entries.values()].flatMap(({ steps }) => steps).find(({ name }) => proofs.has(name));
-    if (named === undefined) return;
-    const problem = `a step is named "${named.name}", like the proof of a feature.`;
-    throw new ConfigurationError("config/auth.ts: GUARDS.steps", problem, "Give the step another name.");
-  }
-
-  #chooseDefault(names: readonly string[]): string | null {
-    const chosen = this.#settings.defaultGuard;
-    if (chosen !== null) {
-      if (names.includes(chosen)) return chosen;
-      const problem = `no guard is named "${chosen}".`;
-      throw new ConfigurationError("config/auth.ts: GUARDS.default", problem, suggestion(chosen, names));
-    }
-    if (names.length <= 1) return names[0] ?? null;
-    const remedy = `Name the guard that a request begins with, one of ${names.join(", ")}.`;
-    throw new ConfigurationError("config/auth.ts: GUARDS.default", "is missing.", remedy);
+  /** The guards, made once: when they are first asked for, at the latest at the end of the boot. */
+  get #made(): GuardTable {
+    this.#table ??= new GuardTable(this.#settings, this.#drivers, this.#parts, this.#isBooted);
+    return this.#table;
   }
 }

@@ -3,7 +3,7 @@ import { digest, randomToken } from "../../security/index.ts";
 import { AshlarError, currentDate, type MaybePromise, type RegisteredUser } from "../../support/index.ts";
 import { proofOf, staleProof } from "../access/access-epoch.ts";
 import { announce } from "../events.ts";
-import type { GuardFactory } from "../guards/guard-registry.ts";
+import type { GuardFactory } from "../guards/guard-table.ts";
 import { LoginGuard } from "../guards/login-guard.ts";
 import { deviceName, deviceOf, type RememberedAccount } from "../logins/devices.ts";
 import type { KeptLogin, LoginOwner } from "../logins/login-store.ts";

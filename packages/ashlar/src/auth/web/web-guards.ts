@@ -2,7 +2,7 @@ import type { Application } from "../../boot/index.ts";
 import { type CookieSite, sharedCookieWarning } from "../../http/index.ts";
 import { ConfigurationError } from "../../support/index.ts";
 import { CredentialUses } from "../credentials/credential-uses.ts";
-import type { GuardFactory, GuardSettings } from "../guards/guard-registry.ts";
+import type { GuardFactory, GuardSettings } from "../guards/guard-table.ts";
 import { KnownDevices } from "../logins/devices.ts";
 import type { LoginUse } from "../logins/login-store.ts";
 import { LoginSuccessors } from "../logins/login-successors.ts";
