@@ -6,7 +6,7 @@ import {
   nearest,
   suggestion,
 } from "../support/index.ts";
-import { languageOfClient, languageOfUser } from "./languages.ts";
+import { languageOfClient, languageOfUser, type TextDirection, textDirection } from "./languages.ts";
 import {
   ENGLISH,
   isSentence,
@@ -109,6 +109,8 @@ export class Catalogue {
   readonly defaultLanguage: string;
   /** The languages that visitors are offered, the default one first. */
   readonly languages: readonly string[];
+  /** @internal The direction of each offered language's text. */
+  readonly directions: ReadonlyMap<string, TextDirection>;
   readonly #all = new Map<string, Language>();
   readonly #translations: Translations[] = [];
   readonly #orders = new Map<string, readonly string[]>();
@@ -128,6 +130,7 @@ export class Catalogue {
   constructor(defaultLanguage: string = ENGLISH, languages: readonly string[] = []) {
     this.defaultLanguage = defaultLanguage;
     this.languages = Object.freeze([...new Set([defaultLanguage, ...languages])]);
+    this.directions = new Map(this.languages.map((language) => [language, textDirection(language)]));
   }
 
   /**

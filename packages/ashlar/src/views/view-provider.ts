@@ -3,7 +3,6 @@ import { isAbsolute, join } from "node:path";
 import { type Application, declareFeature, type EnvironmentName, type Feature, Provider } from "../boot/index.ts";
 import type { HttpContext } from "../http/index.ts";
 import type { ErrorPageValues, ErrorTemplates } from "../kernel/index.ts";
-import { textDirection } from "../messages/index.ts";
 import { type FileVersions, fileVersions } from "../server/index.ts";
 import { AshlarError, ConfigurationError } from "../support/index.ts";
 import { type View, Views, viewOf } from "./views.ts";
@@ -88,7 +87,7 @@ function createViews({ environment, features, messages, root, settings }: Applic
   }
   views.share("asset", assetUrls(join(root, "public"), cache, settings.basePath));
   views.share("language", messages.defaultLanguage);
-  views.share("direction", textDirection(messages.defaultLanguage));
+  views.share("direction", messages.directions.get(messages.defaultLanguage));
   views.share("t", messages.translator(messages.defaultLanguage));
   return views;
 }

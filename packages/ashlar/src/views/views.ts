@@ -2,7 +2,6 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Application } from "../boot/index.ts";
 import { type HttpContext, noticeUnknownUser, shownUser } from "../http/index.ts";
-import { textDirection } from "../messages/index.ts";
 import { AshlarError, declareErrors, dictionary, type StatusesOf, suggestion } from "../support/index.ts";
 import type { Engine, MarkupClass } from "./engine.ts";
 
@@ -135,7 +134,7 @@ export class Views {
     defineName(this.#classes.RequestState.prototype, "user", ({ context }) => shownUser(context));
     this.shareByRequest("isUserUnknown", noticeUnknownUser);
     this.shareByRequest("language");
-    this.shareByRequest("direction", ({ language }) => textDirection(language));
+    this.shareByRequest("direction", ({ language, services }) => services.messages.directions.get(language));
     this.shareByRequest("t");
     this.shareByRequest("url", ({ services }) => services.urls.url.bind(services.urls));
     this.shareByRequest("route", ({ services }) => services.urls.to.bind(services.urls));

@@ -33,8 +33,8 @@ export interface HealthDependencies {
  */
 export class Health implements Probes {
   readonly #dependencies: HealthDependencies;
+  readonly paths: ReadonlySet<string>;
   readonly #up: string | null;
-  readonly #ready: string | null;
 
   /**
    * @param router a route with one of the default paths takes precedence
@@ -44,17 +44,17 @@ export class Health implements Probes {
     this.#dependencies = dependencies;
     const { settings } = dependencies;
     this.#up = freePath("up", settings, router);
-    this.#ready = freePath("ready", settings, router);
+    const ready = freePath("ready", settings, router);
+    this.paths = new Set([this.#up, ready].filter((path) => path !== null));
   }
 
   /**
    * Responds to a request for one of the two paths.
    *
-   * @param path the request's path
-   * @returns `null` for any other request
+   * @param path one of {@link paths}
+   * @returns `null` for any method but GET and HEAD
    */
   respond(path: string, raw: Request): Response | Promise<Response> | null {
-    if (path !== this.#up && path !== this.#ready) return null;
     if (raw.method !== "GET" && raw.method !== "HEAD") return null;
     if (path === this.#up) return this.#response(raw, 200, { status: "up" });
     return this.#readiness(raw);

@@ -25,7 +25,9 @@ import { withoutBody } from "./sent-response.ts";
 
 /** Responds to health checks. */
 export interface Probes {
-  /** Returns the response to a health check; `null` for any other request. */
+  /** The paths of health checks. */
+  readonly paths: ReadonlySet<string>;
+  /** Returns the response to a request for one of the paths; `null` unless its method is that of a health check. */
   respond(path: string, raw: Request): Response | Promise<Response> | null;
 }
 
@@ -107,7 +109,7 @@ export class Dispatcher {
       const mount = this.#mounts.find(path, raw);
       if (mount !== null) return this.#decide(this.#contexts.of(raw, null), () => forward(raw, mount), startedAt);
     }
-    const probed = this.#probes?.respond(path, raw) ?? null;
+    const probed = this.#probe(path, raw);
     if (probed !== null) return probed;
     let match: CompiledMatch | null;
     try {
@@ -157,10 +159,15 @@ export class Dispatcher {
   #outside(raw: Request, startedAt: number): Response | Promise<Response> {
     const path = requestPath(raw);
     if (path === "/*" && asksAboutServer(raw)) return this.#aboutServer(raw, startedAt);
-    const probed = this.#probes?.respond(path, raw) ?? null;
+    const probed = this.#probe(path, raw);
     if (probed !== null) return probed;
     const respond = () => Promise.reject(new UnmatchedError([], false));
     return this.#decide(this.#contexts.of(raw, null), respond, startedAt);
+  }
+
+  #probe(path: string, raw: Request): Response | Promise<Response> | null {
+    const probes = this.#probes;
+    return probes?.paths.has(path) === true ? probes.respond(path, raw) : null;
   }
 
   #aboutServer(raw: Request, startedAt: number): Response | Promise<Response> {

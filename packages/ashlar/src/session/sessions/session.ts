@@ -3,6 +3,7 @@ import { inEnglish } from "../../messages/index.ts";
 import {
   AshlarError,
   type Dictionary,
+  dictionary,
   type FieldErrors,
   type FieldSentences,
   type Message,
@@ -128,7 +129,10 @@ export class Session extends SessionData {
    * and the sentences in the visitor's language. Those of the whole form are under `""`.
    */
   errors(): FieldErrors {
-    const errors = readStoredErrors(this.flashedOwn(ERRORS, {}), this.#t);
+    const stored = this.flashedOwn(ERRORS, null);
+    // Most pages are shown without errors.
+    if (stored === null) return dictionary<Message[]>();
+    const errors = readStoredErrors(stored, this.#t);
     // A page's title may mention mistakes while its form shows none of them.
     if (this.flashedHere(ERRORS) !== undefined) noteReading(errors, () => (this.#hasShownErrors = true));
     return errors;
