@@ -10,14 +10,14 @@ const FILE = "config/mail.ts";
 const SECONDS = 8;
 const INSTALL = "npx ashlar mail:install && npx ashlar migrate";
 
-/** Whether mails can be sent: the sender's settings, the server, and the table that mails wait in. */
+/** Checks whether mails can be sent: the sender's settings, the server, and the table that mails wait in. */
 export async function run(context: CheckContext): Promise<void> {
   checkSettings(context);
   await context.database((database) => checkOutbox(context, database.connection()));
   await checkServer(context, context.application());
 }
 
-/** The sender of mails: reported even before production's boot would notice. */
+/** Checks the sender, so that a missing one is reported before it fails startup in production. */
 function checkSettings({ error, isProduction, settings }: CheckContext): void {
   const mail = settings("mail", "MAIL");
   if (!isProduction || mail === null) return;
@@ -41,7 +41,7 @@ async function checkServer({ error }: CheckContext, { container }: Application):
   }
 }
 
-/** The reason without the server's words, which may repeat the login with its password. */
+/** The reason, without the server's reply, which may contain the password. */
 function replyFreeReason(thrown: unknown): string {
   const { response } = Object(thrown) as { readonly response?: unknown };
   if (!(thrown instanceof Error) || typeof response !== "string" || response === "") return reasonOf(thrown);
@@ -50,8 +50,8 @@ function replyFreeReason(thrown: unknown): string {
 }
 
 /**
- * The table in which mails wait: mails in memory are lost with the process, mails without a priority wait for all mails
- * before them, and mails that were sealed with a lost key are never sent.
+ * Checks the table in which mails wait. Mails in memory are lost with the process, mails without a priority wait for
+ * all mails before them, and mails that were sealed with a lost key are never sent.
  */
 async function checkOutbox(context: CheckContext, connection: Connection): Promise<void> {
   const { settings, warning } = context;

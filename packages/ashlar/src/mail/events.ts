@@ -1,4 +1,6 @@
-/** The data of an event about a mail. It contains nothing of the content: a link in it may log a user in. */
+/**
+ * The data of an event about a mail. It contains none of the mail's content, because a link in it may log a user in.
+ */
 export interface MailEvent {
   readonly time: Date;
   /** The name of the mailable's class. */
@@ -9,7 +11,7 @@ export interface MailEvent {
 
 /** A mail was handed over to the server that delivers it. */
 export interface MailSentEvent extends MailEvent {
-  /** Its `Message-ID`, without the angle brackets. */
+  /** The mail's `Message-ID`, without the angle brackets. */
   readonly messageId: string;
 }
 

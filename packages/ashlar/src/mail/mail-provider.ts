@@ -29,13 +29,13 @@ declare module "../boot/monitoring/application-stats.ts" {
   interface FrameworkStats {
     /** The application's mails. */
     readonly mail?: {
-      /** How many wait to be sent, for the first time or again. */
+      /** How many mails are waiting to be sent or retried. */
       readonly queued: number;
-      /** How many a mail server has accepted. */
+      /** How many mails the mail server has accepted. */
       readonly sent: number;
-      /** How many will never be sent. These two need `EventProvider`. */
+      /** How many mails will never be sent. Like `sent`, this needs `EventProvider`. */
       readonly failed: number;
-      /** How many attempts have failed, whether or not they are repeated. */
+      /** How many attempts have failed, whether or not they are retried. */
       readonly failedAttempts: number;
       /**
        * The contents of the outbox, for all processes together: how many mails wait to be sent, how many were abandoned
@@ -62,8 +62,8 @@ export interface FeatureMails {}
 declare module "../boot/application/feature.ts" {
   interface FrameworkFeatureParts {
     /**
-     * Mails about accounts, each with a class that `ACCOUNTS.mailables` in `config/auth.ts` can replace by name;
-     * `queueAccountMail` of `ashlar/auth` sends one:
+     * Mails about accounts, by name. `ACCOUNTS.mailables` in `config/auth.ts` can replace their classes, and
+     * `queueAccountMail` of `ashlar/auth` sends them:
      *
      * ```ts
      * declare module "ashlar/auth" { interface AccountMailMap { welcome: WelcomeData } }
@@ -76,8 +76,8 @@ declare module "../boot/application/feature.ts" {
      * }
      * ```
      *
-     * A mail is created with its data of `AccountMailMap`. In development, `/dev/mailbox/preview` shows those with a static
-     * `preview()`.
+     * A mail is created with its data from `AccountMailMap`. In development, `/dev/mailbox/preview` shows those with a
+     * static `preview()`.
      */
     readonly accountMails?: FeatureMails;
   }
@@ -97,7 +97,7 @@ export class MailProvider extends Provider {
     this.application.container.singleton("mail", () => this.#start());
   }
 
-  /** Invalid settings fail startup, even if no mail is ever sent. */
+  /** Creates the mailer, so that invalid settings fail startup even if no mail is ever sent. */
   override boot(): void {
     const mailer = this.application.container.make("mail");
     const counts = { sent: 0, failed: 0 };
@@ -113,7 +113,7 @@ export class MailProvider extends Provider {
     container.make("events").on("mail.failed", () => counts.failed++);
   }
 
-  /** From now on, this process also sends mails that other processes left. */
+  /** Starts to send mails that other processes left behind. */
   override async listening(): Promise<void> {
     const { container, logger } = this.application;
     const outbox = await container.make("mail").outbox();
@@ -127,8 +127,8 @@ export class MailProvider extends Provider {
   }
 
   /**
-   * Warns that mails wait in memory when a server starts, rather than when a mail is lost. Commands don't: one of them
-   * creates the table, and the others end only once their mails have been sent.
+   * Warns at a server's start, rather than when a mail is lost, that mails wait in memory. Commands don't warn: one of
+   * them creates the table, and the others don't exit until their mails have been sent.
    */
   #warnOfMemory(): void {
     const { environment, logger } = this.application;
@@ -141,7 +141,10 @@ export class MailProvider extends Provider {
     );
   }
 
-  /** On a server where only the service's unit file sets the environment, a command would keep its mails. */
+  /**
+   * Warns that mails aren't sent although `APP_URL` is public. This happens on a server where only the service's unit
+   * file sets the environment, and a command runs without it.
+   */
   #warnOfUnsentMails(): void {
     const { logger, settings } = this.application;
     if (settings.url === null || !isPublicSite(settings.url)) return;
@@ -158,7 +161,7 @@ export class MailProvider extends Provider {
 
   /** Sends queued mails first. */
   override async shutdown(seconds: number): Promise<Readonly<Record<string, number>>> {
-    // Before the application's own timeout, so that lost mails are logged.
+    // Ends before the application's own timeout, so that lost mails are logged.
     return { mails: (await this.#mailer?.close(Math.max(seconds - 1, seconds * 0.8))) ?? 0 };
   }
 
@@ -238,11 +241,11 @@ export class MailProvider extends Provider {
   }
 }
 
-/** Names that no visitor from elsewhere can look up (RFC 6761, RFC 6762, RFC 8375, and the reserved `internal`). */
+/** Host names that can't be resolved publicly (RFC 6761, RFC 6762, RFC 8375, and the reserved `internal`). */
 const PRIVATE_NAME = /\.(?:test|invalid|local|internal|home\.arpa)$/;
 
 /**
- * Returns whether a URL is a public site's: https, and a host name that anyone can look up.
+ * Returns whether a URL belongs to a public site: https, and a publicly resolvable host name.
  *
  * @param url a valid URL
  */

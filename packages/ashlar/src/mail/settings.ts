@@ -32,7 +32,7 @@ export interface SenderSettings {
   readonly name?: Optional<string>;
 }
 
-/** The shape of `MAIL` in `config/mail.ts`. */
+/** `MAIL` in `config/mail.ts`. */
 export interface MailSettings {
   /**
    * How mails are sent; default: `smtp` in production, `mailbox` in development, `memory` in tests. `smtp` needs
@@ -98,7 +98,7 @@ type Application = Pick<CompleteApplicationSettings, "environment" | "name" | "u
 /**
  * Reads `MAIL`.
  *
- * @param mail what `config/mail.ts` exports as `MAIL`
+ * @param mail the export `MAIL` of `config/mail.ts`
  * @throws `E_INVALID_CONFIGURATION`
  */
 export function readMailSettings(mail: unknown, application: Application): CompleteMailSettings {
@@ -126,14 +126,14 @@ export function isTransport(value: unknown): value is MailTransport {
 }
 
 /**
- * @internal Refuses a built-in transport in an environment that it isn't meant for.
+ * @internal Refuses a built-in transport in the wrong environment.
  *
- * @throws `E_INVALID_CONFIGURATION` if it is the mailbox and this is not development, or the memory and this is production
+ * @throws `E_INVALID_CONFIGURATION` for the mailbox outside of development, or for memory in production
  */
 export function requireFittingTransport(name: MailTransportName, environment: EnvironmentName): void {
   const where = `${WHERE}.transport`;
   if (name === "mailbox" && environment !== "development") {
-    // Everyone could read everyone's mails there, reset links included.
+    // Anyone could read all mails there, including reset links.
     throw new ConfigurationError(where, `is "mailbox", in ${environment}.`, "The mailbox is for development only.");
   }
   if (name === "memory" && environment === "production") {
@@ -141,7 +141,7 @@ export function requireFittingTransport(name: MailTransportName, environment: En
   }
 }
 
-/** Reports everything that is missing at once: the server that `"smtp"` needs, and the sender that production needs. */
+/** Reports all missing settings at once: the server that `"smtp"` needs, and the sender that production needs. */
 function requireCompleteness(mail: unknown, read: Read, environment: EnvironmentName, isBySmtp: boolean): void {
   const missing = [
     ...(isBySmtp && read.smtp.host === null ? [{ group: "smtp", name: "host", variable: "SMTP_HOST" }] : []),
@@ -152,7 +152,7 @@ function requireCompleteness(mail: unknown, read: Read, environment: Environment
   if (missing.length === 0) return;
   const paths = missing.map(({ group, name }) => `${group}.${name}`).join(" and ");
   const problem = `needs ${paths} to send mails${isBySmtp ? " by SMTP" : ""}.`;
-  // If the settings are written already, their environment variables are empty.
+  // If the settings are already written in the file, their environment variables are empty.
   const isWritten = missing.every(({ group, name }) => {
     const members = isPlainObject(mail) ? mail[group] : undefined;
     return isPlainObject(members) && Object.hasOwn(members, name);

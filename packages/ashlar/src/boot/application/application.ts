@@ -36,7 +36,7 @@ declare module "../../kernel/container.ts" {
   }
 }
 
-/** The operations that the framework's features add to {@link Application}. */
+/** Members that the framework's features add to {@link Application}. */
 // biome-ignore lint/suspicious/noEmptyInterface: it is empty so that features can augment it.
 export interface FrameworkApplication {}
 
@@ -54,7 +54,7 @@ export class Application {
   /** The absolute path of the application's folder; the working directory if it has none. */
   readonly root: string;
   readonly logger: Logger;
-  /** The sentences that visitors read, in the languages that the application offers. */
+  /** The sentences that visitors read, in the application's languages. */
   readonly messages: Catalogue;
   /** @internal The variables that `env()` reads in this application's code. */
   readonly variables: EnvironmentVariables;
@@ -66,7 +66,7 @@ export class Application {
   readonly linkOrigin: LinkOrigin;
   /** @internal How requests are responded to. */
   readonly serving: Serving;
-  /** @internal What handlers of another framework use. */
+  /** @internal Support for another framework's handlers. */
   readonly hosting: Hosting;
   readonly #stats: StatsCollector = new StatsCollector();
   readonly #providers: Providers = new Providers(this);
@@ -199,8 +199,8 @@ export class Application {
   }
 
   /**
-   * Responds to an error that was thrown in another framework's handler, as to one from the application's own handlers: with
-   * a page or a problem document, in the client's language, and with the error's headers.
+   * Responds to an error from another framework's handler in the same way as to one from the application's own
+   * handlers: with a page or a problem document, in the client's language, and with the error's headers.
    *
    * ```ts
    * hono.onError((error, c) => application.errorResponse(c.req.raw, error));
@@ -252,7 +252,7 @@ export class Application {
    * application.contextProperty("cart", (context) => new Cart(context));
    * ```
    *
-   * @param options with `isKept: false`, each access asks `make`
+   * @param options with `isKept: false`, each access calls `make`
    * @throws `E_INVALID_CONFIGURATION` if a property of this name exists
    */
   contextProperty<K extends keyof HttpContext & string>(
@@ -263,7 +263,10 @@ export class Application {
     addContextProperty<Application>(this.serving.context, name, make, this, options);
   }
 
-  /** Adds a listener, which gets each error before the response. The first one that returns a value determines the response. */
+  /**
+   * Adds a listener that receives each error before the response. The first listener that returns a value determines
+   * the response.
+   */
   onError(listener: ErrorListener): void {
     this.serving.errors.listen(listener);
   }

@@ -120,7 +120,7 @@ export async function createApplication(options: ApplicationOptions = {}): Promi
   return application;
 }
 
-/** The framework's sentences, in the languages that the application offers. */
+/** The framework's sentences, in the application's languages. */
 function catalogueOf(settings: CompleteApplicationSettings, files: readonly LanguageFile[]): Catalogue {
   const catalogue = new Catalogue(settings.language, [...settings.languages, ...files.map(({ language }) => language)]);
   declareHttpMessages(catalogue);

@@ -5,7 +5,10 @@ import { ProcessTaskClaim, type TaskClaim } from "../process/task-claim.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 const MINUTE_MS = 60_000;
-/** Random, and not at once, so that a starting server isn't busy with it, nor several servers at the same time. */
+/**
+ * Delayed, so that a starting server isn't busy with it, and random, so that several servers don't prune at the same
+ * time.
+ */
 const FIRST_LOOK_MINUTES = [1, 15] as const;
 const NEXT_LOOK_MINUTES = [45, 75] as const;
 
@@ -41,13 +44,13 @@ export class DailyPrune {
     if (!this.isOff && this.#timer === undefined) this.#lookIn(randomInt(...FIRST_LOOK_MINUTES) * MINUTE_MS);
   }
 
-  /** Prunes if that is due and no other process is doing it. It never rejects. */
+  /** Prunes if it is due and no other process is doing it. Never rejects. */
   look(): Promise<void> {
     this.#underway = this.#underway.then(() => this.#look());
     return this.#underway;
   }
 
-  /** Stops pruning, and waits for the batch that is being deleted. Another process may delete the rest at once. */
+  /** Stops pruning, and waits for the batch that is being deleted. Another process may then delete the rest. */
   async stop(): Promise<void> {
     this.#stop.abort();
     clearTimeout(this.#timer);

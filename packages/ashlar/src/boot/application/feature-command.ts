@@ -28,7 +28,7 @@ export interface FeatureCommand {
   /** One sentence, for `ashlar --help`. */
   readonly description: string;
   /**
-   * Its arguments and options, for its own `--help`, one a line, as in `  <id>  the item's id` and `  --all  counts all`;
+   * Its arguments and options, one per line, for its own `--help`, as in ` <id> the item's id` and ` --all counts all`;
    * default: none. Other lines are shown below them.
    */
   readonly help?: string;
@@ -47,7 +47,7 @@ export interface CommandContext {
   /**
    * Boots the application, once. It is shut down after the command.
    *
-   * @throws `E_COMMAND` if the folder has no `app.ts`, and what the boot throws
+   * @throws `E_COMMAND` if the folder has no `app.ts`, and errors of the startup
    */
   readonly application: () => Promise<Application>;
   /**

@@ -47,14 +47,14 @@ export interface FeatureTable {
   readonly installedBy?: string;
 }
 
-/** The declarations that folders of the framework add to those that the boot processes itself. */
+/** The declarations that other folders of the framework add to those that startup itself processes. */
 // biome-ignore lint/suspicious/noEmptyInterface: it is empty so that the folders can fill it.
 export interface FrameworkFeatureParts {}
 
 /**
  * Everything that a feature adds to an application: the static property `feature` of its provider. The framework and
- * `ashlar features` read the same value, the latter without booting the application. So it contains only things that are
- * cheap to create. Commands and languages are loaded when they are needed.
+ * `ashlar features` read the same value, the latter without booting the application, so it should contain only things
+ * that are cheap to create. Commands and languages are loaded when they are needed.
  *
  * ```ts
  * export class StockProvider extends Provider {
@@ -101,7 +101,7 @@ export interface Feature extends FrameworkFeatureParts {
 /**
  * Declares a feature; see {@link Feature}.
  *
- * @returns the same, frozen
+ * @returns the same object, frozen
  */
 export function declareFeature(feature: Feature): Feature {
   return Object.freeze(feature);

@@ -7,13 +7,13 @@ import type { ProviderClass } from "./provider.ts";
 /** A feature of an application. */
 export interface InstalledFeature {
   readonly feature: Feature;
-  /** The name of the provider that brings it. */
+  /** The name of the provider that adds it. */
   readonly provider: string;
 }
 
 /**
- * The features of providers, in order, each after those that it includes. A provider that extends another one brings the
- * other's feature, too.
+ * The providers' features, in order, each after those that it includes. A provider that extends another one also adds
+ * the other's feature.
  */
 export function installedFeatures(providers: readonly ProviderClass[]): readonly InstalledFeature[] {
   const installed = new Map<Feature, InstalledFeature>();
@@ -30,7 +30,7 @@ export function installedFeatures(providers: readonly ProviderClass[]): readonly
   return [...installed.values()];
 }
 
-/** @throws `E_INVALID_CONFIGURATION` if a provider has its commands where they are not read */
+/** @throws `E_INVALID_CONFIGURATION` if a provider declares its commands where they aren't read */
 export function requireReadCommands(provider: ProviderClass): void {
   const old = lineOf(provider).find((declaring) => Object.hasOwn(declaring, "commands"));
   if (old === undefined) return;
@@ -38,7 +38,7 @@ export function requireReadCommands(provider: ProviderClass): void {
   throw new ConfigurationError(old.name, "static commands are not read.", remedy);
 }
 
-/** A class with those that it extends, the base first. */
+/** A class and the classes that it extends, base class first. */
 function lineOf(provider: ProviderClass): readonly ProviderClass[] {
   const line: ProviderClass[] = [];
   for (let one: unknown = provider; typeof one === "function" && one.prototype; one = Object.getPrototypeOf(one)) {

@@ -33,8 +33,8 @@ export class LinkOrigin {
   }
 
   /**
-   * Runs work whose links hand over access to an account: under the current origin if it belongs to the site of `APP_URL`,
-   * else under the origin of `APP_URL`.
+   * Runs work whose links give access to an account: under the current origin if it is on the same site as `APP_URL`,
+   * or else under the origin of `APP_URL`.
    */
   underSite<T>(work: () => T): T {
     const { requests } = this;

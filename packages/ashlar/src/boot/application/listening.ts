@@ -8,7 +8,7 @@ import { endWithProcess } from "../process/process-end.ts";
 import type { Application } from "./application.ts";
 import type { Providers } from "./providers.ts";
 
-/** The warning on other runtimes, which only imitate the Node.js APIs that the server is built on. */
+/** The warning on other runtimes, which only emulate the Node.js APIs that the server is built on. */
 const LISTENING_ELSEWHERE =
   "listen() needs Node.js for its limits on slow clients and on the load of the process, and for several workers: here, " +
   "they may not hold. Pass application.fetch to the runtime's own server, as the guide about other frameworks shows.";
@@ -129,7 +129,7 @@ export class Listening {
   #logAddress({ url, socket }: RunningServer): void {
     const { environment, logger, settings } = this.#application;
     const line = `${settings.name} is listening on ${socket ?? url}`;
-    // Programs that read the log expect the address as a member; people read it in the message.
+    // Programs that parse the log need the address as a member; people read it in the message.
     if (environment === "production") logger.info(socket === null ? { url } : { socket }, line);
     else if (environment === "development") logger.info(line);
   }

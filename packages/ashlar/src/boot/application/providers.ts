@@ -7,7 +7,10 @@ import { requireDistinct } from "./feature-names.ts";
 import { type InstalledFeature, install, installedFeatures, requireReadCommands } from "./installed-features.ts";
 import { Provider, type ProviderClass } from "./provider.ts";
 
-/** How long a provider may take to shut down if no time is left, in seconds: enough for work that doesn't wait for anything. */
+/**
+ * How long a provider may take to shut down if no time is left, in seconds: enough if it doesn't have to wait for
+ * anything.
+ */
 const LAST_MOMENT_SECONDS = 0.05;
 
 /** The providers of an application, in the order in which they start. */

@@ -102,7 +102,7 @@ export class Serving {
     return this.#origins;
   }
 
-  /** The facts that another process needs to refuse requests on behalf of this process. */
+  /** What another process needs to know to refuse requests on behalf of this process. */
   get shedding(): SheddingFacts {
     const { messages, settings } = this.#application;
     const { basePath, server, trustedOrigins } = settings;

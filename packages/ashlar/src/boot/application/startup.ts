@@ -78,7 +78,8 @@ export class Startup {
     const router = (await problems.run(() => this.#createRouter(options), "The router")) ?? null;
     this.#router = router;
     await providers.boot(problems);
-    // The following steps check routes, and the results of providers. If these are missing, they would only report that.
+    // The next steps check routes and what providers have set up. Without these, they would report only follow-up
+    // errors.
     if (router === null || problems.hasFailed) throw problems.error;
     this.#warnOfAmbiguousPaths(router);
     await providers.ready(problems);
@@ -99,7 +100,10 @@ export class Startup {
     });
   }
 
-  /** Wherever a path may be written without the base path, one that begins with it is read as a complete path. */
+  /**
+   * Warns of routes whose path begins with the base path. Where the base path may be omitted, such a path is read as
+   * complete.
+   */
   #warnOfAmbiguousPaths({ routes }: Router): void {
     const { logger, settings } = this.#dependencies.application;
     const { basePath } = settings;

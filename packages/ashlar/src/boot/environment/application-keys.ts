@@ -49,7 +49,7 @@ export function readPreviousKeys(given: readonly string[] | null, environment: E
   return fitKeys(splitSecrets(environment.APP_PREVIOUS_KEYS ?? ""), "Environment variable APP_PREVIOUS_KEYS");
 }
 
-/** Skips blank entries. A weak one is reported by its position, never by its value. */
+/** Skips blank entries. Errors give a weak key's position, never its value. */
 function fitKeys(entries: readonly string[], where: string): string[] {
   const remedy = "Set it to a complete former APP_KEY, or remove the entry.";
   return entries.flatMap((entry, index) =>

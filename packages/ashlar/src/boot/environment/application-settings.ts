@@ -23,8 +23,8 @@ export interface LogSettings {
   /** Whether each security event, such as a login, is logged; default: `true`, or `false` in tests. Requires `EventProvider`. */
   readonly audit?: boolean;
   /**
-   * Whether log lines about failed logins and password reset requests include the identifier that the user typed; default:
-   * `false`.
+   * Whether log lines about failed logins and password reset requests include the identifier that the user entered;
+   * default: `false`.
    *
    * Security: users sometimes type their password into the wrong field.
    */
@@ -56,11 +56,11 @@ export interface ApplicationSettings {
    * made with it. Once every process has it, you can make it the `key` of one process after another.
    */
   readonly nextKey?: string | undefined;
-  /** The language for visitors whose own language is unknown or not offered, as a BCP 47 tag; default: `en`. */
+  /** The language for visitors whose own language is unknown or not available, as a BCP 47 tag; default: `en`. */
   readonly language?: string;
   /**
-   * Languages that the application offers in addition to {@link language}, as tags; default: none. Languages with a file in
-   * `lang/` are always offered.
+   * Languages in addition to {@link language}, as tags; default: none. Languages with a file in `lang/` are always
+   * available.
    */
   readonly languages?: readonly string[];
   readonly log?: LogSettings;

@@ -13,9 +13,9 @@ const MAX_EXIT_MS = 3000;
 const EXIT_RETRY_MS = 10;
 
 /**
- * Writes lines to the process's standard output, in order, without ever waiting. If a pipe's reader has stopped or the disk is
- * full, lines are kept and written as soon as possible. Lines that would exceed {@link MAX_KEPT_BYTES} are dropped. Standard
- * error reports when lines are lost, and at exit, how many.
+ * Writes lines to the process's standard output, in order, without ever blocking. If a pipe's reader has stopped or the
+ * disk is full, lines are kept and written as soon as possible. Lines that would exceed {@link MAX_KEPT_BYTES} are
+ * dropped. Standard error reports when lines are lost, and at exit, how many.
  *
  * There is one instance per process: a pipe that is almost full accepts only the beginning of a line, and the rest of the
  * line must come next.

@@ -26,7 +26,7 @@ export interface ApplicationStats extends FrameworkStats {
   readonly eventLoop: EventLoopStats | null;
   /** How many passwords are being hashed, and how many are waiting, for all applications in the process. */
   readonly hashing: HashingUsage;
-  /** How many background jobs, which requests have started, are unfinished. */
+  /** How many background jobs that requests have started are unfinished. */
   readonly backgroundJobs: number;
   /**
    * When this process last deleted expired data without a failure, in milliseconds since 1970; `null` if it hasn't. If there

@@ -20,7 +20,7 @@ export type CheckResults = Readonly<Record<string, CheckResult>>;
 
 /** How long a check may take, in seconds. Load balancers usually wait that long, or a little longer. */
 const CHECK_SECONDS = 2;
-/** How long a check may take that doesn't affect readiness, in seconds: the load balancer waits for it, too. */
+/** How long a check that doesn't affect readiness may take, in seconds. The load balancer waits for it too. */
 const OTHER_CHECK_SECONDS = 1;
 /** How long results are reused, in milliseconds, so that frequent requests cost no more than one. */
 const SHARED_MS = 1000;
@@ -42,7 +42,7 @@ export class Readiness {
     this.#logger = logger;
   }
 
-  /** The results, at most a second old. It never rejects. */
+  /** The results, at most a second old. Never rejects. */
   results(): Promise<CheckResults> {
     const now = performance.now();
     if (this.#results === null || now - this.#askedAt >= SHARED_MS) {
@@ -52,7 +52,7 @@ export class Readiness {
     return this.#results;
   }
 
-  /** Whether all checks pass that affect readiness. */
+  /** Whether all checks that affect readiness pass. */
   isReady(results: CheckResults): boolean {
     return this.#checks.every(({ name, failsReadiness = true }) => !failsReadiness || (results[name] ?? "ok") === "ok");
   }

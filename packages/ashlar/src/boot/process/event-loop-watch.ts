@@ -8,7 +8,7 @@ const NS_PER_MS = 1_000_000;
 
 /** How busy the event loop was during the last complete period of ten seconds, or so far during the first. */
 export interface EventLoopStats {
-  /** The share of the time that it was busy, from 0 to 1. At 1, requests wait for each other. */
+  /** The share of the time that the event loop was busy, from 0 to 1. At 1, requests wait for each other. */
   readonly utilization: number;
   /** How late timers ran, in milliseconds. */
   readonly delayMs: { readonly mean: number; readonly p50: number; readonly p99: number; readonly max: number };

@@ -1,16 +1,16 @@
 import { now } from "../../support/index.ts";
 
-/** How long a process may take for a task that it has claimed, in milliseconds, before it counts as crashed. */
+/** How long a process may take to finish a claimed task before it counts as crashed, in milliseconds. */
 export const LEASE_MS: number = 60 * 60_000;
 
-/** A claim to a task: this process, and no other, must do it now. */
+/** A claim to a task, which only this process must run now. */
 export interface Claim {
   readonly claimedAt: number;
   /** The value that other processes see while the claim is valid; `null` if they see none. */
   readonly leasedUntil: Date | null;
 }
 
-/** Decides which of several processes does a task, and when. */
+/** Decides which of several processes runs a task, and when. */
 export interface TaskClaim {
   /** Claims the task if it is due and no other process has claimed it. An unfinished task is due again after an hour. */
   take(): Promise<Claim | null>;
@@ -22,7 +22,7 @@ export interface TaskClaim {
   finish(claim: Claim, dueAt: number): Promise<void>;
 }
 
-/** Lets every process do the task, for processes that share nothing. */
+/** Lets every process run the task, if processes don't share a database. */
 export class ProcessTaskClaim implements TaskClaim {
   #dueAt = 0;
 

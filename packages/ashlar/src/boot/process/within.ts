@@ -11,7 +11,7 @@ export class OutOfTimeError extends Error {
  * Waits for a promise, within a time limit.
  *
  * @returns the promise's value
- * @throws OutOfTimeError if it takes longer
+ * @throws OutOfTimeError if the promise takes longer
  */
 export async function within<T>(seconds: number, work: MaybePromise<T>): Promise<T> {
   if (!(work instanceof Promise)) return work;

@@ -5,7 +5,10 @@ import { requireOutbox } from "./require-outbox.ts";
 
 const USAGE = "Usage: mail:discard --waiting --yes";
 
-/** `mail:discard`: deletes the mails that wait, unsent: those in a restored backup were sent since. */
+/**
+ * `mail:discard`: deletes waiting mails without sending them. After a backup is restored, they may have been sent
+ * already.
+ */
 export async function run(context: CommandContext): Promise<void> {
   const { args, print } = context;
   if (!args.includes("--waiting") || args.some((arg) => arg !== "--waiting" && arg !== "--yes")) {

@@ -4,13 +4,10 @@ import { recipientsOf } from "../message/mail-message.ts";
 import { lostKey } from "../outbox/lost-key.ts";
 import { requireOutbox } from "./require-outbox.ts";
 
-/** How many are listed. */
+/** How many mails are listed. */
 const LISTED = 200;
 
-/**
- * `mail:failed`: lists the mails that were abandoned, oldest first, and counts those that were sealed with a key that
- * is gone.
- */
+/** `mail:failed`: lists the abandoned mails, oldest first, and counts those that were sealed with a lost key. */
 export async function run(context: CommandContext): Promise<void> {
   const { print } = context;
   const outbox = await requireOutbox(context);

@@ -5,7 +5,9 @@ import { PACKAGE_FOLDER } from "../../support/index.ts";
 
 const MIGRATIONS = "database/migrations";
 
-/** `mail:install`: adds the migrations of the outbox that the application lacks: of the table, or of its column `priority`. */
+/**
+ * `mail:install`: adds the outbox migrations that the application lacks: for the table, or for its column `priority`.
+ */
 export async function run({ publish, root }: CommandContext): Promise<void> {
   const migrations = await migrationsIn(join(root, MIGRATIONS));
   const hasTable = migrations.some(([name]) => name.endsWith("_create_mail_outbox.ts"));

@@ -7,8 +7,8 @@ const USAGE =
   "for their next attempt.";
 
 /**
- * `mail:retry`: makes mails due again that were abandoned, or with `--waiting` those that wait for their next attempt.
- * A server, or `mail:work`, then sends them.
+ * `mail:retry`: makes abandoned mails due again, or with `--waiting` those that are waiting for their next attempt. A
+ * server, or `mail:work`, then sends them.
  */
 export async function run(context: CommandContext): Promise<void> {
   const { args, print } = context;

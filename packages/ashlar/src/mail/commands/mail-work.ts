@@ -7,8 +7,8 @@ import { requireOutbox } from "./require-outbox.ts";
 const LONG_MS = 2 ** 30;
 
 /**
- * `mail:work`: sends the mails that wait in the outbox, until SIGTERM or SIGINT. Several may run, next to servers or
- * without.
+ * `mail:work`: sends the mails that wait in the outbox, until SIGTERM or SIGINT. Several may run at once, with or
+ * without servers.
  */
 export async function run(context: CommandContext): Promise<void> {
   const { print } = context;

@@ -12,7 +12,7 @@ import "../errors.ts";
 
 /** The dependencies of a mail composer. */
 export interface MailComposerDependencies {
-  /** Returns what renders views; called for a mail that has one. */
+  /** Returns the view renderer; called only for mails with views. */
   readonly views: () => Views;
   readonly links: MailLinks;
   readonly messages: Catalogue;
@@ -22,7 +22,7 @@ export interface MailComposerDependencies {
   readonly app: { readonly name: string; readonly url: string };
 }
 
-/** Composes mails from mailables: calls their methods, renders their views, checks everything. */
+/** Composes mails from mailables: calls their methods, renders their views, and checks the result. */
 export class MailComposer {
   readonly #dependencies: MailComposerDependencies;
 
@@ -75,7 +75,7 @@ export class MailComposer {
   }
 }
 
-/** Creates the composer of an application's mails, which are sent from an address unless they set another. */
+/** Creates an application's mail composer. @param from the sender of mails that don't set one */
 export function composerOf(application: Application, from: MailAddress): MailComposer {
   const { container, messages, settings } = application;
   return new MailComposer({
@@ -124,7 +124,7 @@ const ESCAPED: Readonly<Record<string, string>> = {
   "&#x60;": "`",
 };
 
-/** Views escape their output for HTML. In plain text, O&#x27;Brien has to be O'Brien again. */
+/** Undoes HTML escaping, which views always apply. In plain text, O&#x27;Brien has to be O'Brien again. */
 function unescaped(text: string): string {
   return text.replaceAll(/&(?:amp|lt|gt|quot|#x27|#x60);/g, (entity) => ESCAPED[entity]!);
 }

@@ -3,18 +3,18 @@ import type { Router } from "../../routing/index.ts";
 import { AshlarError } from "../../support/index.ts";
 import "../errors.ts";
 
-/** The contents of a signed link in addition to its route and parameters. */
+/** Options of a signed link. */
 export interface SignedLinkOptions {
-  /** How long it is valid, in minutes, greater than 0; default: forever. */
+  /** How long the link is valid, in minutes, greater than 0; default: forever. */
   readonly expiresInMinutes?: number;
   readonly query?: QueryParameters;
 }
 
 /**
- * Creates the links in mails, all of them absolute.
+ * Creates the links in mails, all of which are absolute.
  *
- * Security: their host is the host of `APP_URL`, never the request's, which the client chooses: a reset link to an
- * attacker's host would hand over the account.
+ * Security: the host is that of `APP_URL` or one of `APP.hosts`, never any other host from a request, because the
+ * client chooses it. A reset link to an attacker's host would hand over the account.
  */
 export class MailLinks {
   readonly #originOf: () => string;
@@ -59,7 +59,7 @@ export class MailLinks {
     return this.#absolute(this.#router().signed(name, parameters, options));
   }
 
-  /** The URL of a route with a domain is absolute already. */
+  /** Makes a URL absolute, unless it already is because its route has a domain. */
   #absolute(url: string): string {
     return url.startsWith("/") ? this.#originOf() + url : url;
   }

@@ -10,11 +10,11 @@ import "../errors.ts";
 /** A mail's views and their data, or its text. */
 export interface MailContent {
   /**
-   * The text view, such as `mail/welcome.text`. Every mail has one, or {@link plainText}: many readers and all filters see
-   * it.
+   * The text view, such as `mail/welcome.text`. Every mail needs it or {@link plainText}, because many recipients and
+   * all spam filters read the text.
    */
   readonly text?: string;
-  /** The text itself, instead of a view: for an application without views. */
+  /** The text itself, for an application without views. */
   readonly plainText?: string;
   /** The HTML view, such as `mail/welcome.html`. Without it, the mail is text only. */
   readonly html?: string;
@@ -60,8 +60,9 @@ type Role = "to" | "cc" | "bcc" | "replyTo";
  * language, and `url()`, `route()` and `signedRoute()`, which return absolute URLs. A text view prints values unchanged; an
  * HTML view escapes them.
  *
- * If the class has a static `preview()` that creates one with sample data, `/dev/mailbox/preview` shows it in development:
- * a class that a file in `app/mailables` exports, or one that a feature declares in its `accountMails`.
+ * If the class has a static `preview()` that creates a mail with sample data, `/dev/mailbox/preview` shows it in
+ * development. This applies to classes exported by files in `app/mailables`, and to those that features declare in
+ * `accountMails`.
  */
 export abstract class Mailable {
   readonly #recipients: Readonly<Record<Role, MailAddress[]>> = { to: [], cc: [], bcc: [], replyTo: [] };
@@ -106,7 +107,7 @@ export abstract class Mailable {
   }
 
   /**
-   * Sets the mail's language. The application's default language if not called.
+   * Sets the mail's language; by default, it is the application's default language.
    *
    * @param language a language tag (BCP 47), such as `de`
    */
@@ -139,7 +140,7 @@ export abstract class Mailable {
   }
 
   /**
-   * Sets a header field, such as a tag of your mail service. An earlier field with this name is replaced.
+   * Sets a header field, such as your mail service's tag. Replaces an earlier field with the same name.
    *
    * ```ts
    * class LampsMail extends Mailable {
@@ -165,8 +166,8 @@ export abstract class Mailable {
   }
 
   /**
-   * Returns further header fields by name, whose values may have links; called when the mail is composed. For a newsletter that
-   * readers can leave with one click (RFC 8058):
+   * Returns further header fields by name. It is called when the mail is composed, so values may contain links. For a
+   * newsletter with one-click unsubscribe (RFC 8058):
    *
    * ```ts
    * class NewsMail extends Mailable {
@@ -214,7 +215,10 @@ export abstract class Mailable {
     return { ...this.#recipients, from: this.#from, attachments: this.#attachments };
   }
 
-  /** @internal Calls `subject()`, `content()` and `headers()`, which may create links and translate only now. */
+  /**
+   * @internal Calls `subject()`, `content()` and `headers()`, which can create links and translate only during this
+   * call.
+   */
   draft(links: MailLinks, messages: Catalogue): MailDraft {
     const language = this.#language ?? messages.defaultLanguage;
     const t = messages.translator(language);

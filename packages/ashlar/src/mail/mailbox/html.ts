@@ -22,7 +22,7 @@ export function html(strings: TemplateStringsArray, ...values: readonly HtmlValu
   return new Html(String.raw({ raw: strings }, ...values.map(markup)));
 }
 
-/** A text with its web addresses turned into links. */
+/** A text whose web addresses are links. */
 export function linked(text: string): Html[] {
   return text.split(/(https?:\/\/[^\s<>"']+[^\s<>"'.,;:!?)])/).map((part, index) => {
     return index % 2 === 0 ? html`${part}` : html`<a href="${part}">${part}</a>`;

@@ -9,14 +9,14 @@ import { findPreviews } from "./previews.ts";
 
 /** The dependencies of the mailbox's pages. */
 export interface MailboxSiteDependencies {
-  /** `null` if mails are sent elsewhere; the previews still exist. */
+  /** `null` if mails aren't kept in a mailbox; the previews still exist. */
   readonly mailbox: Mailbox | null;
   readonly composer: MailComposer;
   /** The absolute path of `app/mailables`. */
   readonly mailables: string;
-  /** Returns the mailables of features. */
+  /** Returns the features' mailables. */
   readonly offered: () => readonly unknown[];
-  /** The path of the mailbox, as visitors see it. */
+  /** The mailbox's path, as visitors see it. */
   readonly prefix: string;
 }
 
@@ -128,7 +128,7 @@ function attachment(message: MailMessage, index: string, place: Place): Response
   return new Response(Buffer.from(file.content), {
     headers: {
       ...COMMON,
-      // Always a download: an attached page would run with the application's origin.
+      // Always downloaded, because an attached page would run on the application's origin.
       "content-type": "application/octet-stream",
       "content-disposition": `attachment; filename*=UTF-8''${name}`,
     },

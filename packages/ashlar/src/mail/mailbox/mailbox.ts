@@ -17,7 +17,7 @@ const DEFAULT_CAPACITY = 200;
 /**
  * Keeps the latest mails in memory instead of sending them, for development.
  *
- * Security: anyone who can open its pages can read every mail, including reset links.
+ * Security: anyone who can open the mailbox can read every mail, including reset links.
  */
 export class Mailbox implements MailTransport {
   readonly #logger: Logger;
@@ -66,7 +66,9 @@ export class Mailbox implements MailTransport {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the check is for control characters.
 const CONTROL_CHARACTERS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
 
-/** The lines that show a mail on a terminal, which would obey control characters that a visitor wrote. */
+/**
+ * The lines that show a mail on a terminal, without control characters from a visitor, which the terminal would obey.
+ */
 function printed({ to, subject, text }: MailMessage): string[] {
   const what = "A mail, which in development is printed and not sent:";
   const lines = [what, "", `To: ${addressLine(to)}`, `Subject: ${subject}`, "", ...text.trimEnd().split("\n"), ""];
@@ -82,14 +84,14 @@ export function useMailbox(container: Container, mailbox: Mailbox): void {
 }
 
 /**
- * Prints the mails that would go to an application's mailbox, if it has one. A command calls this: its mailbox ends with
- * its process, and no page shows it.
+ * Prints the mails that would go to an application's mailbox, if it has one. Commands call this, because their mailbox
+ * ends with the process, and no page shows it.
  */
 export function printMails(container: Container, print: (line: string) => void): void {
   mailboxes.get(container)?.printTo(print);
 }
 
-/** Keeps mails at `/dev/mailbox`: the default in development, refused elsewhere. */
+/** Keeps mails at `/dev/mailbox`. This is the default in development, and refused in other environments. */
 export function mailbox(): (container: Container) => MailTransport {
   return (container) => new Mailbox(container.make("logger"));
 }

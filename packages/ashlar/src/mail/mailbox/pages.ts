@@ -35,10 +35,10 @@ white-space:pre-wrap;overflow-wrap:anywhere;font:.9rem/1.5 ui-monospace,monospac
 
 const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
 
-/** The policy of the mailbox's own pages: this one style, frames from the same origin, and nothing else. */
+/** The policy of the mailbox's own pages: only this style, and frames from the same origin. */
 export const PAGE_POLICY: string = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-/** The permissions of a mail's frame: it may open links in new windows, and nothing else. */
+/** The permissions of a mail's frame, which may only open links in new windows. */
 export const SANDBOX = "allow-popups allow-popups-to-escape-sandbox";
 
 /** The page that lists the mails. */
@@ -99,7 +99,7 @@ export function problemPage(title: string, problem: string, place: Place): strin
   return layout(title, place, html`<pre>${problem}</pre>`);
 }
 
-/** The HTML of a mail for its frame, where links open in a new window. */
+/** A mail's HTML for its frame, with links that open in a new window. */
 export function framed(mail: string): string {
   const base = '<base target="_blank">';
   const head = /<head(?:\s[^>]*)?>/i.exec(mail);

@@ -25,9 +25,9 @@ interface PreviewableClass {
 /**
  * Finds the classes with a static `preview()`, sorted by name.
  *
- * @param folder its modules and those of its subfolders are searched. A class in them replaces an offered one with the
- * same name
- * @param offered what features have offered
+ * @param folder the folder whose modules are searched, including subfolders. A class in it replaces an offered class
+ * with the same name
+ * @param offered the mailables of features
  */
 export async function findPreviews(folder: string, offered: readonly unknown[]): Promise<PreviewList> {
   const previews = new Map<string, Preview>();

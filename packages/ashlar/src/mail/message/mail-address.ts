@@ -18,7 +18,7 @@ const HEADER_TEXT_REFUSED = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u;
 /**
  * Checks an address and its name.
  *
- * @param role its role, for the error message, such as `The recipient`
+ * @param role the address's role for the error message, such as `The recipient`
  * @throws `E_INVALID_MAIL` if the address is invalid, or the name contains a line break or another control character
  */
 export function mailAddress(recipient: MailRecipient, role: string): MailAddress {
@@ -37,9 +37,9 @@ export function mailAddresses(recipients: MailRecipient | readonly MailRecipient
 }
 
 /**
- * Checks text for a header: after a line break, the rest would become a separate header.
+ * Checks the text of a header. If it had a line break, the rest would become a separate header.
  *
- * @param what the name of the text, for the error message, such as `The subject`
+ * @param what the text's name for the error message, such as `The subject`
  * @throws `E_INVALID_MAIL`
  */
 export function headerText(text: string, what: string): string {

@@ -2,17 +2,17 @@ import { AshlarError } from "../../support/index.ts";
 import "../errors.ts";
 import type { MailMessage } from "./mail-message.ts";
 
-/** A header field of a mail that its author has added. */
+/** A header field that the application has added to a mail. */
 export type MailHeader = NonNullable<MailMessage["headers"]>[number];
 
-/** RFC 5322 §2.2: printable ASCII without the colon; of those, what servers and services accept. */
+/** RFC 5322 §2.2 allows printable ASCII without the colon; this is the part that servers and mail services accept. */
 const NAME = /^[A-Za-z][A-Za-z0-9-]{0,75}$/;
-/** RFC 5322 §2.1.1: a line has at most 998 characters. Of a longer value, no server has to take the line. */
+/** A line may have at most 998 characters (RFC 5322 §2.1.1). Servers don't have to accept longer ones. */
 const MAX_VALUE = 900;
 
 /**
- * The fields that the framework, the transport or servers along the way write: a mail's sender, recipients, type and
- * history. A second one, or another one, would contradict what was checked.
+ * The fields that the framework, the transport or servers along the way write, such as the sender, recipients and type.
+ * A second or different field would contradict what was checked.
  */
 const OWNED: ReadonlySet<string> = new Set([
   "apparently-to",
@@ -38,7 +38,7 @@ const OWNED_GROUPS = /^(?:arc|content|dkim|domainkey|mime|resent)-/;
 /**
  * Checks a header field.
  *
- * Security: a value has no line break, and is ASCII, so that nothing encodes or folds it into another field.
+ * Security: a value must be ASCII without line breaks, so that it can't be encoded or folded into another field.
  *
  * @throws `E_INVALID_MAIL`
  */

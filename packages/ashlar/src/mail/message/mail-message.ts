@@ -1,11 +1,11 @@
 import type { MailAddress } from "./mail-address.ts";
 
-/** A mail ready to be sent: composed, checked and frozen. Every attempt sends the same one. */
+/** A mail that is ready to be sent: composed, checked and frozen. Every attempt sends the same message. */
 export interface MailMessage {
-  /** Its `Message-ID`, without the angle brackets (RFC 5322 §3.6.4). */
+  /** The mail's `Message-ID`, without the angle brackets (RFC 5322 §3.6.4). */
   readonly id: string;
   readonly date: Date;
-  /** The name of the class it was composed from. */
+  /** The name of the class that it was composed from. */
   readonly mailable: string;
   readonly from: { readonly address: string; readonly name: string | null };
   readonly to: readonly MailMessage["from"][];
@@ -23,7 +23,7 @@ export interface MailMessage {
     /** The media type, such as `application/pdf`; default: derived from the file name. */
     readonly contentType?: string;
   }[];
-  /** The author's own header fields, checked; missing in a mail that an older version has queued. */
+  /** The application's own header fields, checked; missing in mails that an older version has queued. */
   readonly headers?: readonly { readonly name: string; readonly value: string }[];
 }
 

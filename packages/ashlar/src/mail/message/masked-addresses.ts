@@ -2,8 +2,8 @@
 const ADDRESS = /[^\s<>"'(),;:]+@[^\s<>"'(),;:]+/g;
 
 /**
- * An address as it may be logged: `u…@example.com`. That is enough for someone who knows the recipient to find a mail again, and to see
- * which mail service refuses mails.
+ * An address as it may be logged: `u…@example.com`. This is enough to find a mail again if you know the recipient, and
+ * to see which mail service refuses mails.
  */
 export function maskedAddress(address: string): string {
   const at = address.lastIndexOf("@");

@@ -2,7 +2,10 @@ import type { SendMailOptions } from "nodemailer";
 import type { MailAddress } from "./mail-address.ts";
 import type { MailMessage } from "./mail-message.ts";
 
-/** A mail as nodemailer expects it: addresses as objects, content as bytes, nothing that it would read from elsewhere. */
+/**
+ * A mail as nodemailer expects it: addresses as objects, content as bytes, and nothing that nodemailer would have to
+ * read from a file or URL.
+ */
 export function mimeOptions(message: MailMessage): SendMailOptions {
   return {
     messageId: `<${message.id}>`,
@@ -16,24 +19,27 @@ export function mimeOptions(message: MailMessage): SendMailOptions {
     text: message.text,
     ...(message.html === null ? {} : { html: message.html }),
     attachments: message.attachments.map(({ filename, content, contentType }) => ({
-      // Encoded, so that text that looks encoded stays unchanged.
+      // As bytes, so that text that looks encoded stays unchanged.
       filename,
       content: Buffer.from(content),
       ...(contentType === undefined ? {} : { contentType }),
     })),
-    // RFC 3834 §5: prevents out-of-office replies to a program.
+    // Prevents out-of-office replies (RFC 3834 §5).
     headers: [{ key: "Auto-Submitted", value: "auto-generated" }, ...own(message)],
     disableFileAccess: true,
     disableUrlAccess: true,
   };
 }
 
-/** The author's fields, which are ASCII. Prepared: a link must not be folded or encoded (RFC 8058 §3.1). */
+/**
+ * The application's own fields, which are ASCII. They are marked as prepared, because a link must not be folded or
+ * encoded (RFC 8058 §3.1).
+ */
 function own({ headers = [] }: MailMessage): { key: string; value: { prepared: true; value: string } }[] {
   return headers.map(({ name, value }) => ({ key: name, value: { prepared: true, value } }));
 }
 
-/** The mail as transmitted: header and body (RFC 5322), without the blind copies' addresses. */
+/** The mail as transmitted: header and body (RFC 5322), without the addresses of blind copies. */
 export async function mimeSource(message: MailMessage): Promise<string> {
   const { createTransport } = await import("nodemailer");
   const transport = createTransport({ streamTransport: true, buffer: true });
@@ -47,8 +53,8 @@ function named({ address, name }: MailAddress): { address: string; name: string 
 }
 
 /**
- * Returns text that no mail client reads as an encoded word (RFC 2047 §2). A name such as `=?utf-8?Q?=0D=0A…?=` would be
- * sent unchanged, and decoded into a line break that names must not contain.
+ * Changes text so that no mail client reads it as an encoded word (RFC 2047 §2). Otherwise, a name such as
+ * `=?utf-8?Q?=0D=0A…?=` would be sent unchanged, and decoded into a line break, which names must not contain.
  */
 function undecodable(text: string): string {
   return text.replaceAll("=?", "= ?");

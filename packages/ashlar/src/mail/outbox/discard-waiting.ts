@@ -3,7 +3,7 @@ import { type MailMessage, recipientsOf } from "../message/mail-message.ts";
 import type { OutboxSeal } from "./outbox-seal.ts";
 import { MAIL_OUTBOX_TABLE } from "./outbox-table.ts";
 
-/** A row of the outbox that was deleted, unsent. */
+/** A row of the outbox that was deleted without sending its mail. */
 export interface DiscardedRow {
   readonly id: string;
   /** `mail`, or the name of promised work. */
@@ -18,13 +18,13 @@ export interface DiscardedRow {
 const DISCARDED_AT_ONCE = 500;
 
 /**
- * Deletes everything that waits in the outbox: mails, and work that may lead to one. Mails that were abandoned stay.
+ * Deletes everything that waits in the outbox: mails, and work that may lead to one. Abandoned mails stay.
  *
  * Claimed rows are deleted, too, because the claims in a restored backup belong to processes that have ended. A mail
  * that is being sent at that moment still goes out.
  *
  * @param discarded receives the deleted mails, in batches
- * @returns how many rows
+ * @returns how many rows were deleted
  */
 export async function discardWaiting(
   connection: Connection,

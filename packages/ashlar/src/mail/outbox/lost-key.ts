@@ -6,7 +6,7 @@ import { MAIL_OUTBOX_TABLE as TABLE } from "./outbox-table.ts";
 const OPENED = 2000;
 
 /**
- * Why rows can't be opened, and how to recover them.
+ * The reason why rows can't be opened, and how to recover them.
  *
  * @param count how many rows
  */

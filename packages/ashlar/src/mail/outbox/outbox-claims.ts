@@ -17,22 +17,22 @@ export interface ClaimedRow {
   readonly kind: string;
   /** Sealed. */
   readonly content: string;
-  /** How often it has been tried, this time included. */
+  /** How often it has been tried, including this time. */
   readonly attempts: number;
   readonly priority: MailPriority;
 }
 
-/** What claims depend on. */
+/** Options of {@link OutboxClaims}. */
 export interface OutboxClaimsOptions {
-  /** Names this process in its claims. */
+  /** The name of this process in its claims. */
   readonly claimant: string;
-  /** For how long a claim counts unless it is renewed, in milliseconds. */
+  /** How long a claim is valid unless it is renewed, in milliseconds. */
   readonly claimMs: number;
   /** Whether the table has the column `priority`. */
   readonly hasPriority: boolean;
 }
 
-/** Rows of one priority: which, and how many at most. */
+/** How many rows to claim at most of one priority; `null` for all rows. */
 type Share = readonly [priority: MailPriority | null, limit: number];
 
 /** Claims rows of the outbox that are due, by priority. */
@@ -46,10 +46,9 @@ export class OutboxClaims {
   }
 
   /**
-   * Claims rows that are due, as many as there is room for: rows of a priority only once no row of a higher one is
-   * left.
+   * Claims as many due rows as there is room for, those with a higher priority first.
    *
-   * @param own the rows that this process works on; its own expired claims must not be taken for another process's
+   * @param own the rows that this process is working on, so that it doesn't claim them again if its claims have expired
    */
   async claim(room: MailRoom, own: readonly string[]): Promise<ClaimedRow[]> {
     const shares = await this.#due(this.#shares(room), own);
@@ -68,8 +67,8 @@ export class OutboxClaims {
   }
 
   /**
-   * The shares with rows that are due. Most of the time nothing is due: that costs one statement, which reads an index
-   * for each priority, and takes no lock on SQLite.
+   * The shares with rows that are due. Most of the time, nothing is due, so this is one statement that reads an index
+   * for each priority and takes no lock on SQLite.
    */
   async #due(shares: readonly Share[], own: readonly string[]): Promise<readonly Share[]> {
     const { kysely } = this.#connection;
@@ -98,12 +97,12 @@ export class OutboxClaims {
     return ids;
   }
 
-  /** Rows that are due, longest first. */
+  /** Rows that are due, the most overdue first. */
   #rows(priority: MailPriority | null, limit: number, own: readonly string[]) {
     let due = this.#connection.kysely.selectFrom(TABLE).select("id").where("failed_at", "is", null);
     if (priority !== null) due = due.where("priority", "=", sql.lit(storedPriority(priority)));
     if (own.length > 0) due = due.where("id", "not in", own);
-    // Either way in the order of the index: the first column is the same for all of these rows.
+    // This is the order of the index in any case, because its first column has the same value in all of these rows.
     if (this.#connection.dialect.values.ordersByNulls) due = due.orderBy("failed_at");
     return due.where(isDue(this.#connection)).orderBy("available_at").limit(sql.lit(limit));
   }
@@ -116,7 +115,7 @@ export class OutboxClaims {
       .updateTable(TABLE)
       .set({ claim: claimant, attempts: sql`attempts + 1`, available_at: until })
       .where("id", "in", ids)
-      // Checked again: not every database locks the rows that it reads.
+      // Checked again, because not every database locks the rows that it reads.
       .where("failed_at", "is", null)
       .where(isDue(this.#connection))
       .execute();
@@ -125,7 +124,7 @@ export class OutboxClaims {
   }
 }
 
-/** A row as a {@link ClaimedRow}. */
+/** Converts a row to a {@link ClaimedRow}. */
 export function claimedRow({ id, kind, content, attempts, priority }: Row): ClaimedRow {
   return {
     id: String(id),

@@ -9,7 +9,10 @@ const WAIT_MS = 1000;
 /** The age at which counts are too old to be shown, in milliseconds. */
 const OUTDATED_MS = 5 * 60_000;
 
-/** The contents of the outbox, for statistics: read from the database in the background, and never a failure. */
+/**
+ * The contents of the outbox, for statistics. They are read from the database in the background, and reading them never
+ * fails.
+ */
 export class OutboxCounts {
   readonly #find: () => Promise<Outbox | null>;
   /** Reads the counts outside of the caller's transaction and request. */
@@ -35,8 +38,8 @@ export class OutboxCounts {
   }
 
   /**
-   * Resolves when the counts are at most five seconds old. A database that can't be read, or not within a second, makes them
-   * unknown.
+   * Resolves when the counts are at most five seconds old. They are unknown if the database can't be read within a
+   * second.
    */
   async refresh(): Promise<void> {
     const { promise: late, resolve } = Promise.withResolvers<void>();
@@ -58,7 +61,7 @@ export class OutboxCounts {
       try {
         this.#latest = (await (await this.#find())?.sizes()) ?? null;
       } catch {
-        // The statements of the application report that the database is down.
+        // The application's own statements report that the database is down.
         this.#latest = null;
       } finally {
         this.#lookedAt = performance.now();

@@ -31,22 +31,23 @@ export interface NewRow extends Pick<ClaimedRow, "kind" | "content"> {
 /** The new state of a row whose attempt failed; `lost` if another process has taken it over. */
 export type Postponement = "postponed" | "failed" | "lost";
 
-/** The parameters of the statements of {@link OutboxRows}. */
+/** Options of {@link OutboxRows}. */
 export interface OutboxRowsOptions extends OutboxClaimsOptions {
   /** How long a row is retried, in milliseconds. */
   readonly retryMs: number;
 }
 
-/** The longest reason that the table holds, in characters. */
+/** The longest reason that fits into the table, in characters. */
 const MAX_REASON_LENGTH = 500;
-/** How many ids a statement names at most: PostgreSQL takes 65,535 parameters. */
+/** The maximum number of ids in a statement, because PostgreSQL allows only 65,535 parameters. */
 const MAX_IDS = 1000;
 
 /**
- * The outbox's rows. Each is claimed by one process, which works on it, and then deletes, postpones or abandons it. Claims
- * expire, in case their process died.
+ * The outbox's rows. One process claims a row and works on it, and then deletes, postpones or abandons it. Claims
+ * expire, in case the process has died.
  *
- * Conditional updates decide who gets a claim. Times are the database's, because the processes' clocks may differ.
+ * Conditional updates decide which process gets a claim. Times come from the database's clock, because the processes'
+ * clocks may differ.
  */
 export class OutboxRows {
   readonly connection: Connection;
@@ -60,8 +61,8 @@ export class OutboxRows {
   }
 
   /**
-   * Stores a row, and returns its id. Takes part in the current transaction, if there is one. This process has claimed
-   * it, unless it is bulk: a bulk row is due for all processes, and claimed when there is room.
+   * Stores a row, and returns its id. Takes part in the current transaction, if there is one. This process claims the
+   * row at once, unless it is a bulk mail, which any process claims when it has room.
    */
   async insert({ kind, mailable, content, priority }: NewRow): Promise<string> {
     const { claimant, claimMs, retryMs, hasPriority } = this.#options;
@@ -112,7 +113,7 @@ export class OutboxRows {
     return numDeletedRows > 0n;
   }
 
-  /** Releases a row for another attempt after a pause, or abandons it if that would be too late. */
+  /** Releases a row for another attempt after a pause, or abandons it if its time is up by then. */
   async postpone(id: string, reason: string, pauseMs: number): Promise<Postponement> {
     const next = sql`${this.#time} + ${sql.lit(Math.ceil(pauseMs))}`;
     return this.#end(id, reason, {
@@ -138,7 +139,7 @@ export class OutboxRows {
     }
   }
 
-  /** The rows that were abandoned, oldest first. */
+  /** The abandoned rows, oldest first. */
   async failed(limit: number): Promise<FailedRow[]> {
     const query = this.connection.kysely.selectFrom(TABLE).selectAll().where("failed_at", "is not", null);
     return ((await query.orderBy("id").limit(limit).execute()) as Row[]).map((row) => ({
@@ -151,9 +152,9 @@ export class OutboxRows {
   }
 
   /**
-   * Makes rows that were abandoned due again.
+   * Makes abandoned rows due again.
    *
-   * @param ids `null` for all
+   * @param ids the rows; `null` for all
    * @returns how many
    */
   async retry(ids: readonly string[] | null): Promise<number> {
@@ -171,7 +172,7 @@ export class OutboxRows {
     return Number((await chosen.executeTakeFirst()).numUpdatedRows);
   }
 
-  /** Makes all rows due that wait for their next attempt. Returns how many. */
+  /** Makes all rows due that are waiting for their next attempt. Returns how many. */
   async hurry(): Promise<number> {
     const at = this.#time;
     const query = this.connection.kysely.updateTable(TABLE).set({ available_at: at });
@@ -184,7 +185,7 @@ export class OutboxRows {
     return outboxSizes(this.connection, this.#options.hasPriority);
   }
 
-  /** How many rows wait, including those that are being sent, and how many were abandoned. */
+  /** How many rows are waiting or being sent, and how many were abandoned. */
   async counts(): Promise<{ readonly waiting: number; readonly failed: number }> {
     const [row] = (await this.connection.kysely
       .selectFrom(TABLE)

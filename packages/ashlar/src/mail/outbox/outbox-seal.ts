@@ -4,14 +4,14 @@ export const OUTBOX: KeyPurpose = new KeyPurpose("mail-outbox");
 
 /**
  * Seals what the outbox stores, because a mail may contain a link that gives access to an account, and promised work an
- * address or the hash of a password. A reader of the table learns the names of mails, and when they were written.
+ * address or a password hash. Anyone who reads the table learns only the names of mails, and when they were written.
  */
 export class OutboxSeal {
   readonly #sealer: Sealer;
 
   /**
    * @param secret the application's key
-   * @param options the previous keys: values sealed with one of them still open
+   * @param options the previous keys. Values that were sealed with them can still be opened
    * @throws `E_WEAK_SECRET`
    */
   constructor(secret: string, options: RotationOptions) {
@@ -31,7 +31,7 @@ export class OutboxSeal {
   /** Opens the content of a row; `null` if it was altered, belongs to another kind, or was sealed with an unknown key. */
   open(kind: string, sealed: string): { readonly value: unknown } | null {
     const bytes = this.#sealer.openBytes(kind, sealed);
-    // Security: only after the seal has proved that this application wrote it.
+    // Security: deserialized only after the seal has proved that this application wrote the value.
     return bytes === null ? null : { value: process.getBuiltinModule("node:v8").deserialize(bytes) };
   }
 }

@@ -12,9 +12,9 @@ export interface MailSubject {
   readonly id: string;
 }
 
-/** A mail as a row stores it. */
+/** A mail as stored in a row. */
 export interface StoredMail extends MailMessage {
-  /** Missing in mails that aren't about an account, and in those that an older version has queued. */
+  /** The account that the mail is about; missing in other mails, and in those that an older version has queued. */
   readonly account?: MailSubject;
 }
 
@@ -37,15 +37,15 @@ export interface OwnedRow {
   readonly mailable: string | null;
   /** `null` if there is no mail yet. */
   readonly subject: string | null;
-  /** Whether it is a mail that others get too, and that isn't about the owner's account. */
+  /** Whether it is a mail to several people that isn't about the owner's account. */
   readonly isShared: boolean;
   readonly createdAt: Date;
-  /** When it was abandoned; `null` if it waits. */
+  /** When it was abandoned; `null` if it is waiting. */
   readonly failedAt: Date | null;
 }
 
 /**
- * Finds and removes rows in the outbox about a user. Rows are sealed, so each has to be opened: for an operator's
+ * Finds and removes a user's rows in the outbox. Each row has to be unsealed, so use this only for an operator's
  * commands, not for requests.
  */
 export class OutboxSearch {
@@ -57,7 +57,7 @@ export class OutboxSearch {
     this.#seal = seal;
   }
 
-  /** The rows about someone, oldest first. Mails that were sealed with an unknown key can't be recognized. */
+  /** The owner's rows, oldest first. Mails that were sealed with an unknown key can't be recognized. */
   async about(owner: OutboxOwner): Promise<readonly OwnedRow[]> {
     const found: OwnedRow[] = [];
     await this.#visit(owner, (row) => void found.push(row));
@@ -65,8 +65,8 @@ export class OutboxSearch {
   }
 
   /**
-   * Removes someone from the outbox: deletes the rows about them, whether or not a process is sending them; of a mail that
-   * others get too, it removes only their address. Takes part in the current transaction.
+   * Removes a user from the outbox: deletes their rows, whether or not a process is sending them, and removes their
+   * address from mails to several people. Takes part in the current transaction.
    *
    * @returns how many rows it deleted or changed
    */
@@ -116,7 +116,7 @@ function ownedRow(row: Row, value: unknown, isShared: boolean): OwnedRow {
   };
 }
 
-/** Whether a row is someone's, theirs and others', or not about them (`null`). */
+/** Whether a row is only about the owner, is also sent to others, or isn't about the owner (`null`). */
 function relationOf(kind: string, value: unknown, owner: OutboxOwner): "own" | "shared" | null {
   const isTheirs = addressTest(owner);
   if (kind !== "mail") return owner.isNamedIn(value) || hasText(value, isTheirs) ? "own" : null;
@@ -133,7 +133,7 @@ function addressTest({ addresses }: OutboxOwner): (text: string) => boolean {
   return (text) => normal.has(normalForm(text));
 }
 
-/** An address that can't be normalized is compared unchanged. */
+/** The normalized address, or the address itself if it can't be normalized. */
 function normalForm(address: string): string {
   return normalizeKnownEmail(address) ?? address;
 }

@@ -9,13 +9,14 @@ import {
 
 /** The contents of the outbox, counted up to a bound. */
 export interface MailSizes {
-  /** How many mails wait, those that are being sent included: up to 10,000 of each priority. */
+  /** How many mails are waiting or being sent: up to 10,000 of each priority. */
   readonly waiting: number;
   /** How many were abandoned: up to 10,000. */
   readonly failed: number;
   /**
-   * How many seconds ago the oldest one that waits was queued, by priority; 0 if none waits. Of more than 10,000, it is the
-   * oldest of those that are counted: the database reads them in the order of the index, or of the table.
+   * How many seconds ago the oldest waiting mail was queued, by priority; 0 if none is waiting. If there are more than
+   * 10,000, it is the oldest of those that were counted, which the database reads in the order of the index or the
+   * table.
    */
   readonly oldestSeconds: Readonly<Record<MailPriority, number>>;
 }

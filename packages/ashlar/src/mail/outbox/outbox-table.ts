@@ -13,8 +13,8 @@ import { now, systemTime } from "../../support/index.ts";
 export const MAIL_OUTBOX_TABLE = "mail_outbox";
 
 /**
- * Creates the table `mail_outbox`, in which mails wait until they are sent; for a migration, with
- * {@link addPriorityToMailOutbox}:
+ * Creates the table `mail_outbox`, in which mails wait until they are sent. Call it in a migration, with {@link
+ * addPriorityToMailOutbox}:
  *
  * ```ts
  * export async function up(database: Kysely<unknown>): Promise<void> {
@@ -44,7 +44,7 @@ export async function createMailOutboxTable(database: Kysely<any>): Promise<void
     .addColumn("created_at", "bigint", (column) => column.notNull())
     .addColumn("available_at", "bigint", (column) => column.notNull())
     .addColumn("retry_until", "bigint", (column) => column.notNull())
-    // When it was abandoned, and why.
+    // When and why the mail was abandoned.
     .addColumn("failed_at", "bigint")
     .addColumn("reason", "varchar(500)")
     .execute();
@@ -56,9 +56,9 @@ export async function createMailOutboxTable(database: Kysely<any>): Promise<void
 }
 
 /**
- * Adds the column `priority` to the table `mail_outbox`, by which mails about accounts are sent before all others, and bulk
- * mails after them; and an index for it. For a migration, a separate one if the table already exists. Without the
- * column, mails are sent in the order in which they are due.
+ * Adds the column `priority`, and an index for it, to the table `mail_outbox`. With it, mails about accounts are sent
+ * first, and bulk mails last. Call it in a migration, which must be a separate one if the table already exists. Without
+ * the column, mails are sent in the order in which they are due.
  *
  * ```ts
  * export async function up(database: Kysely<unknown>): Promise<void> {
@@ -83,21 +83,21 @@ export async function addPriorityToMailOutbox(database: Kysely<any>): Promise<vo
   await schema.dropIndex(`${MAIL_OUTBOX_TABLE}_due`).on(MAIL_OUTBOX_TABLE).execute();
 }
 
-/** The database's time, moved like the framework's in tests that travel in time. */
+/** The database's time, shifted like the framework's clock in tests that travel in time. */
 export function databaseTime({ dialect }: Connection): Expression<number> {
   const { serverTime } = dialect.values;
   if (serverTime === null) return sql<number>`${now()}`;
   return sql<number>`(${serverTime} + ${sql.lit(now() - systemTime())})`;
 }
 
-/** Whether an attempt at a row is due. */
+/** Whether a row's next attempt is due. */
 export function isDue(connection: Connection): Expression<SqlBool> {
   return sql<SqlBool>`available_at <= ${databaseTime(connection)}`;
 }
 
 /**
- * Which mails go first: those about accounts, and promised work that may lead to them; then all others; and last those that
- * their author queued as bulk.
+ * The order in which mails are sent: first those about accounts, and promised work that may lead to them; then all
+ * others; last those queued as bulk.
  */
 export type MailPriority = "account" | "ordinary" | "bulk";
 
@@ -109,7 +109,7 @@ export function storedPriority(priority: MailPriority): number {
   return PRIORITIES.indexOf(priority);
 }
 
-/** The priority of a row; `ordinary` for a row of a table without the column. */
+/** A row's priority; `ordinary` if the table doesn't have the column. */
 export function priorityOf(stored: unknown): MailPriority {
   return PRIORITIES[Number(stored ?? 1)] ?? "ordinary";
 }

@@ -17,7 +17,7 @@ export interface OutboxWorkerOptions {
   readonly claimMs: number;
   /** How often the table is polled, in milliseconds. */
   readonly pollMs: number;
-  /** The first pause of an outage of the mail server, in milliseconds. */
+  /** The first pause when the mail server is down, in milliseconds. */
   readonly outagePauseMs: number;
   readonly logger: Logger;
   /** Returns the work on a row that this process didn't write. */
@@ -30,20 +30,20 @@ const MAX_OWN = 1000;
 const SETTLE_MS = 500;
 
 /**
- * Works on the outbox's rows: on those that this process wrote, as soon as the response has been sent, and on those that
- * other processes left, for which it polls.
+ * Works on the outbox's rows: on its own process's rows as soon as the response has been sent, and on rows that other
+ * processes left, for which it polls.
  */
 export class OutboxWorker {
   readonly #options: OutboxWorkerOptions;
   readonly #claims: OwnClaims;
-  /** Rows whose request has no response yet. */
+  /** Rows whose request hasn't been responded to yet. */
   readonly #held = new Set<Entry>();
   readonly #places: MailPlaces<Entry>;
   readonly #outage: ServerOutage;
   readonly #runs = new Set<Promise<void>>();
   /** Timers for polling when a row is due again. */
   readonly #wakes = new Wakes();
-  /** Whether it is closing: it finishes the rows that it has claimed, and claims no more. */
+  /** Whether it is closing. It then finishes the rows that it has claimed, and claims no more. */
   #isClosing = false;
   readonly #stop = new AbortController();
   #poll: NodeJS.Timeout | null = null;
@@ -64,7 +64,10 @@ export class OutboxWorker {
     this.#outage = new ServerOutage(options.outagePauseMs);
   }
 
-  /** How many rows this process has claimed. Those that wait for another attempt belong to all processes. */
+  /**
+   * How many rows this process has claimed. It doesn't include rows that are waiting for another attempt, which any
+   * process may claim.
+   */
   get pending(): number {
     return this.#claims.size;
   }
@@ -91,7 +94,7 @@ export class OutboxWorker {
     return this.#claims.add(id, work, claimedAt, priority);
   }
 
-  /** Works on a row, unless another process has taken it over. It never rejects. */
+  /** Works on a row, unless another process has taken it over. Never rejects. */
   async run(entry: Entry): Promise<void> {
     try {
       if (!(await this.#claims.isHeld(entry))) return;
@@ -99,7 +102,7 @@ export class OutboxWorker {
       this.#learn(server);
       if (pauseMs !== null) this.#lookAt(performance.now() + pauseMs + 1);
     } catch (error) {
-      // The claim expires, and then the row is tried again.
+      // Once the claim expires, the row is tried again.
       if (!this.#stop.signal.aborted) this.#options.logger.error({ err: error }, "The outbox could not be written.");
       return;
     } finally {
@@ -108,7 +111,7 @@ export class OutboxWorker {
     }
   }
 
-  /** Polls for rows of other processes, now and regularly. */
+  /** Polls for other processes' rows, now and at regular intervals. */
   start(): void {
     if (this.#poll !== null || this.#isClosing) return;
     const { pollMs } = this.#options;
@@ -126,7 +129,7 @@ export class OutboxWorker {
     void this.look();
   }
 
-  /** Claims as many due rows as there is room for. It never rejects. */
+  /** Claims as many due rows as there is room for. Never rejects. */
   look(): Promise<void> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null;
@@ -136,7 +139,8 @@ export class OutboxWorker {
   }
 
   /**
-   * Resolves once each row of this process has been tried, and no other is due. Rows that wait for a response are tried now.
+   * Resolves once each of this process's rows has been tried, and no other row is due. Doesn't wait for responses to
+   * try rows.
    */
   async settled(): Promise<void> {
     while (this.pending > 0 || this.#looking !== null || ((this.#isOffered || this.#hasMore) && !this.#isClosing)) {
@@ -150,8 +154,9 @@ export class OutboxWorker {
   }
 
   /**
-   * Tries the claimed rows once more, and releases those that aren't done in time. Attempts begin only in the first half of
-   * that time: most mail servers respond within the second half, and a mail that is cut off may arrive twice.
+   * Tries the claimed rows once more, and releases those that aren't done in time. Attempts begin only in the first
+   * half of that time, so that most mail servers can respond in the second half. A mail that is cut off may arrive
+   * twice.
    *
    * @returns how many rows it released
    */
@@ -178,7 +183,7 @@ export class OutboxWorker {
     return left.length;
   }
 
-  /** Waits a moment for aborted attempts: they postpone rows whose mails the server may have. */
+  /** Waits briefly for aborted attempts to postpone rows whose mails the server may already have. */
   async #settle(): Promise<void> {
     if (this.#runs.size === 0) return;
     const { promise: late, resolve } = Promise.withResolvers<void>();
@@ -187,7 +192,7 @@ export class OutboxWorker {
     clearTimeout(timer);
   }
 
-  /** Releases rows for other processes. It never rejects. */
+  /** Releases rows for other processes. Never rejects. */
   async #release(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
     try {
@@ -268,23 +273,23 @@ export class OutboxWorker {
   #lookAt(dueAt: number): void {
     if (this.#isClosing) return;
     this.#wakes.at(dueAt, async () => {
-      // A poll that is under way may have queried before this.
+      // A poll that is under way may have queried before the row was due.
       await this.#looking;
       await this.look();
     });
   }
 
-  /** Uses an attempt's findings about the mail server. */
+  /** Records what an attempt has shown about the mail server. */
   #learn(server: ServerState): void {
     const outage = this.#outage;
-    // Rows that wait during an outage can be processed once it is over, or if they don't need the mail server.
+    // Waiting rows can be processed once the outage is over, or if they don't need the mail server.
     if (outage.learn(server) || (outage.isOn && server === null)) this.#hasMore = true;
     if (!outage.isOn || server !== "unreachable") return;
     this.#lookAt(outage.retryAt + 1);
     if (!this.#isClosing) this.#handBack(this.#places.clear());
   }
 
-  /** Leaves rows in the table, for the end of an outage. */
+  /** Releases rows until the outage is over. */
   #handBack(entries: readonly Entry[]): void {
     for (const entry of entries) this.#claims.delete(entry);
     void this.#release(entries.map(({ id }) => id));

@@ -17,16 +17,16 @@ import type { MailPriority } from "./outbox-table.ts";
 import { OutboxWorker } from "./outbox-worker.ts";
 import { MAX_OUTAGE_PAUSE_MS } from "./server-outage.ts";
 
-/** Where mails wait until they are sent. */
+/** Settings for where mails wait until they are sent. */
 export interface OutboxSettings {
   /**
-   * Whether mails wait in the table `mail_outbox` of the application's database; default: `true`. Otherwise, and in an
-   * application without a database or without the table, they wait in memory, and are lost with the process.
+   * Whether mails wait in the table `mail_outbox` of the application's database; default: `true`. With `false`, or
+   * without a database or the table, they wait in memory, and are lost with the process.
    */
   readonly enabled?: boolean;
-  /** How often a server polls for mails that other processes left, 0.05 to 3600 seconds; default: 5. */
+  /** How often a server polls for mails that other processes left behind, 0.05 to 3600 seconds; default: 5. */
   readonly pollSeconds?: number;
-  /** How long until another process sends the mails of a process that has died, 0.5 to 3600 seconds; default: 60. */
+  /** How long it takes until another process sends a dead process's mails, 0.5 to 3600 seconds; default: 60. */
   readonly claimSeconds?: number;
   /** How long to keep trying to send a mail, 0.0001 to 720 hours; default: 24. */
   readonly retryHours?: number;
@@ -47,10 +47,10 @@ export interface MailSender {
   /**
    * Sends a mail once.
    *
-   * @param mailable `null` if another process has composed the mail
+   * @param mailable the mail's class instance; `null` if another process has composed the mail
    */
   attempt(message: MailMessage, mailable: Mailable | null, signal: AbortSignal): Promise<MailAttempt>;
-  /** Reports that a mail is tried again after a pause. */
+  /** Reports that a mail will be tried again after a pause. */
   postponed(message: MailMessage, reason: string, attempts: number, pauseMs: number): void;
   /** Reports that a mail was abandoned. */
   failed(message: MailMessage, reason: string, attempts: number): void;
@@ -79,19 +79,19 @@ export class PromiseBroken extends Error {}
 const MAIL = "mail";
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;
-/** The longest pause: once a mail server is back, its mails are sent within minutes. */
+/** The longest pause, so that mails are sent within minutes once the mail server is back. */
 const MAX_PAUSE_MS = 10 * 60_000;
 
 /**
- * Mails that must not be lost: each is a row in the table `mail_outbox`, written in the transaction of the data it
- * belongs to, and deleted once the mail is sent. Any process of the application sends the remaining mails.
+ * Makes sure that mails aren't lost. Each mail is a row in the table `mail_outbox`, written in the same transaction as
+ * the data it is about, and deleted once the mail is sent. Any of the application's processes can send what is left.
  */
 export class Outbox {
   readonly #options: OutboxOptions;
   readonly #rows: OutboxRows;
   readonly #worker: OutboxWorker;
   readonly #promises: ReadonlyMap<string, PromisedWork>;
-  /** Whether the lost key has been logged: once per process, because its keys don't change. */
+  /** Whether the lost key has been logged. Once per process is enough, because its keys don't change. */
   #isLossLogged = false;
 
   /** @param promises the functions for promised work, by name; more can be added later */
@@ -113,7 +113,7 @@ export class Outbox {
     });
   }
 
-  /** How many mails and promises this process has not finished. */
+  /** How many mails and promised jobs this process hasn't finished. */
   get pending(): number {
     return this.#worker.pending;
   }
@@ -122,8 +122,8 @@ export class Outbox {
    * Stores a mail, in the caller's transaction if there is one, and sends it after the commit and the response. A bulk mail
    * is sent by whichever process has room for it.
    *
-   * @param account the account that it is about; `null` for other mails
-   * @throws if it cannot be stored
+   * @param account the account that the mail is about; `null` for other mails
+   * @throws if the mail can't be stored
    */
   async add(
     message: MailMessage,
@@ -149,7 +149,7 @@ export class Outbox {
    *
    * @param name the work's name, as known to all processes
    * @param title a description for the log
-   * @param data the data that another process needs to run the work; it is sealed
+   * @param data the data that another process needs to run the work; stored sealed
    * @param work runs the work in this process
    */
   async promise(name: string, title: string, data: unknown, work: () => Promise<void>): Promise<void> {
@@ -182,22 +182,22 @@ export class Outbox {
       this.#options.logger.warn({ mails: left }, "Mails stay in the outbox, because the application was shut down.");
   }
 
-  /** The contents of the outbox, for all processes: for statistics, at little cost. */
+  /** The contents of the outbox for all processes. Cheap enough for statistics. */
   sizes(): Promise<MailSizes> {
     return this.#rows.sizes();
   }
 
-  /** How many mails of all processes wait to be sent, and how many were abandoned. It reads all rows. */
+  /** How many mails of all processes are waiting, and how many were abandoned. Reads all rows. */
   counts(): Promise<{ readonly waiting: number; readonly failed: number }> {
     return this.#rows.counts();
   }
 
-  /** How many of the oldest 2,000 rows can't be opened, because the application no longer has the key. */
+  /** How many of the oldest 2,000 rows can't be opened because the application no longer has the key. */
   lost(): Promise<number> {
     return countLost(this.#rows.connection, this.#options.seal);
   }
 
-  /** The mails that were abandoned, oldest first, with their recipients if they can be read. */
+  /** The abandoned mails, oldest first, each with its message if it can be read. */
   async failed(limit: number): Promise<readonly (FailedRow & { readonly message: MailMessage | null })[]> {
     const rows = await this.#rows.failed(limit);
     return rows.map((row) => ({ ...row, message: row.kind === MAIL ? this.#messageIn(row) : null }));
@@ -208,7 +208,7 @@ export class Outbox {
     return this.#rows.retry(ids);
   }
 
-  /** Makes all mails due that wait for their next attempt. Returns how many. */
+  /** Makes all mails due that are waiting for their next attempt. Returns how many. */
   hurry(): Promise<number> {
     return this.#rows.hurry();
   }
@@ -236,7 +236,7 @@ export class Outbox {
     }
     const work = this.#promises.get(row.kind);
     const opened = this.#options.seal.open(row.kind, row.content);
-    // Another process may be able to: one with newer code, or with the key.
+    // Another process, with newer code or with the key, may be able to run it.
     if (work === undefined) return () => this.#again(row, `This application does not know the work "${row.kind}".`);
     if (opened === null) return () => this.#notOpened(row);
     return () => this.#keep(row, row.kind, () => work(opened.value));
@@ -268,7 +268,8 @@ export class Outbox {
       return { pauseMs: null, server: "reached" };
     }
     if (attempt.outcome === "interrupted") {
-      // Without this, another process would send it at once. If one has taken over the row, this changes nothing.
+      // Otherwise, another process would send the mail at once. If one has already taken over the row, this changes
+      // nothing.
       if (attempt.mayHaveArrived) await this.#rows.postpone(row.id, attempt.reason, varied(MAX_PAUSE_MS));
       return DONE;
     }
@@ -278,7 +279,7 @@ export class Outbox {
       if ((await this.#rows.fail(row.id, reason)) !== "lost") sender.failed(message, reason, row.attempts);
       return { pauseMs: null, server };
     }
-    // Each attempt may be another copy in the recipient's mailbox.
+    // Each attempt may put another copy into the recipient's mailbox.
     const usualMs = mayHaveArrived ? varied(MAX_PAUSE_MS) : this.#pause(row.attempts);
     // During an outage, the worker decides which mails are tried. Once it is over, all of them are due.
     const pauseMs = isUnreachable ? Math.min(usualMs, varied(MAX_OUTAGE_PAUSE_MS)) : usualMs;
@@ -302,7 +303,7 @@ export class Outbox {
         await this.#rows.finish(row.id);
         return DONE;
       }
-      // Not the error's own text, which may contain details of the work.
+      // The error's own text may contain details of the work.
       const reason = error instanceof AshlarError ? error.code : "An error that is in the log.";
       return this.#again(row, reason);
     }
@@ -320,13 +321,15 @@ export class Outbox {
     return { pauseMs: result === "postponed" ? pauseMs : null, server: null };
   }
 
-  /** Twice as long after each attempt. */
+  /** The pause before the next attempt, which doubles each time. */
   #pause(attempts: number): number {
     return varied(Math.min(this.#options.delaySeconds * 1000 * 2 ** (attempts - 1), MAX_PAUSE_MS));
   }
 }
 
-/** Varies a pause, so that not all mails are retried at once, which could make a server fail again that has just come back. */
+/**
+ * Varies a pause, so that mails aren't all retried at once, which could bring down a server that has just recovered.
+ */
 function varied(pauseMs: number): number {
   return pauseMs * (0.75 + randomInt(1000) / 2000);
 }

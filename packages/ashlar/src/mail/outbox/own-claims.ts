@@ -8,11 +8,11 @@ export interface Entry {
   readonly work: RowWork;
   readonly priority: MailPriority;
   readonly lost: AbortController;
-  /** Until when no other process can have claimed it, by `performance.now()`. */
+  /** The time until which no other process can claim it, by `performance.now()`. */
   heldUntil: number;
 }
 
-/** The rows that this process has claimed, whatever their state. It renews their claims while there are any. */
+/** The rows that this process has claimed, whatever their state. Renews their claims. */
 export class OwnClaims {
   readonly #rows: OutboxRows;
   /** How long a claim lasts, in milliseconds. */
@@ -61,7 +61,7 @@ export class OwnClaims {
     this.#renewal = null;
   }
 
-  /** Returns whether no other process can have claimed a row. Call it before each attempt, which may come late. */
+  /** Returns whether this process still holds the claim on a row. Call it before each attempt, which may be delayed. */
   async isHeld(entry: Entry): Promise<boolean> {
     if (performance.now() < entry.heldUntil - this.#claimMs / 3) return true;
     await this.#renew([entry]);
@@ -81,7 +81,7 @@ export class OwnClaims {
     const held = await this.#rows.renew(entries.map(({ id }) => id));
     for (const entry of entries) {
       if (held.has(entry.id)) entry.heldUntil = askedAt + this.#claimMs;
-      // A mail that is done by now isn't lost.
+      // If the row is finished by now, its claim wasn't lost.
       else if (this.#entries.has(entry.id)) entry.lost.abort();
     }
   }

@@ -1,12 +1,15 @@
-/** The longest pause between attempts during an outage, in milliseconds. Mails are sent within that time once the server is back. */
+/**
+ * The longest pause between attempts during an outage, in milliseconds. Once the server is back, mails are sent within
+ * this time.
+ */
 export const MAX_OUTAGE_PAUSE_MS = 15_000;
 
-/** An attempt's findings about the mail server; `null` if it has none, as with promised work. */
+/** What an attempt has shown about the mail server; `null` if nothing, as with promised work. */
 export type ServerState = "reached" | "unreachable" | null;
 
 /**
- * Whether the mail server is available, as far as this process knows. An outage affects all mails: until it is over, one
- * mail at a time is tried, with growing pauses, and the others keep their place in the queue.
+ * Tracks whether the mail server is available, as far as this process knows. During an outage, one mail at a time is
+ * tried, with growing pauses, and the others keep their place in the queue.
  */
 export class ServerOutage {
   readonly #firstPauseMs: number;

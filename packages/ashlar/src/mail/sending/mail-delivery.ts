@@ -12,7 +12,7 @@ import type { MailTransport } from "../transports/mail-transport.ts";
 /** How many queued mails are sent at once, unless the transport sets a number. */
 const CONCURRENCY = 5;
 
-/** The loggable facts about a mail. Its subject and content may contain a link that logs a user in. */
+/** What may be logged about a mail. Its subject and content may contain a link that logs a user in. */
 export interface MailAccount {
   readonly mailable: string;
   readonly recipients: readonly string[];
@@ -38,7 +38,7 @@ export class MailDelivery implements MailSender {
     this.#events = events;
   }
 
-  /** How many attempts have failed, those included that were repeated. */
+  /** How many attempts have failed, including those that were retried. */
   get failedAttempts(): number {
     return this.#failedAttempts;
   }
@@ -47,7 +47,7 @@ export class MailDelivery implements MailSender {
     return this.#transport.concurrency ?? CONCURRENCY;
   }
 
-  /** Delivers a mail. It rejects with the transport's error. */
+  /** Delivers a mail. Rejects with the transport's error. */
   async deliver(message: MailMessage, mailable: Mailable | null, signal: AbortSignal): Promise<void> {
     const deliver = async () => this.#transport.deliver(message, { signal, mailable });
     const refused =
@@ -84,7 +84,7 @@ export class MailDelivery implements MailSender {
     this.giveUp(accountOf(message), { reason }, "A mail could not be sent.", attempts);
   }
 
-  /** Logs that a mail is tried again. */
+  /** Logs that a mail will be tried again. */
   logPostponed(account: MailAccount, reason: string, attempts: number, pauseMs: number): void {
     const details = { ...masked(account), attempts, reason, retryInSeconds: Math.round(pauseMs) / 1000 };
     this.#logger.warn(details, "A mail could not be sent yet.");
@@ -102,7 +102,9 @@ export class MailDelivery implements MailSender {
   }
 }
 
-/** Security: an address is personal data, and a log is read by more people than a mailbox. Events have it in full. */
+/**
+ * Security: addresses are personal data, and more people read a log than a mailbox. Events contain the full address.
+ */
 function masked({ mailable, recipients }: MailAccount): MailAccount {
   return { mailable, recipients: recipients.map(maskedAddress) };
 }

@@ -22,13 +22,13 @@ export interface MailerDependencies {
   readonly transport: MailTransport;
   readonly delivery: MailDelivery;
   readonly retry: Complete<RetrySettings>;
-  /** The application's: a job may queue mails. */
+  /** The application's background jobs, which may queue mails. */
   readonly background: Background;
-  /** Finds the outbox, which does not exist before the table does; `null` if mails wait in memory. */
+  /** Finds the outbox, which exists only once its table does; `null` if mails always wait in memory. */
   readonly findOutbox: ((promises: ReadonlyMap<string, PromisedWork>) => Promise<Outbox | null>) | null;
 }
 
-/** How `Mailer.queue` sends a mail. */
+/** Options of `Mailer.queue`. */
 export interface QueueOptions {
   /**
    * Whether the mail is one of many that no one waits for, such as a newsletter; default: `false`. Bulk mails are sent after
@@ -39,15 +39,17 @@ export interface QueueOptions {
   readonly account?: MailSubject;
 }
 
-/** A mail to send, possibly not for the first time. */
+/** A mail to send or retry. */
 interface Task {
   readonly priority: MailPriority;
   readonly account: MailSubject | null;
   readonly mailable: Mailable;
   readonly to: readonly MailAddress[];
-  /** Composes it, with links to the host of the request that caused it. */
+  /** Composes the mail, with links to the host of the request that caused it. */
   readonly compose: () => Promise<MailMessage>;
-  /** Composed at the first attempt. Later attempts send the same message, so that duplicates can be recognized. */
+  /**
+   * The message, composed at the first attempt. Later attempts send the same one, so that duplicates can be recognized.
+   */
   message: MailMessage | null;
 }
 
@@ -56,7 +58,7 @@ const MAX_PAUSE_MS = 60_000;
 /** Sends mails: the container's key `mail`. */
 export class Mailer {
   readonly #dependencies: MailerDependencies;
-  /** For mails that don't wait in the outbox. */
+  /** The queue for mails that don't wait in the outbox. */
   readonly #queue: RetryQueue<Task>;
   readonly #sending = new Set<Promise<void>>();
   /** Mails that are being composed and stored. */
@@ -82,8 +84,8 @@ export class Mailer {
   }
 
   /**
-   * Sends a mail now. The caller waits for the mail server; to respond without waiting, use `queue`. In a database
-   * transaction, it does not wait for the commit.
+   * Sends a mail now, and waits for the mail server; to respond without waiting, use `queue`. In a database
+   * transaction, the mail is sent before the commit.
    *
    * @param to recipients in addition to the mailable's own
    * @throws `E_MAIL_NOT_SENT` if the server does not accept it; `E_INVALID_MAIL` and `E_VIEW` if it cannot be composed;
@@ -103,13 +105,13 @@ export class Mailer {
    * Sends a mail in the background, after the current response has been sent. If the server does not accept it, it is
    * retried with growing pauses; permanent failures are logged.
    *
-   * If the application has a database with the table `mail_outbox`, the mail is composed now, and stored there until it is
-   * sent: it survives crashes and restarts. In a database transaction, it is stored in that, so it is sent if the
-   * transaction is committed, and only then. Await the promise before you respond: a mail that is stored is sent, at least
+   * If the application has a database with the table `mail_outbox`, the mail is composed now, and stored there until it
+   * is sent, so it survives crashes and restarts. In a database transaction, it is stored as part of it, and sent only
+   * if the transaction is committed. Await the promise before you respond: once a mail is stored, it is sent at least
    * once.
    *
-   * Otherwise the mail is composed after the response and waits in memory, so it is lost if the process is killed; a
-   * shutdown waits for it.
+   * Otherwise, the mail is composed after the response and waits in memory. A shutdown waits for it, but it is lost if
+   * the process is killed.
    *
    * Security: storing the mail adds to the response time. If only some visitors get a mail, and the response must not reveal
    * who, use `accounts`, which stores a promise for every visitor.
@@ -138,8 +140,8 @@ export class Mailer {
   }
 
   /**
-   * @internal Promises work that may lead to mails. It runs after the response, even if this process dies in the meantime.
-   * Without an outbox, it is a background job.
+   * @internal Promises work that may lead to mails. It runs after the response, in another process if this one dies in
+   * the meantime. Without an outbox, it is a background job.
    *
    * @param name the work's name, as passed to {@link keepPromises}
    * @param title a description for the log
@@ -169,14 +171,14 @@ export class Mailer {
     return this.#outbox;
   }
 
-  /** How many queued mails have not been sent and not permanently failed. */
+  /** How many queued mails have neither been sent nor permanently failed. */
   get pending(): number {
     return this.#queue.pending;
   }
 
   /**
-   * Resolves once every queued mail has been sent or has permanently failed. A mail that waits in the outbox for
-   * another attempt doesn't count. For tests.
+   * Resolves once every queued mail has been sent or has permanently failed. Doesn't wait for mails that are waiting in
+   * the outbox for another attempt. For tests.
    */
   async settled(): Promise<void> {
     const { background } = this.#dependencies;
@@ -241,7 +243,7 @@ export class Mailer {
    * @internal Sends the queued mails and accepts no more.
    *
    * @param seconds the time limit; mails left after that stay in the outbox, or are logged
-   * @returns how many are lost
+   * @returns how many mails are lost
    */
   async close(seconds: number): Promise<number> {
     this.#closed = true;
@@ -262,21 +264,21 @@ export class Mailer {
     try {
       const outbox = await this.outbox();
       if (outbox !== null) await this.#compose(task);
-      // Rolled back in the meantime, by a caller that didn't wait: later statements would be outside of the
-      // transaction.
+      // The caller didn't wait, and the transaction has been rolled back in the meantime. Further statements would run
+      // outside of it.
       if (unit?.isOpen === false) return;
       if (outbox === null) afterCommit(() => this.#queue.add(task));
       else if (task.message !== null) await outbox.add(task.message, task.mailable, task.priority, task.account);
     } catch (error) {
-      // In a transaction, nothing is lost: the transaction is rolled back as well, with the changes that the mail is
-      // about, and its caller gets the error.
+      // In a transaction, no mail is lost: the changes that it is about are rolled back too, and the caller gets the
+      // error.
       if (unit === null)
         this.#failed(task, { reason: "It could not be stored in the outbox.", isPermanent: true }, "A mail was lost.");
       throw error;
     }
   }
 
-  /** Composes a mail. If that fails, it is logged: a broken mail must not undo the changes that it is about. */
+  /** Composes a mail. A failure is only logged, because a broken mail must not undo the changes that it is about. */
   async #compose(task: Task): Promise<void> {
     try {
       task.message = await task.compose();
@@ -344,7 +346,7 @@ export class Mailer {
     };
   }
 
-  /** How many mails are unfinished, and jobs that may queue some. */
+  /** How many mails, and jobs that may queue some, are unfinished. */
   get #pending(): number {
     const { background } = this.#dependencies;
     return background.pending + this.#writing.size + this.#queue.pending + (this.#outbox?.pending ?? 0);

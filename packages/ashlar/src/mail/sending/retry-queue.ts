@@ -2,13 +2,13 @@ import { afterResponse } from "../../kernel/index.ts";
 import { MailPlaces, type Placed } from "../outbox/mail-places.ts";
 import type { MailPriority } from "../outbox/outbox-table.ts";
 
-/** How often and when sending a mail is tried again. */
+/** How often, and when, to retry sending a mail. */
 export interface RetrySettings {
-  /** How many times sending is tried in total, 1 to 100; default: 8. In an outbox, `outbox.retryHours` counts instead. */
+  /** How many times to try in total, 1 to 100; default: 8. In an outbox, `outbox.retryHours` applies instead. */
   readonly attempts?: number;
   /**
-   * How long to wait before the second attempt, 0.01 to 60 seconds; default: 2. Each further wait is twice as long as the
-   * one before, up to a minute, or ten minutes in an outbox.
+   * How long to wait before the second attempt, 0.01 to 60 seconds; default: 2. The wait doubles after each attempt, up
+   * to a minute, or ten minutes in an outbox.
    */
   readonly delaySeconds?: number;
 }
@@ -17,12 +17,12 @@ export interface RetrySettings {
 export interface RetryQueueOptions<T> {
   /** How many tasks run at once. */
   readonly concurrency: number;
-  /** Which tasks go first. */
+  /** Returns a task's priority. */
   readonly priority: (task: T) => MailPriority;
-  /** Runs a task. After a rejection, `again` decides. */
+  /** Runs a task. If it rejects, `again` decides what happens. */
   readonly run: (task: T, signal: AbortSignal) => Promise<void>;
   /**
-   * Decides about a failed task.
+   * Decides whether to retry a failed task.
    *
    * @param attempts the number of attempts so far
    * @returns the delay before the next attempt, in milliseconds, or `null` to give up
@@ -38,7 +38,7 @@ interface Entry<T> {
 /** Runs tasks in the background, a few at a time, and retries failed ones. The queue is in memory. */
 export class RetryQueue<T> {
   readonly #options: RetryQueueOptions<T>;
-  /** Tasks whose request has no response yet, in order. */
+  /** Tasks whose request hasn't been responded to yet, in order. */
   readonly #held = new Set<Entry<T>>();
   readonly #places: MailPlaces<Entry<T>>;
   readonly #waiting = new Map<Entry<T>, NodeJS.Timeout>();
@@ -56,14 +56,14 @@ export class RetryQueue<T> {
     return this.#held.size + this.#places.waiting + this.#waiting.size + this.#running.size;
   }
 
-  /** Adds a task. If a request adds it, it starts after the response. */
+  /** Adds a task. If a request adds it, the task starts after the response. */
   add(task: T): void {
     const entry: Entry<T> = { task, attempts: 0 };
     this.#held.add(entry);
     afterResponse(() => this.#release(entry));
   }
 
-  /** Resolves once no task is left. Tasks that wait for a response start now. */
+  /** Resolves once no task is left. Tasks that are waiting for a response start now. */
   async settled(): Promise<void> {
     if (this.pending === 0) return;
     this.#idle ??= Promise.withResolvers();
@@ -74,9 +74,9 @@ export class RetryQueue<T> {
   }
 
   /**
-   * Finishes all tasks, without further delays between attempts, and gives up those left after the time.
+   * Finishes all tasks, without delays between attempts, and abandons those that are left when the time is up.
    *
-   * @param seconds the limit for its duration
+   * @param seconds the time limit
    * @returns the abandoned tasks
    */
   async drain(seconds: number): Promise<T[]> {

@@ -7,9 +7,12 @@ export interface DeliveryFailure {
   readonly reason: string;
   /** Whether another attempt would fail the same way. */
   readonly isPermanent: boolean;
-  /** Whether the mail was transmitted as a whole, and only the response is missing: another attempt may send a second copy. */
+  /**
+   * Whether the complete mail was transmitted, and only the response is missing. Another attempt may then send a second
+   * copy.
+   */
   readonly mayHaveArrived?: boolean;
-  /** Whether the mail server couldn't be used at all: every other mail would fail the same way. */
+  /** Whether the mail server couldn't be used at all, so that every other mail would fail the same way. */
   readonly isUnreachable?: boolean;
 }
 
@@ -23,9 +26,9 @@ interface TransportError extends Error {
   readonly responseCode?: number;
   /** Whether the mail was refused permanently (RFC 5321 §4.2.1: a 5yz reply). */
   readonly permanent?: boolean;
-  /** The operation of the system that failed. */
+  /** The system call that failed. */
   readonly syscall?: string;
-  /** Which of the SMTP client's timeouts it was. */
+  /** Which of the SMTP client's timeouts has expired. */
   readonly timeoutType?: string;
   /** Set by the SMTP transport; see {@link DeliveryFailure}. */
   readonly mayHaveArrived?: boolean;
@@ -34,8 +37,8 @@ interface TransportError extends Error {
 }
 
 /**
- * The commands whose permanent refusal is about the mail. A server's responses at the greeting, `EHLO`, `STARTTLS` and
- * `AUTH` are about itself, or about the settings.
+ * The commands whose permanent refusal is about the mail. Responses to the connection, `EHLO`, `STARTTLS` and `AUTH`
+ * are about the server or the settings.
  */
 const MAIL_COMMANDS: ReadonlySet<string> = new Set(["MAIL FROM", "RCPT TO", "DATA"]);
 /**
@@ -48,10 +51,10 @@ const REFUSED_FOR_NOW = /^(?:552|530|\d{3}[ -]5\.3\.\d)/;
 export type DeliveryStep = "composing" | "delivering";
 
 /**
- * Returns the consequence of an error during composing or delivering for the mail.
+ * Returns what an error while composing or delivering a mail means for the mail.
  *
- * Security: only this result reaches the log, events and the outbox. A server's response to a login may repeat
- * the credentials, and its response to a mail a link from it.
+ * Security: only this result reaches the log, events and the outbox. A server's response to a login may repeat the
+ * credentials, and its response to a mail may repeat a link in it.
  */
 export function deliveryFailure(error: unknown, step: DeliveryStep): DeliveryFailure {
   if (!(error instanceof Error)) return { reason: "A value that is not an Error was thrown.", isPermanent: true };
@@ -78,30 +81,33 @@ function isRefusedForGood({ command, permanent, response = "" }: TransportError)
   return MAIL_COMMANDS.has(command) && !(command === "MAIL FROM" && REFUSED_FOR_NOW.test(response));
 }
 
-/** The operations of the system before there is a connection. */
+/** The system calls before there is a connection. */
 const BEFORE_CONNECTION: ReadonlySet<string> = new Set(["connect", "getaddrinfo"]);
 const SETUP_TIMEOUTS: ReadonlySet<string> = new Set(["CONNECT_TIMEOUT", "GREETING_TIMEOUT", "UPGRADE_TIMEOUT"]);
-/** The commands before any mail; responses to `CONN` are the greeting. */
+/** The commands before any mail. The response to `CONN` is the greeting. */
 const SETUP_COMMANDS: ReadonlySet<string> = new Set(["CONN", "EHLO", "HELO", "STARTTLS"]);
-/** A name that isn't found, `fetch` without a connection, and certificates and handshakes that fail (Node.js, OpenSSL). */
+/**
+ * Codes for unknown names, for `fetch` without a connection, and for failed certificates and handshakes (Node.js,
+ * OpenSSL).
+ */
 const SETUP_CODES =
   /^(?:EDNS$|UND_ERR_CONNECT_TIMEOUT$|CERT_|ERR_SSL_|ERR_TLS_|UNABLE_TO_|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT)/;
 
 /**
- * Whether a failure is about the server, and not about the mail. Losing a connection later isn't: it may be a
- * particular mail that the server can't handle, and that must not be retried as often as a server.
+ * Whether a failure is about the server rather than the mail. A connection that is lost later doesn't count: the server
+ * may be unable to handle this particular mail, which must not be retried as often as an unreachable server.
  */
 function isUnreachable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, command = "", responseCode, syscall = "", timeoutType = "", cause } = error as TransportError;
   if ((error as TransportError).isUnreachable === true) return true;
   if (BEFORE_CONNECTION.has(syscall) || SETUP_TIMEOUTS.has(timeoutType) || SETUP_CODES.test(String(code))) return true;
-  // Of an HTTP client, the cause has the system's error.
+  // An HTTP client's error has the system's error as its cause.
   return (SETUP_COMMANDS.has(command) && responseCode !== undefined) || isUnreachable(cause);
 }
 
 const URLS = /[a-z][a-z\d+.-]*:\/\/\S+/gi;
-/** Words of random letters: a token, without the rest of its link. Words of letters after an `@` are a host's name. */
+/** Long words, which may be the token of a link. After an `@`, they are a host name. */
 const TOKENS = /(?<!@[\w.-]*)[\w-]{20,}/g;
 
 function oneLine(message: string): string {

@@ -5,9 +5,9 @@ import type { MailMessage } from "../message/mail-message.ts";
 
 /** A transport's options in addition to the mail. */
 export interface Delivery {
-  /** Aborts the delivery: the application is shutting down and no longer waits. */
+  /** Aborts the delivery, because the application is shutting down and no longer waits. */
   readonly signal: AbortSignal;
-  /** The mailable that the mail was composed from; `null` if another process did that. */
+  /** The mailable that the mail was composed from; `null` if another process composed it. */
   readonly mailable: Mailable | null;
 }
 
@@ -32,25 +32,25 @@ export interface Delivery {
  * Several mails are delivered at once. Every attempt delivers the same frozen message with the same `id`, so a service that
  * tracks ids can drop the second copy of a mail whose first acknowledgment was lost.
  *
- * Security: `cc` is written into the mail and `bcc` is not; all recipients of the three get it. An error's message
- * reaches the log, so it must not repeat the mail or the service's key.
+ * Security: write `cc` into the mail, but not `bcc`. All recipients in `to`, `cc` and `bcc` get the mail. An error's
+ * message reaches the log, so it must not repeat the mail or the service's key.
  */
 export interface MailTransport {
   /** The maximum number of mails that are delivered at once; default: 5. */
   readonly concurrency?: number;
   /**
-   * Delivers a mail. Resolves once the other side has accepted it, not earlier: a mail that is only in memory is lost with
-   * the process.
+   * Delivers a mail. Must not resolve before the other side has accepted it, because a mail that is only in memory is
+   * lost with the process.
    *
    * @returns the addresses that were refused, if others were accepted; nothing if all were accepted
    * @throws {@link DeliveryError} if the mail reaches none of its recipients; any other error counts as temporary
    */
   deliver(message: MailMessage, delivery: Delivery): Promise<readonly string[]> | Promise<void>;
   /**
-   * Connects as if to send a mail, sends none, and disconnects. `ashlar doctor` calls it. Leave it out if there is
-   * nothing to connect to.
+   * Connects as if to send a mail, and disconnects. `ashlar doctor` calls it. Leave it out if there is nothing to
+   * connect to.
    *
-   * @throws why mails can't be delivered
+   * @throws the reason why mails can't be delivered
    */
   check?(): Promise<void>;
   /** Releases everything. Called when the application shuts down. */

@@ -44,7 +44,7 @@ export class MemoryTransport implements MailTransport {
 
   close(): void {}
 
-  /** The mails so far, oldest first. */
+  /** The mails that have been sent so far, oldest first. */
   get captured(): readonly CapturedMail[] {
     return this.#captures.map(({ mail }) => mail);
   }
@@ -61,7 +61,7 @@ export class MemoryTransport implements MailTransport {
     throw failure(`${wanted} ${this.#account()}`, this.assertSent);
   }
 
-  /** @throws `AssertionError` if there is a mail */
+  /** @throws `AssertionError` if a mail was sent */
   assertNothingSent(): void {
     if (this.#captures.length === 0) return;
     throw failure(this.#account(), this.assertNothingSent);
@@ -74,7 +74,7 @@ export class MemoryTransport implements MailTransport {
   }
 }
 
-/** Keeps mails in memory: the default in tests, refused in production. */
+/** Keeps mails in memory. This is the default in tests, and refused in production. */
 export function memoryTransport(): () => MailTransport {
   return () => new MemoryTransport();
 }

@@ -19,7 +19,7 @@ export interface SmtpTimeouts {
   readonly idleSeconds?: number;
 }
 
-/** The settings of `smtp()`, and the shape of `MAIL.smtp` in `config/mail.ts`. */
+/** The settings of `smtp()`, and `MAIL.smtp` in `config/mail.ts`. */
 export interface SmtpSettings {
   /** The server's host name or address, without scheme and port. */
   readonly host?: Optional<string>;
@@ -28,14 +28,14 @@ export interface SmtpSettings {
   /** Whether the connection is encrypted from its first byte; default: `true` if the port is 465, else `false`. */
   readonly secure?: boolean | undefined;
   /**
-   * Whether to refuse a server without encryption (STARTTLS); default: `true`, except for one on this machine. `false` accepts a
-   * server that doesn't encrypt. One that does must have a valid certificate all the same.
+   * Whether to refuse a server without encryption (STARTTLS); default: `true`, except for a server on this machine.
+   * With `false`, a server may lack encryption, but if it encrypts, its certificate must be valid.
    */
   readonly requireTls?: boolean | undefined;
   /**
-   * The certificates of the authorities that may have signed the server's certificate: your own authority's, or the
-   * server's own certificate if it has signed itself. It is a PEM file, relative to the application's folder, or PEM
-   * itself. Default: the authorities that Node.js knows.
+   * The certificates of the authorities that may have signed the server's certificate, such as your own authority's, or
+   * the server's own certificate if it is self-signed: a PEM file, relative to the application's folder, or the PEM
+   * text itself. Default: the authorities that Node.js trusts.
    */
   readonly ca?: Optional<string>;
   /** The name that the server's certificate must have; default: `host`. */
@@ -43,7 +43,7 @@ export interface SmtpSettings {
   /** The name to log in with, along with `password`; default: no login. */
   readonly user?: Optional<string>;
   readonly password?: Optional<string>;
-  /** The maximum number of connections, and so of mails that are sent at once, 1 to 100; default: 5. */
+  /** The maximum number of connections, and therefore of mails sent at once, 1 to 100; default: 5. */
   readonly poolSize?: number | undefined;
   readonly timeouts?: SmtpTimeouts | undefined;
 }
@@ -87,18 +87,19 @@ export const SMTP: Setting<ReadSmtp, SmtpSettings> = settings<SmtpSettings>()(
   },
 );
 
-/** @internal Reads what `smtp()` is called with; `null` if no host is named. */
+/** @internal Reads the settings of `smtp()`; `null` without a host. */
 export function readSmtpSettings(smtp: unknown, where: string): CompleteSmtpSettings | null {
   return completeSmtp(SMTP.read(smtp, where));
 }
 
-/** Fills in values that follow from the other settings; `null` without a host. */
+/** Fills in values that depend on other settings; `null` without a host. */
 export function completeSmtp(read: ReadSmtp): CompleteSmtpSettings | null {
   const { host } = read;
   if (host === null) return null;
   const secure = read.secure ?? read.port === 465;
   const port = read.port ?? (secure ? 465 : 587);
-  // Without it, an attacker in between can hide the server's offer to encrypt, and read along.
+  // Without it, an attacker between client and server could hide that the server supports encryption, and read
+  // everything.
   const requireTls = read.requireTls ?? !isLoopbackAddress(host);
   return Object.freeze({ ...read, host, port, secure, requireTls });
 }

@@ -14,11 +14,11 @@ import { type CompleteSmtpSettings, readSmtpSettings, type SmtpSettings } from "
 
 type Pool = Transporter<SMTPPoolSentMessageInfo, SMTPPoolOptions>;
 
-/** How far an attempt to send a mail has come. */
+/** The progress of an attempt to send a mail. */
 interface Progress {
   /** The pool's current step: nothing yet, getting an authenticated connection, or sending the mail over it. */
   stage: "composing" | "connecting" | "sending";
-  /** Whether the whole mail was handed to the connection. */
+  /** Whether the complete mail was written to the connection. */
   isTransmitted: boolean;
 }
 
@@ -27,9 +27,9 @@ interface TrackedMail extends SendMailOptions {
 }
 
 interface SmtpConnection extends CompleteSmtpSettings {
-  /** Names the settings in errors. */
+  /** The name of the settings, for errors. */
   readonly where: string;
-  /** `null` for Node.js's own. */
+  /** `null` for those that Node.js trusts. */
   readonly authorities: string | null;
 }
 
@@ -39,9 +39,9 @@ export class SmtpTransport implements MailTransport {
   #pool: Promise<Pool> | null = null;
 
   /**
-   * @param root the folder that the file of `ca` is relative to
-   * @param where names the settings in errors
-   * @throws `E_INVALID_CONFIGURATION` if the file of `ca` can't be read, or has no certificate
+   * @param root the folder that the path in `ca` is relative to
+   * @param where the name of the settings, for errors
+   * @throws `E_INVALID_CONFIGURATION` if the file in `ca` can't be read, or has no certificate
    */
   constructor(settings: CompleteSmtpSettings, root = ".", where = "config/mail.ts: MAIL.smtp") {
     const authorities =
@@ -59,7 +59,7 @@ export class SmtpTransport implements MailTransport {
     try {
       return await this.#attempt(pool, message, signal);
     } catch (error) {
-      // One more attempt covers a connection that the server has closed. All other retries are up to the queue.
+      // Tries once more if the server had closed the connection. All other retries are up to the queue.
       if (!isClosedConnection(error) || this.#pool !== pool || signal.aborted) throw error;
       return await this.#attempt(pool, message, signal);
     }
@@ -73,19 +73,20 @@ export class SmtpTransport implements MailTransport {
     } catch (error) {
       explainCertificate(error, this.#settings.where);
       if (!(error instanceof Error)) throw error;
-      // Whatever fails before the mail's turn is about the server or the settings: a proxy that accepts connections for a server
-      // that is down, a reset during the TLS handshake, an expired certificate, a refused login. Our own end isn't.
+      // A failure before the mail is sent is about the server or the settings: a proxy that accepts connections for a
+      // server that is down, a reset during the TLS handshake, an expired certificate, a refused login. This doesn't
+      // apply if we ended the connection ourselves.
       if (progress.stage === "connecting" && this.#pool === pool && !signal.aborted) {
         Object.assign(error, { isUnreachable: true });
         if (isClosedConnection(error)) error.message = "The mail server closed the connection before its greeting.";
       }
-      // RFC 5321 §6.1: the server may have accepted it, and only its response was lost.
+      // The server may have accepted the mail, and only its response was lost (RFC 5321 §6.1).
       if (progress.isTransmitted && !("responseCode" in error)) Object.assign(error, { mayHaveArrived: true });
       throw error;
     }
   }
 
-  /** Greets the server, encrypts the connection if it has to be, and logs in. */
+  /** Connects, encrypts the connection if necessary, and logs in. */
   async check(): Promise<void> {
     const { createTransport } = await import("nodemailer");
     const once = createTransport(connectionOptions(this.#settings));
@@ -107,7 +108,7 @@ export class SmtpTransport implements MailTransport {
 
 /**
  * Sends mails through an SMTP server in every environment: `transport: smtp({ host: env("SMTP_HOST"), … })` in
- * `config/mail.ts`. `MAIL.smtp` sets a server only for production; development then keeps the mailbox.
+ * `config/mail.ts`. To use a server only in production, and the mailbox in development, set `MAIL.smtp` instead.
  *
  * @throws `E_INVALID_CONFIGURATION` at boot, if there is no host or a setting is invalid
  */
@@ -122,19 +123,19 @@ export function smtp(server: SmtpSettings): (container: Container) => MailTransp
 }
 
 async function createPool(settings: SmtpConnection): Promise<Pool> {
-  // Loaded with the first mail, so that applications that don't send any start without it.
+  // Loaded with the first mail, so that applications that don't send mails start without it.
   const { createTransport } = await import("nodemailer");
   const pool = createTransport({
     ...connectionOptions(settings),
     pool: true,
     maxConnections: settings.poolSize,
-    // The transport does it itself, because only the last attempt says whether the server can be reached.
+    // The transport retries by itself, because only the last attempt shows whether the server can be reached.
     maxRequeues: 0,
   });
   pool.use("stream", (mail, done) => {
     const { progress } = mail.data as TrackedMail;
     progress.stage = "connecting";
-    // The mail is read once there is a connection that is logged in.
+    // The mail is read once a connection is logged in.
     mail.message!.processFunc((content) => {
       progress.stage = "sending";
       return content.once("end", () => (progress.isTransmitted = true));
@@ -144,7 +145,9 @@ async function createPool(settings: SmtpConnection): Promise<Pool> {
   return pool;
 }
 
-/** Whether the pool had a connection that ended without an error: before the greeting, or before a further mail was sent. */
+/**
+ * Whether a connection of the pool was closed without an error: before the greeting, or before another mail was sent.
+ */
 function isClosedConnection(error: unknown): boolean {
   const { code, command } = Object(error) as { readonly code?: unknown; readonly command?: unknown };
   return code === "ECONNECTION" && command === undefined;
@@ -157,10 +160,10 @@ function connectionOptions(settings: SmtpConnection): SMTPTransportOptions {
     port,
     secure,
     requireTLS: requireTls,
-    // Security: NODE_TLS_REJECT_UNAUTHORIZED=0, which someone may have set for another server, is ignored.
+    // Security: overrides NODE_TLS_REJECT_UNAUTHORIZED=0, which may have been set for another server.
     tls: { rejectUnauthorized: true, ...(ca !== null && { ca }), ...(servername !== null && { servername }) },
     ...(user === null || password === null ? {} : { auth: { user, pass: password } }),
-    // It limits the lookup of the host's address as well.
+    // This also limits the DNS lookup.
     connectionTimeout: timeouts.connectSeconds * 1000,
     greetingTimeout: timeouts.connectSeconds * 1000,
     socketTimeout: timeouts.idleSeconds * 1000,
