@@ -1,7 +1,7 @@
 import { parseProxies, TrustedProxies } from "../http/index.ts";
 import { ConfigurationError, derived, type Setting, setting, settings } from "../support/index.ts";
 
-/** The shape of `APP.server.health` in `config/app.ts`: the paths for health checks by load balancers and monitors. */
+/** `APP.server.health` in `config/app.ts`: the paths for health checks by load balancers and monitors. */
 export interface HealthSettings {
   /** The path that responds with 200 as long as the process handles requests; `false` for none. Default: `/up`. */
   readonly up?: string | false;
@@ -11,7 +11,7 @@ export interface HealthSettings {
    */
   readonly ready?: string | false;
   /**
-   * The clients that learn from the response of `ready` which check failed, as in `APP.trustedProxies`: addresses,
+   * The clients that see in the response of `ready` which check failed, written as in `APP.trustedProxies`: addresses,
    * ranges, `loopback` and `private`; default: `loopback`. All other clients get only the status.
    */
   readonly details?: string | readonly string[];
@@ -25,7 +25,7 @@ export interface CompleteHealthSettings {
   readonly details: TrustedProxies;
 }
 
-/** The paths by default: an application's own route with such a path takes precedence. */
+/** The default paths. An application's own route with such a path takes precedence. */
 export const DEFAULT_PATHS = { up: "/up", ready: "/ready" } as const;
 
 function path(fallback: string): Setting<string | false, string | false> {
@@ -63,7 +63,7 @@ const OBJECT = derived(SCHEMA, ({ up, ready, details }, where) => {
   return Object.freeze({ up: up || null, ready: ready || null, details: new TrustedProxies(ranges) });
 });
 
-/** `APP.server.health`, which may also be `false`: then there is no such path. */
+/** `APP.server.health`; `false` if there are no such paths. */
 export const HEALTH: Setting<CompleteHealthSettings | null, HealthSettings | false> = Object.freeze({
   what: OBJECT.what,
   read: (value: unknown, where: string) => (value === false ? null : OBJECT.read(value, where)),

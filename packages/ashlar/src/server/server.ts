@@ -12,14 +12,17 @@ import type { CompleteServerSettings } from "./settings.ts";
 
 /** A server that accepts requests. */
 export interface RunningServer {
-  /** The address it can be reached at, such as `http://localhost:3000/`; `http://localhost/` at a {@link socket}. */
+  /** The address of the server, such as `http://localhost:3000/`; `http://localhost/` for a {@link socket}. */
   readonly url: string;
-  /** The port; `0` at a unix socket or a pipe. */
+  /** The port; `0` for a unix socket or a pipe. */
   readonly port: number;
-  /** The path of the unix socket or the pipe that it listens at; `fd:3` for one that systemd has opened; else `null`. */
+  /**
+   * The path of the unix socket or pipe that it listens at; `fd:3` for a socket that systemd has opened; `null` for a
+   * port.
+   */
   readonly socket: string | null;
   /**
-   * Accepts the connections that are already waiting and no others, lets pending requests finish, and then closes; after
+   * Accepts only the connections that are already waiting, lets pending requests finish, and then closes. After
    * `timeoutSeconds`, closes at once.
    */
   close(timeoutSeconds?: number): Promise<void>;
@@ -29,47 +32,47 @@ export interface RunningServer {
 export interface ApplicationServer extends RunningServer {
   /** Makes each connection close after its next response. Connections are still accepted, and idle ones stay open. */
   drain(): void;
-  /** Closes as {@link RunningServer.close} does, and returns what was cut off. */
+  /** Closes like {@link RunningServer.close}, and returns what was cut off. */
   end(timeoutSeconds: number): Promise<CutConnections>;
 }
 
-/** Another process that accepts the connections of a server. */
+/** Another process that accepts a server's connections. */
 export interface ConnectionSource {
   readonly port: number;
-  /** The path of the unix socket or the pipe where it accepts them; `null` for a port. */
+  /** The path of the unix socket or pipe where it accepts them; `null` for a port. */
   readonly socket: string | null;
   /**
-   * Calls a function with each connection, of which nothing has been read, and with the time when it was accepted, in
-   * milliseconds of this process's `performance.now()`; `null` if that is not known.
+   * Calls a function with each connection, from which nothing has been read, and with the time when it was accepted, by
+   * this process's `performance.now()`; `null` if that is unknown.
    */
   receive(take: (socket: Socket, acceptedAt: number | null) => void): void;
-  /** Is called when the server takes no more connections. Resolves once the last one has come. */
+  /** Called when the server takes no more connections. Resolves once the last one has arrived. */
   close(): Promise<void>;
 }
 
-/** Where a server gets its connections, and who may use it. */
+/** Options of {@link startServer}. */
 export interface ServerOptions {
-  /** Whether only this machine can reach it, unless the settings have a host name. */
+  /** Whether only this machine can reach the server, unless the settings have a host name. */
   readonly isLocal?: boolean;
-  /** Where its connections come from; `null` if it listens itself. */
+  /** The process that its connections come from; `null` if it listens itself. */
   readonly source?: ConnectionSource | null;
-  /** What pages of other origins may read of an overloaded server's refusals. */
+  /** The CORS headers of an overloaded server's refusals. */
   readonly origins?: OriginHeaders;
-  /** The pages that visitors see then; default: a line of text. */
+  /** The pages that visitors of an overloaded server see; default: a line of text. */
   readonly pages?: BusyPages | null;
-  /** Receives each request that an overloaded server refuses. */
+  /** Called for each request that an overloaded server refuses. */
   readonly refused?: () => void;
-  /** The path of `APP_URL`, which all of its paths begin with; default: none. */
+  /** The path of `APP_URL`, with which all paths begin; default: none. */
   readonly basePath?: string;
 }
 
 const CLOSE_TIMEOUT_SECONDS = 10;
 
 /**
- * Starts a server on `node:http`, with limits on how long a client may take.
+ * Starts a `node:http` server, with limits on how long a client may take.
  *
  * @param handler handles the requests
- * @param proxies the proxies whose forwarding headers count
+ * @param proxies the proxies whose forwarding headers are trusted
  * @param logger logs responses that could not be sent
  * @throws `E_INVALID_CONFIGURATION`, with advice, if it cannot listen there
  */
@@ -95,16 +98,16 @@ export async function startServer(
     maxMs === 0 ? null : sheddingListener(handling, { maxMs, neverRefused, origins, pages, held, refused }, logger);
   const listener = shedding?.listener ?? handling;
   const node = createServer(optionsOf(settings), listener);
-  // The client is told to send its body only when it is about to be read: a refused request never sends one.
+  // The client is asked for its body only when the body is about to be read, so a refused request never sends one.
   node.on("checkContinue", (message, response) => listener(message, response, true));
   if (settings.maxConnections !== null) node.maxConnections = settings.maxConnections;
   const sockets = new Set<Socket>();
-  /** Whether connections come through a unix socket or a pipe, and so have no address. */
+  /** Whether connections come through a unix socket or a pipe, and therefore have no address. */
   let isUnix = false;
   node.on("connection", (socket, acceptedAt: number | null = null) => {
     if (isUnix) Object.defineProperty(socket, "remoteAddress", { value: UNIX_PEER });
-    // Reading the address once makes Node remember it. After a disconnect there would be none, and limits by address would
-    // not count a client that cannot read a response either.
+    // Reading the address once makes Node remember it. Otherwise, it would be gone after a disconnect, and limits by
+    // address wouldn't count clients that don't wait for the response.
     if (socket.remoteAddress === undefined) {
       socket.destroy();
       return;
@@ -120,8 +123,8 @@ export async function startServer(
   else node.once("listening", () => (isUnix = isUnixServer(node)));
   const { port, socket, listening } = await begin(node, sockets, { ...settings, isLocal }, source);
   const stallCheck = endStalled(sockets, settings.stallTimeoutSeconds);
-  // From here on, an error means that a connection could not be accepted (no file descriptor left); the server
-  // continues.
+  // From now on, an error means that a connection couldn't be accepted, for example because no file descriptor is left.
+  // The server continues.
   for (const one of listening) {
     one.on("error", (error) => logger.error({ err: error }, "A connection could not be accepted."));
   }
@@ -136,7 +139,7 @@ export async function startServer(
   };
   const end = (timeoutSeconds: number): Promise<CutConnections> => {
     drain();
-    // Not with the event "close", which a server that doesn't listen emits while it still responds.
+    // This doesn't wait for the event "close", which a server that doesn't listen emits while it still responds.
     ended ??= close(closing, timeoutSeconds).finally(() => {
       clearInterval(stallCheck);
       shedding?.stop();
@@ -163,14 +166,14 @@ function optionsOf(settings: CompleteServerSettings): NodeServerOptions {
     // Node checks the two timeouts above only this often.
     connectionsCheckingInterval: Math.min(5000, settings.headersTimeoutSeconds * 250),
     maxHeaderSize: settings.maxHeaderBytes,
-    // Request smuggling relies on headers that two parsers read differently. If a header that may appear once appears twice,
-    // neither value is used, but a combined value that matches nothing.
+    // Request smuggling relies on headers that two parsers read differently. If a header that may appear only once
+    // appears twice, the values are combined into one that matches nothing.
     insecureHTTPParser: false,
     joinDuplicateHeaders: true,
   };
 }
 
-/** Makes a server listen, or take the connections that another process accepts. */
+/** Makes a server listen, or take the connections from another process. */
 async function begin(
   server: Server,
   sockets: ReadonlySet<Socket>,
@@ -180,12 +183,12 @@ async function begin(
   return source === null ? await listen(server, address) : receive(server, sockets, source);
 }
 
-/** Makes a server take the connections that another process accepts. */
+/** Makes a server take connections from another process. */
 function receive(server: Server, sockets: ReadonlySet<Socket>, source: ConnectionSource): Listens {
-  // Starts the checks of slow clients, which Node starts with this event.
+  // Node starts its checks for slow clients with this event.
   server.emit("listening");
   source.receive((socket, acceptedAt) => {
-    // A server that listens does both itself.
+    // A server that listens does both of these itself.
     socket.allowHalfOpen = true;
     if (sockets.size >= (server.maxConnections ?? Number.POSITIVE_INFINITY)) socket.destroy();
     else server.emit("connection", socket, acceptedAt);
@@ -193,7 +196,7 @@ function receive(server: Server, sockets: ReadonlySet<Socket>, source: Connectio
   return { port: source.port, socket: source.socket, listening: [] };
 }
 
-/** Whether a server that listens does so at a unix socket or a pipe. */
+/** Whether a listening server uses a unix socket or a pipe. */
 function isUnixServer(server: Server): boolean {
   const address = server.address();
   return typeof address !== "object" || address === null;
@@ -206,7 +209,7 @@ function urlOf(hostname: string | null, port: number, socket: string | null): st
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}/`;
 }
 
-/** A base path as the end of a URL that ends with a slash. */
+/** A base path, to append to a URL that ends with a slash. */
 function basePathOf(basePath: string): string {
   return basePath === "" ? "" : `${basePath.slice(1)}/`;
 }

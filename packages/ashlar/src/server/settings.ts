@@ -15,17 +15,20 @@ import {
 import { inheritedDescriptor } from "./connections/listen.ts";
 import { type CompleteHealthSettings, HEALTH, type HealthSettings } from "./health-settings.ts";
 
-/** The shape of `APP.server` in `config/app.ts`: where the server listens, and its time limits. */
+/** `APP.server` in `config/app.ts`: where the server listens, and its time limits. */
 export interface ServerSettings {
-  /** The port; `0` takes any free one. Default: `PORT` of the environment, or else 3000. */
+  /** The port; `0` picks any free one. Default: the variable `PORT`, or else 3000. */
   readonly port?: number;
   /**
-   * The path of a unix socket to listen at instead of a port, or of a Windows pipe; default: `PORT`, if it is a path. The
-   * socket's permissions follow from the process's umask. In production, `APP.trustedProxies` must
-   * name the proxy that connects to it: `unix`.
+   * The path of a unix socket or Windows pipe to listen at instead of a port; default: `PORT`, if it is a path. The
+   * process's umask determines the socket's permissions. In production, `APP.trustedProxies` must include `unix`, for
+   * the proxy that connects to it.
    */
   readonly socket?: Optional<string>;
-  /** The address to listen on; default: `HOST` of the environment, else loopback in development and all otherwise. */
+  /**
+   * The address to listen on; default: the variable `HOST`, or else loopback in development and all addresses
+   * otherwise.
+   */
   readonly hostname?: Optional<string>;
   /**
    * How requests arrive if `APP_URL` has a path, such as `https://x.example/shop`: with that path, as nearly all proxies pass
@@ -34,7 +37,7 @@ export interface ServerSettings {
   readonly basePath?: "kept" | "removed";
   /** How long an idle connection stays open, 0.1 to 86,400 seconds; default: 65. A proxy in front must close it earlier. */
   readonly keepAliveTimeoutSeconds?: number;
-  /** How long a client may take to send the headers of a request, 0.1 to 86,400 seconds; default: 15. */
+  /** How long a client may take to send a request's headers, 0.1 to 86,400 seconds; default: 15. */
   readonly headersTimeoutSeconds?: number;
   /** How long a client may take to send a request including its body, 0.1 to 86,400 seconds; default: 120. */
   readonly requestTimeoutSeconds?: number;
@@ -48,30 +51,32 @@ export interface ServerSettings {
   /** The maximum size of a request's headers, in bytes, 1024 to 1,048,576; default: 16,384. */
   readonly maxHeaderBytes?: number;
   /**
-   * How long a request may wait until it is handled, 0 to 60,000 milliseconds. While more come than can be handled, those that
-   * have waited for a tenth of it are refused with 503 and `Retry-After`, except those for the paths of {@link health}. In a burst
-   * that is over in half of it, none are. `0` refuses none at all. Default: 1000 in production, else 0.
+   * How long a request may wait until it is handled, 0 to 60,000 milliseconds. While more requests arrive than can be
+   * handled, those that have waited for a tenth of this time are refused with 503 and `Retry-After`, except health
+   * checks ({@link health}). In a burst that is over within half of this time, none are refused. With `0`, none are
+   * ever refused. Default: 1000 in production, else 0.
    */
   readonly maxQueueMs?: number;
   /**
-   * How long the server continues serving after it was told to end, 0 to 3600 seconds; default: 5 in production, else
-   * 0. In that time, `/ready` responds with 503, and connections close after their next response. A load balancer must
-   * notice within it, and a proxy must close the idle connections that it keeps.
+   * How long the server continues serving after it receives the signal to end, 0 to 3600 seconds; default: 5 in
+   * production, else
+   * 0. During that time, `/ready` responds with 503, and connections close after their next response. It must be long
+   * enough for a load balancer to notice, and for a proxy to close its idle connections.
    */
   readonly drainSeconds?: number;
   /**
-   * How long a shutdown may take after that, 0 to 3600 seconds; default: 10. That is for everything together: pending
-   * requests, background jobs, mails and connections to other servers.
+   * How long a shutdown may take after that, 0 to 3600 seconds; default: 10. Pending requests, background jobs, mails
+   * and connections to other servers share this time.
    */
   readonly shutdownTimeoutSeconds?: number;
   /**
-   * How long the boot waits for a database that can't be reached yet, 0 to 3600 seconds; default: 30 in production, else
-   * 0. The log says that it waits.
+   * How long startup waits for a database that can't be reached yet, 0 to 3600 seconds; default: 30 in production, else
+   * 0. The log says that it is waiting.
    */
   readonly waitSeconds?: number;
   /**
-   * Whether a server that was busy returns memory to the system as soon as it has been idle for three seconds, if its heap is 64 MiB
-   * or smaller. That stops the process once, for about 30 ms. Default: true in production, else false.
+   * Whether a server that was busy returns memory to the system once it has been idle for three seconds, if its heap is
+   * at most 64 MiB. This pauses the process once, for about 30 ms. Default: `true` in production, else `false`.
    */
   readonly releasesMemory?: boolean;
   /**
@@ -88,7 +93,7 @@ export interface ReadServerSettings
   readonly waitSeconds: number | null;
   readonly maxQueueMs: number | null;
   readonly releasesMemory: boolean | null;
-  /** The descriptor of the socket that systemd has opened for this process; `null` if it has not. */
+  /** The descriptor of the socket that systemd has opened for this process; `null` if there isn't one. */
   readonly fd: number | null;
   /** `null` for no such paths. */
   readonly health: CompleteHealthSettings | null;
@@ -102,15 +107,20 @@ export interface CompleteServerSettings extends ReadServerSettings {
   readonly releasesMemory: boolean;
 }
 
-/** The time for a load balancer to notice that the server is about to end: a few checks, one or two seconds apart. */
+/**
+ * Enough time for a load balancer to notice that the server is about to end: a few checks, one or two seconds apart.
+ */
 const DRAIN_SECONDS = 5;
-/** The time for a database that starts together with the application. */
+/** Enough time for a database that starts together with the application. */
 const WAIT_SECONDS = 30;
-/** Elsewhere, a breakpoint or a busy test machine would look like an overload. Decision 050 says why it is this long. */
+/**
+ * Used in production only, because in other environments, a breakpoint or a busy test machine would look like an
+ * overload. Decision 050 explains the value.
+ */
 const MAX_QUEUE_MS = 1000;
 
 const DAY = 86_400;
-/** The port unless another is configured. */
+/** The default port. */
 export const DEFAULT_PORT = 3000;
 
 const SCHEMA = settings<ServerSettings>()(
@@ -147,8 +157,8 @@ const SCHEMA = settings<ServerSettings>()(
 );
 
 /**
- * `APP.server`. A missing port, socket or address comes from the environment: `PORT`, `HOST`; the socket that systemd has
- * opened from `LISTEN_PID` and `LISTEN_FDS`.
+ * `APP.server`. A missing port, socket or address comes from the variables `PORT` and `HOST`, and a socket that systemd
+ * has opened from `LISTEN_PID` and `LISTEN_FDS`.
  */
 export function serverSettings(environment: EnvironmentVariables): Setting<ReadServerSettings, ServerSettings> {
   return derived(SCHEMA, (server) => {
@@ -163,8 +173,8 @@ export function serverSettings(environment: EnvironmentVariables): Setting<ReadS
 }
 
 /**
- * Fills in the defaults that differ in production. Elsewhere, there is no load balancer, and a developer waits for the
- * shutdown.
+ * Fills in the defaults that differ in production. In other environments, there is no load balancer, and a developer
+ * would have to wait for the shutdown.
  */
 export function completeServerSettings(server: ReadServerSettings, isProduction: boolean): CompleteServerSettings {
   const drainSeconds = server.drainSeconds ?? (isProduction ? DRAIN_SECONDS : 0);
@@ -174,12 +184,14 @@ export function completeServerSettings(server: ReadServerSettings, isProduction:
   return Object.freeze({ ...server, drainSeconds, waitSeconds, maxQueueMs, releasesMemory });
 }
 
-/** An IPv6 address may be written as in a URL: `[::]`. */
+/** Removes the brackets from an IPv6 address that is written as in a URL: `[::]`. */
 function withoutBrackets(hostname: string | null): string | null {
   return hostname?.replace(/^\[([\da-f:.]+)\]$/i, "$1") ?? null;
 }
 
-/** Platforms write a unix socket or a pipe in `PORT`; a path has a slash, or a backslash. */
+/**
+ * The path of a unix socket or pipe in `PORT`, where some platforms write it; a path contains a slash or a backslash.
+ */
 function socketOf(text: string | undefined): string | null {
   return text && /[\\/]/.test(text) ? text : null;
 }

@@ -10,26 +10,26 @@ import { isLingering } from "./lingering-close.ts";
 export interface CutConnections {
   /** How many connections were waiting for a response, or were in the middle of one. */
   readonly requests: number;
-  /** How many others were not idle: their clients were still sending a request. */
+  /** How many other connections weren't idle, because their clients were still sending a request. */
   readonly connections: number;
-  /** Whether no connection was waiting any longer when it stopped listening: the system resets those that are. */
+  /** Whether no connections were waiting to be accepted when it stopped listening. The system resets those. */
   readonly isQuiet: boolean;
 }
 
-/** The log line for connections that may have been reset because they kept coming. */
+/** The log line if connections kept coming, and some may have been reset. */
 export const STILL_COMING =
   "Connections kept coming until the port was closed. Those that were waiting then have been reset.";
 
 /** A server to close, with everything that keeps it open. */
 export interface Closing {
   readonly server: Server;
-  /** The servers that accept connections for it, itself included; none if its connections come from another process. */
+  /** The servers that accept its connections, including itself; empty if its connections come from another process. */
   readonly listening: readonly SocketServer[];
   /** The open connections. */
   readonly sockets: ReadonlySet<Socket>;
   /**
-   * Stops another process from handing over connections, and resolves once the last one has arrived; `null` if no
-   * process does.
+   * Stops another process from handing over connections, and resolves once the last one has arrived; `null` if there is
+   * no such process.
    */
   readonly closeSource: (() => Promise<void>) | null;
 }
@@ -43,14 +43,14 @@ const IDLE_CHECK_MS = 20;
  * Each turn accepts one, and the next reads its data.
  */
 const QUIET_TURNS = 3;
-/** New connections may never stop coming: a server that closes waits for them for this share of its time. */
+/** The share of its time for which a closing server keeps accepting connections, because they may never stop coming. */
 const ACCEPT_SHARE = 0.5;
 /** How long a process that hands its connections to others waits for new ones, in milliseconds. */
 const MAX_ACCEPT_MS = 1000;
-/** For how long a connection that another process has handed over may send nothing while the server closes, in milliseconds. */
+/** How long a closing server waits for a handed-over connection that has sent nothing, in milliseconds. */
 const SILENCE_MS = 100;
 
-/** Makes each connection close after its next response, which announces that to the client. */
+/** Makes each connection close after its next response, which tells the client so. */
 export function closeAfterResponses({ server, sockets }: Closing): void {
   for (const event of ["request", "checkContinue"]) {
     server.prependListener(event, (_request, response: ServerResponse) => {
@@ -64,8 +64,8 @@ export function closeAfterResponses({ server, sockets }: Closing): void {
 }
 
 /**
- * Closes a server: it accepts the connections that are already waiting and no others, and lets pending requests finish.
- * Call {@link closeAfterResponses} first.
+ * Closes a server: accepts only the connections that are already waiting, and lets pending requests finish. Call {@link
+ * closeAfterResponses} first.
  *
  * @param timeoutSeconds the time after which the rest is cut off
  */
@@ -84,14 +84,14 @@ export async function close(closing: Closing, timeoutSeconds: number): Promise<C
   if (closeSource !== null) await atMost(acceptMs, closeSource());
   // Another process has handed over all of its connections, but data from the last ones may not have been read.
   cut.isQuiet = await acceptWaiting(server, listening.length > 0 ? acceptMs : Number.POSITIVE_INFINITY);
-  // What another process has read of a connection doesn't count as read here.
+  // `bytesRead` doesn't include what another process has read.
   const isSilent = (socket: Socket): boolean => socket.bytesRead === 0 && unfinishedResponse(socket) === null;
-  // The last client may only just have connected: the address stays open.
+  // The address stays open, so the last client may have connected only just now.
   if (closeSource !== null && [...sockets].some(isSilent)) await sleep(Math.min(SILENCE_MS, acceptMs));
   // Otherwise the server would wait for connections that have sent nothing.
   for (const socket of sockets) if (isSilent(socket)) socket.destroy();
-  // A kept-alive connection becomes idle once its response is out, and the server would wait for it forever. This
-  // starts late, because an unread connection may count as idle, too.
+  // A kept-alive connection becomes idle once its response is out, and the server would wait for it forever. Starts
+  // only now, because a connection that hasn't been read may count as idle too.
   const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
   const closed = listening.map((one) => new Promise((done) => one.close(done)));
   // A server that does not listen itself isn't notified when its connections have closed.
@@ -116,9 +116,9 @@ async function atMost(ms: number, work: Promise<void>): Promise<void> {
 /**
  * Resolves when the connections waiting in the system's queue have been accepted, and what they sent has been read.
  *
- * @param server emits the event `connection` for each
- * @param maxMs for how long at most, in milliseconds
- * @returns whether all of them have been accepted; otherwise they kept coming
+ * @param server the server, which emits `connection` for each of them
+ * @param maxMs the time limit, in milliseconds
+ * @returns whether all were accepted; `false` if they kept coming
  */
 export async function acceptWaiting(server: SocketServer, maxMs: number = MAX_ACCEPT_MS): Promise<boolean> {
   const endsAt = performance.now() + maxMs;

@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** Up to this length, the rest of a body is read and discarded, and the connection is kept. */
+/** If a body is no longer than this, the rest of it is read and discarded, and the connection is kept. */
 const MAX_SKIPPED_BYTES = 65_536;
 
 /** How long, and for how much data, a connection stays open after its last response. */
 export interface Patience {
   /** How long the client may take to read the response and close the connection, in milliseconds. */
   readonly lingerMs: number;
-  /** How much of the body is read in the meantime, in bytes. Beyond that, the client has to wait. */
+  /** How much of the body is read in the meantime, in bytes. After that, nothing more is read. */
   readonly maxBytes: number;
 }
 
@@ -17,16 +17,18 @@ const PATIENCE: Patience = { lingerMs: 5000, maxBytes: 32 * 1024 * 1024 };
 /** Connections whose last response has been sent. */
 const lingering = new WeakSet<Socket>();
 
-/** Reports whether a connection's last response has been sent, so that no further request counts (RFC 9112 §9.6). */
+/**
+ * Reports whether a connection's last response has been sent, so that further requests must be ignored (RFC 9112 §9.6).
+ */
 export function isLingering(socket: Socket): boolean {
   return lingering.has(socket);
 }
 
 /**
  * Makes a connection close after a response in such a way that the client can read the response even while it is still
- * sending a body that was not read (RFC 9112 §9.6). A system that closes a connection with unread bytes resets it, and
- * the client loses the response. So the server announces the end, reads and discards what is still sent for a while, and
- * then closes. Call it before the headers of the response are written.
+ * sending a body that was not read (RFC 9112 §9.6). If a connection with unread bytes is closed, the system resets it,
+ * and the client loses the response. So the server announces that it will close, reads and discards what still arrives
+ * for a while, and then closes. Call it before the headers of the response are written.
  */
 export function lingerIfUnread(
   message: IncomingMessage,
@@ -42,9 +44,10 @@ export function lingerIfUnread(
   const { socket } = message;
   response.shouldKeepAlive = false;
   lingering.add(socket);
-  // Start reading: Node drops a body that no code has started to read when the response is out, however much is sent.
+  // Starts to read, because once the response is out, Node discards any amount of a body that no code has started to
+  // read.
   message.read(0);
-  // Node calls it once the response is out, to close the connection.
+  // Node calls this to close the connection once the response is out.
   const destroySoon = socket.destroySoon.bind(socket);
   socket.destroySoon = () => linger(message, socket, destroySoon, patience);
 }

@@ -25,11 +25,11 @@ export interface ListenAddress {
 
 /** Where a server has begun to listen. */
 export interface Listens {
-  /** The port; `0` if it listens at a unix socket or a pipe. */
+  /** The port; `0` for a unix socket or a pipe. */
   readonly port: number;
   /** The path of the unix socket or the pipe; `fd:3` if another program has opened it; `null` for a port. */
   readonly socket: string | null;
-  /** The servers to close, of which the first is the one given. */
+  /** The servers to close. The first is the server that was passed in. */
   readonly listening: readonly Server[];
 }
 
@@ -40,19 +40,20 @@ const CREATION_MS = 100;
 const FIRST_INHERITED = 3;
 
 /**
- * How many connections the system keeps until the process accepts them; it may have a lower limit (Linux:
- * net.core.somaxconn). With Node's own 511, a burst of new connections from a proxy overflows it: the system drops them
- * silently, and the proxy, which tries again after a second, considers the server down.
+ * How many connections the system queues until the process accepts them; the system may have a lower limit (Linux:
+ * net.core.somaxconn). With Node's default of 511, a burst of new connections from a proxy overflows the queue. The
+ * system drops them silently, and the proxy, which tries again after a second, considers the server down.
  */
 const BACKLOG = 4096;
 
-/** How often to try another port if any will do and the one bound for IPv4 is in use for IPv6. */
+/** How often to try another free port if the port that was chosen for IPv4 is in use for IPv6. */
 const ATTEMPTS = 10;
 
 /**
  * Makes a server listen.
  *
- * On loopback, it listens on `127.0.0.1` and, if the machine has IPv6, on `::1`: programs resolve `localhost` to either.
+ * On loopback, it listens on `127.0.0.1` and, if the machine has IPv6, also on `::1`, because programs resolve
+ * `localhost` to either.
  *
  * @throws `E_INVALID_CONFIGURATION`, with advice, if it cannot listen there
  */
@@ -91,7 +92,7 @@ async function listenAt(
 
 /** Listens on `::1` for another server; returns `null` if the machine does not have that address. */
 async function listenAtIPv6(server: Server, port: number, address: ListenAddress): Promise<Server | null> {
-  // The way `node:http` creates its own sockets.
+  // The options that `node:http` uses for its own sockets.
   const options = { allowHalfOpen: true, noDelay: true, pauseOnConnect: address.isPaused ?? false };
   const second = createServer(options, (socket) => server.emit("connection", socket));
   second.maxConnections = server.maxConnections;
@@ -169,8 +170,8 @@ async function listenAtSocket(server: Server, path: string): Promise<string> {
 }
 
 /**
- * Keeps a server from removing another program's socket when it closes: if its own file was removed by hand, another program may
- * listen at the path since, and libuv removes whatever has the name.
+ * Keeps a server from removing another program's socket when it closes. If the server's own socket file was removed by
+ * hand, another program may be listening at the path now, and libuv removes whatever has the name.
  */
 function keepOthersSocket(server: Server, path: string): void {
   const own = lstatSync(path, { throwIfNoEntry: false });
@@ -185,23 +186,23 @@ function keepOthersSocket(server: Server, path: string): void {
   };
 }
 
-/** Gives a file another name beside its own, so that the returned function can restore it. */
+/** Creates a hard link to a file, so that the returned function can restore the file. */
 function linked(path: string): () => void {
   const kept = join(dirname(path), `.${randomUUID().slice(0, 8)}`);
   try {
     linkSync(path, kept);
   } catch {
-    // This user isn't allowed to, so libuv can't remove it either.
+    // If this user may not create a link, libuv can't remove the file either.
     return () => {};
   }
   return () => {
     renameSync(kept, path);
-    // If both are still there, renaming one to the other changes nothing.
+    // If both names still exist, renaming one to the other changes nothing.
     rmSync(kept, { force: true });
   };
 }
 
-/** Removes a socket that a program has left behind, since no process listens at it anymore. */
+/** Removes a socket that a program left behind, if no process listens at it anymore. */
 async function removeStale(path: string): Promise<void> {
   const found = await lstat(path).catch(() => null);
   if (found === null) return;
@@ -213,26 +214,26 @@ async function removeStale(path: string): Promise<void> {
     );
   }
   const failure = await failureAt(path);
-  // Another process has removed it in the meantime.
+  // Another process has removed the socket in the meantime.
   if (failure.code === "ENOENT") return;
   if (failure.code !== "ECONNREFUSED") throw socketProblem(failure, path);
   await setAside(path);
 }
 
 /**
- * Removes a socket at which no process listens, unless another one has replaced it in the meantime: it is moved first,
- * and moved back if a process listens at it after all.
+ * Removes a socket at which no process listens. In case another process has just replaced it, moves it first, and moves
+ * it back if a process does listen at it.
  */
 async function setAside(path: string): Promise<void> {
   const aside = `${path}.${process.pid}`;
   try {
     await rename(path, aside);
   } catch (error) {
-    // Another process was faster.
+    // Another process has removed it first.
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
     throw socketProblem(error, path);
   }
-  // A process that has just created it may not listen yet.
+  // A process that has just created it may not be listening yet.
   await setTimeout(CREATION_MS);
   const failure = await failureAt(aside);
   if (failure.code === "ECONNREFUSED") return await unlink(aside);
@@ -241,8 +242,8 @@ async function setAside(path: string): Promise<void> {
 }
 
 /**
- * Why a socket can't be connected to. Only `ECONNREFUSED` says that no process listens: others may mean that one is busy, or
- * may not be reached by this user.
+ * The error of connecting to a socket. Only `ECONNREFUSED` means that no process listens. With other errors, the
+ * process may be busy, or this user may not connect to it.
  */
 async function failureAt(path: string): Promise<NodeJS.ErrnoException> {
   const client = connect(path);
@@ -257,11 +258,11 @@ async function failureAt(path: string): Promise<NodeJS.ErrnoException> {
 function socketProblem(error: unknown, path: string): unknown {
   const { code } = error as NodeJS.ErrnoException;
   const where = isPipe(path) ? `Pipe ${path}` : `Socket ${path}`;
-  // The last one is a socket of another type, such as that of a log.
+  // The last code is for a socket of another type, such as a log's.
   if (code === "EADDRINUSE" || code === "EAGAIN" || code === "EPROTOTYPE") {
     return new ConfigurationError(where, "Another program is using it.", "Choose another, or end that program.");
   }
-  // The system's ENOENT may arrive as EACCES.
+  // ENOENT may be reported as EACCES.
   if (code === "ENOENT" || code === "ENOTDIR" || (!isPipe(path) && !existsSync(dirname(path)))) {
     return new ConfigurationError(
       where,

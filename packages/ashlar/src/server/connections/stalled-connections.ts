@@ -1,17 +1,17 @@
 import type { Socket } from "node:net";
 import { takenBytes } from "../../node/index.ts";
 
-/** How much of the waiting data the client had read, and since when it has read no more. */
+/** How much of the pending data the client has read, and when it stopped reading. */
 interface Standstill {
   readonly takenBytes: number;
   readonly since: number;
 }
 
 /**
- * Ends connections whose client does not read: a client that sends a request and never reads would keep its response in
- * memory forever. A slow reader is left alone, and so is a stream that has nothing to send.
+ * Ends connections whose client doesn't read, because a client that never reads would keep its response in memory
+ * forever. Slow readers and streams with nothing to send are left alone.
  *
- * Connections are checked periodically, so that requests pay nothing for it.
+ * Connections are checked periodically, so that this costs requests nothing.
  *
  * @param sockets the connections currently open
  * @param timeoutSeconds how long a client may read nothing
@@ -22,7 +22,7 @@ export function endStalled(sockets: ReadonlySet<Socket>, timeoutSeconds: number)
   const look = () => {
     const now = performance.now();
     for (const socket of sockets) {
-      // Data received from a client is not progress in sending to it: Node's own timeout would restart with each byte.
+      // Data received from a client doesn't mean that it reads, but it would restart Node's own timeout.
       const taken = socket.writableLength === 0 ? null : takenBytes(socket);
       if (taken === null) continue;
       const standstill = standstills.get(socket);

@@ -5,24 +5,28 @@ import { now } from "../../support/index.ts";
 
 /** How old the list must be before an unknown path causes another read, in milliseconds. */
 const FRESH_MS = 1000;
-/** The list lasts this many times longer than reading it takes: requests for missing files cost 1 % of the time at most. */
+/**
+ * The list is kept for this many times as long as it takes to read it, so that requests for missing files use at most 1
+ * % of the time.
+ */
 const REST = 100;
 
 /** The contents of a folder and its subfolders, as paths relative to it, separated by slashes. */
 interface Content {
   readonly files: Set<string>;
-  /** The names with letters beyond ASCII, by their normal form: a letter with an accent may be one character or two. */
+  /**
+   * Names with non-ASCII letters, by their normal form, because a letter with an accent may be one character or two.
+   */
   readonly normalized: Map<string, string>;
-  /** With a slash at the end: they may contain anything, so the disk is checked. */
+  /** Links, with a slash at the end. What they contain is unknown, so paths under them are looked up on disk. */
   readonly links: string[];
 }
 
 /**
- * The files of a folder, read once, so that a path that matches none of them needs no disk access. A file that is added
- * later is found within a second: a path that is not in the list makes the list be read again, if the list is older than
- * that.
+ * A list of the files in a folder, so that requests for other paths need no disk access. A file that is added later is
+ * found within a second, because a path that isn't in the list causes it to be read again if it is older than that.
  *
- * Links are not followed: a link may point to a folder that contains it, or to a large one elsewhere.
+ * Links are not followed, because a link may point to a folder that contains it, or to a large one elsewhere.
  */
 export class FileList {
   readonly #folder: string;
@@ -48,8 +52,8 @@ export class FileList {
   }
 
   /**
-   * Returns the path of the file that may be served for the path of a URL, as it is on disk: the first of its candidate names
-   * that is a file. What is behind a link is looked up under the path itself.
+   * Returns the path, as it is on disk, of the file to serve for a URL's path: the first of its possible names that is
+   * a file. Below a link, returns the path itself.
    *
    * @param path decoded, with a leading slash
    * @returns with a leading slash; `null` if there isn't one
@@ -83,7 +87,7 @@ export class FileList {
       while (!step.done) step = walk.next(await readdir(join(this.#folder, step.value), { withFileTypes: true }));
       this.#take(step.value, startedAt);
     } catch {
-      // A folder changed while it was read, or is being replaced: keep the previous list for now.
+      // A folder changed while it was being read, or is being replaced. Keeps the previous list for now.
       this.#readAt = now();
     }
   }
@@ -96,7 +100,7 @@ export class FileList {
   }
 }
 
-/** Walks a folder: yields the path of one folder after another and expects its contents in return. */
+/** Walks a folder: yields the path of each subfolder, and expects its entries in return. */
 function* contentOf(): Generator<string, Content, readonly Dirent[]> {
   const content: Content = { files: new Set(), normalized: new Map(), links: [] };
   const folders = [""];

@@ -3,7 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 
 const DIGEST_LENGTH = 10;
 
-/** Returns a short fingerprint of a file: ten hexadecimal digits of its SHA-256; `null` if it cannot be read. */
+/** Returns a file's fingerprint: ten hexadecimal digits of its SHA-256; `null` if the file can't be read. */
 export type FileVersions = (path: string) => string | null;
 
 interface Known {
@@ -15,7 +15,7 @@ interface Known {
 /**
  * Makes {@link FileVersions}, which read a file again when its size or modification time changes.
  *
- * @param maxBytes the size beyond which a file is not read and has no version; default: unlimited
+ * @param maxBytes the size above which a file isn't read and has no fingerprint; default: unlimited
  */
 export function fileVersions(maxBytes: number = Number.POSITIVE_INFINITY): FileVersions {
   const known = new Map<string, Known>();

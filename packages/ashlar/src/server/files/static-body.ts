@@ -4,10 +4,10 @@ import { prepare } from "../../kernel/index.ts";
 import type { PreparedResponse } from "../../node/index.ts";
 import type { MaybePromise } from "../../support/index.ts";
 
-/** The largest file that is read at once, in bytes: it takes no more memory than one chunk of a larger file. */
+/** The size up to which a file is read at once, in bytes. It uses no more memory than one chunk of a larger file. */
 const MAX_WHOLE_BYTES = 65_536;
 
-/** A response with a file's body, holding nothing open. */
+/** A response with a file's body that doesn't keep the file open. */
 export interface FileResponse {
   readonly status: number;
   readonly headers: Map<string, string>;
@@ -15,9 +15,10 @@ export interface FileResponse {
 }
 
 /**
- * Replaces the open file in an srvx response. Any middleware may discard a response silently, and a file left open then
- * costs a file descriptor, or the whole process: Node treats a `FileHandle` that is garbage-collected while open as an
- * uncaught error. A small file is read here; a larger one is closed, and opened again when its first chunk is requested.
+ * Replaces the open file in an srvx response. Middleware may discard a response silently, and a file that is left open
+ * would leak a descriptor, or end the process, because Node treats a `FileHandle` that is garbage-collected while open
+ * as an uncaught error. A small file is read here. A larger one is closed, and opened again when its first chunk is
+ * requested.
  *
  * @param again responds to the same request again
  * @throws if a small file changes while it is read
@@ -56,7 +57,7 @@ async function readWhole(body: Readable, length: number): Promise<Uint8Array<Arr
   return bytes;
 }
 
-/** The chunks of a file that is opened again and must not have changed. */
+/** The chunks of a file that is opened again, and that must not have changed. */
 class ReopenedFile implements ByteSource {
   readonly #again: () => MaybePromise<Response>;
   readonly #status: number;
@@ -85,7 +86,7 @@ class ReopenedFile implements ByteSource {
   async #find(): Promise<Readable> {
     const { status, headers, body } = plainResponse(await this.#again());
     if (body instanceof Readable) {
-      // The tag is made of size and time. A range does not change it.
+      // The tag depends on the file's size and modification time, and is the same for a range.
       if (status === this.#status && headers.get("etag") === this.#tag) return body;
       body.destroy();
     }

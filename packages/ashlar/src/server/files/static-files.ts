@@ -10,32 +10,36 @@ import { type FileResponse, withoutOpenFile } from "./static-body.ts";
 
 /** How long a browser may show a file without checking whether it has changed. */
 const MAX_AGE_SECONDS = 0;
-/** RFC 8246: a URL that contains the fingerprint of its file never gets other content. */
+/** A URL with the fingerprint of its file never gets different content (RFC 8246). */
 const FOR_GOOD = "public, max-age=31536000, immutable";
-/** Any client can put a fingerprint in a URL: the reads that check it must not block the event loop. */
+/**
+ * The largest file whose fingerprint is checked. Any client can put a fingerprint into a URL, and checking it must not
+ * block the event loop.
+ */
 const MAX_CHECKED_BYTES = 4 * 1024 * 1024;
 /** How many paths of served files are remembered. */
 const MAX_REMEMBERED = 10_000;
-/** Names that no file of a site has, and names that would lead to another folder. */
+/** Names that no public file has, and names that would lead to another folder. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the check is for control characters.
 const REFUSED = /[\u0000-\u001f\u007f\\]|\/\/|(?:^|\/)\.\.?(?:\/|$)/;
 /** The query of a URL that `asset()` creates in a view. */
 const VERSION = /^\?v=([\da-f]+)$/;
 
 /**
- * Serves the files of a folder to GET and HEAD: streamed, with validators (`ETag`, `Last-Modified`) and single ranges. A file is
- * found under every correct encoding of its name, also if its letters with accents are composed in another way.
+ * Serves the files of a folder to GET and HEAD: streamed, with validators (`ETag`, `Last-Modified`) and single ranges.
+ * A file is found under every correct encoding of its name, even if accented letters are composed differently.
  *
  * A file that is requested with the fingerprint of its content, as in the URLs that `asset()` writes in views, may be
- * cached forever. A different fingerprint is ignored: while one server has the new files and another still has the old
- * ones, no cache may keep an old file under the URL of the new one. A file of more than 4 MiB is always revalidated.
+ * cached forever. Another fingerprint is ignored, because while some servers have the new files and others still have
+ * the old ones, a cache must not keep an old file under the new file's URL. A file of more than 4 MiB is always
+ * revalidated.
  *
- * Nothing outside the folder is served, whatever spelling or symbolic link is used, and no name that begins with a dot,
- * except `.well-known` (RFC 8615).
+ * No spelling or symbolic link leads out of the folder, and names that begin with a dot aren't served, except
+ * `.well-known` (RFC 8615).
  *
  * @param folder the absolute path, such as that of `public/`
- * @param remembers whether to keep a list of the files, so that other paths need no disk access; a file that is added is
- *   then found within a second
+ * @param remembers whether to keep a list of the files, so that other paths need no disk access; an added file is then
+ * found within a second
  * @param more headers of every file
  * @returns `null` if the folder does not exist
  */
@@ -59,12 +63,13 @@ export function staticFiles(
     loading ??= load(folder);
     const serve = await loading;
     const version = VERSION.exec(requestSearch(raw))?.[1];
-    // Ask before the file is read: if the file is replaced in the meantime, the old one is not taken for the new one.
+    // Checked before the file is read, so that if it is replaced in the meantime, the old file isn't taken for the new
+    // one.
     const isForGood = version !== undefined && version === versionOf(join(folder, name));
     let asked = requestForFile(raw, name);
     let found = await serve(asked, () => none);
     if (found === none && list === null && !/^[ -~]*$/.test(name)) {
-      // A letter with an accent may be written in another way on disk.
+      // Accented letters may be composed differently on disk.
       asked = requestForFile(raw, (await new FileList(folder).find(name)) ?? name);
       found = await serve(asked, () => none);
     }
@@ -83,8 +88,8 @@ function withHeaders({ status, headers, body }: FileResponse, more: CheckedHeade
 }
 
 /**
- * Returns the path of a URL, decoded once, if it can be that of a public file; `null` if an escape is malformed or stands for a
- * slash, or if the path contains a backslash, a control character, an empty segment, or a segment `.` or `..`.
+ * Returns a URL's path, decoded once, if it can belong to a public file; `null` if an escape is malformed or stands for
+ * a slash, or if the path contains a backslash, a control character, an empty segment, or a segment `.` or `..`.
  */
 function publicPath(path: string): string | null {
   if (/%2f|%5c/i.test(path)) return null;
@@ -97,7 +102,7 @@ function publicPath(path: string): string | null {
   return REFUSED.test(decoded) ? null : decoded;
 }
 
-/** Loads what serves files when the first one is requested: it loads `node:zlib`. */
+/** Loads srvx's file server with the first request for a file, because it loads `node:zlib`. */
 async function load(folder: string): Promise<ServerMiddleware> {
   const { staticMiddleware } = await import("srvx/static");
   return staticMiddleware({ dir: folder, compress: false, maxAge: MAX_AGE_SECONDS });

@@ -6,12 +6,12 @@ import { AshlarError } from "../../support/index.ts";
 import { requestedUrl } from "../requests/host-request.ts";
 import { nodeHandler, type RequestHandler } from "./node-handler.ts";
 
-/** Responds to a request of a `node:http` server that someone else has started. */
+/** Responds to a request of a `node:http` server that another framework has started. */
 export type HostListener = (message: IncomingMessage, response: ServerResponse) => void;
 
 /**
- * Makes a listener for servers of `node:http` that belong to another framework, such as Express or Fastify. It takes the
- * target, the header fields and the address as they came over the socket, whatever the other framework makes of them.
+ * Makes a listener for another framework's `node:http` server, such as Express's or Fastify's. It uses the target, the
+ * header fields and the address as they came over the socket, whatever the other framework has changed.
  */
 export function hostListener(handler: RequestHandler, proxies: TrustedProxies, logger: Logger): HostListener {
   const listener = nodeHandler(handler, proxies, logger);
@@ -35,10 +35,10 @@ export function hostListener(handler: RequestHandler, proxies: TrustedProxies, l
 }
 
 /**
- * Joins header fields that were sent several times, as the framework's own server does (`joinDuplicateHeaders`).
+ * Joins repeated header fields, as the framework's own server does (`joinDuplicateHeaders`).
  *
- * Security: by default, Node keeps the first of a field that may appear once, such as `Host` and `Authorization`. A proxy may
- * have checked another one. Joined, they match nothing.
+ * Security: if a field that may appear only once is repeated, such as `Host` or `Authorization`, Node keeps the first
+ * value by default. A proxy may have checked another one. Joined, they match nothing.
  */
 function joinRepeated({ headers, rawHeaders }: IncomingMessage): void {
   const seen = new Map<string, string>();
@@ -47,12 +47,12 @@ function joinRepeated({ headers, rawHeaders }: IncomingMessage): void {
     const value = rawHeaders[index + 1]!;
     const earlier = seen.get(name);
     seen.set(name, earlier === undefined ? value : `${earlier}, ${value}`);
-    // Node joins the others itself, cookies with a semicolon.
+    // Node joins all other fields itself, and cookies with a semicolon.
     if (earlier !== undefined && ONCE.has(name)) headers[name] = seen.get(name);
   }
 }
 
-/** The request header fields of which Node keeps the first. */
+/** The request header fields of which Node keeps only the first value. */
 const ONCE: ReadonlySet<string> = new Set([
   "authorization",
   "content-length",

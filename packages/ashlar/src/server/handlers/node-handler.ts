@@ -30,9 +30,9 @@ import { sendStream } from "../responses/send-response.ts";
 export interface RequestHandler {
   /** Responds to a request. */
   readonly fetch: FetchFunction;
-  /** Responds again to a request whose streamed response failed before its first byte. It never rejects. */
+  /** Responds again to a request whose streamed response failed before its first byte. Never rejects. */
   readonly rescue: (request: Request, error: unknown) => MaybePromise<Response>;
-  /** The application behind it, which the requests' code belongs to. */
+  /** The application that handles the requests. */
   readonly application?: RunningApplication;
 }
 
@@ -46,8 +46,8 @@ export type NodeListener = (message: IncomingMessage, response: ServerResponse, 
 /**
  * Makes a `node:http` listener, using the requests and responses of srvx.
  *
- * A response in one piece is written together with its headers in one call, which covers most responses and costs the
- * least. Responses of quick handlers are written together; see {@link ResponseBatch}.
+ * A response in one piece is written with its headers in a single call, which is cheapest and covers most responses.
+ * Responses of quick handlers are sent together; see {@link ResponseBatch}.
  */
 export function nodeHandler(
   handler: RequestHandler,
@@ -102,7 +102,8 @@ export function nodeHandler(
     }
     served.bytes = announcedLength(prepared.headers);
     logStream(served, response, prepared.status);
-    // This turn is traced to the request that started it, and a stream's source runs for the request it responds to.
+    // The current turn is traced to the request that started it, but a stream's source has to run for the request it
+    // responds to.
     requestTraces.run(served.trace, sendPieces, response, prepared, request);
   }
 
@@ -111,7 +112,7 @@ export function nodeHandler(
   }
 
   function breakOff(response: ServerResponse, request: Request | null, error: unknown): void {
-    // The client has disconnected, which is not a failure, and that has ended the stream too.
+    // The client has disconnected, which isn't a failure, and which has also ended the stream.
     if (response.destroyed && !response.errored) return;
     if (!response.headersSent) {
       if (request === null) fail(response, error);
@@ -140,7 +141,7 @@ export function nodeHandler(
   }
 
   return (message, response, waits = false) => {
-    // A request after one whose response closed the connection.
+    // An earlier response on this connection has announced that it will close.
     if (isLingering(message.socket)) return;
     const isKnown = isKnownCoding(message.headers["transfer-encoding"]);
     if (!isKnown || !isRequestTarget(message) || !hasValidHost(message)) {
@@ -178,7 +179,7 @@ export function nodeHandler(
   };
 }
 
-/** Sends the head of a response, and its body in one piece if it has any. */
+/** Sends a response's headers, and its body, if any, in one piece. */
 function sendWhole(response: ServerResponse, prepared: PreparedResponse, served: ServedExchange | undefined): void {
   const { body, status } = prepared;
   const isWhole = isOnePiece(body);
@@ -192,7 +193,9 @@ function sendWhole(response: ServerResponse, prepared: PreparedResponse, served:
   response.end(isWhole ? body : null);
 }
 
-/** Logs a request whose response is a stream once the stream has ended: only then is it known what the client got. */
+/**
+ * Logs a request with a streamed response once the stream has ended, because only then is it known what the client got.
+ */
 function logStream(served: ServedExchange, response: ServerResponse, status: number): void {
   if (isGone(response)) logResponse(served, status, "client");
   else whenEnded(response, () => logResponse(served, response.statusCode, abortReason(response)));
@@ -202,7 +205,10 @@ function refuse(response: ServerResponse, status: number): void {
   response.writeHead(status, { connection: "close", "content-length": 0 }).end();
 }
 
-/** A missing body gets length 0 if it could have had another; otherwise `node:http` would send an empty chunked body. */
+/**
+ * The headers, with length 0 for a missing body where a body is allowed, because otherwise `node:http` would send an
+ * empty chunked body.
+ */
 function withLength(prepared: PreparedResponse, response: ServerResponse): string[] {
   const { headers, body } = prepared;
   const isLengthOpen = (body === null || body === undefined) && hasContent(prepared, response);
@@ -212,7 +218,7 @@ function withLength(prepared: PreparedResponse, response: ServerResponse): strin
   return [...headers, "content-length", "0"];
 }
 
-/** The value of `Content-Length` among headers; `null` if it is missing. */
+/** The value of `Content-Length` in the headers; `null` if it is missing. */
 function announcedLength(headers: readonly string[]): number | null {
   for (let index = 0; index < headers.length; index += 2) {
     if (headers[index] === "content-length") return Number(headers[index + 1]);
@@ -220,7 +226,10 @@ function announcedLength(headers: readonly string[]): number | null {
   return null;
 }
 
-/** RFC 9110 §6.4.1: responses to HEAD, and those with status 204 and 304, end with their headers. */
+/**
+ * Whether a response may have a body. Responses to HEAD, and those with status 204 and 304, end with their headers (RFC
+ * 9110 §6.4.1).
+ */
 function hasContent({ status }: PreparedResponse, { req }: ServerResponse): boolean {
   return req.method !== "HEAD" && status !== 204 && status !== 304;
 }

@@ -9,19 +9,19 @@ import type { HeldRefusals } from "../responses/held-refusals.ts";
 import { Refusals } from "./refusal.ts";
 import { RequestQueue } from "./request-queue.ts";
 
-/** Which requests are refused. */
+/** Which requests to refuse, and how. */
 export interface Shedding {
-  /** For how long a request may wait, in milliseconds; see `ControlledDelay`. */
+  /** How long a request may wait, in milliseconds; see `ControlledDelay`. */
   readonly maxMs: number;
-  /** Paths for checking whether the process is alive: a busy process must not be taken for a dead one. */
+  /** The paths of health checks, because a busy process must not be taken for a dead one. */
   readonly neverRefused: readonly string[];
-  /** What pages of other origins may read. */
+  /** The CORS headers of refusals. */
   readonly origins: OriginHeaders;
-  /** What visitors see; `null` for a line of text. */
+  /** The pages that visitors see; `null` for a line of text. */
   readonly pages: BusyPages | null;
   /** Sends the refusals. */
   readonly held: HeldRefusals;
-  /** Receives each refused request. */
+  /** Called for each refused request. */
   readonly refused: () => void;
 }
 
@@ -34,9 +34,9 @@ export interface SheddingListener {
 }
 
 /**
- * Makes a listener refuse requests with 503 and `Retry-After` under overload, before anything else looks at them: a
+ * Makes a listener refuse requests with 503 and `Retry-After` under overload, before any other code handles them. A
  * refusal costs a fraction of a response, so accepted requests are answered in time. The beginning and the end of an
- * overload are logged; the refused requests are not.
+ * overload are logged, but not the refused requests.
  */
 export function sheddingListener(
   handle: NodeListener,
@@ -58,7 +58,7 @@ export function sheddingListener(
       lingerIfUnread(message, response, waits);
       response.writeHead(status, headers).end(body);
     };
-    // Permission for a request that is yet to come.
+    // A preflight response is sent at once, because the actual request follows it.
     if (status !== 503) {
       send();
       return;
@@ -79,7 +79,7 @@ export function sheddingListener(
   };
 }
 
-/** The paths of requests that are never refused, as they arrive under a path of `APP_URL` and without it. */
+/** The paths of requests that are never refused, with and without the path of `APP_URL`. */
 export function neverRefusedPaths(health: CompleteHealthSettings | null, basePath: string): string[] {
   const probed = [health?.up, health?.ready].filter((path) => typeof path === "string");
   return [...probed, ...probed.map((path) => basePath + path)];

@@ -42,13 +42,13 @@ function refusal(body: string, more: Readonly<Record<string, string>>): Refusal 
   return { status: 503, headers, body };
 }
 
-/** The responses to requests that an overloaded server refuses, made before it is overloaded. */
+/** The responses to requests that an overloaded server refuses, prepared in advance. */
 export class Refusals {
   readonly #origins: OriginHeaders;
   readonly #pages: BusyPages | null;
   readonly #made = new Map<string, Refusal>();
 
-  /** @param pages what visitors see; `null` for a line of text */
+  /** @param pages the pages that visitors see; `null` for a line of text */
   constructor(origins: OriginHeaders, pages: BusyPages | null) {
     this.#origins = origins;
     this.#pages = pages;
@@ -58,10 +58,10 @@ export class Refusals {
   }
 
   /**
-   * The response to a request: a page, a problem document for those that accept JSON, or text.
+   * The response to a request: a page, a problem document if the client accepts JSON, or text.
    *
-   * Preflight requests of trusted origins get their permission, which costs as little: without it, the browser would not send
-   * the request that follows, and its page could not read that the server is busy, nor when to try again.
+   * Preflight requests of trusted origins are permitted, which costs as little. Otherwise, the browser wouldn't send
+   * the actual request, and the page couldn't find out that the server is busy and when to try again.
    */
   of(request: RefusedRequest): Refusal {
     const { method, origin = null, requestedMethod = null } = request;

@@ -6,23 +6,23 @@ import type { CompleteServerSettings } from "../settings.ts";
 import { neverRefusedPaths, pathOf } from "./load-shedding.ts";
 import { type Refusal, Refusals, type RefusedRequest } from "./refusal.ts";
 
-/** The data that another process needs to refuse requests on behalf of their server. */
+/** The data that another process needs to refuse requests on a server's behalf. */
 export interface SheddingFacts {
-  /** For how long a request may wait, in milliseconds; `0` without limit. */
+  /** How long a request may wait, in milliseconds; `0` for no limit. */
   readonly maxMs: number;
   /** The paths of requests that are never refused. */
   readonly neverRefused: readonly string[];
-  /** What pages of other origins may read. */
+  /** The CORS headers of refusals. */
   readonly origins: OriginTable;
-  /** What visitors see; `null` for a line of text. */
+  /** The pages that visitors see; `null` for a line of text. */
   readonly pages: BusyPages | null;
-  /** For how long a client may take to send the headers of a request, in milliseconds. */
+  /** How long a client may take to send a request's headers, in milliseconds. */
   readonly headersTimeoutMs: number;
-  /** How long those may be, in bytes. */
+  /** The maximum size of a request's headers, in bytes. */
   readonly maxHeaderBytes: number;
 }
 
-/** The data of a server with these settings for the process that refuses requests on its behalf. */
+/** Returns the data for the process that refuses requests on behalf of a server with these settings. */
 export function sheddingFacts(
   { maxQueueMs, health, headersTimeoutSeconds, maxHeaderBytes }: CompleteServerSettings,
   basePath: string,
@@ -36,27 +36,30 @@ export function sheddingFacts(
 
 /** How to handle a connection that has waited too long. */
 export interface RefusedConnectionOptions {
-  /** Whether requests are still refused. A client that has sent nothing wasn't waiting, and may send its request later. */
+  /**
+   * Reports whether requests are still refused. A client that has sent nothing wasn't waiting, and may send its request
+   * later.
+   */
   readonly stillRefuses: () => boolean;
   /**
-   * Takes the connection of a request that is not refused.
+   * Takes over a connection whose request is not refused.
    *
-   * @param head the data that was read from it, a character for each byte
+   * @param head the data that was read from it, one character per byte
    */
   readonly accept: (socket: Socket, head: string) => void;
-  /** Receives each refused request. */
+  /** Called for each refused request. */
   readonly refused: () => void;
 }
 
-/** For how long, and how much, a client may send after it was refused; see `lingerIfUnread`. */
+/** How long, and how much, a refused client may continue to send; see `lingerIfUnread`. */
 const LINGER_MS = 5000;
 const MAX_BYTES = 32 * 1024 * 1024;
 
 const END_OF_HEAD = "\r\n\r\n";
 
 /**
- * Refuses the requests of connections from which nothing has been read yet, at the lowest cost: it reads the head of
- * one request, writes a response that was made before, and closes the connection when the client has read it.
+ * Refuses requests on connections from which nothing has been read yet, at the lowest cost: reads the headers of one
+ * request, writes a prepared response, and closes the connection when the client has read it.
  */
 export class ConnectionRefuser {
   readonly #facts: SheddingFacts;
@@ -90,11 +93,14 @@ export class ConnectionRefuser {
       this.#respond(socket, request);
     };
     const forget = (): void => clearTimeout(timer);
-    // The client has stopped sending before its request was complete.
+    // On `end`, the client has stopped sending before its request was complete.
     socket.on("error", destroy).on("end", destroy).on("close", forget).on("data", read).resume();
   }
 
-  /** Responds, and reads on until the client closes: a system that closes a connection with unread data resets it. */
+  /**
+   * Responds, and keeps reading until the client closes the connection. If we closed it with unread data, the system
+   * would reset it.
+   */
   #respond(socket: Socket, request: RefusedHead): void {
     const refusal = this.#refusals.of(request);
     let left = MAX_BYTES;
@@ -122,8 +128,8 @@ interface RefusedHead extends RefusedRequest {
 }
 
 /**
- * Reads the parts of a request that decide how it is refused. It can be lenient: whatever the client sends, it gets
- * this response, and the connection is closed.
+ * Parses the parts of a request that decide how it is refused. It can be lenient, because whatever the client sends, it
+ * gets this response, and the connection is closed.
  */
 function requestOf(head: string): RefusedHead {
   const [method = "", target = ""] = head.slice(0, head.indexOf("\r\n") >>> 0).split(" ", 2);

@@ -4,11 +4,9 @@ import { performance } from "node:perf_hooks";
 import { ControlledDelay } from "../../support/index.ts";
 import type { NodeListener } from "../handlers/node-handler.ts";
 
-/**
- * How long a turn of the event loop handles requests before it checks for new ones, in milliseconds.
- */
+/** How long one turn of the event loop handles requests before it checks for new ones, in milliseconds. */
 const SLICE_MS = 10;
-/** How long it accepts connections before it handles requests again, in milliseconds. */
+/** How long the loop accepts connections before it handles requests again, in milliseconds. */
 const INTAKE_MS = 10;
 
 /** A request that waits for its turn. */
@@ -17,29 +15,30 @@ interface Arrival {
   readonly response: ServerResponse;
   /** Whether the client waits for `100 Continue`. */
   readonly waits: boolean;
-  /** When it was sent at the earliest, in milliseconds of `performance.now()`. */
+  /** The earliest time at which it may have been sent, by `performance.now()`. */
   readonly since: number;
 }
 
-/** How to handle requests. */
+/** How to handle and refuse requests. */
 export interface QueueOptions {
-  /** For how long a request may wait, in milliseconds; see {@link ControlledDelay}. */
+  /** How long a request may wait, in milliseconds; see {@link ControlledDelay}. */
   readonly maxMs: number;
   /** Handles a request. */
   readonly handle: NodeListener;
-  /** Refuses a request that has waited that long. */
+  /** Refuses a request that has waited too long. */
   readonly refuse: (message: IncomingMessage, response: ServerResponse, waits: boolean, ageMs: number) => void;
 }
 
 /**
- * Requests that wait until the event loop has time for them, and are refused if that takes too long.
+ * A queue of requests that wait until the event loop has time for them, and are refused if that takes too long.
  *
- * The event loop accepts one connection per turn, and reads what all have sent. If it also handled all of that before
- * the next turn, new requests would wait unseen in the system, and new connections longest of all. So a turn handles
- * requests for a bounded time only. Between two such times, the loop turns until no new connection comes. All that
- * waits is then here, and its age is known.
+ * In each turn, the event loop accepts one connection, and reads what all connections have sent. If it also handled all
+ * of that before the next turn, new requests would wait unseen in the system, and new connections longest of all. So a
+ * turn handles requests only for a limited time, and then the loop turns until no new connections arrive. All waiting
+ * requests are then in this queue, and their age is known.
  *
- * As long as nothing waits, requests are handled as they are read, and all this costs one clock read per request.
+ * While no request waits, requests are handled as they are read, and all of this costs one reading of the clock per
+ * request.
  */
 export class RequestQueue {
   readonly #options: QueueOptions;
@@ -48,18 +47,18 @@ export class RequestQueue {
   /** The index of the next request to handle. */
   #first = 0;
   #isScheduled = false;
-  /** When this turn handled its first request; `null` if it hasn't. */
+  /** When this turn began to handle its first request; `null` if it hasn't. */
   #busySince: number | null = null;
-  /** When the last turn ended, and the one before; `null` while the loop rests. */
+  /** When the last turn ended, and the one before; `null` while the loop is idle. */
   #lastTurnAt: number | null = null;
   #turnBeforeAt: number | null = null;
-  /** Whether requests, or new connections, came in this turn. */
+  /** Whether requests, or new connections, arrived in this turn. */
   #hasRequests = false;
   #hasConnections = false;
-  /** Whether the last turn accepted connections: what they send comes in this one. */
+  /** Whether the last turn accepted connections, whose data arrives in this turn. */
   #isTakingIn = false;
   #intakeEndsAt = 0;
-  /** When another process has accepted connections from which nothing has been read. */
+  /** When another process accepted each connection from which nothing has been read. */
   readonly #acceptedAt = new Map<Socket, { readonly at: number; readonly turn: number }>();
   #turn = 0;
 
@@ -68,15 +67,15 @@ export class RequestQueue {
     this.#delay = new ControlledDelay(options.maxMs);
   }
 
-  /** How many requests wait. */
+  /** How many requests are waiting. */
   get length(): number {
     return this.#waiting.length - this.#first;
   }
 
   /**
-   * Records a new connection: more may be waiting to be accepted.
+   * Records a new connection, because more may be waiting to be accepted.
    *
-   * @param acceptedAt when another process has accepted it, in milliseconds of `performance.now()`; `null` if none has
+   * @param acceptedAt when another process accepted it, by `performance.now()`; `null` if this process did
    */
   connected(socket: Socket, acceptedAt: number | null): void {
     this.#hasConnections = true;
@@ -84,14 +83,17 @@ export class RequestQueue {
     this.#schedule();
   }
 
-  /** Handles a request now if nothing waits, lets it wait, or refuses it if others have already waited too long. */
+  /**
+   * Handles a request now if no others are waiting; otherwise queues it, or refuses it if others have already waited
+   * too long.
+   */
   add(message: IncomingMessage, response: ServerResponse, waits: boolean): void {
     const now = performance.now();
     const since = this.#sinceOf(message.socket, now);
     this.#hasRequests = true;
     this.#schedule();
     this.#busySince ??= now;
-    // It would wait for too long as well, so its client learns that now, and the connection is free for another request.
+    // It would wait too long as well. If it is refused now, its client can use the connection for another request.
     const oldest = this.#waiting[this.#first];
     if (oldest !== undefined && this.#delay.refusesBehind(now - oldest.since, this.length, now)) {
       this.#options.refuse(message, response, waits, now - since);
@@ -103,7 +105,7 @@ export class RequestQueue {
   }
 
   /**
-   * The earliest time when a request may have been sent: right after the loop last looked, because requests that come
+   * The earliest time at which a request may have been sent: when the loop last checked, because requests that arrive
    * during a turn wait for its end.
    */
   #sinceOf(socket: Socket, now: number): number {
@@ -147,12 +149,12 @@ export class RequestQueue {
     this.#intakeEndsAt = this.#lastTurnAt + INTAKE_MS;
   };
 
-  /** Handles requests for a bounded time, the oldest first. */
+  /** Handles requests for a limited time, oldest first. */
   #handle(startedAt: number): void {
     const { handle, refuse } = this.#options;
     for (let now = startedAt; this.#first < this.#waiting.length && now - startedAt < SLICE_MS; ) {
       const { message, response, waits, since } = this.#waiting[this.#first++]!;
-      // Its client has left, and nothing has been done for it yet.
+      // The client has disconnected, and nothing has been done for its request yet.
       if (message.socket.destroyed) continue;
       const ageMs = now - since;
       if (this.#delay.refuses(ageMs, this.length, now)) refuse(message, response, waits, ageMs);
@@ -165,7 +167,10 @@ export class RequestQueue {
     this.#first = 0;
   }
 
-  /** A connection that hasn't sent anything by now was not waiting for this process: its next request begins to wait when it comes. */
+  /**
+   * Forgets connections that haven't sent anything by now. They weren't waiting for this process, so their next request
+   * starts to wait when it arrives.
+   */
   #forgetSilent(): void {
     for (const [socket, { turn }] of this.#acceptedAt) {
       if (this.#turn - turn <= 2) return;

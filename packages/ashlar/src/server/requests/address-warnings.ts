@@ -5,8 +5,8 @@ const FORWARDING = ["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", 
 const SETTING = "Set APP.trustedProxies in config/app.ts, or TRUSTED_PROXIES in the environment";
 
 /**
- * Checks requests for signs that the application does not know its clients' addresses, and logs each sign once:
- * forwarding headers from a peer that is not a trusted proxy, and a request without any address.
+ * Logs signs that the application doesn't know its clients' addresses, each once: forwarding headers from a peer that
+ * isn't a trusted proxy, and a request without any address.
  */
 export class AddressWarnings {
   readonly #proxies: TrustedProxies;
@@ -14,7 +14,7 @@ export class AddressWarnings {
   #hasSeenStranger = false;
   #hasSeenUnknown: boolean;
 
-  /** @param isUnknownMeant whether the settings say that requests come without an address */
+  /** @param isUnknownMeant whether the settings say that requests have no address */
   constructor(proxies: TrustedProxies, logger: Logger, isUnknownMeant: boolean) {
     this.#proxies = proxies;
     this.#logger = logger;
@@ -39,11 +39,11 @@ export class AddressWarnings {
   }
 
   #lookAtHeaders(raw: Request, served: ServedExchange | undefined): void {
-    // For a request that came through the server, its own headers are the fastest to read.
+    // If the request came through the server, Node's own headers are faster to read.
     const sent = served?.req.headers;
     const header = FORWARDING.find((name) => (sent === undefined ? raw.headers.has(name) : name in sent));
     if (header === undefined) return;
-    // Only now: few requests have such a header, and a peer's address may have to be parsed.
+    // The peer's address is read only now, because it may have to be parsed, and few requests have such a header.
     const peer = peerAddress(raw);
     if (peer === null || this.#proxies.trusts(peer)) return;
     this.#hasSeenStranger = true;

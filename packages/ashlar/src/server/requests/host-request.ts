@@ -12,7 +12,7 @@ import { parsedUrl } from "../../node/index.ts";
 import { AshlarError } from "../../support/index.ts";
 import { hasPossibleHost, hostCheck, isRequestTarget } from "./request-host.ts";
 
-/** A request of another framework: of the Fetch API, or of `node:http`, as in Express and Fastify. */
+/** Another framework's request: a Fetch API request, or a `node:http` one, as in Express and Fastify. */
 export type HostRequest = Request | IncomingMessage;
 
 /** The methods that a `Request` cannot have (Fetch §2.2.1). */
@@ -21,11 +21,11 @@ const FORBIDDEN_METHODS: ReadonlySet<string> = new Set(["CONNECT", "TRACE", "TRA
 const hasValidHost = hostCheck(false);
 
 /**
- * Copies method, URL, headers and address of a request, without its body, which the host reads.
+ * Copies a request's method, URL, headers and address, but not its body, which the host reads.
  *
- * @param address the address of the socket, if the request doesn't know it
- * @throws `E_BAD_REQUEST` if a request has no valid host, or one of `node:http` no valid target; `E_METHOD_NOT_ALLOWED` for
- *   CONNECT and TRACE
+ * @param address the socket's address, if the request doesn't contain it
+ * @throws `E_BAD_REQUEST` if the host, or the target of a `node:http` request, is invalid; `E_METHOD_NOT_ALLOWED` for
+ * CONNECT and TRACE
  */
 export function withoutItsBody(request: HostRequest, address?: string): Request {
   const { method = "GET" } = request;
@@ -50,8 +50,8 @@ function ofRequest(request: Request): Request {
 }
 
 /**
- * Security: the URL is put together, not resolved: in `new URL("//evil.example/", base)`, the path of a request would be
- * another host.
+ * Security: the URL is concatenated rather than resolved, because in `new URL("//evil.example/", base)`, a request's
+ * path would become another host.
  */
 function ofMessage(message: IncomingMessage, method: string): Request {
   const headers = headersOf(message);
@@ -63,7 +63,7 @@ function ofMessage(message: IncomingMessage, method: string): Request {
   const target = url === "*" ? "/*" : url;
   const parsed = URL.parse(target.startsWith("/") ? `${origin}${target}` : target);
   if (parsed === null) throw new AshlarError("E_BAD_REQUEST");
-  // The host of an absolute target counts, not that of the header (RFC 9112 §3.2.2).
+  // The host of an absolute target takes precedence over the header (RFC 9112 §3.2.2).
   return markForwarded(new Request(parsed, { method, headers }));
 }
 
@@ -80,8 +80,8 @@ function authorityOf({ headers }: IncomingMessage): string | undefined {
 }
 
 /**
- * Security: from the fields as they were sent. Of a field that may appear once, `headers` has the first, and a proxy may
- * have looked at another: combined, they match nothing.
+ * Security: uses the fields as they were sent. If a field that may appear only once is repeated, `headers` has the
+ * first value, and a proxy may have checked another one. Combined, they match nothing.
  */
 function headersOf({ rawHeaders }: IncomingMessage): Headers {
   const headers = new Headers();

@@ -10,9 +10,9 @@ const FINAL_DOT = /(?<=[\w-])\.(?=(?::\d*)?\s*(?:,|$))/g;
 const EMPTY_PORT = /(?<=[\w\].-]):(?=\s*(?:,|$))/g;
 
 /**
- * Reports whether a request that came to `fetch` could have been sent with its `Host` header, if it has one.
+ * Reports whether the `Host` header of a request that was passed to `fetch` is well-formed, if there is one.
  *
- * Security: Bun and Deno put the header into the URL as it is, so that `Host: a.example/login?` would choose the path.
+ * Security: Bun and Deno insert the header into the URL unchanged, so `Host: a.example/login?` would choose the path.
  */
 export function hasPossibleHost(raw: Request): boolean {
   const host = raw.headers.get("host");
@@ -20,11 +20,11 @@ export function hasPossibleHost(raw: Request): boolean {
 }
 
 /**
- * Makes the function that reports whether the host of a request is valid (RFC 9112 §3.2). It removes a trailing dot:
- * `shop.example.` is the host `shop.example`, and browsers send it as typed. It also removes a trailing colon without a
- * port.
+ * Makes a function that reports whether a request's host is valid (RFC 9112 §3.2). The function also removes a trailing
+ * dot from the host, because `shop.example.` is the same as `shop.example` and browsers send it as typed, and a
+ * trailing colon without a port.
  *
- * @param isForwarded whether `X-Forwarded-Host` may count
+ * @param isForwarded whether `X-Forwarded-Host` may be trusted
  */
 export function hostCheck(isForwarded: boolean): (message: Pick<IncomingMessage, "headers">) => boolean {
   // The next request's host is nearly always the same as the last one's.
@@ -49,9 +49,9 @@ function simplify(headers: IncomingMessage["headers"], name: "host" | "x-forward
 const COMPLETE = /^(https?:\/\/)([^/\\?#]+)(.*)$/is;
 
 /**
- * Reports whether a request has a target as RFC 9112 §3.2 defines them: a path, a complete URL, or the asterisk of
- * OPTIONS. The host of a complete URL loses its trailing dot, like that of the header; the rest stays as it was sent. A URL
- * with a user or a password is an error (RFC 9110 §4.2.4).
+ * Reports whether a request's target is valid (RFC 9112 §3.2): a path, a complete URL, or the asterisk of OPTIONS.
+ * Removes a trailing dot from the host of a complete URL, as from the header; the rest stays as it was sent. A URL with
+ * a user or a password is invalid (RFC 9110 §4.2.4).
  */
 export function isRequestTarget(message: Pick<IncomingMessage, "url">): boolean {
   const { url = "" } = message;
@@ -64,11 +64,11 @@ export function isRequestTarget(message: Pick<IncomingMessage, "url">): boolean 
 }
 
 /**
- * Reports whether the length of a body can be determined: it has no transfer coding, or only `chunked`. Others have to be
- * refused with 501 (RFC 9112 §6.1).
+ * Reports whether a body's length can be determined, because it has no transfer coding or only `chunked`. Others have
+ * to be refused with 501 (RFC 9112 §6.1).
  *
- * Security: `gzip, chunked` is as long as `chunked` says, but nothing here can read it, and a proxy that reads the list
- * differently finds another request in it.
+ * Security: `gzip, chunked` is as long as `chunked` says, but nothing here can read it, and a proxy that interprets the
+ * list differently would find another request in it.
  *
  * @param coding the value of `Transfer-Encoding`
  */

@@ -1,24 +1,25 @@
 import type { ServerResponse } from "node:http";
 import { performance } from "node:perf_hooks";
 
-/** The longest that a finished response is held back to be sent with others, in milliseconds. */
+/** How long a finished response is held back at most, to be sent with others, in milliseconds. */
 const LONGEST_WAIT_MS = 0.25;
-/** After this many handlers in a row took longer, handlers count as slow; a single one may just have lost the CPU. */
+/** Handlers count as slow after this many in a row took longer. A single one may just have lost the CPU. */
 const SLOW_IN_A_ROW = 2;
 /** After that, this many responses are sent separately. */
 const ALONE_AFTER_SLOW = 64;
-/** How much the latest handler counts in the average, so that slow handlers between quick ones count too. */
+/** The latest handler's weight in the average, so that slow handlers between quick ones count too. */
 const WEIGHT_OF_LATEST = 1 / 32;
 
 /** A response ready to be sent. `request` is `null` if no other response can replace it. */
 export type FinishedResponse = readonly [target: ServerResponse, response: Response, request: Request | null];
 
 /**
- * Sends all responses of one turn of the event loop together: the system then wakes the receiver once, not once for each.
+ * Sends all responses of one turn of the event loop together, so that the system wakes the receiver once rather than
+ * for each response.
  *
- * While handlers are quick, a response waits for at most 0.25 ms. After two handlers in a row took longer, and as long as
- * recent handlers took longer on average, responses are sent at once, since another slow handler is likely to follow and
- * would delay them. Otherwise, a response that is waiting when a slow handler starts waits for its end.
+ * While handlers are quick, a response waits at most 0.25 ms. After two handlers in a row took longer, and while recent
+ * handlers take longer on average, responses are sent at once, because another slow handler is likely to follow and
+ * would delay them. Even so, a response that is waiting when a slow handler starts has to wait until it ends.
  */
 export class ResponseBatch {
   readonly #send: (finished: FinishedResponse) => void;
@@ -33,9 +34,9 @@ export class ResponseBatch {
   #waiting: FinishedResponse[] = [];
   /** When the response that has waited longest was finished. */
   #waitingSince = 0;
-  /** When a handler of this turn last started or ended, or responses were sent after that; `null` between turns. */
+  /** When a handler in this turn last started or ended, or responses were last sent; `null` between turns. */
   #steppedAt: number | null = null;
-  /** Whether a handler has started and nothing has happened since: the time until the next step is its own. */
+  /** Whether a handler has started and nothing has happened since, so that the time until the next step is its own. */
   #isHandling = false;
   #alone = 0;
   #slowInARow = 0;
@@ -44,7 +45,7 @@ export class ResponseBatch {
 
   /**
    * @param send sends one response; must not throw
-   * @param clock a monotonic time in milliseconds
+   * @param clock returns a monotonic time in milliseconds
    */
   constructor(send: (finished: FinishedResponse) => void, clock: () => number = () => performance.now()) {
     this.#send = send;
@@ -58,7 +59,7 @@ export class ResponseBatch {
    */
   begin(): number {
     const now = this.#clock();
-    // A handler that has not ended yet continues in a later turn.
+    // The previous handler is still running, and continues in a later turn.
     if (this.#isHandling) this.#measure(now);
     this.#isHandling = true;
     this.#steppedAt = now;
@@ -80,7 +81,7 @@ export class ResponseBatch {
     this.#flush();
   }
 
-  /** Takes the time since the last step of this turn into account. */
+  /** Measures the time since the last step of this turn. */
   #measure(now: number): void {
     if (this.#steppedAt === null) return;
     const tookMs = now - this.#steppedAt;
@@ -100,7 +101,7 @@ export class ResponseBatch {
     if (waiting.length === 0) return;
     this.#waiting = [];
     for (const one of waiting) this.#send(one);
-    // Sending is not a handler's time.
+    // The time it takes to send isn't a handler's time.
     if (this.#steppedAt !== null) this.#steppedAt = this.#clock();
   }
 }

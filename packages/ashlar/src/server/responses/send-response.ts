@@ -5,7 +5,7 @@ import { discard, prepare } from "../../kernel/index.ts";
 import type { PreparedResponse } from "../../node/index.ts";
 
 /**
- * Sends a `Response` of the Fetch API through one of `node:http`, for handlers of Express and of `node:http` itself:
+ * Sends a Fetch API `Response` through a `node:http` response, in handlers of Express or of `node:http` itself:
  *
  * ```ts
  * express.get("/orders", async (req, res) => {
@@ -15,10 +15,11 @@ import type { PreparedResponse } from "../../node/index.ts";
  * });
  * ```
  *
- * Headers that were set on `response` before are sent too, unless `result` has them; `Set-Cookie` of both is sent.
+ * Headers that were already set on `response` are sent too, unless `result` has them. The `Set-Cookie` headers of both
+ * are sent.
  *
  * @returns once the response has been handed over
- * @throws the error of a stream; `response.headersSent` tells whether a part of it has been sent
+ * @throws the stream's error; `response.headersSent` shows whether part of it has been sent
  */
 export async function sendResponse(response: ServerResponse, result: Response): Promise<void> {
   const prepared = prepare(result);
@@ -40,9 +41,9 @@ export async function sendResponse(response: ServerResponse, result: Response): 
 const PATIENCE_MS = 250;
 
 /**
- * Sends a streamed response chunk by chunk, as fast as the client reads. The headers wait for the first chunk: if the
- * stream fails before it, nothing has been sent yet, and another response still can be. They wait no longer than a
- * quarter of a second, because a client that subscribes to events needs to know that it is connected.
+ * Sends a streamed response chunk by chunk, as fast as the client reads. The headers wait for the first chunk, so that
+ * if the stream fails before it, another response can still be sent. They wait at most a quarter of a second, because a
+ * client that subscribes to events needs to know that it is connected.
  *
  * @throws the stream's error; `response.headersSent` shows whether sending had started
  */
@@ -56,7 +57,7 @@ export async function sendStream(response: ServerResponse, prepared: PreparedRes
 type Reader = ReadableStreamDefaultReader<unknown>;
 
 async function sendOfPlatform(response: ServerResponse, prepared: PreparedResponse, reader: Reader): Promise<void> {
-  // Only this ends a read that waits for a silent stream.
+  // Only this ends a pending read of a silent stream.
   response.once("close", () => reader.cancel().catch(() => {}));
   let { done, value } = await firstOf(reader.read(), response, prepared);
   if (response.destroyed) return;
@@ -81,7 +82,7 @@ async function sendOfNode(response: ServerResponse, prepared: PreparedResponse, 
   await pipeline(body, response);
 }
 
-/** Waits for the first chunk, and sends the headers without it if it does not come soon. */
+/** Waits for the first chunk, and sends the headers without it if it doesn't arrive soon. */
 async function firstOf<T>(piece: Promise<T>, response: ServerResponse, prepared: PreparedResponse): Promise<T> {
   if (!(await isSoon(piece)) && !response.destroyed) {
     writeHead(response, prepared);
@@ -97,7 +98,7 @@ function isSoon(piece: Promise<unknown>): Promise<boolean> {
   });
 }
 
-/** Waits until a stream has its first chunk, or has ended without one. */
+/** Waits until a stream has its first chunk or has ended without one. */
 function begun(body: Readable): Promise<void> {
   if (body.errored) return Promise.reject(body.errored);
   if (body.readableEnded) return Promise.resolve();
