@@ -6,7 +6,7 @@ import type { Logger } from "./logger.ts";
 /** Responds to a request with a template. */
 export type RenderView = (context: HttpContext, template: string, data: Readonly<Record<string, unknown>>) => unknown;
 
-/** What the framework's features add to {@link Services}. An application augments `Services` itself. */
+/** The services that the framework's features add to {@link Services}. An application augments `Services` itself. */
 // biome-ignore lint/suspicious/noEmptyInterface: it is empty so that features can augment it.
 export interface FrameworkServices {}
 
@@ -31,9 +31,9 @@ export interface Services extends FrameworkServices {
   /** The prefix of every path in the API routes file, such as `/api`. */
   "routes.api.prefix": string;
   /**
-   * The application's own compilers for route parameters, `{ year: /\d{4}/ }` for `@year:year`. Each must match a complete
-   * decoded segment of at most 256 characters. RE2 matches it in linear time; assertions such as `(?=…)` and references
-   * such as `\1` fail startup.
+   * The application's own compilers for route parameters: `{ year: /\d{4}/ }` for `@year:year`. Each must match a
+   * complete decoded segment of at most 256 characters. RE2 matches it in linear time; assertions such as `(?=…)` and
+   * references such as `\1` fail startup.
    */
   "routes.compilers": Readonly<Record<string, RegExp>>;
   /** Renders the pages of `Route.view`; bound by the feature that provides views. */
@@ -58,7 +58,7 @@ export type ServiceKey = keyof Services & string;
 interface Binding {
   readonly make: (container: Container) => unknown;
   readonly shared: boolean;
-  /** The code that bound it, as errors name it: a provider, for example. */
+  /** The code that bound it, such as a provider, as named in errors. */
   readonly binder: string;
   instance?: { readonly value: unknown };
 }
@@ -69,7 +69,7 @@ export class Container {
   readonly #underway = new Set<string>();
   #binder = "the application";
 
-  /** @internal Names the code that binds from now on, for the error about a key that is bound twice. */
+  /** @internal Sets the name of the code that binds from now on, for the error if a key is bound twice. */
   boundBy(binder: string): void {
     this.#binder = binder;
   }

@@ -7,7 +7,7 @@ export interface LogMethod {
 /** The levels of log lines, least severe first. */
 export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "fatal";
 
-/** The application's log. A pino logger is one, and so is any other object with these methods. */
+/** The application's log: a pino logger, or any other object with these methods. */
 export interface Logger extends Record<LogLevel, LogMethod> {
   /** Returns a log that adds these members to all its lines. */
   child(bindings: Readonly<Record<string, unknown>>): Logger;

@@ -13,13 +13,13 @@ import { type EndWatch, servedExchange, watchUntilEnded } from "../requests/serv
 export interface ContextDependencies {
   readonly context: ContextClass;
   readonly services: HttpServices;
-  /** Says which pages of other origins may read a response that no middleware sees; `null` if none may. */
+  /** Sets which other origins' pages may read a response that no middleware sees; `null` if none may. */
   readonly cors: { permit(context: HttpContext): unknown } | null;
-  /** Receives each request that has ended. */
+  /** Notified when a request has ended. */
   readonly watch: EndWatch;
   /** Finds out which host was requested; `null` if the application has a single host. */
   readonly requestedOrigins: RequestedOrigins | null;
-  /** The path of `APP_URL` if requests still begin with it; `""` if there isn't one, or a proxy removes it. */
+  /** The path of `APP_URL` if requests arrive with it; `""` if there isn't one, or a proxy removes it. */
   readonly keptBase: string;
 }
 
@@ -44,7 +44,7 @@ export class Contexts {
       served.context = context;
       watchUntilEnded(served, this.#dependencies.watch);
     }
-    // The id is made now: an unhandled error may need it once the request is gone.
+    // Creates the id now, because an unhandled error may need it when the request is gone.
     void context.request.id;
     return context;
   }

@@ -44,7 +44,7 @@ export interface DispatcherDependencies extends ContextDependencies, RouteChoice
 }
 
 /**
- * Handles requests: finds the route, creates the context, runs the pipeline, turns its result into a `Response`.
+ * Handles requests: finds the route, creates the context, runs the pipeline, and turns its result into a `Response`.
  *
  * If all of that is synchronous, so is the response: no promise is created needlessly.
  */
@@ -83,7 +83,7 @@ export class Dispatcher {
     this.hosted = new HostedRequests(dependencies.middleware, (raw) => this.contextFor(raw), this.#requestedOrigins);
   }
 
-  /** Responds to a request. It never throws and never rejects. */
+  /** Responds to a request. Never throws or rejects. */
   dispatch(raw: Request): Response | Promise<Response> {
     if (!traceChannels.request.hasSubscribers) return this.#dispatch(raw);
     return traceRequest(raw, this.#dependencies.name, this.#dependencies.services.proxies, () => this.#dispatch(raw));
@@ -99,7 +99,7 @@ export class Dispatcher {
   }
 
   #respond(raw: Request, startedAt: number): Response | Promise<Response> {
-    // First of all: neither middleware nor mounts may see such a path.
+    // Comes first, because neither middleware nor mounts may see such a path.
     if (isAmbiguousTarget(sentTarget(raw))) return this.#refuse(raw, startedAt);
     const { keptBase } = this.#dependencies;
     if (keptBase !== "" && !enterBase(raw, keptBase)) return this.#outside(raw, startedAt);
@@ -135,8 +135,8 @@ export class Dispatcher {
   }
 
   /**
-   * Responds to an error as if a handler had thrown it. It handles errors of another framework's handlers, and streamed
-   * responses that failed before their first byte. It never throws and never rejects.
+   * Responds to an error as if a handler had thrown it. Used for errors of another framework's handlers, and for
+   * streamed responses that failed before their first byte. Never throws or rejects.
    */
   rescue(raw: Request, error: unknown): Response | Promise<Response> {
     const context = servedExchange(raw)?.context ?? null;
@@ -174,7 +174,7 @@ export class Dispatcher {
     return this.#decide(this.#contexts.of(raw, null), () => this.#choice.aboutServer(), startedAt);
   }
 
-  /** Refuses a request whose target other programs could read as another path. */
+  /** Refuses a request whose target other software could read as a different path. */
   #refuse(raw: Request, startedAt: number): Response | Promise<Response> {
     return this.#failed(this.#contexts.unseen(raw), ambiguousTarget(), startedAt);
   }
@@ -223,12 +223,13 @@ export class Dispatcher {
       let sent = response;
       if (context.request.raw.method === "HEAD") sent = withoutBody(response);
       const served = servedExchange(context.request.raw);
-      // The server reports its own requests, because only the end of a stream shows how much the client got.
+      // For requests that came through the server, the server reports the end, because only the end of a stream shows
+      // how much the client got.
       if (served?.context !== context) this.#watch.ended(context, startedAt, sent.status, null, null);
       if (served === undefined) sent = returningSentId(context, sent);
       return context.request.endWith(sent);
     } catch (error) {
-      // A response of the application's own class may throw on any access.
+      // If the application has its own response class, any access may throw.
       return context.request.endWith(this.#errors.lastResort(error));
     }
   }

@@ -27,10 +27,10 @@ export class ProxyList extends Array<string> {
 /**
  * Returns the request as the client made it, if a trusted proxy forwarded it: with the scheme and the host from
  * `X-Forwarded-Proto` and `X-Forwarded-Host`, and still with the proxy's address. Only requests passed to `fetch` need
- * this; srvx does it for the server's.
+ * this; for the server's requests, srvx does it.
  */
 export function throughProxies(raw: Request, proxies: TrustedProxies): Request {
-  // A copy would resolve an ambiguous URL, which has to be refused as it is.
+  // Copying would resolve an ambiguous URL, which has to be refused unchanged.
   if (proxies.isEmpty || isAmbiguousTarget(raw.url)) return raw;
   const peer = peerAddress(raw);
   const forwarded = asForwarded(raw, peer, proxies);
@@ -42,7 +42,7 @@ function asForwarded(raw: Request, peer: string | null, proxies: TrustedProxies)
   if (!proxies.trusts(peer)) return raw;
   const chain = entriesOf(raw, "x-forwarded-for");
   const strangers = chain.filter((address) => !proxies.trusts(address));
-  // The number of proxies is the number of entries after the last one that is not a proxy's, plus the peer.
+  // The number of proxies: the entries after the last one that isn't a proxy's, plus the peer.
   const hops = strangers.length === 0 ? Infinity : chain.length - chain.lastIndexOf(strangers.at(-1)!);
   const scheme = written(raw, "x-forwarded-proto", hops);
   const host = written(raw, "x-forwarded-host", hops);
@@ -56,7 +56,7 @@ function asForwarded(raw: Request, peer: string | null, proxies: TrustedProxies)
   if (url.href === raw.url) return isForwarded ? markForwarded(raw) : raw;
   const { method, headers, body, signal } = raw;
   const made = new Request(url, { method, headers, body, signal, redirect: "manual", ...(body && { duplex: "half" }) });
-  // The host of an absolute target counts, even if the proxy reported only the scheme.
+  // The host of an absolute target takes precedence, even if the proxy reported only the scheme.
   return isForwarded || isMarkedForwarded(raw) ? markForwarded(made) : made;
 }
 

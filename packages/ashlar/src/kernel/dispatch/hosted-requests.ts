@@ -14,7 +14,9 @@ declare module "../../support/errors.ts" {
 
 declareErrors(CODES);
 
-/** A middleware around every request has responded to a request that another framework handles, instead of passing it on. */
+/**
+ * Middleware around every request has responded to a request that another framework handles, instead of passing it on.
+ */
 export class AnsweredError extends AshlarError {
   /** The middleware's response. */
   readonly response: Response;
@@ -55,7 +57,7 @@ export class HostedRequests {
   /**
    * @param raw a request without its body, which the host reads
    * @returns the work's result
-   * @throws what the work or a middleware throws; `E_ANSWERED` if a middleware responds instead of passing the request on
+   * @throws errors of the work or a middleware; `E_ANSWERED` if a middleware responds instead of passing the request on
    */
   async run<T>(raw: Request, work: (context: HttpContext) => MaybePromise<T>): Promise<T> {
     if (this.#origins === null) return await this.#within(raw, work);
@@ -70,7 +72,7 @@ export class HostedRequests {
     const context = this.#contextFor(raw);
     const trace = currentTrace();
     if (trace !== null) context.request.shareId(trace);
-    // The id is made now: lines that the work logs have the trace's id.
+    // Creates the id now, because lines that the work logs use the trace's id.
     void context.request.id;
     const values: T[] = [];
     this.#work.set(context, async () => {

@@ -48,7 +48,7 @@ export class Mounts {
     }
     this.#mounts.push({ prefix, fetch, handles });
     this.isEmpty = false;
-    // The longest prefix first: /api/v2 must not go to the mount at /api.
+    // The longest prefix comes first, so that /api/v2 doesn't go to the mount at /api.
     this.#mounts.sort((a, b) => b.prefix.length - a.prefix.length);
   }
 
@@ -58,7 +58,7 @@ export class Mounts {
   }
 }
 
-/** The methods in the `Allow` header for a mount, whose own methods are not known. */
+/** The methods in the `Allow` header for a mount, whose actual methods are unknown. */
 const METHODS: readonly string[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 /**

@@ -10,7 +10,7 @@ export interface StaticFiles {
   readonly hasServed: (path: string) => boolean;
 }
 
-/** The possible targets of requests. */
+/** The dependencies of {@link RouteChoice}. */
 export interface RouteChoiceDependencies {
   readonly router: Router;
   readonly files: StaticFiles | null;
@@ -48,7 +48,10 @@ export class RouteChoice {
     return this.#matchesHosts ? requestAuthority(raw) : null;
   }
 
-  /** The routes of the path's other methods, which the body of a POST may ask for, except those that would stream it. */
+  /**
+   * The routes for the path's other methods, which the body of a POST may ask for, except routes that would stream the
+   * body.
+   */
   overriding(raw: Request, path: string): CompiledRoute[] {
     if (!this.#overrides || raw.method !== "POST" || !hasBody(raw)) return NONE;
     const found = OVERRIDING_METHODS.map((method) => this.match(raw, method, path)?.route);
@@ -63,7 +66,7 @@ export class RouteChoice {
     return match !== null && isStreamed(match.route) ? null : match;
   }
 
-  /** Responds if no route does: with a file, the allowed methods, 405 or 404. */
+  /** Responds if no route matches: with a file, the allowed methods, 405 or 404. */
   withoutRoute(raw: Request, path: string): unknown {
     const { method } = raw;
     const allowed = this.#allowed(raw, path);
@@ -97,7 +100,7 @@ export function isStreamed({ streamsBody = false, streamsFiles = false }: Compil
   return streamsBody || streamsFiles;
 }
 
-/** RFC 9110 §9.3.7: the response to OPTIONS if no route handles it. */
+/** The response to OPTIONS if no route handles it (RFC 9110 §9.3.7). */
 function allowing(methods: readonly string[]): Response {
   return new FastResponse(null, { status: 204, headers: { allow: methods.join(", ") } });
 }

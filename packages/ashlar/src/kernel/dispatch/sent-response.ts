@@ -16,7 +16,7 @@ export function discard(body: unknown): void {
   else if (typeof body === "object" && body !== null && "destroy" in body) (body as { destroy(): void }).destroy();
 }
 
-/** RFC 9110 §9.3.2: the response to HEAD has the same headers as GET, and no body. */
+/** The response to HEAD has the same headers as the one to GET, and no body (RFC 9110 §9.3.2). */
 export function withoutBody(response: Response): Response {
   const prepared = prepare(response);
   discard(prepared.body);

@@ -4,7 +4,7 @@ import { errorDocument, PAGE_HEADERS } from "./error-pages.ts";
 import { BUSY, NOT_SENT, pageTitle, TRY_AGAIN } from "./messages.ts";
 
 /**
- * The pages that visitors see while the server is too busy. They are made in advance and are plain data, so that
+ * The pages that visitors see while the server is too busy. They are rendered in advance and are plain data, so that
  * another process can send them.
  */
 export interface BusyPages {
@@ -23,7 +23,7 @@ interface BusyPage {
   readonly sent: string;
 }
 
-/** Makes the pages in all languages that an application offers. */
+/** Renders the pages in all of an application's languages. */
 export function busyPages(messages: Catalogue): BusyPages {
   const pages = messages.languages.map((language) => {
     const t = messages.translator(language);

@@ -1,18 +1,18 @@
 import type { RouteInfo } from "../../http/index.ts";
 import { RefusedError } from "../../support/index.ts";
 
-/** The reason why requests of a route are refused. */
+/** The reason why a route's requests are refused. */
 interface Cause {
   readonly error: RefusedError;
-  /** Reports whether another request would be refused for the same reason now. */
+  /** Reports whether another request would currently be refused for the same reason. */
   readonly stands: () => boolean;
 }
 
 /**
  * The routes whose requests are refused because something that they need is exhausted, such as a database's
  * connections. While that lasts, their requests are refused before any work is done for them. Requests with and without
- * credentials are tracked separately, because only the former may need a user's row. Forms of visitors with a session
- * still go through the middleware, which knows the page that their error's page has to lead back to.
+ * credentials are tracked separately, because only the former may need a user's row. Forms from visitors with a session
+ * still go through the middleware, which knows the page that the error page has to link back to.
  */
 export class BusyRoutes {
   /** Whether no route is busy, as far as is known. Only this class changes it. */
@@ -28,7 +28,7 @@ export class BusyRoutes {
     this.areNone = false;
   }
 
-  /** The error that a route's request would end with; `null` if the request may begin. */
+  /** The error that a request to the route would end with; `null` if the request may start. */
   errorOf(route: RouteInfo, raw: Request): RefusedError | null {
     const causes = this.#of(raw);
     const cause = causes.get(route);
@@ -45,7 +45,7 @@ export class BusyRoutes {
   }
 }
 
-/** Whether a request may be a form of a visitor with a session. */
+/** Whether a request may be a form from a visitor with a session. */
 function isForm({ method, headers }: Request): boolean {
   return method !== "GET" && method !== "HEAD" && headers.has("cookie");
 }

@@ -12,8 +12,8 @@ export interface Page {
 }
 
 /**
- * Renders the page that shows a developer what went wrong: the error, its causes, the source around each line of the
- * stack.
+ * Renders the page that shows a developer what went wrong: the error, its causes, and the source around each line of
+ * the stack.
  *
  * Security: it shows source code; use it in development only.
  *
@@ -27,7 +27,7 @@ export async function developmentPage(
   path: string,
   load: () => Promise<typeof Youch> = () => import("youch"),
 ): Promise<Page> {
-  // Loaded at the first error, and never in production, where it need not be installed.
+  // Loaded on the first error, and never in production, where it doesn't have to be installed.
   const youch = await load().catch(() => null);
   if (youch === null) return plainPage(error, title);
   const { Youch } = youch;
@@ -60,12 +60,12 @@ function plainPage(error: unknown, title: string): Page {
 
 function headersOf({ headers }: Request): Record<string, string> {
   const shown = redact(Object.fromEntries(headers)) as Record<string, string>;
-  // The previous page's address may be that of a mailed link, with its token.
+  // The previous page's address may be a mailed link with its token.
   if (shown.referer !== undefined) shown.referer = withoutTokens(shown.referer);
   return shown;
 }
 
-/** The code behind the page's only button, and the digest that allows it. */
+/** The digest of the code behind the page's only button, which allows it to run. */
 const COPY_BUTTON = createHash("sha256").update("copyErrorMessage(this)").digest("base64");
 
 function policy(nonce: string): string {

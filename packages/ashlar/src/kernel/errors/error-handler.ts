@@ -14,8 +14,8 @@ import { type Problem, problemOf, visitorProblem } from "./problem.ts";
 import type { SitePages } from "./site-pages.ts";
 
 /**
- * Sees an error before the response. Its return value becomes the response; `undefined` passes the error to the next
- * listener.
+ * Receives an error before the response. If it returns a value, that becomes the response; with `undefined`, the next
+ * listener receives the error.
  *
  * @param error whatever was thrown
  */
@@ -24,7 +24,7 @@ export type ErrorListener = (error: unknown, context: HttpContext) => unknown;
 /** Renders the application's own page for errors of one status. */
 export type ErrorPageRenderer = (context: HttpContext, error: AshlarError) => unknown;
 
-/** Turns whatever was thrown into a response, counts it, and logs the errors that the application caused. */
+/** Turns whatever was thrown into a response, counts it, and logs errors that the application caused. */
 export class ErrorHandler {
   /** The routes whose requests have recently ended with a {@link RefusedError}. */
   readonly busyRoutes: BusyRoutes = new BusyRoutes();
@@ -41,7 +41,7 @@ export class ErrorHandler {
   /**
    * @param showsDetails whether a 500 shows message, stack and source; never in production
    * @param paths returns a request's path as it may appear in the log
-   * @param counts receives each error that a request ends with
+   * @param counts counts each error that a request ends with
    */
   constructor(logger: Logger, showsDetails: (raw: Request) => boolean, paths: LoggablePaths, counts: ErrorCounts) {
     this.#logger = logger;
@@ -50,7 +50,7 @@ export class ErrorHandler {
     this.#counts = counts;
   }
 
-  /** Adds a listener; the first that returns something provides the response. */
+  /** Adds a listener. The first one that returns a value provides the response. */
   listen(listener: ErrorListener): void {
     this.#listeners.push(listener);
   }
@@ -65,7 +65,7 @@ export class ErrorHandler {
     this.#site = pages;
   }
 
-  /** Returns the result for whatever was thrown, to be turned into a `Response`. It never throws and never rejects. */
+  /** Returns the result for whatever was thrown, to be turned into a `Response`. Never throws or rejects. */
   respond(thrown: unknown, context: HttpContext): unknown {
     const error = asAshlarError(thrown);
     this.#counts.count(error);
@@ -82,7 +82,7 @@ export class ErrorHandler {
     }
   }
 
-  /** Turns the result of {@link ErrorHandler.respond} into a `Response`. It never throws. */
+  /** Turns the result of {@link ErrorHandler.respond} into a `Response`. Never throws. */
   toResponse(context: HttpContext, result: unknown): Response {
     try {
       return toResponse(context, result);
@@ -127,18 +127,21 @@ export class ErrorHandler {
       const shown = developmentPage(thrown, context, statusTitle(error.status).message, this.#paths.of(context));
       return shown.then((page) => respond(error, page.html, page.headers, context));
     }
-    // Rendering the site's page could need the exhausted resource.
+    // Rendering the site's page may need the exhausted resource.
     if (error instanceof RefusedError) return respond(error, plainPage(error, null, context), PAGE_HEADERS, context);
     const reference = error.status >= 500 ? context.request.id : null;
     const plain = () => respond(error, plainPage(error, reference, context), PAGE_HEADERS, context);
     return this.#ofSite(error, context, reference)?.then((page) => page ?? plain()) ?? plain();
   }
 
-  /** Returns the site's page, or `null`. If rendering fails, that is logged; the error stays the first one. */
+  /**
+   * Returns the site's page, or `null`. If rendering fails, the failure is logged, and the response is still about the
+   * first error.
+   */
   #ofSite(error: AshlarError, context: HttpContext, reference: string | null): Promise<unknown> | null {
     const report = (second: unknown): void => {
       const failure = asAshlarError(second);
-      // If the stack refuses the request, for example because of a limit, nothing is broken.
+      // The stack may have refused the request, for example because of a limit, which isn't a failure.
       if (failure.status >= 500) this.#log(failure, second, context, "An error page failed.");
     };
     const failed = (second: unknown): null => {
@@ -171,13 +174,13 @@ export class ErrorHandler {
     return log;
   }
 
-  /** Logs the refused requests that are not logged yet. */
+  /** Logs the refused requests that haven't been logged yet. */
   stop(): void {
     for (const log of this.#refusals.values()) log.stop();
   }
 
   #log(error: AshlarError, thrown: unknown, context: HttpContext, message: string | null = null): void {
-    // While a database or another service is down, requests fail by the thousand, for one reason.
+    // While a database or another service is down, thousands of requests fail for the same reason.
     const { code, status } = error;
     if (status === 503 && !this.#refusalLog(code, { why: null, bindings: { code } }).count()) return;
     const { request } = context;
@@ -193,7 +196,7 @@ export class ErrorHandler {
     else this.#logger.error(data, "The request failed.");
   }
 
-  /** Responds if handling an error failed too. It never throws. */
+  /** Responds if handling an error failed too. Never throws. */
   lastResort(second: unknown): Response {
     this.#counts.count({ code: "E_INTERNAL" });
     this.#logger.error({ err: second }, "Handling an error failed.");
@@ -226,7 +229,7 @@ export function asAshlarError(thrown: unknown): AshlarError {
   return thrown instanceof AshlarError ? thrown : new AshlarError("E_INTERNAL", undefined, { cause: thrown });
 }
 
-/** An error may ask for JSON itself, since no route does if none matches. */
+/** The error itself may ask for JSON, because if no route matches, no route can. */
 function wantsJson(error: AshlarError & { readonly respondsWithJson?: boolean }, context: HttpContext): boolean {
   return error.respondsWithJson === true || context.request.wantsJson();
 }
@@ -251,7 +254,7 @@ function respond(
     ...error.headers,
     ...headers,
     "content-length": String(Buffer.byteLength(body)),
-    // An error is about this moment and this caller: no cache may keep it, and its type must not be guessed.
+    // An error applies only to this moment and this caller, so no cache may keep it. Its type must not be guessed.
     "cache-control": "no-store",
     vary: context?.isLanguageNegotiated === true ? "accept, accept-language" : "accept",
     "x-content-type-options": "nosniff",

@@ -32,7 +32,7 @@ export const ISOLATION_HEADERS: Readonly<Record<string, string>> = Object.freeze
   "permissions-policy": "camera=(), geolocation=(), microphone=()",
 });
 
-/** The headers of every error page. The digest allows this one style, and no other style or script. */
+/** The headers of every error page. The digest allows only this style, and no script. */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = Object.freeze({
   ...ISOLATION_HEADERS,
   "content-type": "text/html; charset=utf-8",
@@ -42,10 +42,10 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = Object.freeze({
 /**
  * Renders an error page if the application doesn't have its own.
  *
- * @param reference finds the request in the log; `null` if the visitor can solve the problem alone
+ * @param reference identifies the request in the log; `null` if the visitor can solve the problem without help
  * @param language the page's language
  * @param t translates a sentence into that language
- * @param page the page that the error page leads back to
+ * @param page the page that the error page links back to
  */
 export function errorPage(
   problem: Problem,

@@ -3,7 +3,7 @@ import { HTTP_MESSAGES } from "../../http/index.ts";
 import { type Catalogue, messagesOf, type Sentences } from "../../messages/index.ts";
 import { type AshlarError, ERRORS, type ErrorCode, type Message } from "../../support/index.ts";
 
-/** The headings of pages. Problem documents have the names of the statuses instead (RFC 9457 §4.2.1). */
+/** The headings of error pages. Problem documents use the names of the statuses instead (RFC 9457 §4.2.1). */
 const TITLES: Readonly<Record<number, string>> = {
   400: "The request can't be read",
   401: "Log in to continue",
@@ -21,7 +21,7 @@ const TITLES: Readonly<Record<number, string>> = {
 
 const UNREACHABLE = "Something that is needed for this can't be reached right now. Try again in a moment.";
 
-/** The text of a page whose error has only its code's sentence, or a sentence that only helps a programmer. */
+/** The text of an error's page if the error has only its code's sentence, or a sentence that only helps a developer. */
 const MESSAGES: Readonly<Record<string, string>> = {
   E_BAD_REQUEST: "This request can't be read. Check the address, or start from the home page.",
   E_INVALID_BODY: "What you sent did not arrive as it should. Go back, and send it again.",
@@ -51,7 +51,7 @@ const TOO_LARGE = {
 
 const tooLarge = messagesOf(TOO_LARGE);
 
-/** The keys of the framework's sentences about requests that only help a programmer. */
+/** The keys of the framework's sentences about requests that only help a developer. */
 const TECHNICAL = /^(?:body|form|query|request)\.(?!multipart\.files$)/;
 
 const message = (rule: string, sentence: string): Message => ({ rule, params: {}, message: sentence });
@@ -61,26 +61,26 @@ export function statusTitle(status: number): Message {
   return message(`errors.status.${status}`, STATUS_CODES[status] ?? (status === 419 ? "Page Expired" : "Error"));
 }
 
-/** The sentence of an error's code. */
+/** The sentence for an error code. */
 export function codeSentence(code: ErrorCode): Message {
   return message(`errors.${code}`, ERRORS[code][1]);
 }
 
-/** The heading of the page of errors with a status. */
+/** The heading of the page for errors with a status. */
 export function pageTitle(status: number): Message {
   const title = TITLES[status];
   return title === undefined ? statusTitle(status) : message(`errors.title.${status}`, title);
 }
 
-/** The text of the page of an error that has only its code's sentence; `null` if that sentence is enough. */
+/** The page's text for an error that has only its code's sentence; `null` if that sentence is enough. */
 export function pageMessage(code: ErrorCode): Message | null {
   const sentence = MESSAGES[code];
   return sentence === undefined ? null : message(`errors.page.${code}`, sentence);
 }
 
 /**
- * The text of an error's page. An author's own sentence takes precedence. A sentence of the framework that only helps a
- * programmer is replaced; API clients get the original.
+ * The text of an error's page. A sentence that the application has set takes precedence. A sentence of the framework
+ * that only helps a developer is replaced; API clients get the original.
  */
 export function visitorMessage({ code, detail, status }: AshlarError): Message {
   const { rule, params } = detail;
@@ -105,16 +105,19 @@ export function referenceLine(id: string): Message {
 /** The link back to the page of a refused form. */
 export const BACK: Message = message("errors.back", "Back to the page");
 
-/** The text of the pages of a server that is too busy. */
+/** The text of the page while a server is too busy. */
 export const BUSY: Message = message("errors.busy", "This site is very busy right now. Try again in a few seconds.");
-/** Firefox forgets a form when its user goes back to it, but sends the form again when the refusal is reloaded. */
+/**
+ * The text if a form was refused. Firefox forgets the input when the user goes back to the form, but sends it again
+ * when the refusal is reloaded.
+ */
 export const NOT_SENT: Message = message(
   "errors.busy.sent",
   "This site is very busy right now, and what you sent was not accepted. Wait a few seconds, and reload this page: that sends it again.",
 );
 export const TRY_AGAIN: Message = message("errors.tryAgain", "Try again");
 
-/** The sentences of a page that a proxy sends in place of the application. */
+/** The sentences of a page that a proxy sends instead of the application. */
 export interface PageSentences {
   readonly heading: Message;
   readonly text: Message;
@@ -133,7 +136,7 @@ export const AWAY_PAGE: PageSentences = { heading: pageTitle(503), text: AWAY, a
 export const TOO_LARGE_PAGE: PageSentences = { heading: pageTitle(413), text: pageMessage("E_PAYLOAD_TOO_LARGE")! };
 
 /**
- * Declares all of these sentences. Call it once every code has been declared. The German file covers the codes of the
+ * Declares all of these sentences. Call it after every code has been declared. The German file covers the codes of the
  * lower layers.
  */
 export function declareErrorMessages(catalogue: Catalogue): void {
@@ -150,7 +153,7 @@ export function declareErrorMessages(catalogue: Catalogue): void {
   catalogue.declare(sentences, { de: () => import("./messages.de.ts") });
 }
 
-/** Callers see no detail of failures that are the application's own fault. */
+/** Whether the code's sentence is shown. Callers see no details of failures that are the application's fault. */
 function isShown(code: ErrorCode): boolean {
   return ERRORS[code][0] !== 500 || code === "E_INTERNAL";
 }

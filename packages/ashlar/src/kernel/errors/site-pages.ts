@@ -19,16 +19,16 @@ export interface ErrorPageValues {
   readonly message: string;
   /** What is wrong with the input, in the visitor's language; empty for most errors. */
   readonly problems: readonly Message[];
-  /** Finds the request in the log; `null` if the visitor can solve the problem alone. */
+  /** Identifies the request in the log; `null` if the visitor can solve the problem without help. */
   readonly reference: string | null;
-  /** The page of the form that was refused or has failed, to send it again from there; `null` for other errors. */
+  /** The page of the form that was refused or failed, from where it can be sent again; `null` for other errors. */
   readonly formPage: LinkToForm | null;
 }
 
-/** The link back to the page of a form that was refused or has failed. */
+/** The link back to the page of a form that was refused or failed. */
 export interface LinkToForm {
   readonly url: string;
-  /** Sentences about possible changes, and about what happens to the typed input; empty if neither applies. */
+  /** Sentences about possible changes, and about what happens to the input; empty if neither applies. */
   readonly note: string;
 }
 
@@ -39,7 +39,7 @@ export interface ErrorTemplates {
   render(context: HttpContext, template: string, values: ErrorPageValues): Promise<string>;
 }
 
-/** A page to render behind the stack of the site's pages. */
+/** A page to render after the middleware of the `web` stack. */
 interface Pending {
   readonly template: string;
   readonly error: AshlarError;
@@ -54,10 +54,10 @@ interface Pending {
 const SHOWN_DESTINATIONS: ReadonlySet<string> = new Set(["document", "iframe", "frame", "empty"]);
 
 /**
- * Responds to errors with pages of the site, which have its layout, its headers and the logged-in user.
+ * Responds to errors with the site's pages, which have its layout and headers, and show the logged-in user.
  *
  * A request that went through the stack `web` has all of that. A request that matched no route goes through the stack
- * here, as a GET, which looks nothing up for a visitor without cookies.
+ * here, as a GET. For a visitor without cookies, that looks nothing up.
  */
 export class SitePages {
   readonly #templates: ErrorTemplates;
@@ -65,16 +65,16 @@ export class SitePages {
   readonly #pending = new WeakMap<HttpContext, Pending>();
   #web: Run | null = null;
 
-  /** @param steps makes the steps of the stack `web`; called once, for the first request that needs them */
+  /** @param steps creates the steps of the stack `web`; called once, for the first request that needs them */
   constructor(templates: ErrorTemplates, steps: () => PipelineStep[]) {
     this.#templates = templates;
     this.#steps = steps;
   }
 
   /**
-   * Returns the page of an error, as a handler would.
+   * Returns the page for an error, as a handler would.
    *
-   * @param reference finds the request in the log
+   * @param reference identifies the request in the log
    * @param report receives the reason why the user could not be looked up for the page
    * @returns `null` if the plain page should be used: there is no template, the response will not be shown (an image was
    *   requested, for example), the page would have to look something up while the server is in trouble, or its template
@@ -95,7 +95,7 @@ export class SitePages {
 
   async #renderBehindWeb(context: HttpContext, pending: Pending, report: (failure: unknown) => void): Promise<unknown> {
     const { method } = context.request.raw;
-    // Given a form, the stack would respond as it does to forms. Here, it is needed for the page only.
+    // The stack would handle a form as usual, but here it only has to render the page.
     const shown = method === "GET" || method === "HEAD" ? context : pageContext(context, null);
     this.#pending.set(shown, pending);
     this.#web ??= compose(this.#steps(), (page) => this.#render(page, this.#pending.get(page)!));
@@ -130,7 +130,7 @@ export class SitePages {
     const { response, currentUser } = context;
     response.status(error.status).appendHeader("vary", "accept");
     response.header("cache-control", currentUser === null ? "no-store" : "private, no-store");
-    // The failed request may have been a link that opens an account: its address must not leak.
+    // The failed request may have been a link that gives access to an account, so its address must not leak.
     response.header("referrer-policy", "no-referrer");
     for (const [name, value] of Object.entries(error.headers)) response.header(name, value);
     pending.isRendered = true;

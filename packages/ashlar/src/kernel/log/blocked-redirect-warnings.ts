@@ -1,17 +1,17 @@
 import { type RedirectWarnings, type RouteInfo, routeLabel } from "../../http/index.ts";
 import type { Logger } from "../logger.ts";
 
-/** A source of `form-action`: a scheme, a host, a port, each if it is given (W3C CSP 3 §2.3.1). */
+/** A source in `form-action`: an optional scheme, host and port (W3C CSP 3 §2.3.1). */
 const SOURCE = /^(?:([a-z][a-z\d+.-]*):(?:\/\/)?)?([^:/]*)(?::(\d+|\*))?(?:\/.*)?$/i;
 const PORTS: Readonly<Record<string, string>> = { "http:": "80", "https:": "443" };
 
 /**
- * Warns once of each route whose response to a form leads to another origin that `form-action` doesn't list: Chromium applies
- * the directive of the form's page to each redirect that follows, and blocks it without telling the visitor.
+ * Warns once about each route that redirects after a form to an origin that `form-action` doesn't list. Chromium
+ * applies the directive of the form's page to each redirect that follows, and blocks it without telling the visitor.
  */
 export class BlockedRedirectWarnings implements RedirectWarnings {
   readonly #logger: Pick<Logger, "warn">;
-  /** The routes that were warned of; `null` stands for requests without one. */
+  /** The routes that have been reported; `null` stands for requests without a route. */
   readonly #warned = new Set<RouteInfo | null>();
 
   constructor(logger: Pick<Logger, "warn">) {
@@ -32,13 +32,15 @@ export class BlockedRedirectWarnings implements RedirectWarnings {
   }
 }
 
-/** The sources of `form-action`; `null` if forms may lead anywhere. */
+/** The sources in `form-action`; `null` if forms may lead anywhere. */
 function formTargetsOf(policy: string): readonly string[] | null {
   const directives = policy.split(";").map((directive) => directive.trim().split(/\s+/));
   return directives.find(([name]) => name!.toLowerCase() === "form-action")?.slice(1) ?? null;
 }
 
-/** Reports whether a source permits a URL of another origin. Paths don't count after a redirect (W3C CSP 3 §6.7.2.8). */
+/**
+ * Reports whether a source permits a URL on another origin. After a redirect, paths are ignored (W3C CSP 3 §6.7.2.8).
+ */
 function permits(source: string, url: URL): boolean {
   if (source === "*") return true;
   const [, scheme, host = "", port] = SOURCE.exec(source) ?? [];

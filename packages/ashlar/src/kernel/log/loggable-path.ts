@@ -16,12 +16,14 @@ const CUT = "…";
 const PARAMETER = /[@?](\w+)(?::(\w+))?/g;
 /** A segment that is safe to log if no route takes a parameter there. */
 const PLAIN_WORD = /^[a-z][a-z.-]{0,23}$/;
-/** The separators that any server may see in a path. They are kept in the log of a path that servers read differently. */
+/**
+ * Everything that some server may read as a separator in a path. Separators are kept when an ambiguous path is logged.
+ */
 const SEPARATOR = /([/\\]|%2f|%5c|(?<=^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?=[/\\;]|%2f|%5c|$))/i;
 /** The maximum length of a refused path in the log, in characters. */
 const MAX_REFUSED_LENGTH = 200;
 /**
- * Text that no one typed: at least 20 characters, including digits, lower-case and capital letters, or a JSON Web
+ * Text that looks generated: at least 20 characters, including digits, lower-case and capital letters, or a JSON Web
  * Token.
  */
 const RANDOM = /(?<=\/)(?:(?=[^/]*\d)(?=[^/]*[a-z])(?=[^/]*[A-Z])[\w~%.-]{20,}|eyJ[\w.-]{8,})(?=[/?#]|$)/g;
@@ -34,11 +36,11 @@ interface Node {
 
 /** Other applications that handle everything under their prefix. */
 interface MountedPrefixes {
-  /** Returns what is mounted at a request's path, or `null`. */
+  /** Returns the mount at a request's path, or `null`. */
   find(path: string, raw: Request): { readonly prefix: string } | null;
 }
 
-/** Decides what to log of a request's path. */
+/** Decides how much of a request's path is logged. */
 export class LoggablePaths {
   readonly #router: () => Router;
   readonly #mounts: MountedPrefixes;
@@ -60,12 +62,11 @@ export class LoggablePaths {
    *
    * - The path itself if a route matches it, but the route's pattern if that has a signed parameter, or one with the name
    *   of a secret. A segment that looks like a token is removed.
-   * - The pattern of the route that another method of the path has.
+   * - The pattern of a route for another method, if the path has one.
    * - The path of a public file.
-   * - The path as it was sent if it was refused because others could read it as another one. Of its words, those that
-   *   routes have as text are kept.
-   * - Otherwise, the part of the path that matches static segments of routes: a mistyped link may contain a token just like
-   *   a correct one. A first segment that is a plain word is kept, unless routes take a parameter there.
+   * - The path as it was sent, if it was refused as ambiguous. Only words that occur as text in routes are kept.
+   * - Otherwise, the part of the path that matches static segments of routes, because a mistyped link may contain a
+   *   token too. A first segment that is a plain word is kept, unless routes have a parameter there.
    */
   of(context: HttpContext): string {
     const base = baseOf(context.request.raw);
@@ -102,7 +103,7 @@ export class LoggablePaths {
       const [method] = router.allowedMethods(path, host);
       return method === undefined ? null : (router.match(method, path, host)?.route.pattern ?? null);
     } catch {
-      // The path is malformed, or the application does not have its routes yet.
+      // The path is malformed, or the application doesn't have routes yet.
       return null;
     }
   }

@@ -6,14 +6,14 @@ export const REDACTED = "[redacted]";
 
 /** One field of a query or an urlencoded form, anywhere in a text. */
 const FIELD = /([?&])([^=&\s"'<>]{1,256})=([^&#\s"'<>]+)/g;
-/** RFC 7519: a token can be recognized by its beginning, `{"` in base64url. */
+/** A JSON Web Token (RFC 7519) can be recognized by its beginning, `{"` in base64url. */
 const JWT = /\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g;
 
 const MAX_DEPTH = 8;
 
 /**
- * The maximum number of objects inspected for one line. An error may refer to a request, and the request to the whole
- * server.
+ * The maximum number of objects inspected for one line. An error may refer to a request, and the request to the
+ * complete server.
  */
 const MAX_OBJECTS = 200;
 
@@ -22,8 +22,8 @@ const MAX_OBJECTS = 200;
  * `Authorization`, `api_token`, … This includes errors and the properties they carry besides their message. In texts, such
  * as URLs, secret query fields are redacted too, and so are JSON Web Tokens.
  *
- * Security: redaction goes by the names of {@link isSecretName}. A secret inside other text, or under another name, is
- * logged unchanged.
+ * Security: redaction depends on the names in {@link isSecretName}. A secret inside other text, or under another name,
+ * is logged unchanged.
  */
 export function redact(data: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return new Redaction().members(data, 0);
@@ -51,7 +51,7 @@ class Redaction {
     const { toJSON } = value as { toJSON?: unknown };
     if (typeof toJSON !== "function") return this.members(value, depth);
     const json: unknown = toJSON.call(value);
-    // Values that become text (a date, a URL) have no members.
+    // Values that become text, such as a date or a URL, have no members.
     return typeof json === "object" ? this.#value(json, depth + 1) : value;
   }
 }
@@ -67,7 +67,7 @@ function messageOf(error: Error): string {
   return text;
 }
 
-/** `passwords: 3` is a number of passwords. */
+/** Whether a value is only a count: `passwords: 3` is a number of passwords. */
 function isCount(name: string, value: unknown): boolean {
   return typeof value === "number" && /s$/i.test(name);
 }

@@ -1,11 +1,11 @@
 import type { Logger } from "../logger.ts";
 
-/** How long after the first refusal the log reports it, with the number so far, in milliseconds. */
+/** How long after the first refusal it is logged, with the number so far, in milliseconds. */
 const FIRST_MS = 1000;
-/** How long nothing may be refused before an episode counts as over, in milliseconds. */
+/** How long after the last refusal an episode counts as over, in milliseconds. */
 const CALM_MS = 10_000;
 
-/** Which requests are refused, and why. */
+/** The words for log lines about refused requests. */
 export interface RefusalWords {
   /**
    * A sentence for the log that names the resource and the setting that is too small; `null` if the caller logs the
@@ -18,8 +18,8 @@ export interface RefusalWords {
 
 /**
  * Logs that requests are refused because there are too many, or because a service that they need is down. However many
- * they are, there is one line when that begins, and one with their number when it is over. A line for each, or even a
- * stack, would cost as much as a response, and push everything else out of the log.
+ * there are, it writes one line when this begins, and one with their number when it is over. A line for each request,
+ * or even a stack, would cost as much as a response, and push everything else out of the log.
  */
 export class RefusalLog {
   readonly #logger: Logger;
@@ -39,7 +39,7 @@ export class RefusalLog {
   /**
    * Counts a request that is refused.
    *
-   * @param waitedMs for how long it has waited; default: not at all
+   * @param waitedMs how long it has waited; default: 0
    * @returns whether it is the first of an episode
    */
   count(waitedMs = 0): boolean {

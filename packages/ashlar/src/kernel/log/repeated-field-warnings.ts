@@ -1,10 +1,10 @@
 import { type FieldWarnings, type FormFields, type RouteInfo, repeatedFields, routeLabel } from "../../http/index.ts";
 import type { Logger } from "../logger.ts";
 
-/** The maximum number of names to warn about: clients choose them. */
+/** The maximum number of names to warn about, because clients choose them. */
 const MAX_WARNINGS = 100;
 
-/** Warns once about each field that was sent more than once although its name is not a list's. */
+/** Warns once about each field that was sent more than once although its name isn't that of a list. */
 export class RepeatedFieldWarnings implements FieldWarnings {
   readonly #logger: Logger;
   readonly #warned = new Set<string>();
@@ -16,7 +16,7 @@ export class RepeatedFieldWarnings implements FieldWarnings {
   look(fields: FormFields, route: () => RouteInfo | null): void {
     const names = repeatedFields(fields).filter((name) => !this.#warned.has(name));
     if (names.length === 0) return;
-    // The route is known later: a form's `__method`, one of these fields, determines it.
+    // The route isn't known yet, because a form's `__method`, which is one of these fields, may determine it.
     queueMicrotask(() => {
       for (const name of names) this.#warn(name, route());
     });

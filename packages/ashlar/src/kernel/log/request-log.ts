@@ -15,7 +15,7 @@ export interface RequestEnd {
   readonly bytes: number | null;
 }
 
-/** Writes one line for each request: what was requested, by whom, the status, how long it took. */
+/** Writes one line for each request: what was requested, by whom, the status, and how long it took. */
 export class RequestLog {
   readonly #logger: Logger;
   readonly #paths: LoggablePaths;
@@ -67,7 +67,7 @@ export const ADDRESS_DETAILS = ["full", "truncated", "none"] as const;
 /** See {@link ADDRESS_DETAILS}. */
 export type AddressDetail = (typeof ADDRESS_DETAILS)[number];
 
-/** Returns the part of a client's address that is logged; `null` if no part is, or if the address is not known. */
+/** Returns the part of a client's address to log; `null` if nothing is logged or the address is unknown. */
 export function loggedAddress(address: string | null, detail: AddressDetail): string | null {
   if (address === null || detail === "none") return null;
   return detail === "full" ? address : truncatedAddress(address);

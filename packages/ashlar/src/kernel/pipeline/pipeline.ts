@@ -6,29 +6,29 @@ import type { RouteMiddleware } from "./http-kernel.ts";
 import { isParameter, type MiddlewareInstances, NamedMiddleware } from "./route-middleware.ts";
 import "../../routing/index.ts";
 
-/** Runs a request through middleware and handler, or what remains of them. */
+/** Runs a request through the middleware and the handler, or through the rest of them. */
 export type Run = (context: HttpContext) => unknown;
 
 /** A middleware at its place in a pipeline, with its arguments there. */
 export interface PipelineStep {
   readonly middleware: Middleware;
-  /** As written in the route; `@name` stands for that parameter of the route. */
+  /** The arguments as written in the route; `@name` stands for the route's parameter of that name. */
   readonly args: readonly string[];
   /** Whether it may run before the body is read; default: `false`. */
   readonly isEarly?: boolean;
 }
 
 /**
- * Wraps a handler in middleware, the first outermost. Everything is arranged here, once: a request runs through existing
- * closures, and each middleware adds only one, its `next`.
+ * Wraps a handler in middleware, the first one outermost. This is done once, so that a request runs through existing
+ * closures, and each middleware adds only its `next`.
  */
 export function compose(steps: readonly PipelineStep[], handler: Run): Run {
   return steps.length === 0 ? handler : steps.reduceRight<Run>((next, step) => wrap(step, next), closing(handler));
 }
 
 /**
- * Does the same for requests whose body has not been read yet: it is read as late as possible, before the first
- * middleware that may read an input, or before the handler. A request refused earlier is refused without reading it.
+ * Like {@link compose}, for requests whose body hasn't been read yet. The body is read as late as possible: before the
+ * first middleware that may read an input, or before the handler. If a request is refused earlier, its body isn't read.
  */
 export function composeWithBody(steps: readonly PipelineStep[], handler: Run): Run {
   const firstLate = steps.findIndex(({ isEarly }) => !isEarly);
@@ -45,8 +45,8 @@ function reading(run: Run): Run {
 }
 
 /**
- * Wraps a handler preceded by middleware, any of which may return another response instead: what the body of the
- * handler's response holds open is then closed when the response ends.
+ * Wraps a handler that is preceded by middleware. If a middleware returns another response instead, whatever the
+ * handler's response body holds open is closed when the response ends.
  */
 function closing(handler: Run): Run {
   return (context) => {
@@ -74,7 +74,7 @@ function resolve(arg: string, context: HttpContext): string {
 }
 
 /**
- * Builds each route's pipeline, and collects all problems before it throws.
+ * Builds each route's pipeline. Collects all problems before it throws.
  *
  * @throws `E_INVALID_ROUTE`, or the code that all problems share, each with the location of its route
  */
@@ -114,7 +114,7 @@ function mayChange({ methods }: CompiledRoute): boolean {
   return methods.some((method) => method !== "GET" && method !== "HEAD" && method !== "OPTIONS");
 }
 
-/** Records that a handler has begun: a request that fails earlier has changed nothing. */
+/** Records that the handler has begun. A request that fails earlier has changed nothing. */
 function beginning(handler: Run): Run {
   return (context) => {
     context.wasHandled = true;
@@ -127,8 +127,8 @@ type Controller = Readonly<Record<string, (context: HttpContext) => unknown>>;
 /**
  * Turns the handlers that routes name into functions.
  *
- * Each controller class is instantiated once, at boot, by the container. The instance serves all requests concurrently,
- * so it must not keep anything of a request in its fields.
+ * The container instantiates each controller class once, at boot. The instance serves all requests concurrently, so it
+ * must not keep request data in its fields.
  */
 export class Handlers {
   readonly #container: Container;
@@ -141,7 +141,7 @@ export class Handlers {
   /**
    * Returns the function that handles a route.
    *
-   * @throws `E_INVALID_ROUTE` for a page in an application without views
+   * @throws `E_INVALID_ROUTE` for a view route in an application without views
    */
   of(route: CompiledRoute): Run {
     const { handler } = route;

@@ -8,7 +8,7 @@ import "../../routing/index.ts";
 
 const PARAMETER = /[@?]([A-Za-z_][A-Za-z0-9_]*)/g;
 
-/** The line that fixes a kernel without one of the two stacks. An empty `api` would open every route of the API. */
+/** The line that fixes a kernel without one of the two stacks. An empty `api` would open every API route. */
 const STACKS: ReadonlyMap<string, string> = new Map([
   ["web", "web: []"],
   ["api", "api: [JWTAuthenticationMiddleware]"],

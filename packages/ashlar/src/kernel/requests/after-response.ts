@@ -4,15 +4,15 @@ import { afterCommit, isPromise, type MaybePromise } from "../../support/index.t
 import type { Logger } from "../logger.ts";
 import { fetches, inSameRequest, type PendingResponse, type RequestTrace, requestTraces } from "./running-code.ts";
 
-/** How long work waits for the end of a streamed response, in milliseconds: some streams never end. */
+/** How long work waits for the end of a streamed response, in milliseconds, because some streams never end. */
 const STREAM_PATIENCE_MS = 1000;
 
 /**
- * Starts work once the response to the current request has been passed to the socket; without a server, in a turn of the
- * event loop after `fetch` returned the response. Outside of a request, and after its response, it starts in the next
- * turn.
+ * Starts work once the response to the current request has been passed to the socket, or, without a server, in a turn
+ * of the event loop after `fetch` has returned the response. Outside of a request, and after its response, the work
+ * starts in the next turn.
  *
- * Security: the response time reveals nothing about work that starts after it.
+ * Security: the response time reveals nothing about work that starts after the response.
  *
  * @param work must not throw
  */
@@ -24,8 +24,8 @@ export function afterResponse(work: () => void): void {
 }
 
 /**
- * Runs a `fetch` without a server, so that {@link afterResponse} knows when it has returned its response. It also runs
- * other work for a request, whose end then counts as the response.
+ * Runs `fetch` without a server, so that {@link afterResponse} knows when it has returned its response. Also runs other
+ * work for a request; the end of that work then counts as the response.
  */
 export function fetchTraced<T = Response>(fetch: () => MaybePromise<T>): MaybePromise<T> {
   // An application mounted in another one responds with the other's request.
@@ -42,7 +42,9 @@ export function fetchTraced<T = Response>(fetch: () => MaybePromise<T>): MaybePr
   return response;
 }
 
-/** Records that a response was passed to `node:http`. Work that waits for it starts once it is sent or cut off. */
+/**
+ * Records that a response was passed to `node:http`. Waiting work starts once the response has been sent or cut off.
+ */
 export function responseHandedOver(trace: RequestTrace, response: ServerResponse, isStream: boolean): void {
   trace.isHandedOver = true;
   if (trace.waiting !== null) beginAfter(trace, trace.waiting, response, isStream);
@@ -55,7 +57,7 @@ function beginAfter(
   isStream: boolean,
 ): void {
   trace.waiting = null;
-  // An unhandled error in it still belongs to this request.
+  // An unhandled error in the work still belongs to this request.
   const start = () => requestTraces.run(trace, begin, waiting);
   if (isGone(response)) {
     setImmediate(start);
@@ -76,7 +78,7 @@ export function isGone(response: ServerResponse): boolean {
 }
 
 /**
- * Calls a function when a response is sent or cut off.
+ * Calls a function when a response has been sent or cut off.
  *
  * @returns a function that cancels this
  */
@@ -92,7 +94,7 @@ export function whenEnded(response: ServerResponse, work: () => void): () => voi
   };
   response.once("close", ended);
   // A response that is queued behind others on its connection emits no event when the connection ends. Clients can
-  // queue any number.
+  // queue any number of requests.
   if (response.socket === null) socket.setMaxListeners(0).once("close", ended);
   return forget;
 }
@@ -120,10 +122,13 @@ const CONCURRENCY = 8;
 /** The maximum delay of an unpredictable job, in milliseconds. */
 const MAX_DELAY_MS = 1000;
 
-/** Jobs that requests leave behind: started after the response, in order, a few at a time. They are kept in memory. */
+/**
+ * Background jobs that requests leave behind. They start after the response, in order, a few at a time, and are kept in
+ * memory.
+ */
 export class Background {
   readonly #logger: Logger;
-  /** Jobs whose request has no response yet, or whose time has not come, in order. */
+  /** Jobs that are waiting for their request's response or for their delay, in order. */
   readonly #held = new Set<Job>();
   readonly #ready: Job[] = [];
   #running = 0;
@@ -141,8 +146,8 @@ export class Background {
   }
 
   /**
-   * Runs a job after the response; see {@link afterResponse}. In a database transaction it also waits for the commit, and
-   * is forgotten if there is a rollback. A failing job is logged.
+   * Runs a job after the response; see {@link afterResponse}. In a database transaction, it also waits for the commit,
+   * and is dropped on a rollback. A failing job is logged.
    *
    * @param name the job's name in the log
    */
@@ -151,11 +156,10 @@ export class Background {
   }
 
   /**
-   * As {@link run}, but the job starts at a random time within a second after the response.
+   * Like {@link run}, but the job starts at a random time within a second after the response.
    *
-   * Security: use it for work whose extent must stay secret, such as a mail that is sent only if an account exists.
-   * Work takes processor time from later requests: if it started at once, a client could measure that with its next
-   * request.
+   * Security: use it for work whose extent must stay secret, such as a mail that is sent only if an account exists. The
+   * work takes CPU time from later requests. If it started at once, a client could measure that with its next request.
    */
   runUnpredictably(name: string, work: () => Promise<void>): void {
     this.#hold(name, work, (begin) => void setTimeout(begin, randomInt(MAX_DELAY_MS)));
@@ -169,7 +173,7 @@ export class Background {
     });
   }
 
-  /** Resolves once no job is left. It does not wait for responses or delays: jobs waiting for one start now. */
+  /** Resolves once no job is left. Jobs that are waiting for a response or a delay start now. */
   async settled(): Promise<void> {
     while (this.pending > 0) {
       this.#step ??= Promise.withResolvers();

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { type OwnHosts, parseHost, requestAuthority } from "../../http/index.ts";
 import { isThenable, type MaybePromise } from "../../support/index.ts";
 
-/** An application's origin for the running code, within the scopes of other applications around it. */
+/** An application's origin for the running code, nested in the scopes of other applications. */
 interface Scope {
   readonly owner: RequestedOrigins;
   /** `null` for the origin of `APP_URL`. */
@@ -13,8 +13,8 @@ interface Scope {
 const scopes = new AsyncLocalStorage<Scope | undefined>();
 
 /**
- * The host under which the current visitor uses an application that has several (`APP.hosts`). It applies to everything
- * that a request starts, including work after the response.
+ * The host under which the current visitor uses an application with several hosts (`APP.hosts`). It applies to
+ * everything that a request starts, including work after the response.
  */
 export class RequestedOrigins {
   readonly #hosts: OwnHosts;
@@ -37,7 +37,8 @@ export class RequestedOrigins {
   }
 
   /**
-   * {@link current}, if its host belongs to the site of `APP_URL`: to the same registrable domain by the public suffix list.
+   * {@link current}, if its host is on the same site as `APP_URL`: under the same registrable domain, by the public
+   * suffix list.
    *
    * Security: use it for links that give access to an account. A tenant's domain may point to the tenant's own server,
    * which would collect the tokens of everyone who follows such a link.
@@ -53,12 +54,12 @@ export class RequestedOrigins {
   }
 
   /**
-   * Runs the work of a request under the origin of its host, if that is one of the application's, else under that of
+   * Runs a request's work under the origin of its host if that belongs to the application, or else under the origin of
    * `APP_URL`.
    *
-   * Security: the sender chooses the host, so only a name that is listed or confirmed counts, and never the port.
+   * Security: the sender chooses the host, so only a listed or confirmed name is used, and never the port.
    *
-   * @param failed is called if the host can't be looked up
+   * @param failed called if the host can't be looked up
    */
   runFor<T>(raw: Request, work: () => MaybePromise<T>, failed: (error: unknown) => MaybePromise<T>): MaybePromise<T> {
     const own = new URL(this.#ownUrl());
@@ -76,8 +77,8 @@ export class RequestedOrigins {
 }
 
 /**
- * Makes work that runs later, perhaps started by another request, run under the current origin: the links in a tenant's
- * mails lead to the tenant's host.
+ * Makes work that runs later, perhaps started by another request, run under the current origin, so that links in a
+ * tenant's mails lead to the tenant's host.
  */
 export function underSameOrigin<T>(work: () => T): () => T {
   const scope = scopes.getStore();
@@ -91,7 +92,7 @@ function hostOf(raw: Request): string | null {
 /** The registrable domain of an origin's host; the host itself if it has none. */
 function siteOf(origin: string): string {
   const { hostname } = new URL(origin);
-  // An invalid name belongs to the same site only as itself.
+  // An invalid name is a separate site.
   return parseHost(hostname).host || hostname;
 }
 

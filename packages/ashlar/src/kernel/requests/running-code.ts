@@ -4,15 +4,15 @@ import type { Container } from "../container.ts";
 import type { Logger } from "../logger.ts";
 import { underSameOrigin } from "./requested-origins.ts";
 
-// What the running code belongs to: its application, and its request.
+// The application and the request that the running code belongs to.
 
-/** An application's configuration by section: `auth` is what `config/auth.ts` exports. */
+/** An application's configuration by section: `auth` contains the exports of `config/auth.ts`. */
 export interface ConfigurationSections {
   /** Returns the section of an optional file. `known` names the exports that the caller reads. */
   optionalSection(name: string, known: readonly string[]): Readonly<Record<string, unknown>>;
 }
 
-/** The part of an application that code sees when it looks up the current one. */
+/** The part of an application that code can use when it looks up the current application. */
 export interface RunningApplication {
   readonly container: Container;
   /** The absolute path of its folder. */
@@ -61,8 +61,8 @@ export function runApart<A extends unknown[], T>(
 }
 
 /**
- * Returns the application that the running code belongs to: the one whose request it handles, or whose providers boot,
- * prune or shut down.
+ * Returns the application that the running code belongs to: the application whose request it handles, or whose
+ * providers boot, prune or shut down.
  *
  * @returns `null` outside of all of that, and possibly while only one application runs in the process
  */
@@ -70,9 +70,9 @@ export function currentApplication(): RunningApplication | null {
   return scopes.getStore() ?? requestTraces.getStore()?.application ?? null;
 }
 
-/** The state of a response that is yet to be handed over, and the work that waits for that. */
+/** The state of a response that hasn't been handed over yet, and the work that waits for it. */
 export interface PendingResponse {
-  /** Identifies the request in logs; `null` until its context exists. Also the value of `request.id`. */
+  /** The request's id, as in logs and `request.id`; `null` until its context exists. */
   id: string | null;
   isHandedOver: boolean;
   /** The work to start once the response is out, in order; `null` if nothing waits. */
@@ -80,8 +80,8 @@ export interface PendingResponse {
 }
 
 /**
- * The facts about a request that are still known when an unhandled error comes up. A trace must not keep its request alive:
- * everything that a request starts, such as a database connection, holds the trace for as long as it lives.
+ * What is still known about a request when an unhandled error occurs. A trace must not keep its request alive, because
+ * everything that a request starts, such as a database connection, holds on to the trace.
  */
 export interface RequestTrace extends PendingResponse {
   /** The log of the application that handles it. */
@@ -97,14 +97,16 @@ export const requestTraces: AsyncLocalStorage<RequestTrace> = new AsyncLocalStor
 export const fetches: AsyncLocalStorage<PendingResponse> = new AsyncLocalStorage<PendingResponse>();
 
 /**
- * The trace of the request that the running code belongs to, whichever way it came in; `null` outside of requests. An
- * application that another one mounts, or calls in a handler, handles a part of the other's request.
+ * The trace of the request that the running code belongs to, however it arrived; `null` outside of requests. An
+ * application that is mounted in another one, or called in a handler, shares the other application's request.
  */
 export function currentTrace(): PendingResponse | null {
   return requestTraces.getStore() ?? fetches.getStore() ?? null;
 }
 
-/** Runs work outside of any request, even if a request starts it: other requests may wait for its result too. */
+/**
+ * Runs work outside of any request, even if a request starts it, because other requests may wait for its result too.
+ */
 export function outsideRequests<T>(work: () => T): T {
   return requestTraces.exit(() => fetches.exit(work));
 }

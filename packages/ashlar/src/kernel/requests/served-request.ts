@@ -31,11 +31,11 @@ export interface EndWatch {
 export interface ServedExchange extends NodeExchange {
   readonly res: ServerResponse;
   readonly trustProxy: string[] | false;
-  /** The facts that an unhandled error needs about its request. */
+  /** The data about the request for unhandled errors. */
   readonly trace: RequestTrace;
   /** Whether the client waits for `100 Continue` before it sends its body; `inviteBody` sends it. */
   awaitsContinue: boolean;
-  /** Whether it is refused because there are too many requests. */
+  /** Whether the request is refused because there are too many. */
   isRefused: boolean;
   /** The context in which the request was handled; `null` until there is one. */
   context: HttpContext | null;
@@ -45,19 +45,22 @@ export interface ServedExchange extends NodeExchange {
   readonly startedAt: number;
   /** The length of the response's body as announced to the client; `null` if it was not, or if nothing was sent. */
   bytes: number | null;
-  /** Its neighbors among the requests of its connection that have not ended: the next that came in, and the previous. */
+  /** The next and previous unfinished requests on the same connection. */
   later: ServedExchange | null;
   earlier: ServedExchange | null;
 }
 
-/** A connection, with the latest of its requests that have not ended; a client may send several at once. */
+/** A connection, with its latest unfinished request. A client may send several at once. */
 interface ServedSocket extends Socket {
   [UNFINISHED]?: ServedExchange | null;
 }
 
 const UNFINISHED: unique symbol = Symbol("unfinished");
 
-/** Notifies a watch when a request has ended: when its response is out, or when its connection ends before that. */
+/**
+ * Notifies a watch when a request has ended: when its response has been sent, or when its connection closes before
+ * that.
+ */
 export function watchUntilEnded(exchange: ServedExchange, watch: EndWatch): void {
   exchange.watch = watch;
   const socket: ServedSocket = exchange.req.socket;
@@ -68,7 +71,7 @@ export function watchUntilEnded(exchange: ServedExchange, watch: EndWatch): void
 }
 
 /**
- * Removes a request from the list of its connection. Unlike a `Set`, a linked list costs next to nothing for a single
+ * Removes a request from its connection's list. Unlike a `Set`, a linked list costs next to nothing for a single
  * request.
  */
 function removeUnfinished(exchange: ServedExchange): void {
@@ -91,7 +94,7 @@ export function logResponse(exchange: ServedExchange, status: number | null, abo
   if (watch === null || context === null) return;
   exchange.watch = null;
   removeUnfinished(exchange);
-  // If it was cut off, only the system knows how much of it arrived.
+  // If the response was cut off, only the system knows how much of it arrived.
   watch.ended(context, exchange.startedAt, status, aborted, aborted === null ? exchange.bytes : null);
 }
 
@@ -101,23 +104,23 @@ export function logCutOff(socket: Socket): void {
 }
 
 /**
- * Logs the requests whose connection has closed before their responses were out. This does not wait for their handlers:
- * one that waits for a store or a database that hangs may never finish.
+ * Logs the requests whose connection closed before their responses had been sent. Doesn't wait for their handlers,
+ * because a handler that waits for a hanging store or database may never finish.
  */
 export function logAbandoned(socket: Socket): void {
-  // Node.js has responded to a request that did not come in time by itself, before it closed the connection.
+  // If a request didn't arrive in time, Node.js has responded to it by itself before closing the connection.
   const isTooLate = (socket.errored as NodeJS.ErrnoException | null)?.code === "ERR_HTTP_REQUEST_TIMEOUT";
   // If nothing was sent, the only error is Node's own about a disconnected client.
   logUnfinished(socket, ({ res }) => (res.headersSent ? abortReason(res) : "client"), isTooLate);
 }
 
-/** Why the client did not get all of a response that is over; `null` if it did. */
+/** Why the client didn't get all of a finished response; `null` if it did. */
 export function abortReason(response: ServerResponse): AbortReason | null {
   if (response.writableFinished) return null;
   return response.errored ? "error" : "client";
 }
 
-/** @param isTooLate whether a request that has not come in completely was refused with 408 */
+/** @param isTooLate whether an incomplete request was refused with 408 */
 function logUnfinished(
   socket: ServedSocket,
   reason: (exchange: ServedExchange) => AbortReason | null,

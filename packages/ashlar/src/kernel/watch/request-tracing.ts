@@ -5,7 +5,7 @@ import type { AbortReason } from "../requests/served-request.ts";
 
 const channel = traceChannels.request;
 
-/** The messages of requests that have not ended. */
+/** The trace messages of unfinished requests. */
 const messages = new WeakMap<Request, TracedRequest>();
 
 /** Handles a request, and publishes its start. It must never throw or reject. */
@@ -39,7 +39,7 @@ export function traceRequest(
   });
 }
 
-/** Publishes the end of a request, if its start was. */
+/** Publishes the end of a request, if its start was published. */
 export function endTrace(
   context: HttpContext,
   paths: LoggablePaths,

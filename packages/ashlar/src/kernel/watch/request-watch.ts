@@ -5,11 +5,11 @@ import type { RequestLog } from "../log/request-log.ts";
 import { type AbortReason, type EndWatch, servedExchange } from "../requests/served-request.ts";
 import { endTrace } from "./request-tracing.ts";
 
-/** Durations, counted by class. */
+/** A histogram of durations. */
 export interface LatencyHistogram {
   /** The upper bounds of the classes, in milliseconds. */
   readonly boundsMs: readonly number[];
-  /** The number of durations in each class, and in one more above the last bound. */
+  /** The number of durations in each class, and above the last bound. */
   readonly counts: readonly number[];
   /** The number of all durations. */
   readonly count: number;
@@ -17,7 +17,7 @@ export interface LatencyHistogram {
   readonly sumMs: number;
 }
 
-/** Counts durations. Each changes two numbers and allocates nothing. */
+/** Counts durations. Counting one changes two numbers and allocates nothing. */
 export class LatencyCounts {
   readonly #boundsMs: readonly number[];
   readonly #counts: Float64Array;
@@ -43,12 +43,12 @@ export class LatencyCounts {
   }
 }
 
-/** The upper bounds of the classes of latency, in milliseconds; there is one more class for what takes longer. */
+/** The upper bounds of the latency classes, in milliseconds. Longer latencies have one more class. */
 export const LATENCY_BOUNDS_MS: readonly number[] = Object.freeze([
   1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000,
 ]);
 
-/** The classes of statuses by their first digit; the first one is for requests that got no response. */
+/** The classes of statuses, by their first digit. The first class is for requests without a response. */
 const STATUS_CLASSES = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"] as const;
 
 /** A class of statuses: `4xx`, or `none` if no response was sent. */
@@ -60,7 +60,7 @@ export interface RouteStats {
   readonly route: string | null;
   /** The route's methods; none if there is no route. */
   readonly methods: readonly string[];
-  /** How many requests ended with each class of statuses; those that did not occur are missing. */
+  /** How many requests ended with each class of status. Classes that did not occur are missing. */
   readonly statuses: Readonly<Partial<Record<StatusClass, number>>>;
   readonly latency: LatencyHistogram;
 }
@@ -78,8 +78,8 @@ class RouteCounters {
 }
 
 /**
- * Counts requests by route, status and duration. There are as many counters as routes, whatever clients send: paths without
- * a route share one.
+ * Counts requests by route, status and duration. Whatever clients send, there are only as many counters as routes,
+ * because paths without a route share one.
  */
 export class RequestStats {
   readonly #routes = new Map<RouteInfo | null, RouteCounters>();
@@ -148,7 +148,7 @@ export class RequestWatch implements EndWatch {
   ): void {
     const durationMs = performance.now() - startedAt;
     this.#stats.count(context.request.route(), status, durationMs);
-    // Requests that are refused under overload come by the thousands, and get two lines in total.
+    // Thousands of requests may be refused under overload. They get two log lines in total.
     const isRefused = servedExchange(context.request.raw)?.isRefused === true;
     if (!isRefused) this.#log?.write(context, { status, aborted, durationMs, bytes });
     if (traceChannels.request.hasSubscribers) endTrace(context, this.#paths, status, aborted);
