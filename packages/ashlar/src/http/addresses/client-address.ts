@@ -5,18 +5,18 @@ import { nodeExchange } from "../../node/index.ts";
 /** The key of the address passed to `fetch` with a request. A symbol, so no request can contain it. */
 const HANDED_IN = Symbol("ashlar.peer-address");
 
-/** The data about the socket that a host's request may have. */
+/** The socket data that a host's request may have. */
 interface HostRequest extends Request {
   [HANDED_IN]?: string;
   readonly ip?: string | undefined;
 }
 
-/** Reports whether a host has passed an address to `fetch`: some pass their own objects. */
+/** Reports whether a value that a host passed to `fetch` is an address. Some hosts pass their own objects. */
 export function isAddress(value: unknown): value is string {
   return typeof value === "string" && value !== "";
 }
 
-/** Records the address that a request came from, for a host whose requests do not contain it. */
+/** Records the address that a request came from, if the host's requests don't contain it. */
 export function setPeerAddress(raw: Request, address: string): void {
   (raw as HostRequest)[HANDED_IN] = address;
 }
@@ -24,7 +24,7 @@ export function setPeerAddress(raw: Request, address: string): void {
 /**
  * Returns the address at the other end of the socket, in canonical form, ignoring headers; `null` if it is not known.
  *
- * An address passed to `fetch` takes precedence: the host that passed it knows its sockets.
+ * An address passed to `fetch` takes precedence, because the host knows its sockets.
  */
 export function peerAddress(raw: Request): string | null {
   const request: HostRequest = raw;
@@ -39,19 +39,19 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 /** A range of addresses, such as `10.0.0.0/8`. */
 export type AddressRange = readonly [base: Address, prefixLength: number];
 
-/** Stands for the missing address of the peer at a unix socket or a pipe, which is a program on the same machine. */
+/** Stands for the address of a peer at a unix socket or a pipe, which has none and is a program on the same machine. */
 export const UNIX_PEER = "unix";
 
 /** A trusted proxy: the addresses in a range, or any peer at a unix socket or a pipe. */
 export type ProxyRange = AddressRange | typeof UNIX_PEER;
 
-/** The number of characters that are read of a header. A chain of proxies fills a few hundred. */
+/** How many characters of a header are read. A chain of proxies fills a few hundred. */
 const MAX_HEADER_LENGTH = 8192;
 
 /** The longest entry that can be an address: quoted, in brackets, with a port. */
 const MAX_ENTRY_LENGTH = 64;
 
-/** RFC 4291 §2.4: all global unicast addresses assigned so far begin with the bits 001. */
+/** All global unicast addresses assigned so far begin with the bits 001 (RFC 4291 §2.4). */
 const GLOBAL_UNICAST = [ipaddr.IPv6.parse("2000::"), 3] as const;
 
 /** Parses one address in its strict notation, without port; `null` if it is not valid (`010.1.1.1`, `1.2.3`, `0x7f.1`). */
@@ -65,7 +65,10 @@ function parseAddress(text: string): Address | null {
   return kind === 4 ? ipaddr.IPv4.parse(plain) : unmapped(ipaddr.IPv6.parse(withoutDots(plain)));
 }
 
-/** Writes the last 32 bits of IPv6 in hexadecimal: the library confuses `::1.2.3.4` with the mapped `::ffff:1.2.3.4`. */
+/**
+ * Writes the last 32 bits of an IPv6 address in hexadecimal, because the library confuses `::1.2.3.4` with the mapped
+ * `::ffff:1.2.3.4`.
+ */
 function withoutDots(text: string): string {
   if (!text.includes(".")) return text;
   const colon = text.lastIndexOf(":") + 1;
@@ -78,13 +81,14 @@ function unmapped(address: ipaddr.IPv6): Address {
   return address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
 }
 
-/** RFC 5952 for IPv6, four decimal numbers for IPv4. */
+/** Formats an address: IPv6 by RFC 5952, IPv4 as four decimal numbers. */
 function format(address: Address): string {
   return address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString();
 }
 
 /**
- * Returns an address in its canonical form: `::ffff:1.2.3.4` is `1.2.3.4`, `2001:DB8::0:1` is `2001:db8::1` (RFC 5952).
+ * Returns an address in its canonical form: `::ffff:1.2.3.4` becomes `1.2.3.4`, and `2001:DB8::0:1` becomes
+ * `2001:db8::1` (RFC 5952).
  *
  * @returns `null` if the text is not an address
  */
@@ -119,7 +123,8 @@ export function parseRange(text: string): AddressRange | null {
   const length = prefix === undefined ? bits : Number(prefix);
   if (length > bits) return null;
   const address = parseAddress(base)!;
-  // A mapped range matches IPv4 addresses, since mapped addresses count as IPv4; below 96 bits it is not a mapped range.
+  // A mapped range matches IPv4 addresses, because mapped addresses count as IPv4. With fewer than 96 bits, it isn't a
+  // mapped range.
   if (kind === 6 && address instanceof ipaddr.IPv4) return length < 96 ? null : [address, length - 96];
   return [address, length];
 }
@@ -173,11 +178,11 @@ function firstPublic(header: string, value: string): Address | null {
 }
 
 /**
- * Returns the address that called the outermost trusted proxy. Each proxy has appended the address it was called from,
- * so the walk goes from the right, and ends at an entry that isn't a trusted proxy's, because the client could forge
- * everything to the left of it.
+ * Returns the address that called the outermost trusted proxy. Each proxy has appended the address that called it, so
+ * the search goes from the right, and ends at an entry that isn't a trusted proxy's, because the client could have
+ * forged everything to the left of it.
  *
- * @param peer `null` if it is a proxy without an address
+ * @param peer the address of the peer; `null` for a proxy without an address
  */
 function beyondProxies(
   header: string,
@@ -191,7 +196,7 @@ function beyondProxies(
   let outermost = peer;
   for (const entry of entries.toReversed()) {
     const address = parseEntry(entry);
-    // A proxy that hides its caller: the last known address is the proxy's.
+    // This proxy hides its caller, so the last known address is the proxy's.
     if (address === null) return outermost;
     if (!isWithin(address, proxies)) return address;
     outermost = address;
@@ -218,11 +223,11 @@ export const SOCKET_ADDRESS = "REMOTE_ADDR";
  * Creates the function that determines the client's address.
  *
  * Without proxies, the first public address wins, header by header, and the socket's address if there isn't one. With
- * proxies, a request from any other peer has the peer's own address; for a request from one of them, `X-Forwarded-For`
- * is walked from the right (or the first of `headers`, if `X-Forwarded-For` is not among them).
+ * proxies, a request from any other peer has the peer's own address. For a request from one of the proxies,
+ * `X-Forwarded-For` is searched from the right (or the first of `headers`, if `X-Forwarded-For` isn't among them).
  *
  * @param headers names of headers in lower case, in order; {@link SOCKET_ADDRESS} for the socket
- * @param proxies the trusted proxies; if empty, headers are believed from any peer
+ * @param proxies the trusted proxies; if empty, every peer's headers are trusted
  */
 export function createAddressResolver(headers: readonly string[], proxies: readonly ProxyRange[]): AddressResolver {
   if (proxies.length === 0) {
@@ -238,7 +243,7 @@ export function createAddressResolver(headers: readonly string[], proxies: reado
       const isTrusted = address === null ? proxies.includes(UNIX_PEER) : isWithin(address, proxies);
       const value = chain !== undefined && isTrusted ? given.get(chain) : null;
       const client = value === null ? address : beyondProxies(chain!, value, proxies, address);
-      // Security: the client of a proxy that doesn't report it must not count as known.
+      // Security: if a proxy doesn't report its client, the client must not count as known.
       return client === null ? null : format(client);
     },
   };
@@ -264,14 +269,14 @@ const NAMED: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * The shortest prefix allowed for a range: no single owner's network is larger than 10.0.0.0/8 or fc00::/7. A client in a
- * larger range could write any client's address into its headers.
+ * The shortest prefix allowed for a range, because no single owner's network is larger than 10.0.0.0/8 or fc00::/7. In
+ * a larger range, there would be clients, which could write any address into their headers.
  */
 const MIN_PREFIX: Readonly<Record<string, number>> = { ipv4: 8, ipv6: 7 };
 
 /**
- * The application's own proxies, as listed in `APP.trustedProxies`: only this list decides whose forwarding headers are
- * used, for the client's address, the scheme and the host.
+ * The application's own proxies, as listed in `APP.trustedProxies`. Only this list decides whose forwarding headers are
+ * used for the client's address, the scheme and the host.
  */
 export class TrustedProxies {
   readonly ranges: readonly ProxyRange[];
@@ -298,7 +303,7 @@ export class TrustedProxies {
 /**
  * Parses a list of proxies into ranges: addresses, ranges in CIDR notation, `loopback`, `private`, `unix`.
  *
- * @returns if an entry is not valid, what is wrong with the first such entry, as text
+ * @returns the ranges; if an entry is invalid, text that says what is wrong with the first such entry
  */
 export function parseProxies(entries: readonly string[]): readonly ProxyRange[] | string {
   const ranges: ProxyRange[] = [];

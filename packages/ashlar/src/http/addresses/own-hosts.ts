@@ -2,7 +2,10 @@ import { isIP } from "node:net";
 import type { MaybePromise } from "../../support/index.ts";
 import { parseHost } from "./host.ts";
 
-/** Decides whether an unlisted host, such as a tenant's, is allowed; it is in lower case and ASCII, without a port. */
+/**
+ * Decides whether a host, such as a tenant's, belongs to the application. The host is in lower case and ASCII, without
+ * a port.
+ */
 export type HostCheck = (host: string) => MaybePromise<boolean>;
 
 /** Labels of 1 to 63 characters (RFC 1035 §2.3.4), 253 in all. */
@@ -35,7 +38,7 @@ export class OwnHosts {
     if (this.#check !== null) return NAME.test(host) && isIP(host) === 0 ? this.#check(host) : false;
     if (this.#names.has(host)) return true;
     const dot = host.indexOf(".");
-    // As in certificates, a wildcard is exactly one label (RFC 6125 §6.4.3).
+    // As in certificates, a wildcard stands for exactly one label (RFC 6125 §6.4.3).
     return dot > 0 && this.#names.has(`*${host.slice(dot)}`);
   }
 }
@@ -45,7 +48,7 @@ export class OwnHosts {
  *
  * Security: a wildcard below a public suffix, such as `*.co.uk`, is refused, because anyone can own such a host.
  *
- * @returns if an entry is not valid, what is wrong with the first such entry, as text
+ * @returns the hosts; if an entry is invalid, text that says what is wrong with the first such entry
  */
 export function parseHosts(entries: readonly string[]): readonly string[] | string {
   const hosts: string[] = [];
@@ -62,7 +65,7 @@ export function parseHosts(entries: readonly string[]): readonly string[] | stri
   return hosts;
 }
 
-/** A name in ASCII and lower case; `null` for anything that is not only a host. */
+/** The name in ASCII and lower case; `null` if the text is anything but a host. */
 function nameOf(text: string): string | null {
   if (/[\s/\\:?#@*%]/.test(text)) return null;
   const name = URL.parse(`http://${text}/`)?.hostname.replace(/\.$/, "") ?? "";

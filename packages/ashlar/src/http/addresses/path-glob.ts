@@ -5,10 +5,7 @@ function segmentsOf(path: string): string[] {
   return path.slice(start, end).split("/");
 }
 
-/**
- * Returns text as a request means it: decoded once, with accented letters in one form. Text that can't be decoded stays
- * as it is.
- */
+/** Returns text decoded once, with accented letters in one form. Text that can't be decoded stays unchanged. */
 function meant(text: string): string {
   try {
     return decodeURIComponent(text).normalize();
@@ -17,7 +14,9 @@ function meant(text: string): string {
   }
 }
 
-/** Reports whether a segment matches one of a glob, in which a `*` is any text, even none. It never backtracks. */
+/**
+ * Reports whether a segment matches a glob's segment, in which `*` stands for any text, even none. Never backtracks.
+ */
 function matchesSegment(given: string, wanted: string): boolean {
   const [first, ...others] = wanted.split("*").map(meant);
   const last = others.pop();
@@ -36,12 +35,13 @@ function matchesSegment(given: string, wanted: string): boolean {
 /**
  * Reports whether a path matches a glob, anchored at both ends.
  *
- * An inner `*` is exactly one segment, a trailing `*` one or more, a lone `*` everything. Next to other characters, it is any
- * text within the segment: `/user*` matches `/users`, but not `/users/7`. A leading slash is optional and a trailing one
- * makes no difference. Each segment is checked once, so that no pattern and no path can make this slow.
+ * An inner `*` stands for exactly one segment, a trailing `*` for one or more, a lone `*` for everything. Next to other
+ * characters, it stands for any text within the segment: `/user*` matches `/users`, but not `/users/7`. A leading slash
+ * is optional, and a trailing one makes no difference. Each segment is checked once, so no pattern or path can make
+ * this slow.
  *
- * Escapes are decoded, in path and glob: `/%61dmin` is `/admin`. An escaped slash is part of its segment, and `%2A` in a
- * glob an asterisk.
+ * Escapes are decoded in both path and glob: `/%61dmin` is `/admin`. An escaped slash is part of its segment, and `%2A`
+ * in a glob is a literal asterisk.
  *
  * @param path the path of a URL, unchanged
  * @param glob such as `/orders/*`

@@ -4,25 +4,25 @@ import { message } from "../messages.ts";
 import "../errors.ts";
 
 /**
- * A cheap test that every plain target passes in one scan: a character that no URL contains, `#` or `\`, and where a segment
- * `.` or `..`, or an escaped separator, can begin.
+ * A cheap first check, in one scan: matches `#`, `\`, any character that URLs can't contain, and the possible beginning
+ * of a segment `.` or `..` or of an escaped separator. Plain targets don't match.
  */
 const SUSPICIOUS = /[^!-"$-[\]-~]|\/\.|%[25]/;
 /** The scheme and the authority of an absolute target. */
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/\\?#]*/i;
 /**
- * A backslash, a character that no URL contains (RFC 3986 §2), or a segment `.` or `..`. The segment may be escaped, end at
- * an escaped slash or backslash, and have parameters (`..;v=1`): some servers resolve each of these.
+ * A backslash, a character that URLs can't contain (RFC 3986 §2), or a segment `.` or `..`. The segment may be escaped,
+ * end at an escaped slash or backslash, and have parameters (`..;v=1`): some servers resolve each of these.
  */
 const AMBIGUOUS_PATH = /\\|[^!-~]|(?:\/|%2f|%5c)(?:\.|%2e){1,2}(?:;[^/]*?)?(?=\/|%2f|%5c|$)/i;
 
 /**
- * Reports whether a proxy, or the router of another framework, could read a request target as another path than the URL
+ * Reports whether a proxy, or another framework's router, could read a request target as a different path than the URL
  * Standard does: `/x\..\admin`, `/x/%2e%2e/admin`, `/admin#x`. Escapes are decoded once, as everywhere.
  *
- * The query is whatever the client wants it to be, except that a `#` never travels (RFC 9110 §7.1).
+ * The query may be anything, except that it can't contain `#` (RFC 9110 §7.1).
  *
- * Security: a proxy that denies `/admin` lets these pass, and the URL parser turns them into `/admin`.
+ * Security: a proxy that denies `/admin` would let these pass, and the URL parser would turn them into `/admin`.
  *
  * @param target the target as the client sent it, or the URL of a platform request
  */
@@ -31,7 +31,7 @@ export function isAmbiguousTarget(target: string): boolean {
   return target.includes("#") || AMBIGUOUS_PATH.test(targetPath(target));
 }
 
-/** The error for a request with such a target. */
+/** The error for a request with an ambiguous target. */
 export function ambiguousTarget(): AshlarError {
   return new AshlarError("E_BAD_REQUEST", message("request.target"));
 }
@@ -62,7 +62,7 @@ interface ForwardedRequest extends Request {
 }
 
 /**
- * Splits a request's URL into parts without parsing it: the platform already has, and returns it in normal form.
+ * Splits a request's URL into parts without parsing it again, because the platform returns it in normal form.
  *
  * @param url absolute, as in `Request.url`
  */
@@ -89,7 +89,7 @@ interface BasedRequest extends Request {
   [BASE]?: string;
 }
 
-/** Whether any application of this process has a base path: if not, requests aren't checked for the mark. */
+/** Whether any application in this process has a base path. If not, requests aren't checked for the mark. */
 let hasBases = false;
 
 /**
@@ -102,7 +102,7 @@ export function requestPath(raw: Request): string {
   return path.slice(baseOf(raw).length) || "/";
 }
 
-/** Returns the path of a request's URL as the application's server got it, still percent-encoded. */
+/** Returns the path of a request's URL as the server received it, still percent-encoded. */
 export function sentPath(raw: Request): string {
   const target = plainTarget(raw);
   if (target === null) return parsedUrl(raw)?.pathname ?? splitUrl(raw.url).path;
@@ -131,8 +131,9 @@ export function requestSearch(raw: Request): string {
 }
 
 /**
- * Returns a request's target as the client sent it, if a server of `node:http` keeps it with the request; otherwise the URL,
- * which most platforms have already resolved. A platform's `Request` keeps its fragment, which is never sent.
+ * Returns a request's target as the client sent it, if a `node:http` server keeps it with the request; otherwise the
+ * URL, which most platforms have already resolved. The fragment of a platform's `Request` is left out, because it is
+ * never sent.
  */
 export function sentTarget(raw: Request): string {
   const sent = nodeExchange(raw)?.req?.url;
@@ -142,7 +143,7 @@ export function sentTarget(raw: Request): string {
   return fragment === -1 ? url : url.slice(0, fragment);
 }
 
-/** Makes a request's URL override its `Host` header, since a trusted proxy reported the requested host. */
+/** Makes a request's URL override its `Host` header, because a trusted proxy reported the requested host. */
 export function markForwarded(raw: Request): Request {
   (raw as ForwardedRequest)[FORWARDED] = true;
   return raw;
@@ -156,8 +157,9 @@ export function isMarkedForwarded(raw: Request): boolean {
 /**
  * Returns the host that a request was sent to, with its port.
  *
- * A request from the server has it in its URL, where an absolute request target has overridden the `Host` header
- * (RFC 9112 §3.2.2) and an invalid host was replaced. For any other request, the `Host` header wins.
+ * A request from the server has the host in its URL, where an absolute request target has already overridden the `Host`
+ * header (RFC 9112 §3.2.2), and an invalid host was replaced. For any other request, the `Host` header takes
+ * precedence.
  *
  * Security: the client controls this. Never build a link for a mail from it; use `APP_URL`.
  */
@@ -176,13 +178,13 @@ export function requestAuthorities(raw: Request): string[] {
   return host === null ? [authority] : [authority, host];
 }
 
-/** Segments that every proxy reads the same way, with nothing to encode. */
+/** Segments that need no encoding, and that every proxy reads the same way. */
 const BASE_PATH = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._-]+)*$/;
 
 /**
  * Parses the path of `APP_URL`, under which the application runs.
  *
- * @returns without a slash at its end, so `""` for `/`; `null` for an unusable path
+ * @returns the path without a trailing slash, so `""` for `/`; `null` for an unusable path
  */
 export function parseBasePath(pathname: string): string | null {
   const path = pathname.replace(/\/$/, "");
@@ -190,7 +192,7 @@ export function parseBasePath(pathname: string): string | null {
 }
 
 /**
- * Puts the base path before a path of the application, unless it is there already.
+ * Prefixes a path with the base path, unless it already has it.
  *
  * @param base `""` if there isn't one
  * @param path begins with a slash; anything else, such as a complete URL, stays as it is
@@ -200,7 +202,7 @@ export function withBase(base: string, path: string): string {
   return path === "/" ? `${base}/` : `${base}${path}`;
 }
 
-/** Removes the base path from a path, or from a path with a query; `null` if it is not there. */
+/** Removes the base path from a path, which may have a query; `null` if the path isn't under it. */
 export function withoutBase(base: string, path: string): string | null {
   if (!isUnder(base, path)) return null;
   const rest = path.slice(base.length);
@@ -208,10 +210,10 @@ export function withoutBase(base: string, path: string): string | null {
 }
 
 /**
- * Finds out whether a request is for a path under the base path. From then on, its path doesn't include the base path.
+ * Reports whether a request's path is under the base path. If so, {@link requestPath} no longer includes the base path.
  *
- * Security: a path outside of the base path is never the application's, whatever a header says. Otherwise `/admin`
- * would be served where a proxy has a rule for `/shop/admin`.
+ * Security: a path outside of the base path never belongs to the application, whatever a header says. Otherwise,
+ * `/admin` would bypass a proxy's rule for `/shop/admin`.
  */
 export function enterBase(raw: Request, base: string): boolean {
   if (!isUnder(base, sentPath(raw))) return false;

@@ -5,8 +5,8 @@ import ipaddr from "ipaddr.js";
 const SITE_BITS = 48;
 
 /**
- * Returns an address's network: for IPv4, the last of the four numbers is 0; for IPv6, the first 48 bits are kept. It
- * still distinguishes networks, but not the people in them.
+ * Returns an address's network: in IPv4, the last of the four numbers becomes 0; of IPv6, the first 48 bits are kept.
+ * This still distinguishes networks, but not the people in them.
  *
  * @param address in canonical form
  * @returns `null` if it is not an address

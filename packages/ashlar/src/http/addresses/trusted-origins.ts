@@ -1,8 +1,8 @@
 import { parseHost } from "./host.ts";
 
 /**
- * The origins of other sites that are part of the application, such as its front end: `APP.trustedOrigins`. Their pages may
- * read responses, send requests that change something, and be redirected to.
+ * The origins of other sites that are part of the application, such as its front end: `APP.trustedOrigins`. Their pages
+ * may read responses, send requests that change data, and be the target of redirects.
  */
 export class TrustedOrigins {
   readonly list: readonly string[];
@@ -31,7 +31,7 @@ export class TrustedOrigins {
  * Security: each origin is compared exactly. A pattern such as `https://*.example.com` is refused, because a forgotten
  * subdomain that someone else controls would be trusted with every user's account.
  *
- * @returns if an entry is not valid, what is wrong with the first such entry, as text
+ * @returns the origins; if an entry is invalid, text that says what is wrong with the first such entry
  */
 export function parseOrigins(entries: readonly string[]): readonly string[] | string {
   const origins: string[] = [];
@@ -44,9 +44,9 @@ export function parseOrigins(entries: readonly string[]): readonly string[] | st
   return origins;
 }
 
-/** The origin that a text names, as browsers write it; `null` if it contains more than an origin, or something else. */
+/** The origin in a text, as browsers write it; `null` if the text is anything but an origin. */
 function originOf(text: string): string | null {
-  // The URL parser would forgive white space, backslashes and missing slashes.
+  // The URL parser would accept white space, backslashes and missing slashes.
   if (!/^https?:\/\/[^\s\\/?#@]+\/?$/i.test(text)) return null;
   return URL.parse(text)?.origin ?? null;
 }

@@ -10,7 +10,7 @@ export type Bytes = Uint8Array<ArrayBuffer>;
 export interface BodySource {
   /** Returns the next chunk; `null` at the end of a complete body. */
   read(): Promise<Bytes | null>;
-  /** Reads no further. */
+  /** Stops reading. */
   close(): void;
 }
 
@@ -28,7 +28,7 @@ export function hasBody(raw: Request): boolean {
   return message.method !== "GET" && message.method !== "HEAD";
 }
 
-/** Sends `100 Continue` to a client that waits for it. Called just before the body is read. */
+/** Sends `100 Continue` if the client waits for it. Called just before the body is read. */
 export function inviteBody(raw: Request): void {
   const served = nodeExchange(raw);
   if (served?.awaitsContinue !== true) return;
@@ -39,7 +39,7 @@ export function inviteBody(raw: Request): void {
 /** The announced length of a body, in bytes; `null` if the client announced none. */
 export function announcedLength(raw: Request): number | null {
   const length = Number(raw.headers.get("content-length") ?? Number.NaN);
-  // Other kinds of hosts may pass on any value.
+  // Other hosts may pass on any value.
   return Number.isSafeInteger(length) && length >= 0 ? length : null;
 }
 
@@ -53,8 +53,8 @@ export function refuseAnnounced(raw: Request, maxBytes: number): void {
 }
 
 /**
- * Returns the `node:http` message behind a request that srvx made. Reading it directly is fastest, and the only way to a
- * body sent with GET.
+ * Returns the `node:http` message behind a request that srvx created. Reading it directly is fastest, and the only way
+ * to get a body sent with GET.
  */
 export function nodeMessage(raw: Request): IncomingMessage | undefined {
   return nodeExchange(raw)?.req;
@@ -73,8 +73,8 @@ export function bodySource(raw: Request): BodySource {
 const CHANGES = ["readable", "end", "close"] as const;
 
 /**
- * Reads a message of `node:http`. No listener for data stays attached between two reads or after the last one, so that
- * the server can skip data that the handler leaves unread.
+ * Reads a `node:http` message. No data listener stays attached between reads or after the last one, so that the server
+ * can skip data that the handler leaves unread.
  */
 class MessageBody implements BodySource {
   readonly #message: IncomingMessage;
@@ -84,7 +84,7 @@ class MessageBody implements BodySource {
   constructor(message: IncomingMessage) {
     if (message.readableEnded || (message.destroyed && message.complete)) throw alreadyRead();
     this.#message = message;
-    // Each read reports an error; without a listener, one that comes between two reads would end the process.
+    // Reads report errors themselves, but without a listener, an error between two reads would end the process.
     message.on("error", ignore);
   }
 
@@ -135,12 +135,12 @@ class StreamedBody implements BodySource {
   }
 
   close(): void {
-    // A turn later: the platform's own form bodies fail, uncatchably, if canceled during a chunk.
+    // Waits a turn, because the platform's own form bodies fail with an uncatchable error if canceled during a chunk.
     setImmediate(() => this.#reader.cancel().catch(ignore));
   }
 }
 
-// Don't wait for the rest of the body: the connection ends with the response (RFC 9110 §15.5.14).
+// Doesn't wait for the rest of the body: the connection ends with the response (RFC 9110 §15.5.14).
 export function tooLarge(maxBytes: number): AshlarError {
   return new AshlarError("E_PAYLOAD_TOO_LARGE", sentence("body.tooLarge", { max: maxBytes }), {
     headers: { connection: "close" },
@@ -169,14 +169,14 @@ function responseSent(): AshlarError {
 
 function ignore(): void {}
 
-/** The initial room for data that doesn't arrive in one piece, in bytes. */
+/** The initial size of the buffer for data that doesn't arrive in one piece, in bytes. */
 const FIRST_BYTES = 1024;
 
 /**
- * Bytes that arrive in pieces, as one array.
+ * Collects bytes that arrive in pieces into one array.
  *
- * Security: they are copied, because a client chooses its pieces. A million of one byte each would take hundreds of times as
- * much as they contain.
+ * Security: the pieces are copied, because the client chooses their size. A million pieces of one byte each would take
+ * hundreds of times as much memory as they contain.
  */
 export class CollectedBytes {
   /** The only piece so far, as it arrived. */
@@ -201,7 +201,7 @@ export class CollectedBytes {
     this.#size = size;
   }
 
-  /** An array with all the bytes, and room for more. */
+  /** A buffer with all the bytes, and room for more. */
   #roomFor(size: number): Buffer {
     const current = this.#buffer ?? this.#first!;
     if (this.#buffer !== null && size <= this.#buffer.length) return this.#buffer;

@@ -37,7 +37,7 @@ export interface BodyLimits {
   readonly maxDepth: number;
   /** How many members and elements JSON may have, in all objects and lists together. */
   readonly maxJsonValues: number;
-  /** How many bytes of a form's files are kept in memory; the rest is written to the disk. */
+  /** How many bytes of a form's files are kept in memory. The rest is written to disk. */
   readonly maxFormMemoryBytes: number;
   /** The memory that the bodies of all requests may take at the same time, in bytes. */
   readonly maxMemoryBytes: number;
@@ -46,8 +46,8 @@ export interface BodyLimits {
 }
 
 /**
- * The default limits: 1 MiB, multipart too, 1000 fields, 20 files, depth 64, 10,000 values; 1 MiB of a form's files in memory;
- * 256 MiB of all bodies in memory, 8 GiB on the disk.
+ * The default limits: 1 MiB per body, multipart or not; 1000 fields, 20 files, depth 64, and 10,000 values; 1 MiB of a
+ * form's files in memory; and for all bodies together, 256 MiB in memory and 8 GiB on disk.
  */
 export const DEFAULT_BODY_LIMITS: BodyLimits = Object.freeze({
   maxBodyBytes: 1024 * 1024,
@@ -90,23 +90,27 @@ const NO_LIMITS: readonly null[] = Object.freeze([null]);
 
 type BodyKind = Exclude<RequestBody["kind"], "none" | "streamed" | "parts">;
 
-/** How a body is read. */
+/** How to read a body. */
 export interface BodyReading {
   /**
-   * The limits, in bytes, of the routes that the request may be for; the largest applies, and `null` stands for the
-   * application's own. Default: that.
+   * The limits, in bytes, of the routes that the request may be for. The largest one applies, and `null` stands for the
+   * application's own limit, which is the default.
    */
   readonly routeLimits?: readonly (number | null)[];
-  /** Whether to keep the bytes of a multipart body, too, however many there are; default: up to `maxBodyBytes`. */
+  /**
+   * Whether to keep the bytes of a multipart body too, however many there are; by default, they are kept up to
+   * `maxBodyBytes`.
+   */
   readonly keepsBytes?: boolean;
   /** Whether to leave a form's files, and everything after them, to the handler; default: `false`. */
   readonly leavesFiles?: boolean;
 }
 
 /**
- * Reads the body of a request, within limits of bytes. Afterwards `raw` has no body left, unless its files are left.
+ * Reads a request's body, within the limits. Afterwards, `raw` has no body left, unless its files are left to the
+ * handler.
  *
- * @param held receives the kept parts of the body. It is up to the caller to release it, also after an error.
+ * @param held receives the kept parts of the body. The caller has to release it, even after an error.
  * @throws `E_PAYLOAD_TOO_LARGE` before a byte is read if `Content-Length` is too large, otherwise as soon as the limit is
  *   exceeded; `E_INVALID_BODY` if the client disconnected or a multipart body is malformed; `E_UNSUPPORTED_MEDIA_TYPE`
  *   if the body is compressed; `E_OVERLOADED` if there is no room for it, before a byte is read if its length is known;
@@ -122,7 +126,7 @@ export async function readBody(
   const type = raw.headers.get("content-type") ?? "";
   const kind = bodyKind(type);
   const isForm = kind === "multipart";
-  // A streaming route's limit is for the files: other bodies are read into memory.
+  // If a route streams a form's files, its limit applies only to forms, because other bodies are read into memory.
   const maxBytes = largestOf(leavesFiles && !isForm ? NO_LIMITS : routeLimits, limits, isForm);
   refuseAnnounced(raw, maxBytes);
   refuseEncoded(raw, kind);
@@ -247,7 +251,7 @@ class CountedSource implements BodySource {
 }
 
 /**
- * Refuses a body that was read for several routes and turns out to be for one with a lower limit.
+ * Refuses a body that was read for several routes, if its actual route has a lower limit.
  *
  * @param routeLimit that route's limit, in bytes; `null` if it has none
  * @throws `E_PAYLOAD_TOO_LARGE`
@@ -266,7 +270,7 @@ function bodyKind(contentType: string): BodyKind {
   return type === "multipart/form-data" ? "multipart" : "unsupported";
 }
 
-/** RFC 9110 §15.5.16: an unsupported coding gets a 415, with the supported ones. */
+/** Refuses an unsupported coding with 415, and lists the supported ones (RFC 9110 §15.5.16). */
 function refuseEncoded(raw: Request, kind: BodyKind): void {
   const encoding = kind === "unsupported" ? null : raw.headers.get("content-encoding");
   if (encoding === null || encoding.toLowerCase() === "identity") return;
@@ -326,5 +330,5 @@ function keep(chunk: Uint8Array, collected: CollectedBytes, maxBytes: number, he
   collected.add(chunk);
 }
 
-/** `close`, which follows an error, reports it; without a listener, an error of a stream ends the process. */
+/** The `close` event after the error reports it. Without a listener, a stream's error would end the process. */
 function ignore(): void {}

@@ -5,7 +5,7 @@ import "../errors.ts";
 /** How many bytes of a file are read at once. */
 const CHUNK_BYTES = 65_536;
 
-/** Anything that yields bytes or text in chunks: a stream of the platform, a `Readable`, an async generator. */
+/** Anything that yields bytes or text in chunks: a web stream, a `Readable`, an async generator. */
 export type StreamSource = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array | string>;
 
 /** The source of a {@link ByteStream}. It opens its resources at the first `read`. */
@@ -19,11 +19,11 @@ export interface ByteSource {
 /** A stream, and a function that ends it at its source, even while its reader is locked. */
 export interface ByteStream {
   readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>;
-  /** Closes the source. It neither throws nor rejects; further reads find the stream ended. */
+  /** Closes the source. Never throws or rejects. Further reads find the stream ended. */
   readonly close: () => Promise<void>;
 }
 
-/** A file that can be sent, as it was when it was checked. */
+/** A file to send, as it was when it was checked. */
 export interface FileBytes {
   readonly length: number;
   readonly modifiedMs: number;
@@ -32,16 +32,16 @@ export interface FileBytes {
 }
 
 /**
- * The sources of streams, to be closed when the stream is garbage-collected. Without this, a stream that was read in part
- * and dropped would keep its file open forever, or end the process: Node treats a `FileHandle` that is collected while
- * open as an uncaught error.
+ * Closes a stream's source when the stream is garbage-collected. Without this, a stream that was partly read and
+ * dropped would keep its file open forever, or end the process, because Node treats a `FileHandle` that is
+ * garbage-collected while open as an uncaught error.
  */
 const dropped = new FinalizationRegistry<() => Promise<void>>((close) => close());
 
 /**
- * Turns a source into a stream that reads nothing before it is asked to, so that a response that is replaced, sent to HEAD
- * or to a client that has disconnected opens nothing. The source is closed at its end, when it fails, when the stream is
- * canceled, and when the stream is dropped.
+ * Turns a source into a stream that doesn't read ahead, so that a response that is replaced, that answers HEAD, or
+ * whose client has disconnected opens nothing. The source is closed at its end, when it fails, and when the stream is
+ * canceled or dropped.
  */
 export function byteStream(source: ByteSource): ByteStream {
   let closing: Promise<void> | null = null;
@@ -61,7 +61,8 @@ export function byteStream(source: ByteSource): ByteStream {
     await close();
     controller.close();
   };
-  // Neither of these functions may refer to the stream: the registry holds them, and would keep it alive.
+  // Neither of these functions may refer to the stream, because the registry holds them, and would keep the stream
+  // alive.
   const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({ pull, cancel: close }, { highWaterMark: 0 });
   dropped.register(stream, close, source);
   return { stream, close };
@@ -79,11 +80,11 @@ async function closed(source: ByteSource): Promise<void> {
 /** Turns any kind of source into a stream of bytes. Canceling it ends the source. */
 export function toByteStream(source: StreamSource): ByteStream {
   if (!(source instanceof ReadableStream)) return byteStream(new Pieces(source));
-  // If a reader has locked it, that reader closes it, and canceling it here fails.
+  // If a reader has locked the stream, that reader closes it, and canceling it here fails.
   return { stream: source as ByteStream["stream"], close: () => source.cancel().catch(ignore) };
 }
 
-/** The members of Node's own streams besides being iterable. */
+/** The members of Node's own streams that other iterables don't have. */
 interface Destroyable {
   destroy?(): unknown;
   on?(event: "error", listener: () => void): unknown;
@@ -97,7 +98,8 @@ class Pieces implements ByteSource {
 
   constructor(source: AsyncIterable<Uint8Array | string>) {
     this.#source = source;
-    // A `Readable` may fail before it is read. Without a listener, that ends the process; the iterator reports it again.
+    // A `Readable` may fail before it is read, which would end the process without a listener. The iterator reports the
+    // error again.
     if (typeof this.#source.destroy === "function") this.#source.on?.("error", ignore);
   }
 
@@ -109,7 +111,7 @@ class Pieces implements ByteSource {
   }
 
   close(): unknown {
-    // An iterator that was not started ends without notifying its source.
+    // An iterator that was never started ends without notifying its source.
     if (typeof this.#source.destroy === "function") return this.#source.destroy();
     return (this.#iterator ?? this.#source[Symbol.asyncIterator]()).return?.();
   }
@@ -118,7 +120,7 @@ class Pieces implements ByteSource {
 /**
  * Prepares a file to be read as a stream. It is opened when the first chunk is read.
  *
- * @param path the path of the file
+ * @param path the file's path
  * @throws `E_NOT_FOUND` if the file doesn't exist
  */
 export async function readFileBytes(path: string): Promise<FileBytes> {

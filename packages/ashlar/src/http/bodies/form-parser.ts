@@ -10,8 +10,8 @@ export type FormFields = readonly (readonly [name: string, value: string])[];
 const UNTICKED: ReadonlySet<string> = new Set(["", "0", "false", "off", "no"]);
 
 /**
- * Returns the names of fields that were sent more than once although they are not lists, so that all values but the last
- * are lost: a `<select multiple>`, or a group of checkboxes, whose name lacks its `[]`.
+ * Returns the names of fields that were sent more than once although they aren't lists, so that all values but the last
+ * are lost. An example is a `<select multiple>` or a group of checkboxes whose name lacks `[]`.
  *
  * A hidden field before a checkbox of the same name is intentional, and is skipped.
  */
@@ -31,10 +31,10 @@ export function repeatedFields(fields: FormFields): string[] {
 /** How many pairs of brackets a name may have. */
 const MAX_BRACKETS = 5;
 
-/** The error code for a malformed form, which is another one for a query than for a body. */
+/** The error code for a malformed form: the first for a query, the second for a body. */
 export type FormErrorCode = "E_BAD_REQUEST" | "E_INVALID_BODY";
 
-/** A container while the form is read: whether it is a list or an object is decided at the end. */
+/** A container while the form is being parsed. Whether it is a list or an object is decided at the end. */
 class Branch<T> {
   readonly children = new Map<string, T | Branch<T>>();
   /** The index that the next `[]` gets. */
@@ -57,8 +57,8 @@ function isIndex(key: string): boolean {
 /**
  * Parses an urlencoded form or a query into a dictionary, like {@link nestFields}.
  *
- * In a query, a percent sign that does not begin an escape stands for itself, and bytes that are not UTF-8 become
- * U+FFFD, as in the URL standard: people type queries, and append text found elsewhere. In a body, both are refused.
+ * In a query, a percent sign that doesn't begin an escape stands for itself, and bytes that aren't UTF-8 become U+FFFD,
+ * as in the URL standard, because people type queries, and append text from elsewhere. In a body, both are refused.
  *
  * @param text the form, without a leading `?`
  * @param maxFields how many fields it may have
@@ -102,13 +102,15 @@ export function parseQuery(
   return parseForm(queryText(text), maxFields, "E_BAD_REQUEST", look);
 }
 
-/** A query is ASCII. A client that sends other bytes means UTF-8, and `node:http` passes each byte on as one character. */
+/**
+ * Decodes a query that isn't pure ASCII. The client means UTF-8, but `node:http` passes each byte on as one character.
+ */
 function queryText(text: string): string {
   if (!/[\u0080-\uffff]/.test(text)) return text;
   try {
     if (!/[\u0100-\uffff]/.test(text)) return decodeBodyText(Buffer.from(text, "latin1"));
   } catch {
-    // Reported below, as a problem of the query, not of the body.
+    // Reported below, as a problem with the query rather than the body.
   }
   throw new AshlarError("E_BAD_REQUEST", message("query.utf8"));
 }
@@ -135,12 +137,12 @@ function decodeLeniently(text: string): string {
 }
 
 /**
- * Builds a dictionary from the fields of a form, using the brackets in their names.
+ * Builds a dictionary from a form's fields, using the brackets in their names.
  *
  * `a[b]=1` is a member of the object `a`; `a[]=1` an element of the list `a`. Each `[]` is a separate element:
- * `a[][b]=1&a[][c]=2` are two objects, `a[0][b]=1&a[0][c]=2` is one. Indexes that run from 0 without a gap make a list,
- * others an object. If a name has both a text and members, the later one replaces the earlier. A name with unbalanced
- * brackets is used literally.
+ * `a[][b]=1&a[][c]=2` are two objects, `a[0][b]=1&a[0][c]=2` is one. Indexes that run from 0 without gaps make a list;
+ * others make an object. If a name has both a text and members, the later one replaces the earlier one. A name with
+ * unbalanced brackets is used literally.
  *
  * @throws the given code if brackets are nested too deeply
  */
@@ -153,7 +155,7 @@ export function nestFields<T>(fields: Iterable<readonly [name: string, value: T]
   return toDictionary(root);
 }
 
-/** `a[b][]` as `["a", "b", ""]`. */
+/** Splits `a[b][]` into `["a", "b", ""]`. */
 function splitName(name: string, code: FormErrorCode): string[] {
   const bracket = name.indexOf("[");
   if (bracket < 1 || !name.endsWith("]")) return [name];
@@ -196,7 +198,7 @@ function finish<T>(child: T | Branch<T>): unknown {
   const list: unknown[] = [];
   for (let index = 0; index < child.children.size; index++) {
     const member = child.children.get(String(index));
-    // A gap: `a[1000000]=x` is an object of one member, not a list of a million.
+    // There is a gap: `a[1000000]=x` is an object with one member, not a list of a million elements.
     if (member === undefined) return toDictionary(child);
     list.push(finish(member));
   }

@@ -8,18 +8,18 @@ import { extensionOf, sanitizeFileName, UNNAMED } from "./uploaded-file.ts";
 
 /** The limits of a part's content. */
 export interface PartLimits {
-  /** How many bytes of a file `text()` and `bytes()` read into memory. */
+  /** How many bytes of a file `text()` and `bytes()` may read into memory. */
   readonly maxMemoryBytes: number;
-  /** Counts the content of text fields. */
+  /** Counts the bytes of text fields. */
   readonly countField: (bytes: number) => void;
 }
 
 /**
- * A part of a form, as `request.parts()` yields it: a file, or a text field, while its content arrives. It can be read once,
- * before the next part is asked for.
+ * A part of a form, as `request.parts()` yields it: a file or a text field whose content is still arriving. It can be
+ * read once, before the next part is requested.
  *
- * Security: `name`, `clientName`, `extension` and `type` are what the client claims, as those of an `UploadedFile`.
- * There is no `size`: the form may still be refused, or end, after the first bytes.
+ * Security: `name`, `clientName`, `extension` and `type` are what the client claims, as in an `UploadedFile`. There is
+ * no `size`, because the form may still be refused, or end, after the first bytes.
  */
 export class FormPart {
   /** The name of the form's field, as sent: `photos[]`. */
@@ -56,7 +56,7 @@ export class FormPart {
   }
 
   /**
-   * The content, as it arrives. It takes from the client only as much as its reader takes.
+   * The content, as it arrives. Data is taken from the client only as it is read.
    *
    * Reading it fails like `request.bodyStream()` does: with `E_PAYLOAD_TOO_LARGE` once the form is larger than the route's
    * limit, and with `E_INVALID_BODY` if the client disconnects before the end of the part.
@@ -97,7 +97,8 @@ export class FormPart {
 
   /**
    * Saves the content while it arrives, creating missing folders. The file appears under its name once it is complete;
-   * until then it is in a hidden file next to it. If the client disconnects or the form is refused, nothing stays.
+   * until then, the content is in a hidden file next to it. If the client disconnects or the form is refused, nothing
+   * is left behind.
    *
    * @param target the path to write to; if it is a folder, or ends in a slash, the file is saved there under its `name`
    * @returns the path written
@@ -128,7 +129,7 @@ export class FormPart {
     }
   }
 
-  /** @internal The next part was requested, so this one can't be read any longer. */
+  /** @internal Called when the next part is requested. This part can't be read anymore. */
   end(): void {
     this.#isOver = true;
   }

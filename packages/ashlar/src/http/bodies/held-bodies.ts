@@ -8,18 +8,18 @@ import { UploadFolder } from "./upload-folder.ts";
 import type { StoredContent } from "./uploaded-file.ts";
 
 /**
- * There is always room for a body of this size, in bytes, so that logins and clicks work while others upload. A
+ * There is always room for a body of this size, in bytes, so that logins and small forms work while others upload. A
  * connection costs the process about as much.
  */
 export const ALWAYS_ROOM_BYTES = 65_536;
 
 /**
- * The room that the bodies of all requests share. An announced body has to fit before any of it is read, so that one
- * that doesn't is refused at once, and not halfway through. After that, as much room as the request already holds is
- * reserved for data that is still to come.
+ * The room that the bodies of all requests share. An announced body has to fit before any of it is read, so that a body
+ * that doesn't fit is refused at once rather than halfway through. After that, as much room as the request already
+ * holds is reserved for data that is still to come.
  *
- * Security: an announcement costs a client nothing, so by itself it takes no more than {@link ALWAYS_ROOM_BYTES} away
- * from others.
+ * Security: announcing a body costs a client nothing, so an announcement alone takes no more than {@link
+ * ALWAYS_ROOM_BYTES} away from others.
  */
 export class BodyRoom {
   readonly #maxBytes: number;
@@ -64,7 +64,7 @@ export class BodyRoom {
 
 /** Details of a request for room, in bytes. */
 interface Needs {
-  /** The total that the request then has. */
+  /** The total that the request would then hold. */
   readonly total: number;
   /** The amount that must fit; default: the requested amount. */
   readonly needed?: number;
@@ -95,9 +95,9 @@ export class RoomShare {
   }
 
   /**
-   * Reserves room for an announced body, up to the limit for announcements.
+   * Reserves room for an announced body, up to {@link ALWAYS_ROOM_BYTES}.
    *
-   * @throws `E_OVERLOADED` if there is not enough for all of it; `E_PAYLOAD_TOO_LARGE` if there never is
+   * @throws `E_OVERLOADED` if there isn't enough room for all of it; `E_PAYLOAD_TOO_LARGE` if there never would be
    */
   reserve(bytes: number): void {
     const first = Math.min(bytes, ALWAYS_ROOM_BYTES);
@@ -142,10 +142,10 @@ export class RoomShare {
   }
 }
 
-/** Deno reads a file into memory when it becomes a `Blob`, so writing it to the disk would gain nothing. */
+/** Deno reads a file into memory when it becomes a `Blob`, so writing it to disk would gain nothing. */
 const USES_DISK = RUNTIME !== "deno";
 
-/** An application's bodies, in memory and on disk, of the requests that are being handled. */
+/** The bodies, in memory and on disk, of the requests that an application is handling. */
 export class HeldBodies {
   readonly folder: UploadFolder;
   readonly #memory: BodyRoom;
@@ -170,7 +170,7 @@ export class HeldBodies {
     return new HeldBody(this.#memory.share(), this.#disk.share(), this.folder, this.#maxFormMemoryBytes);
   }
 
-  /** Removes all files. It never rejects. */
+  /** Removes all files. Never rejects. */
   close(): Promise<void> {
     return this.folder.close();
   }
@@ -192,7 +192,7 @@ export class HeldBody {
     this.#formMemoryLeft = maxFormMemoryBytes;
   }
 
-  /** Whether part of it is on disk. */
+  /** Whether part of the body is on disk. */
   get hasFiles(): boolean {
     return this.#paths.length > 0;
   }
@@ -217,14 +217,14 @@ export class HeldBody {
     this.#memory.give(bytes);
   }
 
-  /** Gives back the room for announced data that never arrived: the body is complete. */
+  /** Gives back the room for announced data that never arrived, because the body is complete. */
   complete(): void {
     this.#memory.dropReservation();
     this.#disk.dropReservation();
   }
 
   /**
-   * Keeps a file of a form: in memory, or on disk from the point where the form's files exceed their memory.
+   * Keeps a form's file in memory, or on disk once the form's files exceed their memory.
    *
    * @throws `E_OVERLOADED`, `E_PAYLOAD_TOO_LARGE`, `E_DISK_FULL`, and errors of reading
    */
@@ -265,7 +265,7 @@ export class HeldBody {
     }
   }
 
-  /** Removes its files, and gives its room back. It never rejects. */
+  /** Removes its files, and gives back its room. Never rejects. */
   async release(): Promise<void> {
     if (this.#isReleased) return;
     this.#isReleased = true;

@@ -3,14 +3,14 @@ import { decodeBodyText } from "../headers/media-types.ts";
 import { message } from "../messages.ts";
 import "../errors.ts";
 
-/** Text without a match names no member through which a prototype could be reached, not even by escapes. */
+/** Text that doesn't match contains no member name that could reach a prototype, not even in escaped form. */
 const SUSPECT = /__proto__|constructor|prototype|\\u/;
 
 /**
  * Parses a JSON body (RFC 8259): an object or a list.
  *
- * Every object in it is a dictionary, without a prototype. Members named `__proto__`, `constructor` and `prototype`
- * are omitted. Numbers are those of `JSON.parse`. An empty body is an empty object.
+ * Every object in it is a dictionary, without a prototype. Members named `__proto__`, `constructor` and `prototype` are
+ * omitted. Numbers are parsed as by `JSON.parse`. An empty body is an empty object.
  *
  * @param maxDepth how deeply objects and lists may be nested, including the outermost
  * @param maxValues how many members and elements it may have, in all objects and lists together
@@ -34,8 +34,8 @@ const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Reports whether a text has too many values, before it is parsed: a megabyte can contain some 90,000 members or 500,000
- * elements, and creating and copying those costs a hundred times as much as counting them.
+ * Reports whether a text has too many values, before it is parsed. A megabyte can contain some 90,000 members or
+ * 500,000 elements, and creating and copying those costs a hundred times as much as counting them.
  */
 function hasMoreValues(text: string, most: number): boolean {
   // Each value takes at least two characters: itself and the separator before it.
@@ -61,7 +61,8 @@ function endOfString(text: string, start: number): number {
   return index;
 }
 
-// V8 parses without recursion, so that nesting costs memory in proportion to the bytes, and the depth is checked later.
+// V8 parses without recursion, so nesting only costs memory in proportion to the bytes, and the depth can be checked
+// afterwards.
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -71,7 +72,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Removes the prototypes; copying into new objects is faster than changing those that the parser made. */
+/** Removes the prototypes. Copying into new objects is faster than changing the parser's objects. */
 function detach(value: object, depth: number, suspect: boolean): Dictionary | unknown[] {
   if (depth < 1) throw new AshlarError("E_INVALID_BODY", message("body.json.depth"));
   if (Array.isArray(value)) {

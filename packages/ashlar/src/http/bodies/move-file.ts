@@ -4,21 +4,21 @@ import { dirname, join } from "node:path";
 import { AshlarError } from "../../support/index.ts";
 import "../errors.ts";
 
-/** How a file is moved if there may already be another one. */
+/** Options for moving a file. */
 export interface MoveOptions {
-  /** Whether to replace a file of the same name; otherwise it is an error. */
+  /** Whether to replace an existing file of the same name; if not set, that is an error. */
   readonly overwrite?: boolean;
 }
 
-/** The content for a file: its bytes in pieces, or another file on disk. */
+/** A file's content: bytes in pieces, or another file on disk. */
 export type Content = AsyncIterable<Uint8Array> | { readonly path: string; readonly mayBeLinked: boolean };
 
 /**
- * Writes a file that appears under its name only once it is complete: until then it is in a hidden file next to it.
- * Missing folders are created.
+ * Writes a file that appears under its name only once it is complete. Until then, the content is in a hidden file next
+ * to it. Creates missing folders.
  *
  * @param name the file's name if the target is a folder, or ends in a slash
- * @returns the path written, and whether a file on the disk got a second name there instead of being copied
+ * @returns the path written, and whether a file on disk got a second name there instead of being copied
  * @throws `E_FILE_EXISTS`, `E_DISK_FULL`
  */
 export async function writeWhole(
@@ -45,11 +45,11 @@ async function fill(part: string, content: Content): Promise<boolean> {
   const handle = await open(part, "wx");
   try {
     if ("path" in content) {
-      // The permissions of any new file, since other users may need to read it.
+      // Uses the permissions of any new file, because other users may need to read it.
       const { mode } = await handle.stat();
       if (content.mayBeLinked && (await linked(content.path, part, mode))) return true;
       await copyFile(content.path, part);
-      // The copy has the original's permissions.
+      // The copy has the original file's permissions.
       await handle.chmod(mode & 0o777);
     } else {
       for await (const piece of content) await handle.writeFile(piece);
@@ -79,7 +79,7 @@ async function linked(path: string, part: string, mode: number): Promise<boolean
 async function publish(part: string, path: string, overwrite: boolean): Promise<void> {
   if (overwrite) return rename(part, path);
   try {
-    // Unlike rename, it replaces nothing, not even a file that appears at the same moment.
+    // Unlike rename, this never replaces a file, even one that appears at the same moment.
     await link(part, path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -89,7 +89,7 @@ async function publish(part: string, path: string, overwrite: boolean): Promise<
   }
 }
 
-/** Does the same on a file system without links. */
+/** Does the same on file systems without links. */
 async function renameToNew(part: string, path: string): Promise<void> {
   try {
     await (await open(path, "wx")).close();

@@ -6,7 +6,7 @@ import { message } from "../messages.ts";
 import type { BodySource } from "./body-source.ts";
 import "../errors.ts";
 
-/** Limits of one part's headers, in bytes and in number; anything beyond is cut off. */
+/** Limits for one part's headers, in bytes and in number. Anything beyond them is cut off. */
 const PART_LIMITS = { maxHeaderSize: 8192, maxHeaderPairs: 32 };
 
 /** RFC 2046 §5.1.1. */
@@ -27,8 +27,8 @@ export interface ArrivingPart {
 }
 
 /**
- * Reads the parts of a multipart form (RFC 7578) one after the other, while they arrive. It takes from its source only
- * as much as is read, plus a few buffers.
+ * Reads the parts of a multipart form (RFC 7578) one after the other, while they arrive. Takes data from its source
+ * only as it is read, plus a few buffers.
  */
 export class MultipartReader {
   readonly #source: BodySource;
@@ -44,7 +44,7 @@ export class MultipartReader {
 
   /**
    * @param contentType the request's `Content-Type`, which contains the boundary
-   * @param maxParts how many there may be
+   * @param maxParts the maximum number of parts
    * @throws `E_INVALID_BODY` if there is no valid boundary
    */
   constructor(source: BodySource, contentType: string, maxParts: number) {
@@ -67,30 +67,31 @@ export class MultipartReader {
     }
     while (this.#current !== null && (await this.#current.read()) !== null);
     this.#current = null;
-    // It may be the last one.
+    // The previous part may have been the last one.
     this.#changed();
     const part = await this.#until(() => {
-      // At once: data that the parser has not handed over yet may decide that nothing is left.
+      // Checked at once, because data that the parser hasn't handed over yet may show that nothing is left.
       this.#current = this.#arrived.shift() ?? null;
       return this.#current ?? (this.#isAtEnd ? null : undefined);
     });
     return part === null ? null : part.opened();
   }
 
-  /** Reads no further. */
+  /** Stops reading. */
   close(): void {
     this.#source.close();
   }
 
   async #pump(): Promise<void> {
-    // Loaded with the first multipart form: most processes never see one.
+    // Loaded with the first multipart form, because most processes never see one.
     const { Dicer } = await import("@fastify/busboy");
     const dicer = new Dicer({ boundary: this.#boundary, ...PART_LIMITS });
     let count = 0;
     dicer.on("part", (stream) => {
       if (count === this.#maxParts) {
         this.#fail(malformed(message("body.multipart.parts", { max: this.#maxParts })));
-        // Thrown through the parser, which is on the stack: a million empty parts must not become a million streams.
+        // Thrown through the parser, which is on the stack, so that a million empty parts don't become a million
+        // streams.
         throw this.#error;
       }
       count++;
@@ -118,7 +119,7 @@ export class MultipartReader {
       await this.#until(() => (isTaken || this.#isComplete ? true : undefined));
     }
     dicer.end();
-    // The parser ends with its last part. After that, and a turn of the event loop, it has either finished or never will.
+    // The parser ends with its last part. A turn of the event loop later, it has either finished or never will.
     await this.#until(() => (this.#arrived.length === 0 && this.#current?.isAtEnd !== false ? true : undefined));
     await setImmediate();
     if (!this.#isComplete) throw malformed(message("body.multipart.malformed"));
@@ -135,7 +136,7 @@ export class MultipartReader {
 
   readonly #changed = (): void => this.#wake?.();
 
-  /** Waits until there is something to return; errors come first. */
+  /** Waits until there is something to return. Errors take precedence. */
   readonly #until = async <T>(find: () => T | undefined): Promise<T> => {
     for (;;) {
       if (this.#error !== null) throw this.#error;
@@ -158,7 +159,7 @@ type Until = <T>(find: () => T | undefined) => Promise<T>;
 class Part {
   readonly #stream: Readable;
   readonly #until: Until;
-  /** Each character is one byte. */
+  /** The headers, in which each character is one byte. */
   #headers: Headers | null = null;
   #ended = false;
 
@@ -196,7 +197,7 @@ class Part {
     return { field: name, fileName, type, read: () => this.read() };
   }
 
-  /** Without content, a stream ends only if it is read. */
+  /** Whether the part ends now. A stream without content ends only if it is read. */
   #endsNow(): boolean {
     if (!this.#ended) this.#stream.read(0);
     return this.#ended;
@@ -226,7 +227,10 @@ function disposition(headers: Headers | null): { readonly name: string; readonly
   return { name: unescapeName(name), fileName: extended === undefined ? undefined : extendedValue(extended) };
 }
 
-/** RFC 8187 §3.2: `UTF-8''a%20name`. RFC 7578 §4.2 forbids clients to send it; some do, for a file. */
+/**
+ * Decodes an extended value such as `UTF-8''a%20name` (RFC 8187 §3.2). RFC 7578 §4.2 forbids it, but some clients send
+ * it for file names.
+ */
 function extendedValue(value: string): string {
   const [, text] = /^utf-8'[\w-]*'([\w!#$&+.^`|~%-]*)$/i.exec(value) ?? [];
   try {
@@ -237,7 +241,10 @@ function extendedValue(value: string): string {
   throw malformed(message("body.multipart.fileName"));
 }
 
-/** Browsers percent-encode only quotes and line breaks in names (the form-data encoding of HTML). */
+/**
+ * Decodes quotes and line breaks, the only characters that browsers percent-encode in names (HTML's form-data
+ * encoding).
+ */
 function unescapeName(name: string): string {
   return name.replace(/%(?:22|0D|0A)/gi, (sequence) => decodeURIComponent(sequence));
 }

@@ -72,12 +72,12 @@ export class FormParts {
     return null;
   }
 
-  /** Makes the last returned part the next one again. Nothing of it has been read. */
+  /** Makes the last returned part the next one again. It must not have been read. */
   pushBack(part: FormPart): void {
     this.#pushedBack = part;
   }
 
-  /** Reads no further. */
+  /** Stops reading. */
   close(): void {
     this.#reader.close();
   }
@@ -106,7 +106,7 @@ async function unlessEmpty(part: ArrivingPart): Promise<ArrivingPart | null> {
 }
 
 /**
- * Reads a form to its end. Its files are in memory or on the disk.
+ * Reads a form to its end, with its files in memory or on disk.
  *
  * @throws errors of reading; `E_OVERLOADED` or `E_DISK_FULL` if there is no room for its files
  */

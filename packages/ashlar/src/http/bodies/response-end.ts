@@ -3,10 +3,11 @@ import { FastResponse } from "../responses/fast-response.ts";
 import { byteStream } from "./byte-stream.ts";
 
 /**
- * Closes something as soon as the response to a request is out, or its client has disconnected: nothing that a request
- * opened outlives it, even if another response was sent in its place.
+ * Closes something as soon as the response to a request has been sent, or its client has disconnected. Nothing that a
+ * request opened outlives it, even if another response was sent instead.
  *
- * @param raw the request; a request that didn't come through a `node:http` server has no known end
+ * @param raw the request; nothing happens for a request that didn't come through a `node:http` server, because its end
+ * is unknown
  */
 export function closeWithResponse(raw: Request, close: () => unknown): void {
   const response = nodeExchange(raw)?.res;
@@ -16,8 +17,8 @@ export function closeWithResponse(raw: Request, close: () => unknown): void {
 }
 
 /**
- * Releases a request's resources once its response is out. At a host that doesn't report the end of a response, it
- * watches the response's body.
+ * Releases a request's resources once its response has been sent. If the host doesn't report that, watches the
+ * response's body instead.
  *
  * @param isNeededByBody whether the response's body may read from these resources
  * @returns the response to send
@@ -46,14 +47,13 @@ export function endWithResponse(
   return new FastResponse(stream, { status, statusText, headers });
 }
 
-/** Closes the body of a response that an application made itself, at the same time. */
+/** Closes the body of a response that the application created itself when the response has been sent. */
 export function closeBodyWithResponse(raw: Request, response: Response): void {
   // The framework's own streams are closed by the code that created them.
   if (isNodeResponse(response)) return;
   const { body } = response;
   if (!(body instanceof ReadableStream)) return;
-  // A locked stream, such as that of a response that has since been cloned, can't be canceled here: its reader closes
-  // it.
+  // A locked stream, such as the body of a cloned response, can't be canceled here. Its reader closes it.
   closeWithResponse(raw, () => void body.cancel().catch(ignore));
 }
 

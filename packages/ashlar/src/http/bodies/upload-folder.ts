@@ -16,23 +16,24 @@ import { connect, createServer, type Server } from "node:net";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** The prefix of all such folders' names. */
+/** The prefix of the names of all upload folders. */
 const PREFIX = "ashlar-uploads-";
 
 /**
- * A folder's sign of life: a socket that its process listens on, or a file with the process's id and the id's scope.
+ * The name of the entry that shows whether a folder is in use: a socket that its process listens on, or a file with the
+ * process's id and the id's scope.
  */
 const OWNER = "owner";
 
-/** How long a process may take to put that into its folder. */
+/** How long a process may take to create that entry. */
 const STARTING_MS = 60_000;
 
-/**
- * After this time without a new file, a folder from another machine, or from before a restart, counts as a leftover.
- */
+/** A folder from another machine, or from before a restart, counts as a leftover after this time without a new file. */
 const FOREIGN_MS = 86_400_000;
 
-/** The longest path of a socket on all systems, in bytes: macOS has room for 104, including the final zero. */
+/**
+ * The longest path that a socket may have on all systems, in bytes. macOS has room for 104, including the final zero.
+ */
 const MAX_SOCKET_PATH = 103;
 
 /** A file that is open for writing. */
@@ -42,7 +43,7 @@ export interface OpenedFile {
 }
 
 /**
- * The folder of one process for uploads that are too large for its memory, in a folder that it may share with others. It is
+ * One process's folder for uploads that are too large for memory, inside a folder that processes may share. It is
  * created with the first file.
  *
  * Security: only this user can read it (0700, its files 0600), and no name in it comes from a client or can be guessed.
@@ -57,13 +58,13 @@ export class UploadFolder {
     this.parent = parent ?? tmpdir();
   }
 
-  /** Creates an empty file. Removing it is up to the caller. */
+  /** Creates an empty file. The caller has to remove it. */
   async create(): Promise<OpenedFile> {
     const folder = this.#path ?? this.#make();
     try {
       return await createIn(await folder);
     } catch (error) {
-      // A cleaner of temporary folders may have removed it since the last upload.
+      // A cleanup of temporary folders may have removed it since the last upload.
       if (!isMissing(error) || this.#path !== folder) throw error;
       await this.close();
       return createIn(await this.#make());
@@ -88,10 +89,10 @@ export class UploadFolder {
   }
 
   /**
-   * Removes the leftovers of processes that were killed. It never rejects.
+   * Removes what killed processes left behind. Never rejects.
    *
-   * Security: only folders of this user are looked at. A process's socket shows whether the process still exists, even
-   * if it is suspended or in another container.
+   * Security: considers only this user's folders. A process's socket shows whether the process still exists, even if it
+   * is suspended or in another container.
    */
   async removeLeftovers(): Promise<void> {
     const names = await readdir(this.parent).catch(() => []);
@@ -99,7 +100,7 @@ export class UploadFolder {
     await Promise.all(folders.map((path) => removeIfLeft(path).catch(ignore)));
   }
 
-  /** Removes the folder with all its files. It never rejects. */
+  /** Removes the folder with all its files. Never rejects. */
   async close(): Promise<void> {
     const path = this.#path;
     this.#path = null;
@@ -117,8 +118,8 @@ async function createIn(folder: string): Promise<OpenedFile> {
 }
 
 /**
- * Names the machine since its start. Containers on it may share a folder, and have the same kernel. The state of other
- * machines' processes is unknown.
+ * An id for the machine since its last boot. Containers on it, which have the same kernel, may share a folder. The
+ * state of other machines' processes is unknown.
  */
 async function machine(): Promise<string> {
   const id = await readFile("/proc/sys/kernel/random/boot_id", "utf8").catch(hostname);
@@ -141,8 +142,8 @@ async function showOwner(folder: string): Promise<Server | null> {
 }
 
 /**
- * Reaches a name in a folder by a path that is short enough for a socket. On Linux, an open folder has a short path,
- * through its descriptor, and the socket is in the folder itself, where other containers can find it too.
+ * Uses a name in a folder through a path that is short enough for a socket. On Linux, an open folder has a short path
+ * through its descriptor, and the socket is still created in the folder itself, where other containers can find it.
  */
 async function withShortPath<T>(folder: string, name: string, use: (path: string) => Promise<T>): Promise<T> {
   const path = join(folder, name);
@@ -185,7 +186,7 @@ async function isLeft(folder: string, ageMs: number): Promise<boolean> {
   if (found === null) return ageMs > STARTING_MS;
   if (found.isSocket()) return withShortPath(folder, OWNER, isRefused);
   const [pid, ids] = (await readFile(owner, "utf8")).split(" ");
-  // Another process may have the id by now, and an id from another container can't be looked up.
+  // Another process may have this id by now, and an id from another container can't be looked up.
   return ageMs > FOREIGN_MS || (ids === (await processIds()) && !isRunning(Number(pid)));
 }
 
@@ -193,7 +194,7 @@ function isRefused(path: string): Promise<boolean> {
   const socket = connect(path);
   return new Promise((resolve) => {
     socket.once("connect", () => resolve(false));
-    // If the socket's queue is full, there is a process behind it.
+    // Other errors, such as a full queue, mean that a process is listening.
     socket.once("error", (error: NodeJS.ErrnoException) => resolve(error.code === "ECONNREFUSED"));
   }).then((isLeft) => {
     socket.destroy();

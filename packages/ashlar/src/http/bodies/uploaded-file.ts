@@ -4,7 +4,7 @@ import { type MoveOptions, writeWhole } from "./move-file.ts";
 /** The longest file name that common file systems allow, in bytes of UTF-8. */
 const MAX_NAME_BYTES = 255;
 
-/** Control characters, and marks that reverse or hide text: `annexe\u202Efdp.exe` would read as a PDF. */
+/** Control characters, and marks that reverse or hide text: `annexe\u202Efdp.exe` would look like a PDF. */
 const INVISIBLE = /[\p{Cc}\u061C\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/gu;
 
 /** Characters that have a meaning on Windows: drives, alternate streams, wildcards. */
@@ -29,8 +29,8 @@ function truncate(name: string): string {
 }
 
 /**
- * Makes a file name from a client harmless: no folders, no control or direction marks, no characters or names with a
- * meaning to a file system, no leading dot, at most 255 bytes.
+ * Makes a file name from a client safe: no folders, no control or direction marks, no characters or names that are
+ * special to a file system, no leading dot, and at most 255 bytes.
  *
  * @returns an empty text if nothing is left
  */
@@ -40,7 +40,10 @@ export function sanitizeFileName(name: string): string {
   return trim(truncate(DEVICE.test(clean) ? `_${clean}` : clean));
 }
 
-/** A leading dot hides a file; Windows drops trailing dots and spaces, so that two names would be one file. */
+/**
+ * Trims dots and spaces. A leading dot hides a file, and Windows drops trailing ones, so two names would be the same
+ * file.
+ */
 function trim(name: string): string {
   let start = 0;
   let end = name.length;
@@ -59,10 +62,10 @@ export function extensionOf(name: string): string {
   return dot === -1 ? "" : name.slice(dot + 1).toLowerCase();
 }
 
-/** The name of a file whose own name is not usable. */
+/** The name for a file whose own name is unusable. */
 export const UNNAMED = "file";
 
-/** A file's content on the disk, which is removed after the response. */
+/** A file's content on disk, which is removed after the response. */
 export interface StoredContent {
   readonly path: string;
   /** The content, read from there. */
@@ -70,11 +73,11 @@ export interface StoredContent {
 }
 
 /**
- * A file from a multipart form. A small one is held in memory, a larger one in a temporary file that is removed when the
- * response is out: to keep it, call `moveTo`.
+ * A file from a multipart form. A small file is held in memory, a larger one in a temporary file that is removed after
+ * the response. To keep it, call `moveTo`.
  *
- * It is a `File` of the web platform: `size` in bytes, `bytes()`, `text()`, `stream()`, and any schema library's check
- * for files accepts it. `name` is safe to use as a file name and never empty.
+ * It is a web platform `File`, with `size` in bytes, `bytes()`, `text()` and `stream()`, and passes any schema
+ * library's check for files. `name` is safe to use as a file name and never empty.
  *
  * Security: `name`, `clientName`, `extension` and `type` are what the client claims. Before you trust a file to be an
  * image, inspect its bytes; before you serve it, choose its type yourself.

@@ -8,7 +8,7 @@ import type { HttpServices, RouteMatch } from "./services.ts";
 
 /**
  * Data about a visitor that is kept between requests. The feature that keeps the data declares it by declaration
- * merging; the layers below pass it on without looking inside.
+ * merging; the layers below only pass it on.
  */
 // biome-ignore lint/suspicious/noEmptyInterface: it is empty so that the feature can augment it.
 export interface Visitor {}
@@ -17,9 +17,9 @@ export interface Visitor {}
 export interface PageToReturnTo {
   /** Its path and query. */
   readonly url: string;
-  /** What happened, and what to do there; `null` if the error's own message is enough. */
+  /** What happened, and what to do on that page; `null` if the error's own message is enough. */
   readonly message: Message | null;
-  /** A note on what may have changed, and on what happens to the input. */
+  /** Notes on what may have changed, and on what happens to the input. */
   readonly notes: readonly Message[];
 }
 
@@ -32,7 +32,7 @@ export interface FrameworkContext {}
 export interface HttpContext extends FrameworkContext {}
 
 /**
- * One request on its way through the application, and everything that belongs to it.
+ * A request on its way through the application, and everything that belongs to it.
  *
  * Each application extends this class once, at boot; providers add lazy properties (`auth`, `view`, …) to that class.
  * Request state isn't kept anywhere else.
@@ -51,9 +51,9 @@ export class HttpContext {
   visitor: Visitor | null = null;
   /** @internal Whether a handler that may change something has begun. */
   wasHandled = false;
-  /** @internal The page that the page of this request's error leads back to. */
+  /** @internal The page that this request's error page links back to. */
   pageToReturnTo: PageToReturnTo | null = null;
-  /** Whether nothing may be stored for the request: neither the last use of a login or a token nor the session. */
+  /** Whether nothing may be stored for the request, neither the last use of a login or token nor the session. */
   isReadOnly = false;
   /** @internal Whether the request was checked for a token, so that the response depends on `Authorization`. */
   readsToken = false;
@@ -93,11 +93,11 @@ export class HttpContext {
   }
 
   /**
-   * The language to use for the visitor, as its tag (BCP 47), such as `de`: the user's own, if the user has a property
-   * `language` that the application offers, otherwise the best of the offered ones by `Accept-Language`.
+   * The language to use for the visitor, as a tag (BCP 47) such as `de`: the user's property `language`, if the
+   * application has that language, or else the application's best language by `Accept-Language`.
    *
-   * If the application offers more than one, reading it adds `Content-Language` to the response, and
-   * `Vary: Accept-Language` if that header decided (RFC 9110 §12.5.4, §12.5.5).
+   * If the application has more than one language, reading it adds `Content-Language` to the response, and `Vary:
+   * Accept-Language` if that header decided (RFC 9110 §12.5.4, §12.5.5).
    */
   get language(): string {
     const { messages } = this.services;
@@ -134,7 +134,7 @@ export class HttpContext {
 /** An application's subclass of `HttpContext`, which creates the contexts of its requests. */
 export type ContextClass = new (raw: Request, services: HttpServices, match: RouteMatch | null) => HttpContext;
 
-/** Makes a subclass of `HttpContext` for one application, so that additions to it do not affect other applications. */
+/** Creates a subclass of `HttpContext` for one application, so that additions to it don't affect other applications. */
 export function createContextClass(): ContextClass {
   return class ApplicationContext extends HttpContext {};
 }
@@ -175,7 +175,8 @@ export function addContextProperty<A>(
     });
     return;
   }
-  // With a symbol for each property, all contexts keep the same shape; redefining the property on each would change it.
+  // With one symbol per property, all contexts keep the same shape. Redefining the property on each context would
+  // change the shape.
   const held = Symbol(name);
   Object.defineProperty(prototype, name, {
     configurable: true,
@@ -189,17 +190,15 @@ export function addContextProperty<A>(
   });
 }
 
-/** A page's handling of a user who could not be looked up. */
+/** How a page has handled a user who could not be looked up. */
 interface UnknownUser {
-  /** Whether it has read the user, and so may treat the visitor as a guest. */
+  /** Whether the page has read the user, and so may treat the visitor as a guest. */
   wasAskedFor: boolean;
-  /** Whether it knows that the user is unknown. */
+  /** Whether the page knows that the lookup failed. */
   isNoticed: boolean;
 }
 
-/**
- * Requests whose user could not be looked up. Kept here because they are rare, so that no other request pays for them.
- */
+/** Requests whose user could not be looked up. They are rare, so they are kept here, at no cost to other requests. */
 const UNKNOWN = new WeakMap<HttpContext, UnknownUser>();
 
 /** Records that looking up a request's user failed, so that no page treats the user as a guest. */
@@ -229,7 +228,8 @@ export function noticeUnknownUser(context: HttpContext): boolean {
 }
 
 /**
- * Reports whether a page has read a user who could not be looked up without noticing that: it may be a guest's page.
+ * Reports whether a page has read a user who could not be looked up, without checking for that. It may be a guest's
+ * page.
  */
 export function treatsUnknownAsGuest(context: HttpContext): boolean {
   const unknown = UNKNOWN.get(context);
@@ -237,10 +237,10 @@ export function treatsUnknownAsGuest(context: HttpContext): boolean {
 }
 
 /**
- * Creates the context of a GET that the request's sender could have made as well, to respond to a form with a page.
+ * Creates the context of a GET request from the same sender, to respond to a form with a page.
  *
  * @param match the page's route; `null` for a page without one
- * @param target the page's path, below the application's own, and its query; default: those of the request
+ * @param target the page's path, relative to the application's, and its query; default: those of the request
  */
 export function pageContext(context: HttpContext, match: RouteMatch | null, target: string | null = null): HttpContext {
   const { raw } = context.request;

@@ -5,10 +5,10 @@ import { parseHost } from "../addresses/host.ts";
 import type { HttpContext } from "./context.ts";
 import "../errors.ts";
 
-/** No browser sends or keeps more than this for one cookie (RFC 6265 §6.1). */
+/** Browsers don't send or keep more than this for one cookie (RFC 6265 §6.1). */
 const MAX_COOKIE_BYTES = 4096;
 
-/** RFC 6265 §4.1.1: a name is a token. */
+/** A cookie's name is a token (RFC 6265 §4.1.1). */
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 const EQUALS = "=".charCodeAt(0);
@@ -23,13 +23,13 @@ export interface CookieOptions {
   readonly maxAgeSeconds?: number;
   /** The date when the cookie expires. */
   readonly expires?: Date;
-  /** The path it is sent to; default: the path of `APP_URL`, or else `/`. */
+  /** The path that it is sent to; default: the path of `APP_URL`, or else `/`. */
   readonly path?: string;
   /** The domain whose subdomains get it too; default: only the host that sets it. */
   readonly domain?: string;
-  /** Whether it is sent over https only; the default is yes if the application's URL is https. */
+  /** Whether it is sent only over https; default: `true` if the application's URL is https. */
   readonly secure?: boolean;
-  /** Whether it is hidden from scripts of the page; the default is yes. */
+  /** Whether it is hidden from the page's scripts; default: `true`. */
   readonly httpOnly?: boolean;
   /** Which requests from other sites include it; default: `lax`. `none` needs `secure`. */
   readonly sameSite?: "lax" | "strict" | "none";
@@ -47,10 +47,10 @@ function decodeValue(value: string): string | undefined {
 }
 
 /**
- * Parses a `Cookie` header. It never throws, whatever the header contains.
+ * Parses a `Cookie` header. Never throws, whatever the header contains.
  *
- * If several cookies have the same name, the first is used: browsers send the one with the longest path first (RFC 6265
- * §5.4).
+ * If several cookies have the same name, uses the first, because browsers send the cookie with the longest path first
+ * (RFC 6265 §5.4).
  *
  * @param header the header's value, or `null` if it is missing
  * @returns the values by name, decoded
@@ -65,13 +65,13 @@ export function parseCookies(header: string | null): Dictionary<string> {
 }
 
 /**
- * Returns the value of one cookie, as {@link parseCookies} would: most requests need only one of several.
+ * Returns the value of one cookie, as {@link parseCookies} would. Most requests need only one of several.
  *
  * @param header the header's value
  * @returns the value, decoded; `null` if the cookie is absent
  */
 export function cookieValue(header: string, name: string): string | null {
-  // Such a name could match something in the header that is not the name of a cookie.
+  // An invalid name could match something in the header that isn't a cookie's name.
   if (!NAME.test(name)) return parseCookies(header)[name] ?? null;
   if (isPrototypeName(name)) return null;
   for (let start = header.indexOf(name); start !== -1; start = header.indexOf(name, start + 1)) {
@@ -121,7 +121,7 @@ function checkPrefix(cookie: SetCookie): void {
 }
 
 /**
- * Returns one `Set-Cookie` value: `HttpOnly`, `SameSite=Lax` and `Path=/` unless the options differ.
+ * Returns a `Set-Cookie` value, with `HttpOnly`, `SameSite=Lax` and `Path=/` unless the options differ.
  *
  * @param value any text without control characters and semicolons; characters that a cookie cannot contain are
  * percent-encoded
@@ -171,8 +171,8 @@ export interface CookieSite {
   /** Whether visitors use the application over https. */
   readonly isHttps: boolean;
   /**
-   * Keeps the cookies of applications that share a host apart: `~shop` for the one at `/shop`; `""` for an application
-   * without a base path.
+   * A suffix that keeps the cookies of applications on the same host apart: `~shop` for the application at `/shop`;
+   * `""` without a base path.
    */
   readonly suffix: string;
   /** The origin of `APP_URL`; `null` or omitted if it is not set. */
@@ -182,9 +182,9 @@ export interface CookieSite {
 const NO_DOMAIN = Object.freeze({});
 
 /**
- * Returns the name of a cookie that the framework sets for itself: `token`, and over https `__Host-token`, which no other
- * host and no response over plain http can set (RFC 6265bis §4.1.3.2). With a domain, it is `__Secure-token`, and
- * `shared.token` over http: another name, so that a cookie from before the domain was set never coexists with it.
+ * Returns the name of one of the framework's own cookies: `token`, or over https `__Host-token`, which no other host
+ * and no response over plain http can set (RFC 6265bis §4.1.3.2). With a domain, it is `__Secure-token`, or
+ * `shared.token` over http. The name differs so that a cookie from before the domain was set can't be confused with it.
  *
  * Security: `__Host-` needs the path `/`, so applications at several paths of one host can't be kept apart by the path.
  */
@@ -195,14 +195,15 @@ export function ownCookieName(name: string, { isHttps, suffix }: CookieSite, dom
 }
 
 /**
- * The suffix of the cookies' names of an application under a base path. A base path has no `~`, so no two are the same.
+ * The suffix for the cookie names of an application under a base path. A base path contains no `~`, so no two suffixes
+ * are the same.
  */
 export function cookieSuffixOf(basePath: string): string {
   return basePath.replaceAll("/", "~");
 }
 
 /**
- * Says what is wrong with a domain whose hosts are to share a cookie; `null` if nothing is.
+ * Describes what is wrong with a domain for shared cookies; `null` if it is valid.
  *
  * @param url the origin of `APP_URL`; `null` if it is not set
  */
@@ -217,12 +218,12 @@ export function domainProblem(domain: string, url: string | null): string | null
 }
 
 /**
- * The attribute `Domain` of a cookie in the response to a request. A host that is not in the domain, such as one of
- * `APP.hosts` or an address, gets a separate cookie: browsers would refuse the other.
+ * The attribute `Domain` of a cookie in the response to a request. A host that isn't in the domain, such as one of
+ * `APP.hosts` or an address, gets its own cookie, because browsers would refuse the shared one.
  */
 export function domainFor(context: HttpContext, domain: string | null): { readonly domain?: string } {
   if (domain === null) return NO_DOMAIN;
-  // Not the origin for URLs: for an unlisted host, that is the origin of `APP_URL`.
+  // Doesn't use the origin for URLs, because for an unlisted host, that is the origin of `APP_URL`.
   return isWithin(new URL(context.request.raw.url).hostname, domain) ? { domain } : NO_DOMAIN;
 }
 
@@ -234,7 +235,7 @@ export function sharedCookieWarning(where: string, domain: string): string {
   );
 }
 
-/** Reports whether a host is a domain's, or below it. */
+/** Reports whether a host is the domain itself, or below it. */
 export function isWithin(host: string, domain: string): boolean {
   return host === domain || host.endsWith(`.${domain}`);
 }

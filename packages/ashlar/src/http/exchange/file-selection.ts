@@ -12,8 +12,8 @@ export interface FileSelection {
 }
 
 /**
- * Decides which part of a file a request gets: everything, the requested range, or nothing if the client has the file
- * already (RFC 9110 §13, §14).
+ * Decides which part of a file to send: everything, the requested range, or nothing if the client already has the file
+ * (RFC 9110 §13, §14).
  *
  * @param ownEtag the application's own validator; default: derived from the file's size and time
  */

@@ -4,16 +4,19 @@ import type { TrustedOrigins } from "../addresses/trusted-origins.ts";
 import type { HttpContext } from "./context.ts";
 import "../errors.ts";
 
-/** No path of an application comes close to this, and no browser is sent to a longer one. */
+/** The longest target of a redirect. No application's path comes close to this. */
 const MAX_TARGET_LENGTH = 2048;
 
-/** One slash, then neither a slash nor a backslash (browsers read both as the start of a host), and only printable text. */
+/**
+ * One slash that isn't followed by a slash or backslash (browsers read both as the start of a host), and only printable
+ * text.
+ */
 const OWN_PATH = /^\/(?![/\\])[^\p{Cc}\p{Zl}\p{Zp}\\]*$/u;
 
-/** An http or https URL as people write it, with only printable text. The parser would forgive much more. */
+/** An http or https URL as people write it, with only printable text. The parser would accept much more. */
 const ABSOLUTE = /^https?:\/\/[^\s\p{Cc}\\/?#@]+(?:[/?#][^\s\p{Cc}\p{Zl}\p{Zp}\\]*)?$/iu;
 
-/** An origin that no application has: a target that still belongs to it after parsing was a path. */
+/** An origin that no application has. If a target still has this origin after parsing, it was a path. */
 const PROBE = "http://own.invalid";
 
 /** Reports whether a text is a path of this origin, both unchanged and percent-decoded. */
@@ -35,14 +38,14 @@ function isOwnPath(text: string): boolean {
  *
  * @param input the target from outside, of any type
  * @param fallback the destination otherwise; chosen by the application, and not checked
- * @returns the target as the URL parser writes it (`/a/../b` is `/b`), or the fallback
+ * @returns the target as the URL parser writes it (`/a/../b` becomes `/b`), or the fallback
  */
 export function redirectTarget(input: unknown, fallback: string): string {
   if (typeof input !== "string" || !isOwnPath(input)) return fallback;
   const url = URL.parse(input, PROBE);
   if (url === null || url.origin !== PROBE) return fallback;
   const target = `${url.pathname}${url.search}${url.hash}`;
-  // Parsing removes dot segments: "/.//e" leaves "//e", which a browser would take for a host.
+  // Parsing removes dot segments, so "/.//e" becomes "//e", which a browser would read as a host.
   return isOwnPath(target) ? target : fallback;
 }
 
@@ -85,8 +88,8 @@ export function trustedUrl(origins: TrustedOrigins, url: unknown): string | null
 }
 
 /**
- * Returns the destination that an absolute URL from outside is allowed: the path of this application's own URLs, or the
- * unchanged URL of a trusted origin.
+ * Returns the allowed destination for an absolute URL from outside: the path if the URL is the application's own, or
+ * the unchanged URL if its origin is trusted.
  *
  * @returns `null` for anything else
  */
@@ -96,7 +99,7 @@ export function absoluteTarget(context: HttpContext, url: unknown): string | nul
 }
 
 /**
- * Checks the URL of a route before a redirect goes there.
+ * Checks a route's URL before redirecting to it.
  *
  * @throws `E_INVALID_REDIRECT` if a parameter makes it begin with two slashes
  */

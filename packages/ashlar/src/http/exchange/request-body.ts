@@ -18,8 +18,8 @@ import { RequestInputs } from "../inputs/request-inputs.ts";
 import type { HttpServices, RouteInfo } from "./services.ts";
 
 /**
- * Returns the body of a request as a stream that reads from the client only as its reader asks for data, and counts the
- * bytes. The rest is left to the server once the response is out.
+ * Returns a request's body as a stream that takes data from the client only as it is read, and counts the bytes. The
+ * server handles the rest once the response has been sent.
  *
  * @param maxBytes may be `Infinity`
  * @throws `E_INTERNAL` if something else has read it
@@ -42,11 +42,11 @@ function streamOf(source: BodySource, maxBytes: number): ReadableStream<Bytes> {
     source.close();
     throw tooLarge(maxBytes);
   };
-  // Nothing is read ahead: data that the reader has not asked for stays with the client.
+  // Doesn't read ahead, so data that the reader hasn't asked for stays with the client.
   return new ReadableStream({ pull, cancel: () => source.close() }, { highWaterMark: 0 });
 }
 
-/** The bytes of a body that is still to be streamed can't be read in another way. */
+/** The error if the body of a streaming route is read in another way. */
 export function streamedBody(wanted: string): AshlarError {
   return new AshlarError(
     "E_INTERNAL",
@@ -54,7 +54,7 @@ export function streamedBody(wanted: string): AshlarError {
   );
 }
 
-/** The files of a form that are still to come can't be read in another way. */
+/** The error if a form whose files are streamed is read in another way. */
 export function streamedParts(wanted: string): AshlarError {
   return new AshlarError(
     "E_INTERNAL",
@@ -62,7 +62,7 @@ export function streamedParts(wanted: string): AshlarError {
   );
 }
 
-/** The route reads its body before the handler runs. */
+/** The error if a body is streamed on a route that reads it before the handler runs. */
 export function notStreamed(wanted: string, declaration: string): AshlarError {
   return new AshlarError(
     "E_INTERNAL",
@@ -72,7 +72,7 @@ export function notStreamed(wanted: string, declaration: string): AshlarError {
 
 function ignore(): void {}
 
-/** The body of a request: when it is read, and how to get it other than as inputs. */
+/** The body of a request: reads it at the right time, and provides it in forms other than inputs. */
 export abstract class RequestWithBody extends RequestInputs {
   /** The platform's request. Its body has been read, or is left to {@link bodyStream}. */
   readonly raw: Request;
@@ -104,10 +104,10 @@ export abstract class RequestWithBody extends RequestInputs {
   }
 
   /**
-   * Reads the body, once, and runs the callbacks that wait for it. Until then, the only inputs are those of the query.
-   * The application calls it before the handler, and before any middleware that does not declare that it can run
-   * earlier (see `Middleware.beforeBody`). The body of a route with `streamsBody()` stays unread, and so do the files
-   * of a form, and everything after them, on a route with `streamsFiles()`.
+   * Reads the body, once, and runs the callbacks that wait for it. Until then, there are only the query's inputs. The
+   * application calls it before the handler, and before any middleware that doesn't declare that it can run earlier
+   * (see `Middleware.beforeBody`). The body stays unread on a route with `streamsBody()`, and so do a form's files, and
+   * everything after them, on a route with `streamsFiles()`.
    *
    * @param routes the routes that the request may be for; default: the matched one
    * @returns nothing if there is nothing to wait for
@@ -134,12 +134,12 @@ export abstract class RequestWithBody extends RequestInputs {
     }
     this.forgetBody();
     this.bodyWasRead();
-    // If one throws, the body stays unread: every caller that waits for it gets the same error.
+    // If a check throws, the body counts as unread, and every caller that waits for it gets the same error.
     for (const check of this.#bodyChecks) check();
     this.#isLoaded = true;
   }
 
-  /** @internal Releases the body's resources with the response. The handler is done. */
+  /** @internal Releases the body's resources when the response has been sent. Called when the handler is done. */
   endWith(response: Response): Response {
     const held = this.#held;
     if (held === null) return response;
@@ -172,8 +172,9 @@ export abstract class RequestWithBody extends RequestInputs {
   }
 
   /**
-   * Runs a check on the body before any other code sees it: at once if it has been read, or if there isn't one. A
-   * middleware that runs before the body is read refuses a request by throwing here, and the handler is not called.
+   * Runs a check once the body has been read, before any other code sees it; at once if it has already been read, or if
+   * there isn't one. If the check throws, the request is refused, and the handler isn't called. For middleware that
+   * runs before the body is read.
    */
   whenBodyIsRead(check: () => void): void {
     if (this.#isLoaded || !hasBody(this.raw)) check();
@@ -186,8 +187,8 @@ export abstract class RequestWithBody extends RequestInputs {
   }
 
   /**
-   * The bytes of a body of any type, exactly as they arrived: use them to check a signature, for example. The inputs
-   * can also be read, before or after. Each call returns a copy; a request without a body has no bytes.
+   * The bytes of a body of any type, exactly as they arrived, for example to check a signature. The inputs can be read
+   * as well, before or after. Each call returns a copy, which is empty if the request has no body.
    *
    * ```ts
    * const text = new TextDecoder().decode(await request.rawBody());
@@ -205,7 +206,7 @@ export abstract class RequestWithBody extends RequestInputs {
     this.#keepsBytes = true;
     await this.loadBody();
     if (this.#body.kind === "none" || this.#body.kind === "streamed" || this.#body.kind === "parts") {
-      // The host has read it, and passed on the part that it had no use for.
+      // The host has already read the body.
       if (!hasBody(this.raw) && announcesBody(this.raw)) throw alreadyRead();
       return new Uint8Array();
     }
@@ -214,9 +215,8 @@ export abstract class RequestWithBody extends RequestInputs {
   }
 
   /**
-   * The body of a route with `streamsBody()`, as a stream. It takes from the client only as much as its reader takes,
-   * so a body of any size needs little memory. Each call returns the same stream; a request without a body has an empty
-   * one.
+   * The body as a stream, on a route with `streamsBody()`. Data is taken from the client only as it is read, so a body
+   * of any size needs little memory. Each call returns the same stream, which is empty if the request has no body.
    *
    * ```ts
    * import { createWriteStream } from "node:fs";
@@ -242,8 +242,9 @@ export abstract class RequestWithBody extends RequestInputs {
   }
 
   /**
-   * The parts of a form on a route with `streamsFiles()`, while they arrive: from the first file on, in the order of the form. The
-   * fields before it are inputs. The unread rest of a part is skipped; a request without a form has no parts.
+   * The parts of a form while they arrive, on a route with `streamsFiles()`: from the first file on, in the form's
+   * order. The fields before it are inputs. The unread rest of a part is skipped. A request without a form has no
+   * parts.
    *
    * ```ts
    * Route.post("/films", async ({ request, response }) => {

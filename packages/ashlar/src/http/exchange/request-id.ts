@@ -8,8 +8,8 @@ import type { HttpContext } from "./context.ts";
 export const REQUEST_ID_HEADER = "x-request-id";
 
 /**
- * The ids of proxies and tracers, such as UUIDs. They have no white space, quotes or control characters, which could
- * break up a line of a log.
+ * The ids of proxies and tracers, such as UUIDs. They must not contain white space, quotes or control characters, which
+ * could break up a log line.
  */
 const USABLE = /^[\w.:+/=-]{1,128}$/;
 
@@ -17,8 +17,8 @@ const USABLE = /^[\w.:+/=-]{1,128}$/;
  * Returns the id that a request was sent with, in `X-Request-Id`; `null` without a usable one: 1 to 128 letters, digits
  * and `_ . : + / = -`.
  *
- * With trusted proxies, only theirs are used: any other peer is a client, which could make its requests look like
- * someone else's in the log.
+ * With trusted proxies, only their ids are used. Any other peer is a client, which could make its requests look like
+ * another client's in the log.
  */
 export function sentRequestId(raw: Request, proxies: TrustedProxies): string | null {
   const served = nodeExchange(raw);
@@ -27,7 +27,7 @@ export function sentRequestId(raw: Request, proxies: TrustedProxies): string | n
   return mayBringIds(raw, proxies) ? sent : null;
 }
 
-/** Reports whether the ids in a request's headers are trusted: its own, and its trace's. */
+/** Reports whether the ids in a request's headers, its own and its trace's, are trusted. */
 export function mayBringIds(raw: Request, proxies: TrustedProxies): boolean {
   return proxies.isEmpty || proxies.trusts(peerAddress(raw));
 }
@@ -37,7 +37,10 @@ export function requestIdOf(raw: Request, proxies: TrustedProxies): string {
   return sentRequestId(raw, proxies) ?? randomUuid();
 }
 
-/** How many UUIDs are made at once, because getting random bytes from the system and formatting them is the costly part. */
+/**
+ * How many UUIDs are created at once, because getting random bytes from the system and formatting them is the costly
+ * part.
+ */
 const AT_ONCE = 256;
 const DIGITS = 32;
 
@@ -66,8 +69,8 @@ export function addRequestId(headers: string[], id: string): void {
 }
 
 /**
- * Adds a request's id to its response if the request came with that id, and without the framework's server: the host
- * knows the request by it. The response is copied, because a handler may return it again.
+ * Adds a request's id to its response if the request was sent with that id and didn't come through the framework's
+ * server, because the host knows the request by it. The response is copied, because a handler may return it again.
  */
 export function returningSentId({ request, services }: HttpContext, response: Response): Response {
   const { id } = request;

@@ -29,14 +29,14 @@ export function parseBearerToken(authorization: string | null): string | null {
   return BEARER.exec(authorization)?.[1] ?? null;
 }
 
-/** For a request that matched no route. */
+/** The parameters of a request that matched no route. */
 const NO_PARAMETERS: Readonly<Dictionary<string | null>> = Object.freeze(Object.create(null) as Dictionary<null>);
 
 /**
  * The incoming request.
  *
- * Setting a header or a cookie here changes only the request that later readers see: set the response's headers on the
- * response.
+ * Setting a header or a cookie here changes only what later code reads from the request. Set the response's headers on
+ * the response.
  */
 export class HttpRequest extends RequestWithBody {
   readonly #context: HttpContext;
@@ -86,8 +86,8 @@ export class HttpRequest extends RequestWithBody {
   }
 
   /**
-   * @internal Uses another id: the id of the request that this one is part of, or the id that code outside of its
-   * context knows.
+   * @internal Uses another id: that of the request that this one is part of, or the id that code outside of its context
+   * knows.
    */
   shareId(trace: { id: string | null }): void {
     this.#trace ??= trace;
@@ -135,8 +135,9 @@ export class HttpRequest extends RequestWithBody {
   }
 
   /**
-   * Reports whether the path matches a glob: a segment `*` is one segment, at the end one or more, and alone everything. Next to
-   * other characters, a `*` is any text within its segment (`/user*`, `/files/*.pdf`). Escapes are decoded in both.
+   * Reports whether the path matches a glob. A segment `*` stands for one segment, at the end for one or more, and
+   * alone for everything. Next to other characters, `*` stands for any text within its segment (`/user*`,
+   * `/files/*.pdf`). Escapes are decoded in both.
    */
   contains(glob: string): boolean {
     return matchesGlob(this.getPath(), glob);
@@ -156,17 +157,19 @@ export class HttpRequest extends RequestWithBody {
     return parseHost(requestAuthority(this.raw)).subdomain;
   }
 
-  /** The URL without its query, under the origin of `APP_URL`, or under a host of `APP.hosts` that was requested. */
+  /** The URL without its query, under the origin of `APP_URL`, or of the requested host if it is in `APP.hosts`. */
   url(): string {
     return `${this.#origin}${this.#context.services.basePath}${this.getPath()}`;
   }
 
-  /** The URL with its query, under the origin of `APP_URL`, or under a host of `APP.hosts` that was requested. */
+  /** The URL with its query, under the origin of `APP_URL`, or of the requested host if it is in `APP.hosts`. */
   fullUrl(): string {
     return `${this.url()}${requestSearch(this.raw)}`;
   }
 
-  /** Reports whether the application is reached over https, which includes a proxy that ends TLS if `APP_URL` says so. */
+  /**
+   * Reports whether the application is used over https. Behind a proxy that terminates TLS, `APP_URL` has to say so.
+   */
   isSecure(): boolean {
     return this.raw.url.startsWith("https:") || this.#origin.startsWith("https:");
   }
@@ -175,10 +178,13 @@ export class HttpRequest extends RequestWithBody {
     return this.#context.origin ?? splitUrl(this.raw.url).origin;
   }
 
-  /** Returns the value of a header, its name in any case and with `_` for `-`; `null` if it is missing. */
+  /**
+   * Returns the value of a header; `null` if it is missing. The name may be in any case, and may have `_` instead of
+   * `-`.
+   */
   header(name: string): string | null;
   /**
-   * Sets a header of this request, for later readers of it; set the response's headers on the response.
+   * Sets a header of this request, for code that reads it later. Set the response's headers on the response.
    *
    * @throws `E_INVALID_HEADER`
    */
@@ -197,7 +203,7 @@ export class HttpRequest extends RequestWithBody {
     try {
       return this.raw.headers.get(key);
     } catch {
-      // The platform throws for an invalid name. No header has it.
+      // The platform throws if the name is invalid. There is no such header.
       return null;
     }
   }
@@ -206,7 +212,7 @@ export class HttpRequest extends RequestWithBody {
    * Returns the value of a cookie, decoded; `null` if it is missing. If several have the same name, the first is used.
    */
   cookie(name: string): string | null;
-  /** Sets a cookie of this request, for later readers of it; set the response's cookies on the response. */
+  /** Sets a cookie of this request, for code that reads it later. Set the response's cookies on the response. */
   cookie(name: string, value: string): this;
   cookie(name: string, value?: string): this | string | null {
     if (value !== undefined) {
@@ -234,7 +240,7 @@ export class HttpRequest extends RequestWithBody {
   }
 
   /**
-   * Returns the best of several media types by what the caller accepts (RFC 9110 §12.5.1); `null` if it accepts none.
+   * Returns the media type that the caller prefers (RFC 9110 §12.5.1); `null` if it accepts none of them.
    *
    * @param types such as `text/html`, in order of preference
    */
@@ -248,8 +254,8 @@ export class HttpRequest extends RequestWithBody {
   }
 
   /**
-   * Reports whether to respond with JSON: the route always does, or JSON is the caller's first choice, or it sends JSON and a
-   * page is not its first choice.
+   * Reports whether to respond with JSON: if the route always does, if JSON is the caller's first choice, or if the
+   * caller sends JSON and a page isn't its first choice.
    */
   wantsJson(): boolean {
     return this.route()?.respondsWithJson === true || prefersJson(this.header("accept"), this.header("content-type"));
@@ -266,7 +272,7 @@ export class HttpRequest extends RequestWithBody {
   }
 
   /**
-   * The client's address in canonical form, as `IpMiddleware` finds it; `null` without that middleware.
+   * The client's address in canonical form, as determined by `IpMiddleware`; `null` without that middleware.
    *
    * Security: unless `APP.trustedProxies` is set, the client can make this any address. Don't base decisions on it: use
    * {@link clientAddress}.
@@ -278,21 +284,21 @@ export class HttpRequest extends RequestWithBody {
     return this.#ip;
   }
 
-  /** Sets how the client's address is found, when it is needed. Called by `IpMiddleware`. */
+  /** Sets how to determine the client's address, once it is needed. Called by `IpMiddleware`. */
   useAddressResolver(resolver: AddressResolver): void {
     this.#resolver = resolver;
     this.#ip = null;
     this.#clientAddress = null;
   }
 
-  /** @internal Finds the client's address in the same way as another request of the same client. */
+  /** @internal Determines the client's address in the same way as another request of the same client. */
   shareAddressOf(other: HttpRequest): void {
     this.#resolver = other.#resolver;
   }
 
   /**
    * The address at the other end of the socket, in canonical form, ignoring headers. Behind a proxy, that is the proxy.
-   * `null` if it is not known: a fetch-based host passes it, as `fetch(request, { address })`.
+   * `null` if it is unknown; a fetch-based host passes it with `fetch(request, { address })`.
    */
   get remoteAddress(): string | null {
     return peerAddress(this.raw);

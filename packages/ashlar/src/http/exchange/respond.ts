@@ -4,7 +4,7 @@ import type { HttpContext } from "./context.ts";
 import { HttpResponse } from "./response.ts";
 import { HTML_TYPE, JSON_TYPE, serialize, unserializable } from "./serialize.ts";
 
-// The server writes pairs in a list directly; one object serves every response.
+// The server writes a list of pairs directly, and one object serves every response.
 const NOSNIFF: [string, string] = ["x-content-type-options", "nosniff"];
 const JSON_INIT: ResponseInit = { headers: [["content-type", JSON_TYPE], NOSNIFF] };
 const HTML_INIT: ResponseInit = { headers: [["content-type", HTML_TYPE], NOSNIFF] };
@@ -13,14 +13,15 @@ const EMPTY_INIT: ResponseInit = { status: 204, headers: [NOSNIFF] };
 /**
  * Turns the result of a handler or a middleware into the platform's `Response`.
  *
- * A string is a page; an object, a model, a list, a number, a boolean and `null` are JSON; a `Response` is returned as is
- * or, if the context's own response was started, as a copy with its headers and cookies; the context's own response is
- * built; `undefined` is the context's own response if it was started, and otherwise 204.
+ * A string becomes a page; an object, a model, a list, a number, a boolean and `null` become JSON. A `Response` is
+ * returned as is, or, if the context's own response was started, as a copy with that response's headers and cookies.
+ * The context's own response is built. `undefined` stands for the context's own response if it was started, and
+ * otherwise for 204.
  *
  * @throws `E_UNSERIALIZABLE_RESULT`, with the route's name, for a result that cannot become a response
  */
 export function toResponse(context: HttpContext, result: unknown): Response {
-  // Headers that all responses have are on the context's own response.
+  // Headers for all responses are set on the context's own response.
   const started = context.services.strictTransportSecurity === null ? context.startedResponse : context.response;
   if (typeof result === "string") {
     return started === null ? new FastResponse(result, HTML_INIT) : started.respond(result, HTML_TYPE);
@@ -58,7 +59,7 @@ function fromPlatform(context: HttpContext, started: HttpResponse | null, respon
     throw unserializable(context, "is a Response that was already sent or read: create a new one each time.");
   }
   if (started !== null) return started.mergeInto(response);
-  // Only a response like this can allow caches to keep it, so only here is it worth checking the token.
+  // Only a response like this can permit caches to keep it, so the token has to be considered only here.
   return context.readsToken && response.headers.has("cache-control") ? context.response.mergeInto(response) : response;
 }
 

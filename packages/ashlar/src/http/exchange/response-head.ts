@@ -6,7 +6,7 @@ import { type CookieOptions, serializeCookie } from "./cookies.ts";
 
 const BY_LANGUAGE = "accept-language";
 
-/** The headers of which a platform's response keeps its own values, and gets those set here in addition: it depends on both. */
+/** Headers whose values here are added to those of a platform's response, because both apply. */
 const LISTS: ReadonlySet<string> = new Set(["set-cookie", "vary"]);
 
 /** The head of a response under construction: its status, headers and cookies. */
@@ -83,8 +83,8 @@ export abstract class ResponseHead {
   }
 
   /**
-   * Records that the response sets the cookie that identifies the visitor, or removes it: it is
-   * `Cache-Control: private, no-store`, whatever else is set.
+   * Records that the response sets or removes the cookie that identifies the visitor. It is then `Cache-Control:
+   * private, no-store`, whatever else is set.
    *
    * @internal
    */
@@ -93,7 +93,7 @@ export abstract class ResponseHead {
     return this;
   }
 
-  /** @internal The request's headers by which the response distinguishes visitors. */
+  /** @internal The request headers by which the response distinguishes visitors. */
   get visitorFields(): readonly string[] {
     return visitorFields(this.#dependence, this.#context.readsToken);
   }
@@ -112,7 +112,7 @@ export abstract class ResponseHead {
   }
 
   /**
-   * Adds a header to those of the same name.
+   * Adds a header, in addition to others of the same name.
    *
    * @throws `E_INVALID_HEADER` if name or value could break out of the header
    */
@@ -140,7 +140,10 @@ export abstract class ResponseHead {
     return this;
   }
 
-  /** Under a base path, other applications of the same host have cookies too. `__Host-` needs the path `/`. */
+  /**
+   * Limits a cookie to the base path, because other applications on the same host have cookies too. `__Host-` needs the
+   * path `/`.
+   */
   #scoped(name: string, options: CookieOptions): CookieOptions {
     const { basePath } = this.#context.services;
     if (basePath === "" || options.path !== undefined || /^__host-/i.test(name)) return options;
@@ -150,14 +153,14 @@ export abstract class ResponseHead {
   /**
    * Deletes a cookie from the browser.
    *
-   * @param options the path and domain it was set with
+   * @param options the path and domain that it was set with
    * @throws `E_INVALID_COOKIE` like {@link cookie}
    */
   withoutCookie(name: string, options: Omit<CookieOptions, "maxAgeSeconds" | "expires"> = {}): this {
     return this.cookie(name, "", { ...options, maxAgeSeconds: 0, expires: new Date(0) });
   }
 
-  /** @internal Not a field: whatever writes a response to the log must not find the request there. */
+  /** @internal Not a public field, so that if a response is logged, the request isn't. */
   protected get context(): HttpContext {
     return this.#context;
   }
@@ -219,9 +222,9 @@ export abstract class ResponseHead {
 }
 
 /**
- * How a response depends on the visitor: not at all; another visitor may get another response (`asked`); it contains data
- * about this visitor, such as their name or a CSRF token (`shown`); or it sets the cookie that identifies them, or removes
- * it (`identified`).
+ * How a response depends on the visitor: not at all (`none`); other visitors may get a different response (`asked`); it
+ * contains data about this visitor, such as their name or a CSRF token (`shown`); or it sets or removes the cookie that
+ * identifies them (`identified`).
  */
 export type VisitorDependence = "none" | "asked" | "shown" | "identified";
 
@@ -233,7 +236,7 @@ const TOKEN: readonly string[] = ["authorization"];
 const BOTH: readonly string[] = ["cookie", "authorization"];
 
 /**
- * The request's headers by which a response distinguishes visitors.
+ * The request headers by which a response distinguishes visitors.
  *
  * @param readsToken whether the request was checked for a token, even if there wasn't one
  */
@@ -243,13 +246,13 @@ export function visitorFields(dependence: VisitorDependence, readsToken: boolean
 }
 
 /**
- * Returns the header that keeps caches from serving one visitor's response to another (RFC 9111 §5.2.2, RFC 9110 §12.5.5),
- * in place of the response's own. This includes the browser's own cache: the browser's next user would see the previous
- * one's pages.
+ * Returns the header that keeps caches from serving one visitor's response to another (RFC 9111 §5.2.2, RFC 9110
+ * §12.5.5), to replace the response's own. This includes the browser's cache, from which the browser's next user would
+ * see the previous user's pages.
  *
  * @param cacheControl the handler's own value, which takes precedence unless the response identifies the visitor. With
- * it, or without any if the response shows no data of a visitor, the response varies by the headers that distinguish
- * visitors: some caches keep responses without `Cache-Control`
+ * it, or if the response shows no visitor's data, the response varies by the headers that distinguish visitors, because
+ * some caches keep responses without `Cache-Control`
  * @returns `null` if no header is needed
  */
 export function cachingHeader(
@@ -260,8 +263,8 @@ export function cachingHeader(
 ): [string, string] | null {
   if (dependence === "identified") return PRIVATE;
   if (cacheControl === null && dependence === "shown") return PRIVATE;
-  // With a token, too: `public` lets a shared cache serve a user's response to guests (RFC 9111 §3.5), and a guest's to
-  // users.
+  // This is needed with a token too, because `public` lets a shared cache serve a user's response to guests (RFC 9111
+  // §3.5), and a guest's to users.
   const fields = visitorFields(dependence, readsToken);
   if (fields.length === 0 || (cacheControl !== null && /no-store/i.test(cacheControl))) return null;
   if (vary === null) return ["vary", fields.join(", ")];

@@ -19,7 +19,7 @@ import type { QueryParameters, RouteParameters } from "./services.ts";
 /** The types of an outgoing response's body. */
 type Body = string | Uint8Array<ArrayBuffer> | ReadableStream | null;
 
-/** RFC 9110 §6.4.1: responses with these statuses have no content. */
+/** Responses with these statuses have no content (RFC 9110 §6.4.1). */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 const NO_HEADERS: readonly [string, string][] = [];
 
@@ -33,14 +33,14 @@ const EVENTS = /^text\/event-stream\s*(?:;|$)/i;
  * return response.status(201).header("Location", "/orders/7").json(order);
  * ```
  *
- * Everything that is set here is added to the handler's result: the status to a string or an object, headers and
- * cookies also to a `Response`, whose own headers win.
+ * Everything that is set here is added to the handler's result: the status to a string or an object, and headers and
+ * cookies also to a `Response`, whose own headers take precedence.
  */
 export class HttpResponse extends ResponseHead {
   #body: Body = null;
   #contentHeaders: readonly (readonly [string, string])[] = NO_HEADERS;
   #hasContent = false;
-  /** The body of a response that was built; it belongs to that response. */
+  /** The body of a response that has been built, and that now belongs to that response. */
   #handedOver: Body = null;
 
   /**
@@ -72,8 +72,8 @@ export class HttpResponse extends ResponseHead {
   }
 
   /**
-   * Responds with a stream, chunk by chunk. Events (`text/event-stream`) carry `X-Accel-Buffering: no`, without which nginx would
-   * hold them back.
+   * Responds with a stream, chunk by chunk. Event streams (`text/event-stream`) have `X-Accel-Buffering: no`, without
+   * which nginx would hold back events.
    *
    * @param type the `Content-Type`
    */
@@ -91,11 +91,11 @@ export class HttpResponse extends ResponseHead {
    */
   download(bytes: Uint8Array<ArrayBuffer>, name: string): this;
   /**
-   * Responds with a file for the browser to save, streamed, so that its size does not matter. A browser that already has it
-   * gets 304, and one that lost its connection gets the rest (206): the response carries `ETag` and `Last-Modified`, and
-   * single ranges are supported (RFC 9110 §13, §14), unless a status was set before.
+   * Responds with a file for the browser to save, streamed, so that its size does not matter. A browser that already
+   * has the file gets 304, and one that lost its connection gets the rest (206). The response has `ETag` and
+   * `Last-Modified`, and supports single ranges (RFC 9110 §13, §14), unless a status was set before.
    *
-   * Security: never build the path from input, or a client can request any file of the machine.
+   * Security: never build the path from input, or a client can request any file on the machine.
    *
    * @param path the path of the file
    * @param name the name to save it under; default: the file's own
@@ -122,10 +122,10 @@ export class HttpResponse extends ResponseHead {
   }
 
   /**
-   * Redirects (302, unless `status` is called afterwards) to a path of this application, or to an absolute URL of an origin
-   * in `APP.trustedOrigins`. A path is prefixed with the path of `APP_URL`, unless it begins with it already. The
-   * application's own absolute URLs are reduced to their path. A target from input needs no further check: a target
-   * that leads elsewhere is replaced by the fallback.
+   * Redirects (302, unless `status` is called afterwards) to a path of this application, or to an absolute URL of an
+   * origin in `APP.trustedOrigins`. A path is prefixed with the path of `APP_URL`, unless it begins with it already.
+   * The application's own absolute URLs are reduced to their path. A target from input needs no further check, because
+   * a target that leads elsewhere is replaced with the fallback.
    *
    * @param target such as `/orders?page=2`
    * @param fallback the destination if the target leaves the application; chosen by the application, and not checked
@@ -147,7 +147,7 @@ export class HttpResponse extends ResponseHead {
   }
 
   /**
-   * Redirects to the page the request came from, if that is one of this application, or of an origin in
+   * Redirects to the page that the request came from, if it belongs to this application or to an origin in
    * `APP.trustedOrigins`.
    *
    * @param fallback the destination otherwise; chosen by the application, and not checked
@@ -162,9 +162,9 @@ export class HttpResponse extends ResponseHead {
   }
 
   /**
-   * Redirects out of the application; no other method does.
+   * Redirects to any other site. No other method does.
    *
-   * Security: never pass input, or the application lends its name to any site.
+   * Security: never pass input, or anyone can use links to the application to lead to any site.
    *
    * @param url an absolute http or https URL
    * @throws `E_INVALID_REDIRECT` for anything else
@@ -210,9 +210,9 @@ export class HttpResponse extends ResponseHead {
   /**
    * Adds the headers that a platform's response lacks, and the cookies.
    *
-   * Security: they are added to a copy, because a response that is kept and returned again must not carry one visitor's
-   * cookies to the next. Only a response that the framework has just made isn't copied, since reading its body would
-   * cost it its shortcut to the socket.
+   * Security: they are added to a copy, because a response that is kept and returned again must not contain another
+   * visitor's cookies. Only a response that the framework has just created isn't copied, because reading its body would
+   * lose its shortcut to the socket.
    */
   mergeInto(response: Response): Response {
     this.#dropBody();

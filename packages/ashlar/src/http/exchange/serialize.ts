@@ -7,7 +7,7 @@ export const JSON_TYPE = "application/json; charset=utf-8";
 export const HTML_TYPE = "text/html; charset=utf-8";
 export const TEXT_TYPE = "text/plain; charset=utf-8";
 
-/** Names the matching route in a message to the developer. */
+/** The matching route, as named in a message to the developer. */
 function routeOf(context: HttpContext): string {
   const route = context.request.route();
   if (route === null) return "The response";
@@ -38,7 +38,7 @@ export function serialize(context: HttpContext, value: unknown): string {
     text = JSON.stringify(value);
   } catch (error) {
     if (error instanceof AshlarError) throw error;
-    // For a circular value, the message continues with a drawing of the circle.
+    // For a circular value, the rest of the message is a drawing of the circle.
     const [problem] = String((error as Error).message).split("\n");
     throw unserializable(context, `cannot be written as JSON: ${problem}`, error);
   }

@@ -31,7 +31,7 @@ export interface HttpServices {
   readonly limits: BodyLimits;
   /** The bodies that are held while their requests are handled. */
   readonly bodies: HeldBodies;
-  /** The sentences that visitors read, in the languages that the application offers. */
+  /** The sentences that visitors read, in the application's languages. */
   readonly messages: Catalogue;
   /** The origin of `APP_URL`, such as `https://shop.example`; `null` if it is not configured. */
   readonly appUrl: string | null;
@@ -39,7 +39,7 @@ export interface HttpServices {
   readonly basePath: string;
   /** `Strict-Transport-Security` (RFC 6797 §6.1) for every response; `null` to leave it out. */
   readonly strictTransportSecurity: CheckedHeaders | null;
-  /** The application's own proxies, whose forwarding headers count. */
+  /** The application's own proxies, whose forwarding headers are trusted. */
   readonly proxies: TrustedProxies;
   /** The other origins that are part of the application. */
   readonly origins: TrustedOrigins;
@@ -49,9 +49,9 @@ export interface HttpServices {
   readonly redirectWarnings?: RedirectWarnings | null;
 }
 
-/** Warns the developer about fields that were sent more than once, and whose last value wins. */
+/** Warns the developer about fields that were sent more than once, of which only the last value is kept. */
 export interface FieldWarnings {
-  /** @param route the route that the request is for, once that has been decided */
+  /** @param route returns the request's route, once it has been decided */
   look(fields: FormFields, route: () => RouteInfo | null): void;
 }
 
@@ -59,21 +59,21 @@ export interface FieldWarnings {
 export interface RedirectWarnings {
   /**
    * @param route the route that responds to the form
-   * @param policy the response's `Content-Security-Policy`, which the page with the form has as well
+   * @param policy the response's `Content-Security-Policy`, which the form's page has as well
    * @param target where the redirect leads
    */
   look(route: RouteInfo | null, policy: string, target: string): void;
 }
 
-/** The data about its matched route that a request has. */
+/** A request's data about its matched route. */
 export interface RouteInfo {
   readonly name: string | null;
-  /** The pattern as it was written, prefixes included: `/orders/@id:int`. */
+  /** The pattern as written, including prefixes: `/orders/@id:int`. */
   readonly pattern: string;
   readonly methods: readonly string[];
   /** The active middleware, outermost first, as written: `guard:jwt`. */
   readonly middleware: readonly string[];
-  /** Whether the route responds with JSON whatever the caller accepts, errors included. */
+  /** Whether the route, including its errors, responds with JSON whatever the caller accepts. */
   readonly respondsWithJson: boolean;
   /** The largest body that the route accepts, in bytes; `null` or omitted if the application's limits apply. */
   readonly bodyLimitBytes?: number | null;

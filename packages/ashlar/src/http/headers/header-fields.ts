@@ -1,13 +1,13 @@
 import { AshlarError } from "../../support/index.ts";
 import "../errors.ts";
 
-/** RFC 9110 §5.1: a field name is a token. */
+/** A field name is a token (RFC 9110 §5.1). */
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
-/** RFC 9110 §5.5: visible characters, spaces and tabs; one character is one byte on the wire. */
+/** Visible characters, spaces and tabs (RFC 9110 §5.5). One character is one byte on the wire. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Headers about the content, its location, or its transfer: they do not apply to any other content. */
+/** Headers about the content, its location, or its transfer, which don't apply to any other content. */
 export const CONTENT_HEADERS: readonly string[] = [
   "accept-ranges",
   "content-digest",
@@ -43,7 +43,7 @@ export function checkHeader(name: string, value: string): void {
   }
 }
 
-/** Headers shared by many responses: checked here, once. */
+/** Headers that many responses share. They are checked once, here. */
 export class CheckedHeaders {
   /** Names in lower case, with their values. */
   readonly entries: readonly (readonly [name: string, values: readonly string[]])[];

@@ -37,7 +37,8 @@ export function headerParameters(value: string): ReadonlyMap<string, string> | n
     if (name === undefined) continue;
     const key = name.toLowerCase();
     if (parameters.has(key)) return null;
-    // A backslash that escapes neither itself nor a quote is kept: some clients send whole Windows paths unescaped.
+    // A backslash that escapes neither itself nor a quote is kept, because some clients send complete Windows paths
+    // unescaped.
     parameters.set(key, quoted === undefined ? token!.trimEnd() : quoted.replace(/\\(["\\])/g, "$1"));
   }
   return parameters;
@@ -111,7 +112,7 @@ function parseAccept(accept: string): MediaRange[] {
     .filter((range) => range !== null);
 }
 
-/** How specific a range is: everything, `text/*`, `text/html`, then one more for each parameter. */
+/** How specific a range is: 0 for everything, 1 for `text/*`, 2 for `text/html`, and one more for each parameter. */
 function precision(range: MediaRange): number {
   if (range.type === "*") return 0;
   return range.subtype === "*" ? 1 : 2 + range.parameters.length;
@@ -133,10 +134,10 @@ function qualityOf(offer: MediaRange, ranges: readonly MediaRange[]): number {
 }
 
 /**
- * Returns the best of several media types by what the caller accepts (RFC 9110 §12.5.1).
+ * Returns the media type that the caller prefers (RFC 9110 §12.5.1).
  *
  * @param accept the `Accept` header; if it is missing or unreadable, everything is accepted
- * @param types the available media types, in order of preference: among equals, the first wins
+ * @param types the available media types, in order of preference
  * @returns one of `types` as given, or `null` if none is accepted
  */
 export function bestType(accept: string | null, types: readonly string[]): string | null {
@@ -155,7 +156,10 @@ export function bestType(accept: string | null, types: readonly string[]): strin
   return best;
 }
 
-/** Returns the caller's first choice: the range with the most weight, among equals the most specific, then the first. */
+/**
+ * Returns the caller's first choice: the range with the greatest weight, and among equals the most specific, or else
+ * the first.
+ */
 function firstChoice(accept: string | null): string | null {
   let first: MediaRange | null = null;
   for (const range of accept === null ? [] : parseAccept(accept)) {
@@ -175,8 +179,8 @@ export function isJsonType(contentType: string | null): boolean {
 }
 
 /**
- * Reports whether JSON suits a caller better than a page: JSON is its first choice, or it sends JSON and a page is not its
- * first choice. A browser's first choice is a page; `fetch` and curl accept anything and have no first choice.
+ * Reports whether a caller prefers JSON to a page: if JSON is its first choice, or if it sends JSON and a page isn't
+ * its first choice. A browser's first choice is a page; `fetch` and curl accept anything and have no first choice.
  */
 export function prefersJson(accept: string | null, contentType: string | null): boolean {
   const first = firstChoice(accept);

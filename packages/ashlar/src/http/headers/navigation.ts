@@ -4,21 +4,21 @@ const SPECULATIVE = /\b(?:prefetch|prerender|preview)\b/i;
 const NAMES_HTML = /\b(?:text\/html|application\/xhtml\+xml)\b/i;
 
 /**
- * Reports whether a browser loads a page only in case its user goes there: a prefetch or a prerender (WHATWG Fetch,
- * `Sec-Purpose`).
+ * Reports whether a browser is loading a page only in case the user goes there: a prefetch or a prerender (WHATWG
+ * Fetch, `Sec-Purpose`).
  */
 export function isSpeculative({ headers }: Request): boolean {
   return PURPOSE_HEADERS.some((name) => SPECULATIVE.test(headers.get(name) ?? ""));
 }
 
 /**
- * Reports whether a user went to a page, or sent a form, as opposed to the requests that an open page makes by itself,
- * such as for an image, a frame, or a script's fetch.
+ * Reports whether a user went to a page or sent a form, as opposed to a request that an open page makes by itself, for
+ * example for an image, a frame, or a script's fetch.
  *
- * `Sec-Fetch-Mode` and `Sec-Fetch-Dest` say so (W3C Fetch Metadata §2), which no page can set. Browsers send neither
- * over plain http, nor does Safari before 16.4; Node's `fetch`, which isn't a browser, sends only the first. In that
- * case, a request counts as a navigation if it accepts HTML by name, as only navigations, frames, and scripts that want
- * a page do.
+ * `Sec-Fetch-Mode` and `Sec-Fetch-Dest` (W3C Fetch Metadata §2), which pages can't set, say so. Browsers send neither
+ * over plain http, nor does Safari before 16.4. Node's `fetch`, which isn't a browser, sends only the first. Without
+ * both, a request counts as a navigation if it explicitly accepts HTML, as only navigations, frames, and scripts that
+ * want a page do.
  */
 export function isNavigation(raw: Request): boolean {
   const { headers } = raw;

@@ -1,4 +1,4 @@
-/** A file, or other content that is known to have the same bytes as before. */
+/** A file, or other content whose bytes are known to be unchanged. */
 export interface Representation {
   /** A strong validator, in quotes (RFC 9110 §8.8.3). */
   readonly etag: string;
@@ -6,9 +6,7 @@ export interface Representation {
   readonly length: number;
 }
 
-/**
- * The content that a request selects: everything, one range (`end` is its last byte), or a response without content.
- */
+/** The content that a request selects: everything, one range (`end` is its last byte), or no content. */
 export type Selection =
   | { readonly status: 200 | 304 | 412 | 416 }
   | { readonly status: 206; readonly start: number; readonly end: number };
@@ -34,14 +32,14 @@ export function selectedRange(method: string, header: ReadHeader, file: Represen
   return range === null || !mayBeRange(file, header("if-range")) ? { status: 200 } : parse(range, file.length);
 }
 
-/** RFC 9110 §8.8.3.2: a list of tags, compared strongly by default. */
+/** Whether a list of tags contains a tag, by strong comparison unless specified otherwise (RFC 9110 §8.8.3.2). */
 function lists(value: string, etag: string, weakly = false): boolean {
   if (value.trim() === "*") return true;
   const tags = value.match(/(?:W\/)?"[^"]*"/g) ?? [];
   return tags.some((tag) => tag === etag || (weakly && tag === `W/${etag}`));
 }
 
-/** HTTP dates have whole seconds. */
+/** HTTP dates have a resolution of one second. */
 function secondsOf(ms: number): number {
   return Math.floor(ms / 1000);
 }
@@ -54,7 +52,7 @@ function isSince({ modifiedMs }: Representation, date: string | null): boolean {
   return date !== null && secondsOf(modifiedMs) > secondsOf(Date.parse(date));
 }
 
-/** RFC 9110 §13.1.5: a range is only useful to a client that has the rest of the same bytes. */
+/** Whether a range may be sent. It is useful only if the client has the rest of the same content (RFC 9110 §13.1.5). */
 function mayBeRange({ etag, modifiedMs }: Representation, condition: string | null): boolean {
   if (condition === null || condition.includes('"')) return condition === null || condition.trim() === etag;
   return secondsOf(modifiedMs) === secondsOf(Date.parse(condition));

@@ -1,14 +1,14 @@
 import type { RequestBody } from "../bodies/body.ts";
 
-/** The input that overrides the method of a POST, since forms support no other. */
+/** The input that overrides the method of a POST, because forms can't send other methods. */
 const INPUT = "__method";
 
 /** The methods a POST can be turned into. */
 export const OVERRIDING_METHODS: readonly string[] = ["PUT", "PATCH", "DELETE"];
 
 /**
- * Returns the method of a request, considering `__method` in the body of a POST. In a query it is ignored, because a link to
- * a harmless address could otherwise be turned into another request.
+ * Returns a request's method, which `__method` in the body of a POST may override. In a query, `__method` is ignored,
+ * because otherwise a link could turn a form into a different request.
  *
  * @param method the method that was sent
  * @param body the body as read
@@ -21,12 +21,12 @@ export function overriddenMethod(method: string, body: RequestBody, read: (name:
     const name = typeof wanted === "string" ? wanted.toUpperCase() : "";
     return OVERRIDING_METHODS.includes(name) ? name : method;
   } catch {
-    // A malformed body doesn't override anything. Code that reads an input gets the error.
+    // A malformed body overrides nothing. Code that reads an input gets the error.
     return method;
   }
 }
 
-/** This avoids parsing most bodies. */
+/** Whether a body may contain the input. This avoids parsing most bodies. */
 function mayOverride(body: RequestBody): boolean {
   if (body.kind === "multipart") return body.fields.some(([name]) => name === INPUT);
   if (body.kind !== "form" && body.kind !== "json") return false;

@@ -1,25 +1,25 @@
 import { isPlainObject, isSecretName, type MessageParams } from "../../support/index.ts";
 import type { SchemaIssue } from "./standard-schema.ts";
 
-/** Shorter texts occur in sentences by chance. */
+/** The minimum length of a text that matches without quotes. Shorter texts occur in sentences by chance. */
 const MIN_UNQUOTED_LENGTH = 4;
-/** Libraries may shorten what they quote. */
+/** How many characters are compared, because libraries may shorten what they quote. */
 const MAX_COMPARED_LENGTH = 32;
 
-/** A text of the input. */
+/** A text in the input. */
 interface InputText {
   readonly text: string;
-  /** Whether it has the name of a secret. */
+  /** Whether its name is that of a secret. */
   readonly isSecret: boolean;
   /** Whether the sentence is about the list or object that contains it. */
   readonly isMember: boolean;
 }
 
 /**
- * Reports whether a schema's sentence repeats the input that it is about, as those of Valibot and ArkType do: `Expected
- * "a" but received "b"`. Sentences are stored in sessions and shown on pages, so passwords must not get into them.
+ * Reports whether a schema's message repeats the input that it is about, as Valibot's and ArkType's do: `Expected "a"
+ * but received "b"`. Messages are stored in sessions and shown on pages, so they must not contain passwords.
  *
- * A text matches in quotes, or if it has at least four characters, without them. Among the members of a list or an
+ * A text matches in quotes, or, if it has at least four characters, without quotes. Among the members of a list or an
  * object, only secrets match without quotes. A sentence about a secret may not quote anything, because the quotation is
  * either the input or the value that it is compared with. The same applies to numbers, except for the limits of its
  * rule.
@@ -31,7 +31,7 @@ interface InputText {
 export function repeatsInput(issue: SchemaIssue, field: string, params: MessageParams, input: unknown): boolean {
   const sentence = comparable(issue.message);
   const isSecret = isSecretName(field);
-  // A schema may have changed the input before it compared it. The issues of Valibot contain the result.
+  // A schema may have changed the input before comparing it. Valibot's issues contain the result.
   const { input: changed } = issue as SchemaIssue & { readonly input?: unknown };
   const values = [valueAt(input, issue.path ?? []), changed];
   if (isSecret && (/"[^"]/.test(sentence) || hasNumber(sentence, values.some(isNumber), params))) return true;
@@ -39,7 +39,7 @@ export function repeatsInput(issue: SchemaIssue, field: string, params: MessageP
 }
 
 /**
- * Reports whether a sentence has a number that is not one of the limits.
+ * Reports whether a sentence contains a number that isn't one of the limits.
  *
  * @param isAboutNumber whether the input is a number; otherwise, short numbers may occur, as in "Use 12 characters."
  */

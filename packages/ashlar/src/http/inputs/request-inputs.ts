@@ -36,7 +36,7 @@ export interface InputSource {
   /** The result of `readBody`. */
   readonly body: RequestBody;
   readonly limits: BodyLimits;
-  /** Receives the fields of the query, and those of a form, when they are parsed. */
+  /** Receives the fields of the query and of a form when they are parsed. */
   readonly look: LookAtFields | null;
 }
 
@@ -45,13 +45,13 @@ type LookAtFields = (fields: FormFields) => void;
 const NOTHING: Dictionary = Object.freeze(dictionary());
 
 /**
- * The inputs of one request, from its query and its body. If both have a name, the body takes precedence.
+ * The inputs of one request, from its query and its body. If a name is in both, the body takes precedence.
  *
- * Everything is parsed on first use. Any operation may therefore throw `E_BAD_REQUEST` for a malformed query,
- * `E_INVALID_BODY` for a malformed body, and `E_UNSUPPORTED_MEDIA_TYPE` for a body with a charset other than UTF-8.
+ * Everything is parsed on first use, so any operation may throw `E_BAD_REQUEST` for a malformed query, `E_INVALID_BODY`
+ * for a malformed body, and `E_UNSUPPORTED_MEDIA_TYPE` for a body with a charset other than UTF-8.
  *
- * Names are paths: `a.b.c`, `a.0.b`, and `*` for all values of a list or an object. A JSON `null` is a value: the input
- * is present. Lists and objects are returned as copies; changing them changes nothing here.
+ * Names are paths: `a.b.c`, `a.0.b`, and `*` for all values of a list or an object. A JSON `null` is a value, so the
+ * input is present. Lists and objects are returned as copies, so changing them has no effect here.
  */
 export abstract class RequestInputs {
   #query: Dictionary | null = null;
@@ -62,7 +62,7 @@ export abstract class RequestInputs {
   /** @internal Called when something is parsed. */
   protected abstract get inputSource(): InputSource;
 
-  /** @internal Forgets the inputs of the body, which has been read in the meantime. */
+  /** @internal Forgets the body's inputs, because the body has been read in the meantime. */
   protected forgetBody(): void {
     this.#body = null;
     this.#inputs = null;
@@ -78,9 +78,7 @@ export abstract class RequestInputs {
     return copy({ ...this.#parsedBody() }) as Dictionary;
   }
 
-  /**
-   * One input of the body only, by its name, which is not a path; `null` if it is missing. Only this input is copied.
-   */
+  /** An input of the body only, by its name, which isn't a path; `null` if it is missing. Copies only this input. */
   bodyInput(name: string): unknown {
     const body = this.#parsedBody();
     return Object.prototype.propertyIsEnumerable.call(body, name) ? copy((body as Dictionary)[name]) : null;
@@ -111,7 +109,7 @@ export abstract class RequestInputs {
     return result;
   }
 
-  /** All inputs but the named ones. */
+  /** All inputs except the named ones. */
   except(...names: readonly string[]): Record<string, unknown> {
     const result = this.all();
     for (const name of names) removePath(result, name);
@@ -141,7 +139,7 @@ export abstract class RequestInputs {
     return names.every((name) => isFilled(this.#locate(name)));
   }
 
-  /** Adds inputs for this request; they replace those with the same name, in the query and in the body. */
+  /** Adds inputs to this request. They replace those with the same name in the query and the body. */
   merge(values: Dictionary): this {
     this.#merged = { ...this.#merged, ...(copy(values) as Dictionary) };
     this.#inputs = null;
@@ -153,7 +151,7 @@ export abstract class RequestInputs {
     return this.files(name).at(-1) ?? null;
   }
 
-  /** All files with a name (`photos`), or with it as a list (`photos[]`, `photos[0]`), in order. */
+  /** All files with a name (`photos`), or in a list of that name (`photos[]`, `photos[0]`), in order. */
   files(name: string): UploadedFile[] {
     const { body } = this.inputSource;
     if (body.kind !== "multipart") return [];
@@ -172,7 +170,7 @@ export abstract class RequestInputs {
   /**
    * The input as a whole number; `null` or the fallback if it is absent or blank.
    *
-   * @throws `E_INVALID_INPUT` if it is something else, such as `1.5`, `1e3` or beyond ±(2⁵³ − 1)
+   * @throws `E_INVALID_INPUT` if it is anything else, such as `1.5`, `1e3`, or a number beyond ±(2⁵³ − 1)
    */
   integer<F extends number | null = null>(name: string, fallback?: F): number | F {
     return readInteger(name, this.#locate(name)) ?? ((fallback ?? null) as F);
@@ -200,7 +198,7 @@ export abstract class RequestInputs {
    * The input as a date (`2026-01-31`, midnight UTC) or date with time (`2026-01-31T12:00:00+01:00`, UTC if it has no
    * offset) in ISO 8601; `null` or the fallback if it is absent or blank.
    *
-   * @throws `E_INVALID_INPUT` if it is something else, or a day that does not exist
+   * @throws `E_INVALID_INPUT` if it is anything else, or a day that does not exist
    */
   date<F extends Date | null = null>(name: string, fallback?: F): Date | F {
     return readDate(name, this.#locate(name)) ?? ((fallback ?? null) as F);
@@ -218,7 +216,7 @@ export abstract class RequestInputs {
   /**
    * The input as a list; `null` or the fallback if it is absent.
    *
-   * @throws `E_INVALID_INPUT` if it is something else: one text is not a list of one
+   * @throws `E_INVALID_INPUT` if it is anything else, even a single text
    */
   array<F extends unknown[] | null = null>(name: string, fallback?: F): unknown[] | F {
     return readArray(name, this.#find(name)) ?? ((fallback ?? null) as F);
@@ -231,9 +229,9 @@ export abstract class RequestInputs {
    * const order = await request.validate(z.object({ item: z.string(), amount: z.coerce.number().int() }));
    * ```
    *
-   * Security: a schema's sentence that repeats the input, as those of Valibot do by default, is replaced by `input.invalid`.
-   * `params` contains only the limits of a rule, and the names of formats. Don't write secrets into your own sentences:
-   * everything else in them is shown.
+   * Security: a schema's message that repeats the input, as Valibot's do by default, is replaced with `input.invalid`.
+   * `params` contains only a rule's limits and the names of formats. Don't write secrets into your own messages,
+   * because everything else in them is shown.
    *
    * @returns the schema's output
    * @throws `E_INVALID_INPUT` with all problems at once, by field; `E_UNSUPPORTED_MEDIA_TYPE` if the request has a body
@@ -253,7 +251,7 @@ export abstract class RequestInputs {
 
   #locate(name: string): unknown {
     const body = this.#parsedBody();
-    // If the body is a list, `*` means that complete list, without the query.
+    // If the body is a list, `*` stands for that complete list, without the query.
     if (Array.isArray(body) && (name === "*" || name.startsWith("*."))) return getPath(body, name);
     return getPath(this.#all(), name);
   }
@@ -326,7 +324,7 @@ function visible(inputs: Dictionary): Dictionary {
   return result;
 }
 
-/** Copies lists and dictionaries to any depth; everything else stays the same. */
+/** Copies lists and dictionaries deeply. Everything else stays the same. */
 function copy(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copy);
   if (!isPlainObject(value)) return value;

@@ -1,7 +1,8 @@
 import type { MaybePromise } from "../../support/index.ts";
 
 /**
- * A schema of any library that implements Standard Schema 1 (Zod, Valibot, ArkType and others), as far as it is used here.
+ * The part that is used here of a schema from any library that implements Standard Schema 1 (Zod, Valibot, ArkType and
+ * others).
  *
  * @see https://standardschema.dev
  */
@@ -22,7 +23,7 @@ export interface StandardSchema {
 /** A problem that a schema found in a value. */
 export interface SchemaIssue {
   readonly message: string;
-  /** The keys that lead to it, outermost first. */
+  /** The keys that lead to the problem, outermost first. */
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 

@@ -1,14 +1,14 @@
 import { type Dictionary, isPlainObject, isPrototypeName, type Message, ValidationError } from "../../support/index.ts";
 import { type HTTP_MESSAGES, message } from "../messages.ts";
 
-/** The result for a path that does not exist, because an input can be `null`. */
+/** The result for a path that doesn't exist. It can't be `null`, because an input can be. */
 export const ABSENT: unique symbol = Symbol("absent");
 
 /**
  * Returns the value at a path: `a.b.c`, with indexes for lists (`a.0.b`) and `*` for all values of a list or an object.
  *
- * A member whose name is literally the path takes precedence. `*` produces one flat list, without the values that lack
- * the member; if all lack it, the path does not exist.
+ * A member whose name is literally the path takes precedence. `*` returns one flat list, without values that lack the
+ * member. If all of them lack it, the path doesn't exist.
  *
  * @returns {@link ABSENT} if the path does not exist
  */
@@ -51,7 +51,7 @@ function spread(container: unknown, keys: readonly string[], next: number): unkn
     const result = follow(value, keys, next);
     if (result === ABSENT) continue;
     led = true;
-    // The list that an inner `*` produced belongs to this function; a list that is a value is not flattened.
+    // A list from an inner `*` is flattened; a list that is a value isn't.
     if (nested) for (const one of result as readonly unknown[]) found.push(one);
     else found.push(result);
   }
@@ -83,7 +83,7 @@ function remove(container: unknown, keys: readonly string[], index: number): voi
  * @param name the input's name, for the error
  * @param value the input, or {@link ABSENT}
  * @returns `null` if the input is absent or `null`
- * @throws `E_INVALID_INPUT` if it is something else
+ * @throws `E_INVALID_INPUT` if it is anything else
  */
 export type InputReader<T> = (name: string, value: unknown) => T | null;
 
@@ -103,13 +103,14 @@ function isAbsent(value: unknown): boolean {
 }
 
 /**
- * A form sends an empty text for a field that was not filled in, so blank text counts as absent unless text is wanted.
+ * Whether an input is absent or blank. A form sends an empty text for a field that wasn't filled in, so blank text
+ * counts as absent unless text is wanted.
  */
 function isBlank(value: unknown): boolean {
   return isAbsent(value) || (typeof value === "string" && value.trim() === "");
 }
 
-/** Text, blank text included; nothing else becomes text. */
+/** Text, including blank text. Nothing else is converted to text. */
 export const readString: InputReader<string> = (name, value) => {
   if (isAbsent(value)) return null;
   return typeof value === "string" ? value : refuse(name, "input.text");
@@ -129,7 +130,7 @@ export const readFloat: InputReader<number> = (name, value) => {
   return Number.isFinite(number) ? positiveZero(number as number) : refuse(name, "input.number");
 };
 
-/** `-0` would not equal the `0` that it is written as. */
+/** Converts `-0` to `0`, because `-0` is written as `0` but doesn't equal it everywhere. */
 function positiveZero(number: number): number {
   return number === 0 ? 0 : number;
 }
@@ -157,7 +158,7 @@ export const readBoolean: InputReader<boolean> = (name, value) => {
 const DATE =
   /^(\d{4})-(\d\d)-(\d\d)(?:T([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.\d{1,9})?)?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)?)?$/;
 
-/** A date (midnight UTC) or a date with time in the extended form of ISO 8601; without an offset it is UTC. */
+/** A date (midnight UTC) or a date with time in the extended form of ISO 8601, in UTC if it has no offset. */
 export const readDate: InputReader<Date> = (name, value) => {
   if (isBlank(value)) return null;
   const match = typeof value === "string" ? DATE.exec(value) : null;

@@ -7,9 +7,9 @@ import type { SchemaIssue, SchemaOutput, StandardSchema } from "./standard-schem
  * Validates a value with a schema of any library that implements Standard Schema (Zod, Valibot, ArkType, …).
  *
  * @returns the schema's output
- * @throws `E_INVALID_INPUT` with all problems at once, by field: `{ "items.0.name": [{ rule: "too_small", params: { minimum: 1 },
- *   message: "…" }] }`. The rules are those of zod and Valibot; of other libraries only the sentences are known. A sentence
- *   that repeats the input, or says what a secret is compared with, is replaced by `input.invalid`
+ * @throws `E_INVALID_INPUT` with all problems at once, by field: `{ "items.0.name": [{ rule: "too_small", params: {
+ * minimum: 1 }, message: "…" }] }`. Rules are known for zod and Valibot; other libraries provide only messages. A
+ * message that repeats the input, or says what a secret is compared with, is replaced with `input.invalid`
  */
 export async function validateInput<S extends StandardSchema>(schema: S, value: unknown): Promise<SchemaOutput<S>> {
   const result = await schema["~standard"].validate(value);
@@ -18,7 +18,7 @@ export async function validateInput<S extends StandardSchema>(schema: S, value: 
 }
 
 function byField(issues: readonly SchemaIssue[], input: unknown): Record<string, Message[]> {
-  // Keys come from the input if a schema allows any.
+  // The keys may come from the input, if a schema allows any.
   const errors = dictionary<Message[]>();
   for (const issue of issues) {
     const field = (issue.path ?? []).map(keyOf).join(".");
@@ -37,21 +37,21 @@ function messageOf(issue: SchemaIssue, field: string, input: unknown): Message {
 /** Members of the issues of zod and Valibot beyond Standard Schema. */
 type DetailedIssue = SchemaIssue & Readonly<Record<"code" | "type", unknown>>;
 
-/** Standard Schema only knows messages. Zod names the rule that was broken `code`, Valibot `type`. */
+/** The broken rule, which isn't part of Standard Schema. Zod calls it `code`, Valibot `type`. */
 function ruleOf(issue: SchemaIssue): string | null {
   const { code, type } = issue as DetailedIssue;
   return [code, type].find((name) => typeof name === "string") ?? null;
 }
 
 /**
- * A rule's limits, by the names that zod and Valibot give them. Zod's `format` is the name of a format: `uuid`.
+ * The names of rules' limits in zod. Zod's `format` is the name of a format, such as `uuid`.
  *
- * Security: nothing else of an issue is used. It may contain the input, such as a password, or the value that the input
- * is compared with, such as a code; the author may have replaced the sentence to keep that out.
+ * Security: nothing else in an issue is used. It may contain the input, such as a password, or the value that the input
+ * is compared with, such as a code, even if the author has replaced the message to keep that out.
  */
 const LIMITS = ["minimum", "maximum", "divisor"];
 
-/** The rules of Valibot whose `requirement` is a limit; for other rules, it is a value, a text or a pattern. */
+/** Valibot's rules whose `requirement` is a limit. For other rules, it is a value, a text or a pattern. */
 const LIMITING =
   /^(?:(?:min|max|gt|lt)_[a-z_]+|(?:not_)?(?:bytes|code_points|entries|graphemes|length|size|words)|multiple_of)$/;
 

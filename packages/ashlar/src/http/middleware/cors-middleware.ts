@@ -4,7 +4,7 @@ import { CheckedHeaders } from "../headers/header-fields.ts";
 import { EnforcedHeaders } from "../responses/enforced-headers.ts";
 import type { Middleware, Next } from "./middleware.ts";
 
-/** The part of a request that can be a preflight. */
+/** The parts of a request that show whether it is a preflight request. */
 export interface Preflight {
   readonly method: string | undefined;
   readonly origin: string | null;
@@ -16,8 +16,8 @@ const BY_ORIGIN = "Origin";
 const NOTHING = new EnforcedHeaders(new CheckedHeaders([]), BY_ORIGIN);
 
 /**
- * Lets pages of other origins use the application: those of `APP.trustedOrigins`, with cookies (Fetch §3.3, CORS). Put it
- * first in the kernel's `httpMiddleware`:
+ * Lets pages on the origins in `APP.trustedOrigins` use the application, with cookies (Fetch §3.3, CORS). Put it first
+ * in the kernel's `httpMiddleware`:
  *
  * ```ts
  * class AppKernel extends HttpKernel {
@@ -25,10 +25,10 @@ const NOTHING = new EnforcedHeaders(new CheckedHeaders([]), BY_ORIGIN);
  * }
  * ```
  *
- * It responds to preflight requests of these origins itself, before routes, limits and logins. All other responses, errors
- * included, say that the origin may read them. For any other origin, the browser keeps the response from the page, as it
- * does without this middleware. As soon as an origin is listed, every response has `Vary: Origin`, so that no cache serves
- * one origin's response to another. If none is listed, this middleware does nothing.
+ * It responds to preflight requests from these origins itself, before routes, limits and logins. All other responses,
+ * including errors, say that the origin may read them. For any other origin, the browser hides the response from the
+ * page, as it does without this middleware. If any origin is listed, every response has `Vary: Origin`, so that no
+ * cache serves one origin's response to another. If no origin is listed, this middleware does nothing.
  *
  * A subclass can allow more request headers, or let pages read more response headers:
  *
@@ -57,12 +57,12 @@ export class CorsMiddleware implements Middleware {
     ...["WWW-Authenticate", "X-Request-Id"],
   ];
 
-  /** For how long a browser may remember the response to a preflight request, in seconds. Chromium: at most 7200. */
+  /** How long a browser may remember the response to a preflight request, in seconds. Chromium allows at most 7200. */
   static maxAgeSeconds = 7200;
 
   readonly #preflight: CheckedHeaders;
   readonly #exposed: string;
-  /** By listed origin. */
+  /** The headers for each listed origin. */
   readonly #headers = new Map<string, EnforcedHeaders>();
 
   /** @throws `E_INVALID_HEADER` if one of the lists contains characters not allowed in headers */
@@ -82,8 +82,7 @@ export class CorsMiddleware implements Middleware {
   }
 
   /**
-   * @internal Sets the headers that say which origin may read a context's response, and reports whether the request's
-   * origin may.
+   * @internal Sets the headers that say which origin may read the response. Returns whether the request's origin may.
    */
   permit({ request, response, services: { origins } }: HttpContext): boolean {
     if (origins.isEmpty) return false;
@@ -92,14 +91,14 @@ export class CorsMiddleware implements Middleware {
     return origins.includes(origin);
   }
 
-  /** @internal The headers of a response that no middleware has seen, which a front end has to be able to read as well. */
+  /** @internal The headers for a response that no middleware has seen, so that a front end can read it too. */
   unseen(origins: TrustedOrigins, origin: string | null): Readonly<Record<string, string>> {
     return Object.fromEntries(this.#headersFor(origins, origin).over([]));
   }
 
   /**
-   * @internal The headers of the response to a preflight request that no middleware has seen. Without permission, the
-   * browser would not send the actual request, so the page could not read why that one is refused.
+   * @internal The headers for the response to a preflight request that no middleware has seen. Without permission, the
+   * browser wouldn't send the actual request, so the page couldn't read why it is refused.
    *
    * @returns `null` if the request is not a preflight request, or its origin is not listed
    */
@@ -126,7 +125,10 @@ export class CorsMiddleware implements Middleware {
   }
 }
 
-/** Fetch §3.3.2: a browser asks before it sends a request that a form could not send. */
+/**
+ * Whether a request is a preflight request, which a browser sends before a request that a form couldn't send (Fetch
+ * §3.3.2).
+ */
 function isPreflight({ method, headers }: Request): boolean {
   return method === "OPTIONS" && headers.has("access-control-request-method");
 }

@@ -8,7 +8,7 @@ import type { Middleware, Next } from "./middleware.ts";
  * Makes `request.ip()` return the client's address. Without it `ip()` is `null`.
  *
  * With `APP.trustedProxies`, a request from any other peer has the peer's own address, and for a request from a trusted
- * proxy `X-Forwarded-For` is walked from the right. Without it, the first public address wins, header by header.
+ * proxy, `X-Forwarded-For` is searched from the right. Without it, the first public address is used, header by header.
  *
  * A subclass can change the headers to read:
  *
@@ -18,9 +18,9 @@ import type { Middleware, Next } from "./middleware.ts";
  * }
  * ```
  *
- * Security: with no trusted proxies, a client can send any address in a header, and `ip()` repeats it. That is good enough
- * for statistics, never for a decision. Limits and the audit trail use `request.clientAddress`, which in that case is
- * the socket's.
+ * Security: without trusted proxies, a client can send any address in a header, and `ip()` returns it. That is good
+ * enough for statistics, but never for a decision. Limits and the audit trail use `request.clientAddress`, which in
+ * that case is the socket's address.
  */
 export class IpMiddleware implements Middleware {
   /**
@@ -40,7 +40,7 @@ export class IpMiddleware implements Middleware {
   readonly #headers: readonly string[];
   #resolver: AddressResolver | null = null;
 
-  /** @throws `E_INVALID_CONFIGURATION` for a header not named as above, and if a subclass names proxies itself */
+  /** @throws `E_INVALID_CONFIGURATION` for a header that isn't named as above, or if a subclass names proxies itself */
   constructor() {
     const { headers, name } = new.target;
     if ("trustedProxies" in new.target) {

@@ -1,6 +1,6 @@
 import type { HttpContext } from "../exchange/context.ts";
 
-/** Runs the rest of the pipeline; returns the result of the handler, or of a middleware nearer to it. */
+/** Runs the rest of the pipeline. Returns the result of the handler, or of a middleware further in. */
 export type Next = () => unknown;
 
 /** A middleware written as a function. */
@@ -11,11 +11,11 @@ export type MiddlewareFunction = (context: HttpContext, next: Next, ...args: str
  */
 export interface Middleware {
   /**
-   * Handles the request: returns `next()` to continue, or anything that a handler may return, to respond instead.
+   * Handles the request. Return `next()` to continue, or anything that a handler may return to respond instead.
    *
    * @param context the current request
-   * @param next the rest of the pipeline; to see its outcome, `await` it
-   * @param args the part after the colon in the route's name for the middleware: `guard:jwt` passes `"jwt"`
+   * @param next runs the rest of the pipeline; to see its result, `await` it
+   * @param args the part after the colon where the route names the middleware: `guard:jwt` passes `"jwt"`
    */
   handle(context: HttpContext, next: Next, ...args: string[]): unknown;
 
@@ -27,10 +27,10 @@ export interface Middleware {
   checkArguments?(...args: string[]): void;
 
   /**
-   * Reports whether this use may run before the body of a request is read, so that refusing a request costs no more than
-   * reading its headers: it reads no input of the body, or awaits `request.loadBody()` first, or reads it in
-   * `request.whenBodyIsRead(…)`. Called at boot, once for each use. Without this method the body is read first. A subclass
-   * that overrides `handle` has to declare it again.
+   * Reports whether this use may run before a request's body is read, so that refusing a request costs no more than
+   * reading its headers. It may if it reads no input from the body, or awaits `request.loadBody()` first, or reads the
+   * input in `request.whenBodyIsRead(…)`. Called at boot, once for each use. Without this method, the body is read
+   * first. A subclass that overrides `handle` has to declare it again.
    *
    * Security: `VerifyCsrfToken` compares tokens when the body is read. Code that runs before that must not change
    * anything.

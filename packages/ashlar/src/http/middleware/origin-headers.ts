@@ -2,20 +2,20 @@ import type { TrustedOrigins } from "../addresses/trusted-origins.ts";
 import type { CorsMiddleware, Preflight } from "./cors-middleware.ts";
 
 /**
- * The headers by which pages of other origins may read responses that no middleware sees: those of a server that is
+ * The headers that let pages on other origins read responses that no middleware sees: those of a server that is
  * overloaded or shutting down, and those to health checks.
  */
 export interface OriginHeaders {
-  /** The headers of a response to a page of an origin. */
+  /** The headers for a response to a page on an origin. */
   of(origin: string | null): Readonly<Record<string, string>>;
-  /** The headers of the response to a preflight request of a trusted origin; `null` for any other request. */
+  /** The headers for the response to a preflight request from a trusted origin; `null` for any other request. */
   ofPreflight(request: Preflight): Readonly<Record<string, string>> | null;
 }
 
-/** For applications without other origins. */
+/** The headers for applications without other origins. */
 export const NO_ORIGIN_HEADERS: OriginHeaders = Object.freeze({ of: () => ({}), ofPreflight: () => null });
 
-/** Makes the headers that an application's own middleware would have set. */
+/** Returns the headers that an application's CORS middleware would have set. */
 export function originHeaders(cors: CorsMiddleware | null, origins: TrustedOrigins): OriginHeaders {
   if (cors === null || origins.isEmpty) return NO_ORIGIN_HEADERS;
   return {
@@ -26,7 +26,7 @@ export function originHeaders(cors: CorsMiddleware | null, origins: TrustedOrigi
 
 /** {@link OriginHeaders} as data, for another process. */
 export interface OriginTable {
-  /** The headers of a response to a page of any origin that is not trusted, or to no page. */
+  /** The headers for a response to any other origin's page, or to no page. */
   readonly others: Readonly<Record<string, string>>;
   /** By trusted origin. */
   readonly trusted: Readonly<Record<string, { readonly headers: Fields; readonly preflight: Fields | null }>>;

@@ -4,13 +4,13 @@ import type { HttpServices } from "../exchange/services.ts";
 import { CheckedHeaders } from "../headers/header-fields.ts";
 import type { Middleware, Next } from "./middleware.ts";
 
-/** The origins that a policy's `form-action` depends on. */
+/** The directive with the origins that forms may lead to. */
 const FORM_ACTION = "form-action";
 const NOWHERE = "'none'";
 
 /**
- * Restricts the application's pages in browsers: they run and load only their own files, are never framed, never send
- * their address to other sites, and share neither their window nor their content with them. Part of the `web` stack; a
+ * Restricts the application's pages in browsers. They run and load only their own files, can't be framed, never send
+ * their address to other sites, and share neither their window nor their content with them. Part of the `web` stack. A
  * subclass can relax it, or make it stricter:
  *
  * ```ts
@@ -26,9 +26,9 @@ export class SecurityHeadersMiddleware implements Middleware {
   /**
    * The directives of `Content-Security-Policy` (W3C CSP 3), by name.
    *
-   * There is no `form-action`: browsers apply it to each redirect after a form, so it would block redirects to a
-   * payment service or a login provider. If you add it, the origins of `APP.trustedOrigins` are added to it; list every
-   * other origin that a response to a form leads to.
+   * There is no `form-action`, because browsers apply it to each redirect after a form, so it would block redirects to
+   * a payment service or a login provider. If you add it, the origins in `APP.trustedOrigins` are added automatically;
+   * list every other origin that a response to a form redirects to.
    */
   static policy: Readonly<Record<string, string>> = {
     "default-src": "'self'",
@@ -38,8 +38,8 @@ export class SecurityHeadersMiddleware implements Middleware {
   };
 
   /**
-   * Permissions that pages may not ask visitors for, in `Permissions-Policy` (W3C Permissions Policy), by the name of
-   * the feature.
+   * Browser features that pages may not ask visitors' permission for, by name, in `Permissions-Policy` (W3C Permissions
+   * Policy).
    */
   static permissions: Readonly<Record<string, string>> = {
     camera: "()",
@@ -53,11 +53,11 @@ export class SecurityHeadersMiddleware implements Middleware {
   };
 
   /**
-   * Headers besides these two, by name. Unless it is listed, `Cross-Origin-Resource-Policy` (Fetch §3.7) is
-   * `same-origin`, or as broad as the origins of `APP.trustedOrigins` need it: `same-site`, or `cross-origin`.
+   * Other headers, by name. Unless it is listed, `Cross-Origin-Resource-Policy` (Fetch §3.7) is `same-origin`, or as
+   * broad as the origins in `APP.trustedOrigins` require: `same-site` or `cross-origin`.
    */
   static headers: Readonly<Record<string, string>> = {
-    // HTML §7.1.3: windows that a page opens, such as a provider's login, can still report back to it.
+    // Windows that a page opens, such as a provider's login, can still report back to it (HTML §7.1.3).
     "Cross-Origin-Opener-Policy": "same-origin-allow-popups",
     "Referrer-Policy": "strict-origin-when-cross-origin",
     "X-Content-Type-Options": "nosniff",
@@ -65,7 +65,7 @@ export class SecurityHeadersMiddleware implements Middleware {
   };
 
   /**
-   * Headers of the files in `public/`, by name. Anyone may embed these files, as webmail does with pictures in mails.
+   * Headers of the files in `public/`, by name. Any site may embed these files, as webmail does with images in mails.
    */
   static fileHeaders: Readonly<Record<string, string>> = {
     "Cross-Origin-Resource-Policy": "cross-origin",
@@ -107,7 +107,7 @@ export class SecurityHeadersMiddleware implements Middleware {
 }
 
 /**
- * The places to which forms may lead: after a login, for example, back to the page of a trusted origin that required
+ * The origins that forms may lead to. After a login, for example, that may be a page on a trusted origin that required
  * it.
  */
 function formTargets(sources: string, { list }: TrustedOrigins): string {

@@ -11,7 +11,7 @@ export class EnforcedHeaders {
     this.#varyBy = varyBy;
   }
 
-  /** Sets them, replacing a response's own. */
+  /** Sets the headers, replacing a response's own. */
   setIn(headers: Headers): void {
     for (const [name, values] of this.#headers.entries) headers.set(name, values.join(", "));
     if (!isVaried(headers.get("vary") ?? "", this.#varyBy)) headers.append("vary", this.#varyBy);
