@@ -8,6 +8,7 @@ interface Problem {
   readonly title?: unknown;
   readonly step?: unknown;
   readonly flows?: unknown;
+  readonly pending?: unknown;
   readonly errors?: unknown;
 }
 
@@ -41,6 +42,11 @@ export class ClientError extends Error {
    * confirm; with `E_UNAUTHENTICATED`, those to log in. Empty if the response lists none.
    */
   readonly flows: readonly ClientFlow[];
+  /**
+   * With `E_LOGIN_PENDING` from a token endpoint, the text that continues the login for ten minutes; otherwise `null`. Treat
+   * it like a password.
+   */
+  readonly pending: string | null;
   /** The whole response as parsed JSON; if it isn't JSON, its text; `null` without a response. */
   readonly body: unknown;
 
@@ -51,7 +57,7 @@ export class ClientError extends Error {
     { cause, status = 0, retryAfter = null, body = null }: Facts = {},
   ) {
     super(message, cause === undefined ? undefined : { cause });
-    const { errors, step, flows } = problemIn(body);
+    const { errors, step, flows, pending } = problemIn(body);
     // Spelled out, because bundlers rename classes.
     this.name = "ClientError";
     this.code = code;
@@ -60,6 +66,7 @@ export class ClientError extends Error {
     this.retryAfter = retryAfter;
     this.step = typeof step === "string" ? step : null;
     this.flows = flowsIn(flows);
+    this.pending = typeof pending === "string" ? pending : null;
     this.body = body;
   }
 }

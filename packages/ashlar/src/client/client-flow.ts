@@ -9,6 +9,11 @@ export interface ClientFlow {
   readonly [further: string]: unknown;
 }
 
+/** A proof for a flow, as the inputs of a request. */
+export function inputsOf({ field }: ClientFlow, proof: unknown): Readonly<Record<string, unknown>> {
+  return field === undefined ? {} : { [field]: proof };
+}
+
 /** Reads the flows of a response; empty if it has none. */
 export function flowsIn(flows: unknown): readonly ClientFlow[] {
   return Array.isArray(flows) ? flows.filter((flow) => typeof flow?.id === "string") : [];

@@ -1,5 +1,5 @@
 import { ClientError } from "./client-error.ts";
-import type { ClientFlow } from "./client-flow.ts";
+import { type ClientFlow, inputsOf } from "./client-flow.ts";
 import { type Authorization, type Call, callBy, HttpClient, type Pass } from "./http-client.ts";
 import { type ClientOptions, type RequestOptions, readJson, Transport } from "./transport.ts";
 
@@ -119,6 +119,7 @@ export class SessionClient extends HttpClient {
   readonly #call: Call;
   /** The same, but a guest isn't an error. */
   readonly #ask: Call;
+  readonly #transport: Transport;
   readonly #tokens: CsrfTokens;
   readonly #accounts: string;
 
@@ -133,6 +134,7 @@ export class SessionClient extends HttpClient {
     super(call);
     this.#call = call;
     this.#ask = callBy(transport, tokens, {});
+    this.#transport = transport;
     this.#tokens = tokens;
     this.#accounts = options.accounts ?? "";
   }
@@ -156,14 +158,45 @@ export class SessionClient extends HttpClient {
    * Logs in.
    *
    * @param fields `remember: true` for a login that outlasts the browser
-   * @returns `pending`: the login waits for the step that is named. Prompt for the step's inputs, and send them to the
-   * step's own route with `post`.
+   * @returns `pending`: the login waits for the step that is named. Prompt for a proof, and send it with
+   * {@link continueLogin}.
    */
   login(
     fields: Fields & { readonly email: string; readonly password: string; readonly remember?: boolean },
     options?: RequestOptions,
   ): Promise<{ readonly status: "complete" } | PendingAnswer> {
     return this.#entry("/login", fields, options);
+  }
+
+  /**
+   * Continues a login, or a confirmation of a user, with a proof.
+   *
+   * ```ts
+   * const api = new SessionClient({ url: "https://api.shop.example" });
+   *
+   * async function loginWithCode(email: string, password: string, askForCode: () => Promise<string>): Promise<boolean> {
+   *   const answer = await api.login({ email, password });
+   *   const flow = answer.status === "pending" && answer.flows.find(({ id }) => id === "totp");
+   *   if (!flow) return answer.status === "complete";
+   *   return (await api.continueLogin(flow, await askForCode())).status === "complete";
+   * }
+   * ```
+   *
+   * @param flow one of the `flows` of a response or a {@link ClientError}
+   * @param proof what the user has entered, or their device has returned
+   * @param options `inputs`: further inputs, such as whether to trust this device
+   * @returns `pending` as before if the proof is wrong, or if another step follows
+   * @throws TypeError if the flow has no URL, or one of another origin
+   */
+  continueLogin(
+    flow: ClientFlow,
+    proof?: unknown,
+    { inputs = {}, ...options }: RequestOptions & { readonly inputs?: Fields } = {},
+  ): Promise<{ readonly status: "complete" | "confirmed" } | PendingAnswer> {
+    if (flow.url === undefined) return Promise.reject(new TypeError(`The flow ${flow.id} has no URL.`));
+    const { url } = flow;
+    const body = { ...inputs, ...inputsOf(flow, proof) };
+    return this.#newId(async () => this.#data("POST", this.#transport.pathOf(url), body, options));
   }
 
   /** Logs out. Guests may, too. */
@@ -323,15 +356,22 @@ export class SessionClient extends HttpClient {
     return this.#entry("/logins", {}, options, "DELETE");
   }
 
-  async #account<T>(method: string, path: string, body: unknown, options: RequestOptions = {}): Promise<T> {
-    const read = readJson<{ readonly data: T }>;
-    return (await this.#call(method, this.#accounts + path, body, options, read)).data;
+  #account<T>(method: string, path: string, body: unknown, options?: RequestOptions): Promise<T> {
+    return this.#data(method, this.#accounts + path, body, options);
   }
 
-  /** Requests that may change the session's id, to which the token is bound. */
-  async #entry<T>(path: string, body: unknown, options?: RequestOptions, method: string = "POST"): Promise<T> {
+  async #data<T>(method: string, path: string, body: unknown, options: RequestOptions = {}): Promise<T> {
+    return (await this.#call(method, path, body, options, readJson<{ readonly data: T }>)).data;
+  }
+
+  #entry<T>(path: string, body: unknown, options?: RequestOptions, method: string = "POST"): Promise<T> {
+    return this.#newId(() => this.#account<T>(method, path, body, options));
+  }
+
+  /** Sends a request that may change the session's id, to which the token is bound. */
+  async #newId<T>(send: () => Promise<T>): Promise<T> {
     try {
-      return await this.#account<T>(method, path, body, options);
+      return await send();
     } finally {
       this.#tokens.forget();
     }

@@ -1,4 +1,5 @@
 import { ClientError } from "./client-error.ts";
+import { type ClientFlow, inputsOf } from "./client-flow.ts";
 import { exclusively } from "./exclusively.ts";
 import { type Authorization, callBy, HttpClient, type Pass } from "./http-client.ts";
 import { memoryTokens, type StoredTokens, type TokenStore, tokensIn } from "./token-store.ts";
@@ -22,6 +23,17 @@ interface Issued {
 }
 
 type Proof = StoredTokens | null;
+
+/** Inputs of a request, by name. */
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A login that waits for a step. */
+interface WaitingLogin {
+  /** The text that continues it. */
+  readonly pending: string;
+  /** What the token is to be. */
+  readonly wanted: Fields;
+}
 
 /** The timeout of each attempt to renew, and the pause before the next, in milliseconds: all within a minute. */
 const TRY = 14_000;
@@ -176,6 +188,7 @@ class Tokens implements Authorization<Proof> {
 export class TokenClient extends HttpClient {
   readonly #transport: Transport;
   readonly #tokens: Tokens;
+  #waiting: WaitingLogin | null = null;
 
   /**
    * @param options `url`: where the application is; `store`: where the tokens are kept; `onStoreError`: called if that fails; `paths`:
@@ -192,8 +205,10 @@ export class TokenClient extends HttpClient {
   /**
    * Logs in, and stores the tokens.
    *
-   * @param fields `name`, which identifies this login to the user, and `abilities`, if the token is limited; after the
-   * error `E_LOGIN_PENDING`, also the inputs of the step named by `step`
+   * If the login waits for a step, it throws the error `E_LOGIN_PENDING`, whose `flows` are the ways to pass the step: then call
+   * {@link continueLogin}, or send the step's inputs along.
+   *
+   * @param fields `name`, which identifies this login to the user, and `abilities`, if the token is limited
    * @returns the token's abilities; `null` if it has all
    */
   async login(
@@ -205,10 +220,65 @@ export class TokenClient extends HttpClient {
     },
     options: RequestOptions = {},
   ): Promise<{ readonly abilities: readonly string[] | null }> {
-    const issued = await this.#post<Issued>(this.#tokens.paths.login, fields, options);
-    const tokens = tokensOf(issued, Date.now().toString(36) + Math.random().toString(36).slice(2));
-    await this.#tokens.alone(() => this.#tokens.write(tokens));
-    return { abilities: issued.abilities ?? null };
+    const { name, abilities } = fields;
+    const wanted = { ...(name !== undefined && { name }), ...(abilities !== undefined && { abilities }) };
+    this.#waiting = null;
+    return this.#begin(wanted, () => this.#post<Issued>(this.#tokens.paths.login, fields, options));
+  }
+
+  /**
+   * Continues a login that waits for a step, within ten minutes, with a proof.
+   *
+   * ```ts
+   * const api = new TokenClient({ url: "https://api.shop.example" });
+   *
+   * async function loginWithCode(username: string, password: string, askForCode: () => Promise<string>): Promise<void> {
+   *   try {
+   *     await api.login({ username, password });
+   *   } catch (error) {
+   *     const flow = error instanceof ClientError ? error.flows.find(({ id }) => id === "totp") : undefined;
+   *     if (flow === undefined) throw error;
+   *     await api.continueLogin(flow, await askForCode());
+   *   }
+   * }
+   * ```
+   *
+   * If the proof is wrong, or if another step follows, it throws `E_LOGIN_PENDING` again.
+   *
+   * @param flow one of the `flows` of the error
+   * @param proof what the user has entered, or their device has returned
+   * @param options `inputs`: further inputs of the step
+   * @returns the token's abilities; `null` if it has all
+   * @throws ClientError `E_UNAUTHENTICATED` if no login of this client waits; `E_INVALID_TOKEN` if it no longer does; TypeError
+   * if the flow has a URL of another origin
+   */
+  async continueLogin(
+    flow: ClientFlow,
+    proof?: unknown,
+    { inputs = {}, ...options }: RequestOptions & { readonly inputs?: Fields } = {},
+  ): Promise<{ readonly abilities: readonly string[] | null }> {
+    const waiting = this.#waiting;
+    if (waiting === null) throw new ClientError("E_UNAUTHENTICATED", "No login waits for a step.", { status: 401 });
+    const { pending, wanted } = waiting;
+    const path = flow.url === undefined ? this.#tokens.paths.login : this.#transport.pathOf(flow.url);
+    const body = { ...wanted, ...inputs, ...inputsOf(flow, proof) };
+    const headers = { ...options.headers, authorization: `Bearer ${pending}` };
+    return this.#begin(wanted, () => this.#post<Issued>(path, body, { ...options, headers }));
+  }
+
+  /** Stores the tokens of a login that is complete, or remembers that it waits. */
+  async #begin(wanted: Fields, send: () => Promise<Issued>): Promise<{ readonly abilities: readonly string[] | null }> {
+    try {
+      const issued = await send();
+      this.#waiting = null;
+      const tokens = tokensOf(issued, Date.now().toString(36) + Math.random().toString(36).slice(2));
+      await this.#tokens.alone(() => this.#tokens.write(tokens));
+      return { abilities: issued.abilities ?? null };
+    } catch (error) {
+      const pending = error instanceof ClientError ? error.pending : null;
+      if (pending !== null) this.#waiting = { pending, wanted };
+      throw error;
+    }
   }
 
   /**

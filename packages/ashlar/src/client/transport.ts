@@ -90,6 +90,20 @@ export class Transport {
     return response;
   }
 
+  /**
+   * The path, as for {@link send}, of a URL that the server has named.
+   *
+   * @throws TypeError for another origin, which must not get what was meant for this one
+   */
+  pathOf(url: string): string {
+    const page = (globalThis as { readonly location?: { readonly href: string } }).location?.href;
+    const base = new URL(this.#url === "" ? "/" : this.#url, page ?? "http://relative.invalid");
+    const { origin, pathname, search } = new URL(url, base);
+    if (origin !== base.origin) throw new TypeError(`${url} is not at ${base.origin}, where the client's requests go.`);
+    const prefix = base.pathname.replace(/\/+$/, "");
+    return (pathname.startsWith(`${prefix}/`) ? pathname.slice(prefix.length) : pathname) + search;
+  }
+
   /** As {@link send}, within a time, and returns the response's JSON. */
   json<T>(sent: Sent, timeoutMs: number = this.timeoutMs, outer?: AbortSignal): Promise<T> {
     return within(timeoutMs, outer, async (signal) => readJson<T>(await this.send(sent, signal)));

@@ -110,6 +110,31 @@ describe("accounts", () => {
     expect(refused).toBe("E_LOGIN_REFUSED");
   });
 
+  test("a login continues with a proof for one of its flows, and so does a confirmation", async () => {
+    const { client, email } = await registered("Penny");
+    await client.logout();
+    const answer = await client.login({ email, password: PASSWORD });
+    const [flow] = answer.status === "pending" ? answer.flows : [];
+    expect(flow).toEqual({ id: "code", field: "code", url: "/login/code" });
+    expect(await code(client.continueLogin(flow!, "1"))).toBe("E_INVALID_INPUT");
+    expect(await client.continueLogin(flow!, "123456")).toEqual({ status: "complete" });
+    expect(await client.post("/notes")).toEqual({ by: email });
+    // As the error E_PASSWORD_NOT_CONFIRMED lists it.
+    const confirming = { id: "password", field: "password", url: "/confirm_password" };
+    expect(await client.continueLogin(confirming, PASSWORD)).toMatchObject({ status: "pending", flows: [flow] });
+    const withCode = { inputs: { code: "123456" } };
+    expect(await client.continueLogin(confirming, PASSWORD, withCode)).toMatchObject({ status: "confirmed" });
+    expect(await client.post("/transfer")).toBe("done");
+  });
+
+  test("S134 a proof goes to no other origin, and to no flow without a URL", async () => {
+    const { client } = visitor();
+    for (const url of ["https://evil.example/code", "//evil.example/code", "/\\evil.example", undefined]) {
+      const flow = { id: "code", field: "code", ...(url !== undefined && { url }) };
+      await expect(client.continueLogin(flow, "123456")).rejects.toThrow(TypeError);
+    }
+  });
+
   test("replaces a forgotten password", async () => {
     const { email } = await registered();
     const { client } = visitor();

@@ -127,6 +127,31 @@ describe("a login", () => {
     expect(await client.get("/api/me")).toMatchObject({ email: penny });
   });
 
+  test("that waits for a step continues with a proof for one of its flows", async () => {
+    const { client, store } = open();
+    const username = await person("Penny");
+    const first = { username, password: PASSWORD, name: "A phone", abilities: ["orders.read"] };
+    const pending = await failure(client.login(first));
+    expect(pending).toMatchObject({ step: "code", pending: expect.any(String) });
+    const [flow] = pending.flows;
+    expect(flow).toEqual({ id: "code", field: "code", url: "/api/auth" });
+    expect(await failure(client.continueLogin(flow!, "1"))).toMatchObject({ code: "E_LOGIN_PENDING", flows: [flow] });
+    expect(store.text).toBeNull();
+    expect(await client.continueLogin(flow!, "123456")).toEqual({ abilities: ["orders.read"] });
+    expect(await client.get("/api/me")).toMatchObject({ email: username });
+    const { kysely } = api.application.container.make("database");
+    expect((await kysely.selectFrom("api_tokens").selectAll().execute()).at(-1)).toMatchObject({ name: "A phone" });
+    expect(await failure(client.continueLogin(flow!, "123456"))).toMatchObject({ code: "E_UNAUTHENTICATED" });
+  });
+
+  test("S134 that waits is continued at no other origin", async () => {
+    const { client } = open();
+    const username = await person("Penny");
+    await failure(client.login({ username, password: PASSWORD }));
+    const call = client.continueLogin({ id: "code", field: "code", url: "https://evil.example/api/auth" }, "123456");
+    await expect(call).rejects.toThrow(TypeError);
+  });
+
   test("without a store lasts as long as the client", async () => {
     const username = await person();
     const client = new TokenClient({ url: api.url });

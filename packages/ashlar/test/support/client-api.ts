@@ -9,7 +9,7 @@ import { edit, generateApplication } from "./generated-application.ts";
 /** Steps for users of certain names. */
 const STEPS = `steps: [
     { name: "blocked", check: ({ user }) => (user.name === "Mallory" ? { failed: "This account is blocked." } : "passed") },
-    { name: "code", check: ({ user, context }) => (user.name === "Penny" && context.request.input("code") !== "123456" ? "pending" : "passed") },
+    { name: "code", flows: () => [{ id: "code", field: "code", url: "/login/code" }], check: ({ user, context }) => (user.name === "Penny" && context.request.input("code") !== "123456" ? "pending" : "passed") },
   ],`;
 
 /** Routes with and without a login, in addition to those of accounts. */

@@ -1,5 +1,6 @@
 import { isUserClassOf, keepsSameRows } from "../../auth/index.ts";
 import type { Container } from "../../kernel/index.ts";
+import type { Router } from "../../routing/index.ts";
 import { AshlarError, ConfigurationError, suggestion } from "../../support/index.ts";
 import type { GrantedAbilities } from "../abilities.ts";
 import type { TokenEvents } from "../events.ts";
@@ -18,6 +19,9 @@ declare module "../../kernel/container.ts" {
     apiDrivers: Drivers;
   }
 }
+
+/** The name of the route that issues tokens; that of a named driver follows the driver's name. */
+export const LOGIN_ROUTE = "api.auth";
 
 /** A driver of API tokens: an entry of `DRIVERS`, with a guard of the same name. */
 export interface Driver {
@@ -39,9 +43,14 @@ export class Drivers {
   readonly abilities: GrantedAbilities;
   /** By name. */
   readonly byName: ReadonlyMap<string, Driver>;
+  readonly #router: () => Router | null;
 
-  /** @throws `E_INVALID_CONFIGURATION` if two drivers could accept each other's tokens */
-  constructor(all: readonly Driver[], abilities: GrantedAbilities) {
+  /**
+   * @param router returns the router once there is one, for {@link loginUrl}
+   * @throws `E_INVALID_CONFIGURATION` if two drivers could accept each other's tokens
+   */
+  constructor(all: readonly Driver[], abilities: GrantedAbilities, router: () => Router | null) {
+    this.#router = router;
     this.all = all;
     this.abilities = abilities;
     this.byName = new Map(all.map((driver) => [driver.name, driver]));
@@ -84,6 +93,14 @@ export class Drivers {
       name === null ? "No entry of DRIVERS in config/api.ts has" : `DRIVERS.${name} in config/api.ts has no`;
     const problem = `${lacking} personal tokens.`;
     throw new AshlarError("E_UNKNOWN_SERVICE", `${problem} Add personal: personal(), from "ashlar/api".`);
+  }
+
+  /** The URL of the endpoint that issues an issuer's tokens, one of `Api.routes()`; `null` if there isn't one. */
+  loginUrl(issuer: Issuer): string | null {
+    const router = this.#router();
+    const names = [`${issuer.name}.${LOGIN_ROUTE}`, ...(issuer === this.issuer() ? [LOGIN_ROUTE] : [])];
+    const name = names.find((one) => router?.routes.some((route) => route.name === one));
+    return name === undefined ? null : router!.to(name);
   }
 
   /** The issuer for users of a class, or else the issuer of the first driver that issues tokens. */

@@ -48,7 +48,7 @@ export function makeDrivers(application: Application, resources: DriverResources
       ? foreignDriver(application, resources, settings)
       : issuingDriver(application, resources, settings, new GrantedAbilities(listed, settings.abilitiesOf));
   });
-  return new Drivers(drivers, new GrantedAbilities(listed));
+  return new Drivers(drivers, new GrantedAbilities(listed), () => application.router);
 }
 
 function issuingDriver(

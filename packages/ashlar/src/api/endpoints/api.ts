@@ -9,7 +9,7 @@ import {
   type RouteDefinition,
 } from "../../routing/index.ts";
 import { ConfigurationError } from "../../support/index.ts";
-import { remedyFor } from "../drivers/drivers.ts";
+import { LOGIN_ROUTE, remedyFor } from "../drivers/drivers.ts";
 import { DRIVERS_PLACE, isDriverName } from "../settings/driver-settings.ts";
 import { KeysController } from "./keys-controller.ts";
 import { respondToLogin, TokenController } from "./token-controller.ts";
@@ -101,7 +101,7 @@ export const Api: {
         .madeBy("Api.routes", { countsBy: TokenController.limits[method] });
     };
     return [
-      endpoint(authRoute, "issue", "api.auth"),
+      endpoint(authRoute, "issue", LOGIN_ROUTE),
       endpoint(reauthRoute, "renew", "api.reauth"),
       endpoint(logoutRoute, "revoke", "api.logout").with({ isReplaceable: true }),
     ];

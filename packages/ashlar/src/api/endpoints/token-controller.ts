@@ -55,13 +55,19 @@ export class TokenController {
    * If users have several tokens, the response also has `refresh`, the refresh token, `expires_in`, in seconds, and
    * `abilities`; and `name` is the token's name.
    *
-   * @throws `E_LOGIN_PENDING` with the name of the required `step`, whose inputs are sent along with these two;
-   * `E_LOGIN_REFUSED` with the step's message; `E_INVALID_CREDENTIALS`; `E_INVALID_INPUT` if one of the two is missing
-   * or not text; `E_TOO_MANY_REQUESTS`
+   * A step's inputs can be sent along with these two. They can also follow in a second request, within ten minutes, which
+   * has `Authorization: Bearer <pending>` instead of the two, with the text `pending` of the error `E_LOGIN_PENDING`. It
+   * completes one login.
+   *
+   * @throws `E_LOGIN_PENDING` with the name of the required `step`, the ways to pass it in `flows`, and `pending`;
+   * `E_LOGIN_REFUSED` with the step's message; `E_INVALID_CREDENTIALS`; `E_INVALID_TOKEN` if no login waits with this
+   * text; `E_INVALID_INPUT` if one of the two is missing or not text; `E_TOO_MANY_REQUESTS`
    */
   async issue(context: HttpContext): Promise<HttpResponse> {
-    const { username, password } = texts(context, ["username", "password"]);
     const wanted = { name: nameIn(context), abilities: abilitiesFrom(context.request.bodyInput("abilities")) };
+    const pending = pendingIn(context);
+    if (pending !== null) return this.#continue(context, pending, wanted);
+    const { username, password } = texts(context, ["username", "password"]);
     await this.#throttle?.hit(context, TokenController.limits.issue, { account: username, guard: this.#issuer.name });
     return respondToLogin(context, await this.#guardOf(context).login(username, password), this.#issuer, wanted);
   }
@@ -78,7 +84,7 @@ export class TokenController {
     const { token } = texts(context, ["token"]);
     await this.#count(context, token, this.#issuer.store.ownerOf(token), TokenController.limits.renew);
     const guard = this.#guardOf(context);
-    const admit = async (user: Authenticatable) => requireComplete(await guard.admitRenewal(user));
+    const admit = async (user: Authenticatable) => requireComplete(await guard.admitRenewal(user), null);
     const renewed = await this.#issuer.renew(token, clientOf(context), admit);
     if (renewed === null) throw refusal("E_INVALID_TOKEN", INVALID_TOKEN);
     return tokenResponse(context, renewed);
@@ -103,6 +109,16 @@ export class TokenController {
     if (found === null) await this.#refuseOtherDrivers(value, clientAddress);
     else await found.revoke(clientAddress);
     return context.response.header("Cache-Control", "no-store").noContent();
+  }
+
+  /** The step limits how often its proof can be tried; texts without a login are counted by address. */
+  async #continue(context: HttpContext, pending: string, wanted: WantedToken): Promise<HttpResponse> {
+    const { issue: limit } = TokenController.limits;
+    await this.#throttle?.hit(context, limit, { account: null, guard: this.#issuer.name });
+    const login = await this.#guardOf(context).pendingLogin(pending);
+    if (login === null) throw refusal("E_INVALID_TOKEN", INVALID_TOKEN);
+    await this.#throttle?.giveBack(context, limit);
+    return respondToLogin(context, await login.resume(), this.#issuer, wanted);
   }
 
   /** A token that would stay active must not look revoked. */
@@ -147,14 +163,20 @@ function texts<Name extends string>(context: HttpContext, names: readonly Name[]
   return found as Record<Name, string>;
 }
 
+/** The header's text for a login that waits; `null` for a request with an identifier or a password. */
+function pendingIn({ request }: HttpContext): string | null {
+  const isNew = ["username", "password"].some((name) => request.bodyInput(name) !== null);
+  return isNew ? null : request.bearerToken();
+}
+
 /** The properties of the new token. */
 type WantedToken = Pick<TokenRequest, "name" | "abilities">;
 
 /**
  * Responds to a login with a token, like the token endpoint, regardless of the proof.
  *
- * @throws `E_LOGIN_PENDING` with the name of the required `step`; `E_LOGIN_REFUSED` with the step's message;
- * `E_INVALID_CREDENTIALS` if the proof failed, or access to the account has ended since; `E_INVALID_INPUT` if the user may not
+ * @throws `E_LOGIN_PENDING` with the name of the required `step`, the ways to pass it in `flows`, and the text `pending` by
+ * which the token endpoint continues the login; `E_LOGIN_REFUSED` with the step's message; `E_INVALID_CREDENTIALS` if the proof failed, or access to the account has ended since; `E_INVALID_INPUT` if the user may not
  * give one of the abilities
  */
 export async function respondToLogin(
@@ -163,7 +185,7 @@ export async function respondToLogin(
   issuer: Issuer,
   wanted: WantedToken,
 ): Promise<HttpResponse> {
-  const complete = requireComplete(login);
+  const complete = requireComplete(login, context.apiTokens.drivers.loginUrl(issuer));
   try {
     return tokenResponse(context, await issuer.issueTo(complete, { ...clientOf(context), ...wanted }));
   } catch (error) {
@@ -190,10 +212,16 @@ function clientOf({ request }: HttpContext): TokenRequest {
   return { address: request.clientAddress, userAgent: request.userAgent() };
 }
 
-/** @throws an error that says why the login isn't complete; for a failed proof, without details */
-function requireComplete(login: LoginResult): CompleteLogin {
+/**
+ * @param url where the inputs of a step are sent, whatever page the step has; `null` if there is no such endpoint
+ * @throws an error that says why the login isn't complete; for a failed proof, without details
+ */
+function requireComplete(login: LoginResult, url: string | null): CompleteLogin {
   if (login.status === "complete") return login;
-  if (login.status === "pending") throw new LoginPendingError(login);
+  if (login.status === "pending") {
+    const flows = login.flows.map((flow) => (url === null ? flow : { ...flow, url }));
+    throw new LoginPendingError({ ...login, flows });
+  }
   const { step, message } = login;
   if (step === null) throw refusal("E_INVALID_CREDENTIALS", "Bearer");
   throw new AshlarError("E_LOGIN_REFUSED", message, { extensions: { step } });

@@ -1,5 +1,5 @@
 import { AshlarError, type MaybePromise, now, type RegisteredUser } from "../../support/index.ts";
-import { accessEpochOf, proofOf, readAgain, staleProof } from "../access/access-epoch.ts";
+import { accessEpochOf, type LoginProof, proofOf, readAgain, staleProof } from "../access/access-epoch.ts";
 import { announce } from "../events.ts";
 import { ACCOUNT_LIMIT, PASSWORD_LIMIT } from "../limits.ts";
 import { verifyCredentials } from "../passwords/verify-credentials.ts";
@@ -16,7 +16,7 @@ import {
   type UnfinishedLogin,
   unproved,
 } from "../pipeline/complete-login.ts";
-import type { PendingClaim, PendingLogin } from "../pipeline/pending-logins.ts";
+import type { PendingClaim, PendingLogin, WaitingLogin } from "../pipeline/pending-logins.ts";
 import { proveStep } from "../pipeline/prove-step.ts";
 import { flowsOf } from "../proofs/login-flow.ts";
 import type { PassedStep } from "../proofs/login-methods.ts";
@@ -183,16 +183,26 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
   /**
    * This visitor's login that waits for a step; `null` if no login waits: ten minutes have passed since it began, it
    * was completed or canceled, or access to the account has ended.
+   *
+   * ```ts
+   * async function continueLogin(context: HttpContext) {
+   *   const login = await context.auth.guard("jwt").pendingLogin(context.request.bearerToken());
+   *   return login === null ? null : Api.respond(context, await login.resume());
+   * }
+   * ```
+   *
+   * @param text for a client without a session: the text `pending` of a {@link LoginResult} with this guard, as it was sent,
+   * of any type
    */
-  async pendingLogin(): Promise<PendingLogin<User> | null> {
+  async pendingLogin(text?: unknown): Promise<PendingLogin<User> | null> {
     const { auth } = this.context;
-    const claim = auth.registry.pendingLogins.read(this.context, this.name);
+    const { pendingLogins } = auth.registry;
+    const claim =
+      text === undefined ? pendingLogins.read(this.context, this.name) : pendingLogins.open(this.name, text);
     if (claim === null) return null;
-    const account = (await auth.registry.pendingLogins.isOpen(this.name, claim))
-      ? await this.model.findByAuthId(claim.id)
-      : null;
+    const account = (await pendingLogins.isOpen(this.name, claim)) ? await this.model.findByAuthId(claim.id) : null;
     if (account === null || String(account.authId()) !== claim.id || accessEpochOf(account) !== claim.epoch) {
-      await auth.registry.pendingLogins.drop(this.context, this.name);
+      await pendingLogins.drop(this.context, this.name, claim);
       return null;
     }
     const user = account as unknown as User;
@@ -209,7 +219,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
         const passedNow = { name: step, at: now(), ...(by !== undefined && { by }) };
         return this.#resume(user, claim, [...claim.passed, passedNow]);
       },
-      cancel: () => auth.registry.pendingLogins.drop(this.context, this.name),
+      cancel: () => pendingLogins.drop(this.context, this.name, claim),
     };
   }
 
@@ -241,7 +251,7 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     if (login instanceof CompleteLogin) return login;
     const { outcome } = login;
     if (outcome.status === "failed") {
-      await auth.registry.pendingLogins.drop(context, guard);
+      await auth.registry.pendingLogins.drop(context, guard, resumed);
       auth.concluded(guard, outcome);
       announce(context, "auth.failed", guard, { user, identifier: null, by: proof?.by ?? null });
       return outcome;
@@ -249,10 +259,24 @@ export abstract class LoginGuard<User extends object = RegisteredUser> extends R
     const { step, page } = outcome;
     const account = user as unknown as Authenticatable;
     const waiting = { epoch: accessEpochOf(account), purpose, step, page, passed: login.passed, options };
-    await auth.registry.pendingLogins.keep(context, guard, waiting, proofOf(this.model, account), resumed);
-    auth.concluded(guard, outcome);
+    const pending = await this.#keep(waiting, proofOf(this.model, account), resumed);
+    const result = pending === null ? outcome : { ...outcome, pending };
+    auth.concluded(guard, result);
     announce(context, "auth.pending", guard, { user, step });
-    return outcome;
+    return result;
+  }
+
+  /** Keeps a login that waits, in the visitor's session or as a text, which is returned; `null` without a text. */
+  async #keep(waiting: WaitingLogin, proof: LoginProof, resumed: PendingClaim | null): Promise<string | null> {
+    const { context, name } = this;
+    const { pendingLogins } = context.auth.registry;
+    // A guard whose logins the browser keeps must not complete one that began elsewhere.
+    const isByText = context.visitor === null && !this.keepsLogins && waiting.purpose === "login";
+    if (resumed === null ? isByText : resumed.text !== undefined) {
+      return await pendingLogins.hand(context, name, waiting, proof, resumed);
+    }
+    await pendingLogins.keep(context, name, waiting, proof, resumed);
+    return null;
   }
 
   /**

@@ -168,6 +168,11 @@ export interface PendingResult {
   readonly message: Message | null;
   /** The ways in which the step can be passed, for API clients. */
   readonly flows: readonly LoginFlow[];
+  /**
+   * A text by which a client without a session continues the login: `guard.pendingLogin(text)`. It is valid for ten
+   * minutes, and completes one login. Left out if the login waits in the visitor's session.
+   */
+  readonly pending?: string;
 }
 
 /** A login that has no effect, or none yet. */
@@ -253,14 +258,13 @@ export class LoginPendingError extends AshlarError {
   /**
    * @param pending the step that it waits for, why, and the ways to pass it
    * @param page the step's page; left out for a caller who has no page to be sent to
-   * @param more further members of the response
    */
   constructor(
-    { step, message: reason, flows }: Pick<PendingResult, "step" | "message" | "flows">,
+    { step, message: reason, flows, pending }: Omit<PendingResult, "status" | "page">,
     page: string | null = null,
-    more: Readonly<Record<string, unknown>> = {},
   ) {
-    super("E_LOGIN_PENDING", reason ?? undefined, { extensions: { step, flows, ...more } });
+    const extensions = { step, flows, ...(pending !== undefined && { pending }) };
+    super("E_LOGIN_PENDING", reason ?? undefined, { extensions });
     this.page = page;
   }
 }

@@ -11,6 +11,8 @@ import { type LoginResult, type ProvedOptions, unproved } from "./complete-login
 
 export const PENDING_LOGIN: KeyPurpose = new KeyPurpose("pending-login");
 const MAX_AGE_SECONDS = 10 * 60;
+/** What the texts for clients without a session begin with: neither a JWT nor a personal token does. */
+const TEXT_PREFIX = "pending_";
 
 /** The properties of a login that waits for a step. */
 export interface WaitingLogin {
@@ -25,14 +27,16 @@ export interface WaitingLogin {
   readonly options: ProvedOptions;
 }
 
-/** The session's data about it. */
+/** The data about it in the visitor's session, or in the text that a client without a session has. */
 export interface PendingClaim extends WaitingLogin {
   /** The user's primary key. */
   readonly id: string;
-  /** The token of the row in the store of logins that completing it uses up. */
-  readonly token: string;
+  /** The token of the row in the store of logins that completing it uses up; `null` if there is no store. */
+  readonly token: string | null;
   /** When it ends, in milliseconds since 1970. */
   readonly expiresAt: number;
+  /** The text that it was opened from; left out if it is in a session. */
+  readonly text?: string;
 }
 
 /** The session data of an earlier version, without proofs, and with steps without their times. */
@@ -103,7 +107,9 @@ export interface PendingLoginsDependencies {
  * deletes the row, and so does everything that ends access to the account. In every store, deleting it is one
  * conditional step, so if two requests complete the login at the same time, only one succeeds.
  *
- * Without a session, as at the token endpoint, nothing is kept.
+ * A client without a session, as at the token endpoint, gets the data as a sealed text, which it sends back with the
+ * step's proof. If no guard of the application has a store, nothing can use the text up: then it is valid until access
+ * to the account ends, and only a proof that works once keeps it from completing twice.
  */
 export class PendingLogins {
   readonly #dependencies: PendingLoginsDependencies;
@@ -132,10 +138,41 @@ export class PendingLogins {
   ): Promise<void> {
     if (context.visitor === null) return;
     const claim = await this.#continue(context, guard, waiting, proof, resumed);
-    if (claim === null) return;
+    if (claim === null || claim.token === null) return;
     // Sets a new identity, as at a login, because anyone who knew the old one would share the proof.
     context.visitor.regenerate();
     context.session.put(keyOf(guard), this.#seals.seal(guard, JSON.stringify(claim)));
+  }
+
+  /**
+   * Keeps a login for a client without a session.
+   *
+   * @returns the text that continues it, for {@link open}
+   * @throws as {@link keep}
+   */
+  async hand(
+    context: HttpContext,
+    guard: string,
+    waiting: WaitingLogin,
+    proof: LoginProof,
+    resumed: PendingClaim | null,
+  ): Promise<string> {
+    const claim = await this.#continue(context, guard, waiting, proof, resumed);
+    if (claim === null) return resumed!.text!;
+    return TEXT_PREFIX + this.#seals.seal(textNameOf(guard), JSON.stringify(claim));
+  }
+
+  /**
+   * Opens the text of a login that waits, whether or not it was used up; `null` for anything else.
+   *
+   * @param text as a client sent it, of any type
+   */
+  open(guard: string, text: unknown): PendingClaim | null {
+    if (typeof text !== "string" || !text.startsWith(TEXT_PREFIX)) return null;
+    const opened = this.#seals.open(textNameOf(guard), text.slice(TEXT_PREFIX.length), MAX_AGE_SECONDS);
+    if (opened === null) return null;
+    const claim = JSON.parse(opened) as PendingClaim;
+    return now() < claim.expiresAt ? { ...claim, text } : null;
   }
 
   /** The pending login in the visitor's session, whether or not it was used up. */
@@ -150,7 +187,10 @@ export class PendingLogins {
 
   /** Reports whether a login has been neither completed nor ended. */
   async isOpen(guard: string, claim: PendingClaim): Promise<boolean> {
-    const row = await this.#dependencies.storeOf(guard)?.find(guard, digest(claim.token));
+    const store = this.#dependencies.storeOf(guard);
+    // Written so that a text from a time without a store doesn't count once there is one.
+    if (claim.token === null) return store === null;
+    const row = await store?.find(guard, digest(claim.token));
     return row?.accessEpoch === PENDING_EPOCH && String(row.userId) === claim.id;
   }
 
@@ -161,11 +201,18 @@ export class PendingLogins {
    */
   async take(context: HttpContext, guard: string, claim: PendingClaim): Promise<boolean> {
     this.#forget(context, guard);
-    return (await this.#dependencies.storeOf(guard)?.end({ guard, tokenHash: digest(claim.token) })) === true;
+    const store = this.#dependencies.storeOf(guard);
+    if (claim.token === null) return store === null;
+    return (await store?.end({ guard, tokenHash: digest(claim.token) })) === true;
   }
 
-  /** Ends the visitor's pending login, if there is one. */
-  async drop(context: HttpContext, guard: string): Promise<void> {
+  /**
+   * Ends the visitor's pending login, if there is one.
+   *
+   * @param resumed the login that was continued, if it isn't in the visitor's session
+   */
+  async drop(context: HttpContext, guard: string, resumed: PendingClaim | null = null): Promise<void> {
+    if (resumed?.text !== undefined) await this.take(context, guard, resumed);
     const claim = this.read(context, guard);
     if (claim === null) this.#forget(context, guard);
     else await this.take(context, guard, claim);
@@ -188,16 +235,17 @@ export class PendingLogins {
     return this.#begin(guard, waiting, proof, resumed.expiresAt);
   }
 
-  async #begin(guard: string, waiting: WaitingLogin, proof: LoginProof, ends: number): Promise<PendingClaim | null> {
+  async #begin(guard: string, waiting: WaitingLogin, proof: LoginProof, ends: number): Promise<PendingClaim> {
     const store = this.#dependencies.storeOf(guard);
-    if (store === null) return null;
     const { user } = proof;
+    const id = String(user.authId());
+    if (store === null) return { ...waiting, id, token: null, expiresAt: ends };
     const token = randomToken();
     const at = currentDate();
     const times = { authenticatedAt: null, methods: [], lastUsedAt: at, createdAt: at, expiresAt: new Date(ends) };
     const row = { guard, userId: user.authId(), tokenHash: digest(token), accessEpoch: PENDING_EPOCH, ...times };
     if ((await store.start({ ...row, ip: null, userAgent: null }, proof)) === null) throw staleProof();
-    return { ...waiting, id: String(user.authId()), token, expiresAt: ends };
+    return { ...waiting, id, token, expiresAt: ends };
   }
 
   #forget(context: HttpContext, guard: string): void {
@@ -208,6 +256,10 @@ export class PendingLogins {
     this.#sealer ??= new Sealer(this.#dependencies.secret(), PENDING_LOGIN, this.#rotation);
     return this.#sealer;
   }
+}
+
+function textNameOf(guard: string): string {
+  return `text\0${guard}`;
 }
 
 function keyOf(guard: string): string {

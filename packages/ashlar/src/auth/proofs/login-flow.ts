@@ -17,8 +17,8 @@ export interface LoginFlow {
   /** The input that the proof is sent in: `code`, `assertion`; left out if there isn't one, as for terms to accept. */
   readonly field?: string;
   /**
-   * Where the input is sent, by POST, as a path or a URL. Default: the page of the step or the proof; at the token
-   * endpoint, that endpoint.
+   * Where the input is sent, by POST, as a path or a URL. Default: the page of the step or the proof. For a login at a
+   * token endpoint, it is always that endpoint.
    */
   readonly url?: string;
   readonly [further: string]: unknown;
