@@ -15,6 +15,7 @@ import {
   waitsAfterProof,
 } from "./pipeline/complete-login.ts";
 import type { PendingLogin } from "./pipeline/pending-logins.ts";
+import { CONFIRMED_MINUTES, isProvedWithin, provedBy } from "./requests/proved-by.ts";
 import type { UserId } from "./users/authenticatable.ts";
 import type { GuardOf } from "./web/guards-by-name.ts";
 import { WebGuard } from "./web/web-guard.ts";
@@ -243,6 +244,27 @@ export class Auth extends RequestAuth {
    */
   async logout(): Promise<void> {
     return this.#loginGuard.logout();
+  }
+
+  /**
+   * Reports whether the user has proved who they are in a certain way, within a number of minutes: in this login, or if a
+   * token identifies them, in the login that it was issued for, if the token's driver has `authenticationClaims`.
+   *
+   * ```ts
+   * const mayDelete = await auth.confirmedWith("passkey", 10);
+   * ```
+   *
+   * The middleware `password.confirm:passkey,10` also leads users to the proof's page.
+   *
+   * @param proof the name of a proof or a step, such as `passkey`, or a factor as a value of RFC 8176: `otp`, `mfa`. A token
+   * doesn't name proofs: one counts if the token has all its factors
+   * @param minutes default: 180
+   * @returns `false` for a guest
+   */
+  async confirmedWith(proof: string, minutes: number = CONFIRMED_MINUTES): Promise<boolean> {
+    const { active, registry } = this;
+    await active.user();
+    return isProvedWithin(provedBy(active), registry.proofs, proof, minutes);
   }
 
   /**

@@ -8,6 +8,7 @@ export const AUTH_ERRORS = {
   E_LOGIN_REFUSED: [403, "This login is refused."],
   E_INVALID_LOGIN_STEP: [500, "A step of the login returned no outcome."],
   E_PASSWORD_NOT_CONFIRMED: [403, "Confirm your password to continue."],
+  E_INSUFFICIENT_AUTHENTICATION: [401, "This needs a more recent login, or one with another proof."],
   E_INVALID_LINK: [410, "This link has expired or was already used."],
   E_ADDRESS_TAKEN: [409, "Another account uses this address."],
   E_UNKNOWN_GUARD: [500, "No guard has this name."],

@@ -4,6 +4,7 @@ type AuthErrors =
   | "E_INVALID_CREDENTIALS"
   | "E_STALE_PROOF"
   | "E_PASSWORD_NOT_CONFIRMED"
+  | "E_INSUFFICIENT_AUTHENTICATION"
   | "E_LOGIN_PENDING"
   | "E_LOGIN_REFUSED"
   | "E_INVALID_LINK"
@@ -45,12 +46,14 @@ export const MESSAGES: Readonly<Record<keyof typeof AUTH_MESSAGES | `errors.${Au
   "auth.password.confirmation": "Die Passwörter stimmen nicht überein.",
   "auth.password.wrong": "Das Passwort ist falsch.",
   "auth.confirm.required": "Bestätigen Sie, dass Sie es sind, um fortzufahren.",
+  "auth.confirm.unavailable": "Ihr Konto hat keine Möglichkeit, dies zu bestätigen. Fügen Sie Ihrem Konto zuerst eine hinzu.",
   "auth.password.none": "Ihr Konto hat kein Passwort. Fordern Sie per E-Mail einen Link an, mit dem Sie eines wählen.",
   "auth.account.changed": "Ihr Konto hat sich inzwischen geändert. Melden Sie sich erneut an.",
   "errors.E_INVALID_CREDENTIALS": "Die Zugangsdaten sind ungültig.",
   "errors.E_STALE_PROOF": "Das Konto hat sich inzwischen geändert. Melden Sie sich erneut an.",
   "errors.E_LOGIN_PENDING": "Für diese Anmeldung fehlt noch ein Schritt.",
   "errors.E_LOGIN_REFUSED": "Diese Anmeldung wurde abgelehnt.",
+  "errors.E_INSUFFICIENT_AUTHENTICATION": "Dies erfordert eine neuere Anmeldung oder einen anderen Nachweis.",
   "errors.E_INVALID_LINK": "Dieser Link ist abgelaufen oder wurde bereits verwendet.",
   "errors.E_ADDRESS_TAKEN": "Ein anderes Konto verwendet diese Adresse.",
   "errors.E_PASSWORD_NOT_CONFIRMED": "Bestätigen Sie Ihr Passwort, um fortzufahren.",

@@ -35,6 +35,7 @@ export const AUTH_MESSAGES = {
   "auth.guesses.mailed":
     "Too many wrong passwords were tried for this account. Log in on a device where you have logged in before, or follow the link that we have mailed to the account's address, if that is verified. A new password by email lets you in at once, too. Otherwise, try again in {wait}.",
   "auth.confirm.required": "Confirm that it's you to continue.",
+  "auth.confirm.unavailable": "Your account has no way to confirm this. Add one to your account first.",
   "auth.password.none": "Your account doesn't have a password. Request a link by email to set one.",
   "auth.account.changed": "Your account has changed in the meantime. Log in again.",
 } as const;

@@ -1,4 +1,4 @@
-import { type Authenticatable, LoginGuard, type LoginResult } from "../../auth/index.ts";
+import { type Authenticatable, type LoginFlow, LoginGuard, type LoginResult } from "../../auth/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import type { AshlarError, RegisteredUser } from "../../support/index.ts";
 import type { Driver } from "../drivers/drivers.ts";
@@ -52,6 +52,13 @@ export class JwtGuard extends LoginGuard {
 
   get refusal(): AshlarError | null {
     return this.token.value === null ? null : this.token.refusal();
+  }
+
+  /** The token endpoint, if the application has one. */
+  get flows(): readonly LoginFlow[] {
+    const { issuer } = this;
+    const url = issuer === null ? null : this.context.apiTokens.drivers.loginUrl(issuer);
+    return url === null ? [] : [{ id: "login", url }];
   }
 
   get claims(): Readonly<Record<string, unknown>> | null {

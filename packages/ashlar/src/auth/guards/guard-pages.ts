@@ -18,6 +18,8 @@ const LOGIN = "login";
 const SENDING: Readonly<Record<string, readonly string[]>> = {
   auth: [LOGIN],
   "password.confirm": [LOGIN, "confirm_password"],
+  // It may lead to the page of another proof.
+  confirm: [LOGIN],
   verified: [LOGIN, "email.verify.notice"],
 };
 

@@ -1,4 +1,5 @@
 import type { AshlarError, MaybePromise, RegisteredUser } from "../../support/index.ts";
+import type { LoginFlow } from "../proofs/login-flow.ts";
 
 /**
  * Identifies one request's user in one way, for example by a cookie, a token or a certificate. This is all that
@@ -23,6 +24,8 @@ export interface Guard<User extends object = RegisteredUser> {
    * token; `null` if it carries none. Without this member, it is `E_UNAUTHENTICATED` with {@link challenge}.
    */
   readonly refusal?: AshlarError | null;
+  /** What a guest can do next, for API clients; default: the login and the registration, if logins are kept. */
+  readonly flows?: readonly LoginFlow[];
   /**
    * Whether this guard identifies its users by something the browser keeps, so that users who are logged in may have
    * forms open.

@@ -1,5 +1,5 @@
 import type { HttpContext } from "../../http/index.ts";
-import { AshlarError, now } from "../../support/index.ts";
+import { AshlarError, type Message, now } from "../../support/index.ts";
 import { message } from "../messages.ts";
 import type { Authenticatable } from "../users/authenticatable.ts";
 import { flowsOf, type LoginFlow } from "./login-flow.ts";
@@ -12,18 +12,18 @@ const RECENT_MS = 10 * 60_000;
 
 /** The user has to prove their identity again before the request can be fulfilled. */
 export class ConfirmationRequiredError extends AshlarError {
-  /** The page to send a visitor to, as a page name for `auth.route`. */
-  readonly page: string;
+  /** The page to send a visitor to, as a page name for `auth.route`; `null` if none would help. */
+  readonly page: string | null;
 
   /**
    * @param proofs the user's proofs that can be asked for again
    * @param flows how they can be given, for API clients
    * @param page the first of their pages that the active guard has
+   * @param wanted the proof or the factor that is required; `null` if any proof will do
    */
-  constructor(proofs: readonly Proof[], flows: readonly LoginFlow[], page: string) {
+  constructor(proofs: readonly Proof[], flows: readonly LoginFlow[], page: string | null, wanted: string | null) {
     const methods = proofs.map(({ name }) => name);
-    const sentence = methods.includes(PASSWORD) || methods.length === 0 ? undefined : message("auth.confirm.required");
-    super("E_PASSWORD_NOT_CONFIRMED", sentence, { extensions: { methods, flows } });
+    super("E_PASSWORD_NOT_CONFIRMED", sentenceFor(methods, wanted), { extensions: { methods, flows } });
     this.page = page;
   }
 
@@ -33,17 +33,40 @@ export class ConfirmationRequiredError extends AshlarError {
   }
 }
 
-/** The error for a user who has to prove their identity again, with any proof that they have. */
+function sentenceFor(methods: readonly string[], wanted: string | null): Message | undefined {
+  if (methods.length === 0) return wanted === null ? undefined : message("auth.confirm.unavailable");
+  return methods.includes(PASSWORD) ? undefined : message("auth.confirm.required");
+}
+
+/**
+ * The error for a user who has to prove their identity again, with any proof that they have.
+ *
+ * @param wanted the name of the proof that is required, or a factor that it satisfies; default: any proof
+ */
 export async function confirmationRequired(
   context: HttpContext,
   user: Authenticatable,
+  wanted: string | null = null,
 ): Promise<ConfirmationRequiredError> {
   const { auth } = context;
-  const proofs = (await auth.registry.proofs.ownedBy(user)).filter(({ page }) => page !== undefined);
-  const page = proofs.find((proof) => auth.hasRoute(proof.page!))?.page ?? "confirm_password";
+  const proofs = givenAnew(await auth.registry.proofs.ownedBy(user), wanted);
+  const known = proofs.find((proof) => auth.hasRoute(proof.page!))?.page ?? "confirm_password";
+  const page = proofs.length === 0 && wanted !== null ? null : known;
   const flows: LoginFlow[] = [];
   for (const proof of proofs) flows.push(...(await flowsOf(context, auth.guardName, user, givenAgain(proof))));
-  return new ConfirmationRequiredError(proofs, flows, page);
+  return new ConfirmationRequiredError(proofs, flows, page, wanted);
+}
+
+/**
+ * The proofs with a page that satisfy what is required. A proof that is only a step is asked for along with any other,
+ * and so are several factors.
+ */
+function givenAnew(owned: readonly Proof[], wanted: string | null): readonly Proof[] {
+  const withPage = owned.filter(({ page }) => page !== undefined);
+  if (wanted === null || wanted === "mfa") return withPage;
+  const fitting = owned.filter(({ name, amr }) => name === wanted || amr.includes(wanted));
+  const own = withPage.filter((proof) => fitting.includes(proof));
+  return own.length > 0 || fitting.length === 0 ? own : withPage;
 }
 
 /** A proof, which is given in the ways of its step unless it lists others. */

@@ -75,7 +75,18 @@ export class ProofRegistry {
     const proof = this.of(name);
     if (proof.startsLogins === true) return proof;
     const problem = `the proof "${name}" can't begin a login, and confirms nothing: it is only a further step.`;
-    throw new ConfigurationError("A login", problem, "If it is enough alone, declare it with startsLogins: true.");
+    throw new ConfigurationError("A login", problem, "If it is enough alone, declare it with startsLogins: true, or for confirmations with confirms: true.");
+  }
+
+  /**
+   * A proof that was just given, and that confirms a login.
+   *
+   * @param amr the factors satisfied this time; default: those that the proof declares
+   * @throws `E_INVALID_CONFIGURATION` as {@link of}, or if it confirms nothing alone
+   */
+  confirming(by: string, amr?: readonly string[]): GivenProof {
+    const proof = this.of(by);
+    return proof.confirms === true ? { by, amr: amr ?? proof.amr, at: now() } : this.given(by, amr);
   }
 
   /**
@@ -120,7 +131,7 @@ export function createProofs(application: Application): ProofRegistry {
  * @throws `E_INVALID_CONFIGURATION` if it lacks a function that decides about users, or doesn't name its factors
  */
 function namedProof(name: string, own: FeatureProof, provider: string): Proof {
-  const { amr, startsLogins, page, label, step, users, data, flows } = own;
+  const { amr, startsLogins, confirms, page, label, step, users, data, flows } = own;
   const require = (value: unknown, member: string, form: string): void => {
     if (typeof value === "function") return;
     throw new ConfigurationError(provider, `the proof "${name}" has no function ${member}.`, `Write ${form}.`);
@@ -142,6 +153,7 @@ function namedProof(name: string, own: FeatureProof, provider: string): Proof {
     amr,
     has: (user) => own.has(user),
     ...(startsLogins !== undefined && { startsLogins }),
+    ...(confirms !== undefined && { confirms }),
     ...(page !== undefined && { page }),
     ...(label !== undefined && { label }),
     ...(flows !== undefined && { flows: (user, context) => own.flows!(user, context) }),

@@ -34,8 +34,13 @@ export interface FeatureProof<User extends object = RegisteredUser> {
    */
   readonly startsLogins?: boolean;
   /**
+   * Whether a confirmation by a user who is logged in can consist of it alone; default: as {@link startsLogins}. A code is
+   * enough to confirm, but not to log in.
+   */
+  readonly confirms?: boolean;
+  /**
    * The page on which users prove it again while they are logged in, as a page name for `auth.route`; it calls
-   * `auth.webGuard.confirm({ by })`. Leave it out if the proof can't be asked for again, or can't start logins.
+   * `auth.webGuard.confirm({ by })`. Leave it out if the proof can't be asked for again, or can't confirm alone.
    */
   readonly page?: string;
   /** The key of the text of a link to that page: `passkeys.confirm`; without it, no page links there. */

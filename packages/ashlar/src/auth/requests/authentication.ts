@@ -5,7 +5,9 @@ import { runApart } from "../../kernel/index.ts";
 import { CSRF_HEADER, Csrf, type RequestSession, type VerifyCsrfToken } from "../../session/index.ts";
 import { AshlarError, type MaybePromise, type RegisteredUser } from "../../support/index.ts";
 import type { Guard } from "../guards/guard.ts";
+import type { LoginMethod } from "../proofs/login-methods.ts";
 import { WebGuard } from "../web/web-guard.ts";
+import { CONFIRMED_MINUTES, isProvedWithin, provedBy } from "./proved-by.ts";
 import { refuseGuest } from "./refuse-guest.ts";
 import { addHeaders, returnedHeaders, withHeaders } from "./returned-headers.ts";
 
@@ -51,6 +53,15 @@ export class Authentication<User extends object = RegisteredUser> {
    * way.
    */
   readonly claims: Readonly<Record<string, unknown>> | null;
+  /**
+   * When the user last proved who they are; with a token, when the login that it was issued for did. `null` for a guest, after
+   * a login without a proof, and for a token without the claim `auth_time`.
+   */
+  readonly authenticatedAt: Date | null;
+  /** The proofs that the user has given in this login, each with its latest time; empty if a token identifies them. */
+  readonly methods: readonly LoginMethod[];
+  /** The factors that the user has satisfied, as values of RFC 8176: `["pwd", "otp", "mfa"]`. */
+  readonly amr: readonly string[];
   /** Identifies the request in the application's log: the `X-Request-Id` that it was sent with, or a random UUID. */
   readonly requestId: string;
   /** The client's address, as the proxies of `APP.trustedProxies` report it; `null` if it is not known. */
@@ -65,6 +76,10 @@ export class Authentication<User extends object = RegisteredUser> {
     this.guard = guard.name;
     this.login = loginOf(guard);
     this.claims = this.user === null ? null : (guard.claims ?? null);
+    const { authenticatedAt, methods, amr } = provedBy(guard);
+    this.authenticatedAt = authenticatedAt;
+    this.methods = methods;
+    this.amr = amr;
     this.requestId = context.request.id;
     this.clientAddress = context.request.clientAddress;
   }
@@ -101,6 +116,17 @@ export class Authentication<User extends object = RegisteredUser> {
    */
   tokenCan(ability: string): boolean {
     return this.user !== null && (this.#parts.guard.tokenCan?.(ability) ?? true);
+  }
+
+  /**
+   * Reports whether the user has proved who they are in a certain way, within a number of minutes; see
+   * {@link Auth.confirmedWith}.
+   *
+   * @param proof the name of a proof or a step, or a factor as a value of RFC 8176
+   * @param minutes default: 180
+   */
+  confirmedWith(proof: string, minutes: number = CONFIRMED_MINUTES): boolean {
+    return isProvedWithin(this, this.#parts.context.auth.registry.proofs, proof, minutes);
   }
 
   /**

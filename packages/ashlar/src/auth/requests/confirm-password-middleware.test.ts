@@ -135,6 +135,7 @@ describe("password.confirm", () => {
         detail: "Confirm your password to continue.",
         code: "E_PASSWORD_NOT_CONFIRMED",
         methods: ["password"],
+        flows: [{ id: "password", field: "password" }],
       },
     ]);
   });
@@ -172,13 +173,13 @@ describe("password.confirm", () => {
     expect([status, body]).toMatchObject([500, { code: "E_UNSUPPORTED_GUARD_OPERATION" }]);
   });
 
-  test.each(["0", "-1", "1.5", "soon", "30,60", "1e3", "9999999999"])(
+  test.each(["0", "-1", "1.5", "30,60", "1e3", "9999999999", "pwd,0", "pwd,10,20", "pwd,soon"])(
     "password.confirm:%s makes startup fail",
     async (args) => {
       const booting = testWeb({ routes: [Route.get("/", () => "").middleware(`password.confirm:${args}`)] });
       await expect(booting).rejects.toMatchObject({
         code: "E_INVALID_CONFIGURATION",
-        message: expect.stringContaining(": password.confirm: it takes a whole number of minutes above 0."),
+        message: expect.stringContaining(": password.confirm: it takes the name of a proof or a factor, a whole number of minutes above 0, or both."),
       });
     },
   );

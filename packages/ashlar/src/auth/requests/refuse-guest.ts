@@ -34,8 +34,9 @@ export function refuseGuest(context: HttpContext, guard: Guard): unknown {
 /** The pages where guests can become users, by the ids that API clients know them by. */
 const GUEST_PAGES = ["login", "register"];
 
-/** What a guard's guests can do next, for API clients: a guard that doesn't keep logins says so in its challenge. */
-export function guestFlows(context: HttpContext, { name, keepsLogins }: Guard<object>): readonly LoginFlow[] {
+/** What a guard's guests can do next, for API clients. */
+export function guestFlows(context: HttpContext, { name, keepsLogins, flows }: Guard<object>): readonly LoginFlow[] {
+  if (flows !== undefined) return flows;
   if (!keepsLogins) return [];
   return GUEST_PAGES.flatMap((id) => {
     const url = pageUrl(context, name, id);

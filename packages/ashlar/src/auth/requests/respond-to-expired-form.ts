@@ -16,7 +16,7 @@ import { refuseGuest, rememberIntended } from "./refuse-guest.ts";
 const GUEST_FORMS = ["login.store", "register.store"];
 
 /** The middleware that sends guests to the login. */
-const REFUSING_GUESTS: ReadonlySet<string> = new Set(["auth", "password.confirm", "verified"]);
+const REFUSING_GUESTS: ReadonlySet<string> = new Set(["auth", "password.confirm", "confirm", "verified"]);
 
 /**
  * Responds to a form on an outdated page after another tab has logged in or out. If a visitor who is now logged in

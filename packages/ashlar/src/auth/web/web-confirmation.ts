@@ -48,7 +48,7 @@ export class WebConfirmation<User extends object> {
 
   /** See `WebGuard.confirm`. */
   async by({ by, amr }: EntryOptions & { readonly by: string }): Promise<boolean> {
-    const proof = this.#guard.context.auth.registry.proofs.given(by, amr);
+    const proof = this.#guard.context.auth.registry.proofs.confirming(by, amr);
     this.#begin();
     const user = await this.#guard.user();
     return user !== null && this.#confirm(user, proof, (login, confirmed) => this.#renew(login, confirmed));
