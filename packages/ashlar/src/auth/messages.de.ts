@@ -46,7 +46,8 @@ export const MESSAGES: Readonly<Record<keyof typeof AUTH_MESSAGES | `errors.${Au
   "auth.password.confirmation": "Die Passwörter stimmen nicht überein.",
   "auth.password.wrong": "Das Passwort ist falsch.",
   "auth.confirm.required": "Bestätigen Sie, dass Sie es sind, um fortzufahren.",
-  "auth.confirm.unavailable": "Ihr Konto hat keine Möglichkeit, dies zu bestätigen. Fügen Sie Ihrem Konto zuerst eine hinzu.",
+  "auth.confirm.unavailable":
+    "Ihr Konto hat keine Möglichkeit, dies zu bestätigen. Fügen Sie Ihrem Konto zuerst eine hinzu.",
   "auth.password.none": "Ihr Konto hat kein Passwort. Fordern Sie per E-Mail einen Link an, mit dem Sie eines wählen.",
   "auth.account.changed": "Ihr Konto hat sich inzwischen geändert. Melden Sie sich erneut an.",
   "errors.E_INVALID_CREDENTIALS": "Die Zugangsdaten sind ungültig.",

@@ -75,7 +75,11 @@ export class ProofRegistry {
     const proof = this.of(name);
     if (proof.startsLogins === true) return proof;
     const problem = `the proof "${name}" can't begin a login, and confirms nothing: it is only a further step.`;
-    throw new ConfigurationError("A login", problem, "If it is enough alone, declare it with startsLogins: true, or for confirmations with confirms: true.");
+    throw new ConfigurationError(
+      "A login",
+      problem,
+      "If it is enough alone, declare it with startsLogins: true, or for confirmations with confirms: true.",
+    );
   }
 
   /**

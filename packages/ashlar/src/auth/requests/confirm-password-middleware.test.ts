@@ -179,7 +179,9 @@ describe("password.confirm", () => {
       const booting = testWeb({ routes: [Route.get("/", () => "").middleware(`password.confirm:${args}`)] });
       await expect(booting).rejects.toMatchObject({
         code: "E_INVALID_CONFIGURATION",
-        message: expect.stringContaining(": password.confirm: it takes the name of a proof or a factor, a whole number of minutes above 0, or both."),
+        message: expect.stringContaining(
+          ": password.confirm: it takes the name of a proof or a factor, a whole number of minutes above 0, or both.",
+        ),
       });
     },
   );

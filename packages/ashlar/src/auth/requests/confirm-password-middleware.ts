@@ -79,7 +79,11 @@ export class ConfirmPasswordMiddleware implements Middleware {
     const areMinutes = isNamed ? second === undefined || MINUTES.test(second) : second === undefined;
     if (rest.length > 0 || !areMinutes || !(isNamed || first === undefined || MINUTES.test(first))) {
       const problem = "it takes the name of a proof or a factor, a whole number of minutes above 0, or both.";
-      throw new ConfigurationError("password.confirm", problem, "Write password.confirm:30 or password.confirm:otp,30.");
+      throw new ConfigurationError(
+        "password.confirm",
+        problem,
+        "Write password.confirm:30 or password.confirm:otp,30.",
+      );
     }
     const known = this.#known();
     if (!isNamed || known.has(first)) return;

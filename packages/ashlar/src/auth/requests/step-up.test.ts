@@ -59,7 +59,9 @@ class FactorsProvider extends Provider {
 }
 
 const confirmBy = (by: string) =>
-  Route.post(`/${by}`, async ({ auth }: HttpContext) => ({ done: await auth.webGuard.confirm({ by }) })).middleware("auth");
+  Route.post(`/${by}`, async ({ auth }: HttpContext) => ({ done: await auth.webGuard.confirm({ by }) })).middleware(
+    "auth",
+  );
 
 function shop(): Promise<TestAccounts> {
   const routes = ["badge", "badge,10", "sc,10", "otp,10", "mfa,10", "password,10", "pwd"].map((argument) =>
@@ -211,12 +213,20 @@ const tokens = (driver: object = { authenticationClaims: true }) =>
       Route.get("/fresh", () => "passed").middleware("confirm:10"),
       Route.get("/factors", () => "passed").middleware("confirm:mfa,10"),
       Route.get("/code", () => "passed").middleware("confirm:code"),
-      Route.get("/asked", async ({ auth }) => ({ mfa: await auth.confirmedWith("mfa"), otp: await auth.confirmedWith("otp", 5) })),
+      Route.get("/asked", async ({ auth }) => ({
+        mfa: await auth.confirmedWith("mfa"),
+        otp: await auth.confirmedWith("otp", 5),
+      })),
     ],
   });
 
 async function tokenOf(api: TestApi, inputs: object = {}): Promise<string> {
-  const { body } = await api.post("/api/auth", { username: "ada@example.com", password: PASSWORD, code: CODE, ...inputs });
+  const { body } = await api.post("/api/auth", {
+    username: "ada@example.com",
+    password: PASSWORD,
+    code: CODE,
+    ...inputs,
+  });
   return (body as { readonly data: string }).data;
 }
 
