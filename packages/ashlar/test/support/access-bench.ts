@@ -24,15 +24,15 @@ const waiting: LoginStep = {
   check: ({ context }) => (context.request.bodyInput("wait") === "yes" ? "pending" : "passed"),
 };
 
-/** What gives access to an account; returns whether it still does. */
+/** Uses one kind of access to the account, and returns whether it still works. */
 export type OpenKey = () => Promise<boolean>;
 
-/** An application with one account, to which all access is open. */
+/** An application with one account, and all kinds of access to it. */
 export class AccessBench {
   readonly accounts: TestAccounts;
   readonly #store: DrizzleUsers | null;
   #hash: string | null = null;
-  /** The browser in which the account's owner does things. */
+  /** The owner's browser. */
   owner!: Visitor;
   email: string = EMAIL;
 
@@ -41,7 +41,7 @@ export class AccessBench {
     this.#store = store;
   }
 
-  /** @param engine `null`: the users are in an account store of the application's own */
+  /** @param engine `null` to keep the users in a custom account store */
   static async open(engine: TestEngine | null, ACCOUNTS: object, atEnd: AtEnd): Promise<AccessBench> {
     class User extends FullUser {}
     const store = engine === null ? makeDrizzleUsers().store : null;
@@ -152,7 +152,7 @@ export class AccessBench {
     return new URL(/https?:\S+/.exec(mail!.text)![0]).pathname;
   }
 
-  /** What the events say has ended, and why, while work runs. */
+  /** The access that ended while `work` ran, and why, according to the events. */
   async ended(work: () => Promise<unknown>): Promise<readonly string[]> {
     using captured = captureEvents(this.accounts.application);
     await work();
@@ -160,7 +160,7 @@ export class AccessBench {
     return captured.of("auth.access_ended").map(({ what, reason }) => `${what}: ${reason}`);
   }
 
-  /** All kinds of access, by name, each of which opens one for the account. */
+  /** All kinds of access by name, with a function that creates it for the account. */
   get keys(): Readonly<Record<string, () => Promise<OpenKey>>> {
     const token = async (path: string) => {
       const { body } = await this.accounts.visitor().post(path, { username: this.email, password: PASSWORD });

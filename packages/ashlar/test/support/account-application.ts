@@ -82,7 +82,7 @@ export class AdminUser extends Verifiable {
 export interface TestAccountsOptions
   extends Pick<BuildOptions, "config" | "environment" | "hasher" | "logged" | "logger" | "atEnd">,
     Pick<DatabaseOptions, "engine" | "settings"> {
-  /** Another application of the test, whose database this one uses, as after a restart. */
+  /** Another application whose database this one uses, as after a restart. */
   readonly restarted?: TestAccounts;
   /** The users' class; default: {@link FullUser}. */
   readonly User?: typeof FullUser | typeof PlainUser;
@@ -107,7 +107,7 @@ export interface TestAccountsOptions
   readonly store?: ThrottleSettings["store"];
   /** The name of a second connection, to a database with the same tables and users. */
   readonly secondConnection?: string;
-  /** `true` leaves it to the application which database its models use. */
+  /** With `true`, the application decides which database its models use. */
   readonly bindsItself?: true;
 }
 
@@ -150,7 +150,7 @@ export class TestAccounts extends ObservedApplication {
     return visitor;
   }
 
-  /** The mails since the last call, once all have been sent. */
+  /** The mails since the last call. It waits until all have been sent. */
   async mails(): Promise<readonly CapturedMail[]> {
     await this.application.background.settled();
     // Some are sent by event listeners.
@@ -178,7 +178,7 @@ export class TestAccounts extends ObservedApplication {
     return this.User.findOrFail(id);
   }
 
-  /** The rows of a table, by `id` where it has one: PostgreSQL moves rows that it updates. */
+  /** A table's rows, sorted by `id` if there is one, because PostgreSQL moves updated rows. */
   async rows(table: string): Promise<Row[]> {
     const rows = (await this.database.kysely.selectFrom(table).selectAll().execute()) as Row[];
     return rows.toSorted((one, other) => Number(one.id ?? 0) - Number(other.id ?? 0));
@@ -213,8 +213,8 @@ const OUTCOMES: readonly (readonly [said: RegExp, outcome: string])[] = [
 ];
 
 /**
- * The result of following a verification link, and of pressing the button if there is one: `verified`, `already` or
- * `invalid`, according to the page that it leads to.
+ * Follows a verification link, presses the button if there is one, and returns what the resulting page says:
+ * `verified`, `already` or `invalid`.
  */
 export async function outcomeOf(visitor: Visitor, link: string): Promise<string> {
   const page = await visitor.get(link);
@@ -272,12 +272,12 @@ const WIDE_LIMITS = Object.fromEntries(
 );
 
 const ROUTES: readonly RouteEntry[] = [Route.get("/me", async ({ auth }) => ({ user: await auth.user() }))];
-/** Only for applications with the pages that it redirects to. */
+/** It needs the pages that it redirects to. */
 const MEMBERS = Route.get("/members", () => "for members").middleware("verified");
 
 /**
- * Creates an application with accounts and its own database; both are removed when the test, or all that use it, are
- * finished.
+ * Creates an application with accounts and its own database; both are removed after the test, or after all tests that
+ * use them.
  */
 export async function testAccounts(options: TestAccountsOptions = {}): Promise<TestAccounts> {
   const User = options.User ?? class User extends FullUser {};
@@ -295,7 +295,7 @@ export async function testAccounts(options: TestAccountsOptions = {}): Promise<T
     middleware: { ...MIDDLEWARE, ...options.middleware },
     providers: [...PROVIDERS, ...(options.providers ?? [])].filter((provider) => !without.includes(provider)),
     config: {
-      // No statement happens by itself while a test counts.
+      // So that no background statement runs while a test counts statements.
       mail: { MAIL: { retry: { delaySeconds: 60 }, outbox: { pollSeconds: 3600 } } },
       ...options.config,
       throttle: { THROTTLE: { limits: options.throttle ?? WIDE_LIMITS, ...(store && { store }) } },

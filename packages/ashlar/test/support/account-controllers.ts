@@ -4,7 +4,7 @@ import type { AuthControllers } from "../../src/auth/index.ts";
 import { pages } from "../../src/scaffold/files/stub-files.ts";
 import { RUN_FOLDER } from "./run-processes.ts";
 
-// Once in each process, for all test files that share it.
+// Generated once per process, for all test files in it.
 const folder: string = await mkdtemp(join(process.env[RUN_FOLDER]!, "accounts-"));
 
 for (const { path, text } of await pages({
@@ -25,7 +25,7 @@ for (const { path, text } of await pages({
   await writeFile(join(folder, path), text);
 }
 
-/** The folder with a generated application's controllers, mails and templates only. */
+/** A folder with only a generated application's controllers, mails and templates. */
 export const GENERATED: string = folder;
 
 /** The generated controllers. */

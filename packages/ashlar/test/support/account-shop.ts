@@ -35,7 +35,7 @@ const WIDE_LIMITS = Object.fromEntries(LIMITS.map((name) => [name, WIDE]));
 export interface AccountShopOptions {
   /** `ACCOUNTS.preventEnumeration`. */
   readonly preventEnumeration?: boolean;
-  /** `THROTTLE.limits`; so wide that tests don't reach them if left out. */
+  /** `THROTTLE.limits`; default: too high for tests to reach. */
   readonly limits?: object;
   /** `THROTTLE.sharedNetworks`. */
   readonly sharedNetworks?: Readonly<Record<string, number>>;
@@ -49,7 +49,7 @@ export class AccountShop {
   readonly User: typeof FullUser;
   readonly mail: MailCapture;
   readonly #remove: () => Promise<void>;
-  /** The row of the account. */
+  /** The account's row. */
   #account: Row | null = null;
 
   private constructor(application: Application, User: typeof FullUser, mail: MailCapture, remove: () => Promise<void>) {
@@ -90,11 +90,11 @@ export class AccountShop {
 
   /** Empties the database, and creates the account. */
   async reset(): Promise<void> {
-    // The previous test's background work is finished first, including mails.
+    // First, it waits for the previous test's background work, including mails.
     await this.mail.clear();
     await emptyTables(this.application);
     const { kysely } = this.application.container.make("database");
-    // Created once: a hash takes as long as the rest of a test.
+    // Hashed once, because a hash takes as long as the rest of a test.
     if (this.#account === null) {
       const user = new this.User().fill({ name: "Ada", email: EMAIL });
       await user.setPassword(PASSWORD);
@@ -119,7 +119,7 @@ export class AccountShop {
     return answer;
   }
 
-  /** The account, whatever its address is now. */
+  /** The account, even if its address has changed. */
   async user(): Promise<FullUser | null> {
     return (await this.User.rows().orderBy("id").get())[0] ?? null;
   }
@@ -139,7 +139,7 @@ export class AccountShop {
     return location === "/home";
   }
 
-  /** Logs in, and waits for the mail about it: it could come after later ones. */
+  /** Logs in, and waits for the mail about it, which might otherwise arrive after later ones. */
   async loggedIn(email: string = EMAIL, password: string = PASSWORD, fields = {}): Promise<TestClient> {
     const client = this.visitor();
     if (!(await this.logsIn(client, email, password, fields))) throw new Error("The login failed.");
@@ -147,7 +147,7 @@ export class AccountShop {
     return client;
   }
 
-  /** Returns whether a client is logged in, according to a page for users. */
+  /** Returns whether a client can open a page for users. */
   async isIn(client: TestClient): Promise<boolean> {
     return (await client.get("/logins")).status === 200;
   }

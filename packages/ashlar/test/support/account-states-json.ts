@@ -8,7 +8,7 @@ interface Request {
   readonly method: "GET" | "POST" | "DELETE";
   readonly path: string;
   readonly fields?: (arrival: Arrival) => object;
-  /** Whether someone without the account's login sends it. */
+  /** Whether it is sent without the account's login. */
   readonly isGuests?: true;
   /** Whether only the default guard has it. */
   readonly isSingle?: true;
@@ -67,14 +67,14 @@ const REQUESTS: readonly Request[] = [
   { method: "DELETE", path: "/account/tokens/0", isSingle: true },
 ];
 
-/** Sends every request of a front end for an account in a state. */
+/** Sends every request that a front end makes, for an account in a given state. */
 export async function walkJson(shop: StateShop, guard: StateGuard, state: AccountState): Promise<StateAnswer[]> {
   const answers: StateAnswer[] = [];
   const note = (request: string, response: TestResponse): void => {
     answers.push({ state: state.name, request, answer: answerOf(response), problem: problemOf(response, state) });
   };
   const prefix = shop.prefix(guard);
-  // Links lead to the front end, which has one page for both guards, and sends what they carry to the guard's routes.
+  // Links lead to the front end, which has one page for both guards and sends the tokens to the guard's routes.
   const own = (link: string | null) => (link === null || link.startsWith(prefix) ? link : prefix + link);
   for (const request of REQUESTS) {
     const { method, path, fields, isGuests = false, isSingle = false } = request;

@@ -25,7 +25,7 @@ const SINGLE = ["/", "/account/tokens", "/nowhere"];
 
 const NEW_PASSWORD = "another password altogether";
 
-/** Follows every page and form that an account in a state can reach. */
+/** Visits every page and form that an account in a given state can reach. */
 export async function walkPages(shop: StateShop, guard: StateGuard, state: AccountState): Promise<StateAnswer[]> {
   return new PageWalk(shop, guard, state).walk();
 }
@@ -54,7 +54,7 @@ class PageWalk {
         name === "resetLink" ? "GET link to set a password, mailed before" : "GET link to verify, mailed before";
       if (link !== null) await this.#open(title, arrival, link);
     }
-    // What a stranger, or the owner in another browser, can do with the address.
+    // Everything that can be done with only the address, by a stranger or in another browser.
     for (const path of ["/login", "/register", "/change_password"]) {
       const arrival = await this.#arrive();
       if (arrival.user.email === null) continue;
@@ -77,7 +77,7 @@ class PageWalk {
     await this.#open(`GET ${title}`, arrival, path);
   }
 
-  /** Opens a page, and submits each of its forms, each as a new account. */
+  /** Opens a page and submits each of its forms, each time with a new account. */
   async #open(title: string, arrival: Arrival, path: string): Promise<void> {
     const response = await arrival.visitor.get(path);
     const page = await this.#note(title, response, arrival.visitor);
@@ -103,7 +103,7 @@ class PageWalk {
       this.#submitted.add(name);
       const { arrival, page: shown } = open ?? (await renew());
       open = null;
-      // The first form with this action: each row of a list has one.
+      // Only the first form with an action, because each row of a list has one.
       const form = mainForms(shown).find((one) => sameForm(one.attributes.get("action")!, action, this.#neutral));
       if (form === undefined) continue;
       await this.#shop.mail.clear();
@@ -115,7 +115,7 @@ class PageWalk {
     }
   }
 
-  /** Notes a response, once it has been followed. */
+  /** Records a response after following its redirects. */
   async #note(request: string, response: TestResponse, visitor: TestClient): Promise<TestResponse> {
     const page = await visitor.follow(response);
     const told = tellings(page);
@@ -133,11 +133,11 @@ class PageWalk {
     const main = mainOf(page);
     if (/\bnull\b|undefined|\[object/.test(page.pageText)) return `It shows ${page.pageText}`;
     if (main.includes("<form") || main.includes("href=")) return null;
-    // The only thing to do is to ask a person.
+    // The user can only ask someone.
     return main.includes("Contact the operator") ? null : `A dead end: ${page.pageText}`;
   }
 
-  /** A path without the guard's prefix, and without what differs each time. */
+  /** A path without the guard's prefix and the parts that differ each time. */
   readonly #neutral = (path: string): string => {
     const own = this.#shop.prefix(this.#guard);
     const bare = own !== "" && path.startsWith(own) ? path.slice(own.length) || "/" : path;
@@ -162,7 +162,6 @@ function sameForm(one: string, other: string, neutral: (path: string) => string)
   return neutral(one) === neutral(other);
 }
 
-/** What a person would type. */
 function valuesFor(fields: readonly string[], email: string, action: string): Record<string, string | string[]> {
   const changes = /reset|account\/password/.test(action);
   const known: Record<string, string | string[]> = {
@@ -176,7 +175,7 @@ function valuesFor(fields: readonly string[], email: string, action: string): Re
   return Object.fromEntries(Object.entries(known).filter(([name]) => fields.includes(name)));
 }
 
-/** The first sentence that a page shows as the result of the last request, or as a problem. */
+/** The first sentence in which a page shows a problem, or the last request's result. */
 function tellings(page: TestResponse): string | null {
   const main = mainOf(page);
   const [, said] =

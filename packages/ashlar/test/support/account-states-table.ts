@@ -1,13 +1,13 @@
-/** What a page or a route responded to an account in one state. */
+/** The response from a page or route to an account in one state. */
 export interface StateAnswer {
   readonly state: string;
   readonly request: string;
   readonly answer: string;
-  /** What is wrong with the response: a failure, a dead end; `null` if nothing. */
+  /** What's wrong with the response, such as a failure or a dead end, or `null`. */
   readonly problem: string | null;
 }
 
-/** A Markdown table: each request with its responses, and for each of them the states that get it. */
+/** A Markdown table: each request with its responses, and which states get each response. */
 export function asTable(answers: readonly StateAnswer[]): string {
   const requests = new Map<string, Map<string, string[]>>();
   for (const { request, answer, state } of answers) {

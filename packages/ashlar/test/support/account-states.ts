@@ -11,9 +11,9 @@ import { installPersonalTokens } from "./install-personal-tokens.ts";
 export interface AccountState {
   readonly name: string;
   readonly meaning: string;
-  /** How the visitor comes to the walk: with a login, or without one. */
+  /** Whether the visitor starts with a login. */
   readonly isLoggedIn: boolean;
-  /** The columns of the account, beside name, address and password. */
+  /** The account's columns, other than name, address and password. */
   readonly columns: Readonly<Record<string, unknown>>;
   /** What happens to the account after the login, and after links were mailed. */
   readonly become?: (user: StateUser) => Promise<void>;
@@ -106,7 +106,7 @@ const LIMITS = [
 export interface Arrival {
   readonly user: StateUser;
   readonly visitor: TestClient;
-  /** The address, also that of an account that has none: forms are filled in with it. */
+  /** The address that forms are filled in with, even if the account has none. */
   readonly email: string;
   readonly resetLink: string | null;
   readonly verificationLink: string | null;
@@ -162,7 +162,7 @@ export class StateShop {
     return createTestClient(this.application);
   }
 
-  /** A new account in a state, in a browser of its owner. */
+  /** Creates an account in a given state, with its owner's browser. */
   async arrive(guard: StateGuard, state: AccountState): Promise<Arrival> {
     const Users = (await userClass(this.#root, guard === "web" ? "User" : "Admin")) as typeof FullUser;
     const email = `person${++this.#count}@example.com`;
@@ -211,7 +211,7 @@ export class StateShop {
     return this.lastLink(email);
   }
 
-  /** The path of the first link in the last mail to an address that has one with a token. */
+  /** The path of the first link with a token, in the last mail to an address that has one. */
   async lastLink(email: string): Promise<string | null> {
     const mails = (await this.mail.all()).filter(({ to }) => to === email);
     const link = mails
@@ -223,7 +223,7 @@ export class StateShop {
   }
 }
 
-/** As an author writes it: columns that may be empty, accounts that can be blocked and closed, a second guard. */
+/** The changes that an author makes: nullable columns, accounts that can be blocked and closed, a second guard. */
 async function prepareAccounts(root: string, isJson: boolean): Promise<void> {
   const users = (
     table: string,

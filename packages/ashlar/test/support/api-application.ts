@@ -42,11 +42,11 @@ export interface TestApiOptions
     Pick<DatabaseOptions, "engine" | "settings"> {
   /** Options of `DRIVERS.jwt` in addition to secret and model. */
   readonly driver?: object;
-  /** Drivers in addition to `jwt`, by name; their users are those of `jwt` unless they have a model. */
+  /** Drivers in addition to `jwt`, by name. Without a model, they have the same users. */
   readonly drivers?: Readonly<Record<string, object>>;
-  /** `GUARDS` of the configuration. */
+  /** `GUARDS`. */
   readonly guards?: object;
-  /** `ABILITIES` of the configuration. */
+  /** `ABILITIES`. */
   readonly abilities?: unknown;
   /** Routes on the `api` stack in addition to the default ones. */
   readonly routes?: readonly RouteEntry[];
@@ -54,7 +54,7 @@ export interface TestApiOptions
   readonly stack?: readonly MiddlewareEntry[];
   /** Routes on the `web` stack; default: the token endpoints. */
   readonly web?: readonly RouteEntry[];
-  /** Another application, whose database and users this one shares. */
+  /** Another application whose database and users this one shares. */
   readonly sharing?: TestApi;
   /** Features in addition to the default ones. */
   readonly providers?: readonly ProviderClass[];

@@ -6,7 +6,7 @@ import { onTestFinished } from "vitest";
 import { type Application, createApplication, type HttpKernel } from "../../src/public/index.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-/** The files of an application with API tokens, each with what the setup requires, by path. */
+/** The files of an application with API tokens, by path, with everything that the setup requires. */
 export const API_FILES: Readonly<Record<string, string>> = {
   ".env": `JWT_SECRET=${randomBytes(64).toString("base64url")}\n`,
   "config/providers.ts": `

@@ -5,10 +5,10 @@ import { RUN_FOLDER } from "./run-processes.ts";
 const PACKAGE = join(import.meta.dirname, "../..");
 /** The prefix of a folder's name, followed by a number. */
 const PREFIX = ".generated-application-";
-/** The folder in that of a run with a file for each of its application folders. */
+/** The folder, inside the run's folder, with a file for each of the run's application folders. */
 const LISTED = "applications";
 
-/** The numbers that this process has used, however often its tests load this module. */
+/** The numbers that this process has used, shared if tests load this module several times. */
 const shared = globalThis as { applicationNumbers?: Set<number> };
 shared.applicationNumbers ??= new Set();
 const used = shared.applicationNumbers;
@@ -23,8 +23,8 @@ export interface ApplicationFolder {
  * Creates an empty folder for an application. It is inside the package, so that a separate process resolves `ashlar` as an
  * installed application would.
  *
- * Its path is the first that is free: Node's compile cache goes by path, and what other tests had there is mostly the same.
- * In one process, no path comes twice, because a module that was loaded stays.
+ * It takes the first free path, because Node's compile cache goes by path, and other tests had mostly the same files
+ * there. A process never uses a path twice, because loaded modules stay.
  */
 export async function makeApplicationFolder(): Promise<ApplicationFolder> {
   for (let number = 1; ; number++) {
@@ -33,7 +33,7 @@ export async function makeApplicationFolder(): Promise<ApplicationFolder> {
     used.add(number);
     const listed = await list(number);
     const remove = async (): Promise<void> => {
-      // First, because the folder may be another run's as soon as it is gone.
+      // First, because another run may take the folder as soon as it is gone.
       if (listed !== null) await rm(listed, { force: true });
       await rm(folder, { recursive: true, force: true });
     };
@@ -51,7 +51,7 @@ async function created(folder: string): Promise<boolean> {
   }
 }
 
-/** Lists a folder among those of the run, which removes it if it is interrupted. */
+/** Registers a folder, so that it is removed even if the run is interrupted. */
 async function list(number: number): Promise<string | null> {
   const run = process.env[RUN_FOLDER];
   if (run === undefined) return null;

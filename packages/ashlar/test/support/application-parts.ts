@@ -23,7 +23,7 @@ import { quickHasher } from "../../src/testing/index.ts";
 /** The password of every user of the tests. */
 export const PASSWORD = "correct horse battery staple";
 
-/** The users of the tests, as far as they are shown. */
+/** The visible columns of the tests' users. */
 export const ADA = { id: 1, name: "Ada", email: "ada@example.com" } as const;
 export const BOB = { id: 2, name: "Bob", email: "bob@example.com" } as const;
 
@@ -78,7 +78,7 @@ export class UserWithToken extends WithToken {
 }
 
 /**
- * A kernel with the middleware about users under the usual names, in addition to the given middleware.
+ * A kernel with the user middleware under its usual names, in addition to the given middleware.
  *
  * @param http the middleware around every request
  */
@@ -100,7 +100,7 @@ export class ObservedApplication {
   readonly database: Database;
   /** The events since the start, in order. */
   readonly told: [name: keyof EventMap, payload: Record<string, unknown>][] = [];
-  /** The statements that the database ran since {@link ObservedApplication.forgetQueries}. */
+  /** The statements that the database has run since {@link ObservedApplication.forgetQueries}. */
   queries: string[] = [];
 
   /** @param names the events to listen to */
@@ -113,7 +113,7 @@ export class ObservedApplication {
     for (const name of names) container.make("events").on(name, (payload) => this.told.push([name, { ...payload }]));
   }
 
-  /** The same without those of limits. */
+  /** The same, without the statements for limits. */
   get queriesBesideLimits(): readonly string[] {
     return this.queries.filter((sql) => !isOfLimits(sql));
   }
@@ -129,14 +129,14 @@ export class ObservedApplication {
   }
 }
 
-/** Reports whether a statement counts attempts, or looks for the table that they are counted in. */
+/** Returns whether a statement counts attempts, or checks whether their table exists. */
 export function isOfLimits(sql: string): boolean {
   return /rate_limits|pragma_table_info|pg_catalog/.test(sql);
 }
 
 let hash: Promise<string> | null = null;
 
-/** The hash of {@link PASSWORD}. One is enough for all: a hash takes as long as the rest of a test. */
+/** The hash of {@link PASSWORD}. All tests share it, because a hash takes as long as the rest of a test. */
 export function passwordHash(): Promise<string> {
   hash ??= quickHasher().hash(PASSWORD);
   return hash;

@@ -3,10 +3,10 @@ import { text } from "node:stream/consumers";
 import { type Application, type HttpContext, type MiddlewareEntry, Route } from "../../src/public/index.ts";
 import { buildApplication } from "./build-application.ts";
 
-/** What a test wants to know about a request, evaluated in a handler. The result has to fit into JSON. */
+/** A test's question about a request, evaluated in a handler. The result must be representable in JSON. */
 export type Question = (context: HttpContext) => unknown;
 
-/** The request, and the application that gets it. */
+/** A request, and settings of the application that handles it. */
 export interface AskedRequest {
   /** A path with its query, or an absolute URL; default: `/`. */
   readonly url?: string;
@@ -50,8 +50,8 @@ export async function ask(question: Question, asked: AskedRequest = {}): Promise
 }
 
 /**
- * The same over a socket: for what the platform's `Request` cannot express, such as a `GET` with a body, and for
- * addresses.
+ * The same over a socket, for client addresses and for requests that the platform's `Request` can't express, such as a
+ * `GET` with a body.
  */
 export async function askOverSocket(question: Question, asked: AskedRequest = {}): Promise<unknown> {
   const application = await askingApplication(question, asked);

@@ -1,11 +1,11 @@
 import { generateKeyPairSync, randomUUID, sign } from "node:crypto";
 import type { TestClient, TestResponse } from "../../src/testing/index.ts";
 
-/** What an authenticator may do differently. */
+/** How an authenticator may differ from the default. */
 interface Answering {
   /** Whether it has verified its user, by a fingerprint or a PIN; default: `false`. */
   readonly userVerified?: boolean;
-  /** How often it says that it was used; default: once more than before. */
+  /** The counter that it reports; default: one more than before. */
   readonly counter?: number;
 }
 
@@ -33,12 +33,12 @@ export class Authenticator {
   }
 }
 
-/** The challenge that a form is for. */
+/** The form's challenge. */
 export function challengeOf(page: TestResponse, action: string): string {
   return page.form(`[action="${action}"]`).attributes.get("data-challenge")!;
 }
 
-/** Does what a page's script does: has an authenticator answer the challenge, and sends the form. */
+/** Does what the page's script does: lets an authenticator answer the challenge, and sends the form. */
 export async function sendAnswer(
   client: TestClient,
   path: string,
@@ -50,7 +50,7 @@ export async function sendAnswer(
   return client.submit(page, `[action="${path}"]`, { assertion });
 }
 
-/** Adds a passkey on the page for that. */
+/** Adds a passkey on the page for passkeys. */
 export async function addPasskey(
   client: TestClient,
   name: string,

@@ -7,7 +7,7 @@ import type { FullUser } from "./account-application.ts";
 import type { TestEngine } from "./services.ts";
 
 export interface BootOptions extends Omit<TestApplicationOptions, "root" | "kernel" | "database"> {
-  /** Where its database is, if not in memory: an engine, or a connection whose server gets another database. */
+  /** Its database if it isn't in memory: an engine, or a connection to a server on which a database is created. */
   readonly engine?: TestEngine | DialectSource;
 }
 

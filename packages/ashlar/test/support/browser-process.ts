@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type LaunchOptions } from "playwright-core";
 
 /**
- * Features that are turned off. The first of these each start a process for every window: parts of its address bar, and
- * one in reserve. The others are those that Playwright turns off; of two such lists, the last one counts.
+ * Features to turn off. Each of the first ones starts a process for every window. Playwright turns off the others,
+ * which have to be repeated here, because only the last such list counts.
  */
 const WITHOUT = [
   "WebUIOmniboxPopup",
@@ -41,13 +41,13 @@ export function pathOf(names: readonly string[]): string | null {
     try {
       return execFileSync("which", [name], { encoding: "utf8" }).trim();
     } catch {
-      // Then the next one.
+      // Try the next one.
     }
   }
   return null;
 }
 
-/** How a browser is started that contacts nothing but the pages it is sent to. */
+/** Options for a browser that only contacts the pages that a test opens. */
 function launchOptions(): LaunchOptions {
   const executablePath = findBrowser();
   if (executablePath === null) throw new Error(`There is no browser on this machine: ${NAMES.join(", ")}.`);
@@ -66,10 +66,10 @@ function launchOptions(): LaunchOptions {
 }
 
 /**
- * Starts a browser. Its windows block the cookies of other sites.
+ * Starts a browser. Its windows block third-party cookies.
  *
- * @param names the hosts that are this machine, besides `localhost`
- * @param ports the ports that are others of this machine: `{ 443: 8443 }`
+ * @param names the hosts that resolve to this machine, besides `localhost` @param ports the ports that are others of
+ *   this machine: `{ 443: 8443 }`
  */
 export function startBrowser(
   names: readonly string[] = [],
@@ -86,7 +86,7 @@ export function startBrowser(
 }
 
 /**
- * Starts a browser whose user allows the cookies of other sites, as one window. Close it when it is done with.
+ * Starts a browser with one window, whose user allows third-party cookies. The caller closes it.
  *
  * @param profile an empty folder
  */

@@ -1,6 +1,5 @@
 import type { Application } from "../../src/boot/index.ts";
 
-/** A browser from the application's point of view. */
 export interface BrowserOptions {
   readonly userAgent?: string;
   /** The address of the socket. */
@@ -19,7 +18,7 @@ export interface Page {
   readonly body: unknown;
 }
 
-/** A browser, as far as cookies are concerned: sends its cookies, stores new ones, and drops expired ones. */
+/** Handles cookies like a browser: sends them, stores new ones, and drops expired ones. */
 export class Browser {
   readonly cookies: Map<string, string> = new Map();
   readonly #application: Application;
@@ -43,7 +42,7 @@ export class Browser {
     return this.send(path, { method: "POST", headers: { ...type, ...headers }, body: JSON.stringify(body) });
   }
 
-  /** A browser with the same cookies: stolen ones, or a second tab. */
+  /** A browser with a copy of the cookies, such as a second tab, or a thief's. */
   copy(options: BrowserOptions = this.#options): Browser {
     const copy = new Browser(this.#application, options);
     for (const [name, value] of this.cookies) copy.cookies.set(name, value);

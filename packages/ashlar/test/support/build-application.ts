@@ -9,7 +9,7 @@ import { quickHasher } from "../../src/testing/index.ts";
 import { kernelWith } from "./application-parts.ts";
 import { type Contents, sqlite, type TestEngine } from "./services.ts";
 
-/** Registers work for the end of a test, or of all tests that share an application. */
+/** Registers cleanup for the end of the test, or of all tests that share an application. */
 export type AtEnd = (end: () => Promise<void>) => void;
 
 /** The parts of a test's application. */
@@ -23,20 +23,20 @@ export interface BuildOptions {
   readonly providers?: readonly ProviderClass[];
   readonly config?: Readonly<Record<string, object>>;
   readonly environment?: Readonly<Record<string, string>>;
-  /** `DATABASES` of the configuration. */
+  /** `DATABASES`. */
   readonly databases?: object;
   /** Models that use the application's database. */
   readonly models?: readonly (typeof Model)[];
   /** The password hasher; default: a quick one. */
   readonly hasher?: PasswordHasher;
-  /** Receives the warnings and errors that the application logs; otherwise they are lost. */
+  /** Receives the warnings and errors that the application logs; by default, they are dropped. */
   readonly logged?: Record<string, unknown>[];
   readonly logger?: Logger;
   /** Default: the end of the test. */
   readonly atEnd?: AtEnd;
 }
 
-/** Creates an application from these parts. It is shut down at the end. */
+/** Creates an application from these parts. It is shut down after the test. */
 export async function buildApplication(options: BuildOptions): Promise<Application> {
   const { root, routes, providers = [], config = {}, environment, databases, models = [], hasher } = options;
   const hasUsers = providers.includes(AuthProvider);
@@ -58,7 +58,7 @@ export async function buildApplication(options: BuildOptions): Promise<Applicati
   return application;
 }
 
-/** Hashing with as little work as possible, except in production, which refuses that. */
+/** The cheapest hashing, except in production, which refuses it. */
 function passwordsOf(hasher?: PasswordHasher, environment?: Readonly<Record<string, string>>): object {
   if (hasher !== undefined) return { hasher };
   return environment?.APP_ENV === "production" ? {} : { hasher: quickHasher() };
@@ -76,12 +76,12 @@ export interface DatabaseOptions {
   readonly contents?: Contents;
   /** The names of the connections, each to its own database; default: `main`. */
   readonly names?: readonly string[];
-  /** Settings of each connection in addition to those that lead to its database. */
+  /** Settings of each connection, in addition to the location of its database. */
   readonly settings?: object;
   readonly atEnd?: AtEnd;
 }
 
-/** Creates `DATABASES` with databases that are dropped at the end. */
+/** Creates `DATABASES`; the databases are dropped after the test. */
 export async function ownDatabases(options: DatabaseOptions = {}): Promise<object> {
   const { engine = sqlite, contents, names = ["main"], settings, atEnd = onTestFinished } = options;
   const connections: Record<string, unknown> = {};

@@ -7,7 +7,7 @@ export interface CertificateFiles {
   readonly chain: string;
 }
 
-/** Makes a certificate for a host, signed by itself, in a folder. */
+/** Creates a self-signed certificate for a host, in a folder. */
 export function makeCertificate(folder: string, host: string): CertificateFiles {
   const [key, chain] = [join(folder, "key.pem"), join(folder, "chain.pem")];
   const subject = ["-subj", `/CN=${host}`, "-addext", `subjectAltName=DNS:${host}`];

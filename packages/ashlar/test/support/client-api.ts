@@ -27,7 +27,7 @@ const WEB_ROUTES = `
   Route.post("/transfer", () => "done").middleware("auth", "password.confirm"),
 `;
 
-/** An application without pages, that listens. */
+/** A listening application without pages. */
 export interface ClientApi {
   readonly application: Application;
   readonly port: number;
@@ -39,20 +39,20 @@ export interface ClientApi {
   end(): Promise<void>;
 }
 
-/** What a {@link ClientApi} has besides accounts. */
+/** The features of a {@link ClientApi}, in addition to accounts. */
 export interface ClientApiOptions {
   /** How its API tokens work; default: it has no API. */
   readonly tokens?: "single" | "many";
   readonly environment?: Record<string, string>;
-  /** Routes in addition, with a comma behind each. */
+  /** Additional routes, each with a trailing comma. */
   readonly routes?: string;
   /** Whether users can create personal tokens, which needs `tokens`. */
   readonly personal?: boolean;
-  /** Lines of `config/session.ts` to replace. */
+  /** Lines to replace in `config/session.ts`. */
   readonly session?: readonly [from: string, to: string];
 }
 
-/** Generates an application for front ends, and lets it listen in this process. */
+/** Generates an application for front ends, and serves it in this process. */
 export async function startClientApi({
   tokens,
   environment = {},

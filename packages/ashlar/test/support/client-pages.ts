@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { CertificateFiles } from "./certificate.ts";
 
-/** A page that has the built client as `client`, and a function that gives back what became of a call, and a store. */
+/** A page with the built client as `client`, a function that returns a call's outcome, and a store. */
 const PAGE = `<!doctype html>
 <title>Front end</title>
 <script type="module">
@@ -19,7 +19,8 @@ const PAGE = `<!doctype html>
       return { name, code, status, fields, retryAfter };
     }
   };
-  // All tabs see the same in it: what another tab has written to localStorage can be late.
+  // All tabs see the same values in it at once, unlike in localStorage, where another tab's write may become visible
+  // late.
   const database = new Promise((resolve, reject) => {
     const opening = indexedDB.open("tokens");
     opening.onupgradeneeded = () => opening.result.createObjectStore("texts");
@@ -64,7 +65,7 @@ async function secured(files: CertificateFiles): Promise<{ key: string; cert: st
   return { key: await readFile(files.key, "utf8"), cert: await readFile(files.chain, "utf8") };
 }
 
-/** Serves an otherwise empty page with the built client, on an origin of its own. */
+/** Serves an otherwise empty page with the built client, on a separate origin. */
 export async function serveClientPage(certificate?: CertificateFiles): Promise<LocalServer> {
   const built = await readFile(join(import.meta.dirname, "../../dist/client.js"), "utf8");
   const respond: Parameters<typeof createServer>[1] = ({ url }, response) => {
@@ -77,7 +78,7 @@ export async function serveClientPage(certificate?: CertificateFiles): Promise<L
   );
 }
 
-/** Serves an application over https, as a proxy in front of it does. */
+/** Serves an application over https, like a proxy in front of it. */
 export async function serveSecurely(port: () => number, certificate: CertificateFiles): Promise<LocalServer> {
   const server = createSecureServer(await secured(certificate), (incoming, outgoing) => {
     const headers = { ...incoming.headers, "x-forwarded-proto": "https", "x-forwarded-for": "127.0.0.1" };

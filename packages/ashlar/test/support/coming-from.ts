@@ -15,27 +15,27 @@ import { markdownSamples } from "./samples.ts";
 export const DUMPS: string = join(import.meta.dirname, "../documentation/coming-from");
 const SHARED = "docs/coming-from/index.md";
 
-/** A new application with the files of `docs/coming-from/index.md` and of one of the pages beside it. */
+/** A new application with the files from `docs/coming-from/index.md` and one of the pages next to it. */
 export interface NewHome {
   readonly root: string;
   /** Runs one of its scripts, or a command, with the application's database. */
   readonly run: (...args: readonly string[]) => Promise<{ code: number | null; output: string }>;
   /**
-   * Boots it in this process, with the hasher that applications have.
+   * Boots it in this process, with the real hasher.
    *
-   * @param imported how the imported hashes begin
+   * @param imported the text that the imported hashes begin with
    */
   readonly boot: (imported?: string) => Promise<Application>;
   readonly remove: () => Promise<void>;
 }
 
 /**
- * Generates an application and follows the pages, as their reader would: it has the column, the model, the step and the
- * import script, and an empty database. `/members` is for verified users.
+ * Generates an application and follows the pages as a reader would. Afterwards it has the column, the model, the step,
+ * the import script and an empty database. `/members` is for verified users.
  *
- * @param page the page of the framework that users come from
- * @param environment where its database is; default: in its own SQLite file
- * @param prepare what else the page has its reader change before the migrations run
+ * @param page the page about the framework that the users come from
+ * @param environment variables for its database; default: its own SQLite file
+ * @param prepare makes the page's other changes, before the migrations run
  */
 export async function newHome(
   page: string,
@@ -65,7 +65,7 @@ export async function newHome(
   const env = { DATABASE_PATH: join(root, "database/app.sqlite"), ...environment };
   const run: NewHome["run"] = async (...args) => {
     const { code, output } = await execute(root, process.execPath, args, env);
-    // In development, on a busy machine. The import is meant to be one transaction.
+    // Development mode would warn about the import's long transaction on a busy machine.
     return { code, output: output.replaceAll(/^.*A transaction has been open for more than.*\n/gm, "") };
   };
   expect(await run(COMMAND, "migrate")).toMatchObject({ code: 0 });
@@ -86,7 +86,7 @@ export async function newHome(
   };
 }
 
-/** The variables that make an application use a database of the server for tests. */
+/** The variables that make an application use a database on the test server. */
 export function postgresEnvironment(database: string): Record<string, string> {
   const { host, port, user, password } = POSTGRES;
   const url = new URL(`postgres://${host}:${port}/${database}`);
@@ -102,7 +102,7 @@ function visitor(application: Application) {
   return createTestClient(application, { address: `198.51.100.${++visitors}` });
 }
 
-/** Where a page for verified users leads after a login, or what the login page says instead. */
+/** Where a page for verified users leads after a login, or else the login page's message. */
 export async function logIn(application: Application, email: string, password: string): Promise<string> {
   const client = visitor(application);
   const page = await client.follow(await client.submit(await client.get("/login"), { email, password }));
@@ -123,7 +123,7 @@ export async function columnOf(application: Application, column: string): Promis
   return Object.fromEntries((rows as Record<string, unknown>[]).map((row) => [row.id, row[column]]));
 }
 
-/** The query of a page's command that exports users: what is in double quotes. */
+/** The query in a page's command that exports users: the text in double quotes. */
 export async function exportQuery(page: string, client: string): Promise<string> {
   const command = (await markdownSamples(page)).find(({ code }) => code.startsWith(`(umask 077; ${client}`));
   return /"(select .+)"/.exec(command?.code ?? "")![1]!;

@@ -1,4 +1,4 @@
-/** Node's: a test may put the other one in its place. */
+/** Node's own, because a test may replace the global one. */
 const plainFetch = globalThis.fetch;
 
 /** A `fetch` that keeps cookies, as a browser's does, and records its requests. */

@@ -5,18 +5,17 @@ import { basename, join, relative } from "node:path";
 import { afterAll, expect } from "vitest";
 import type { FileTimes } from "../../../../scripts/test-times/table.ts";
 
-// Appends the processor time of each test file to the file that ASHLAR_TEST_TIMES names, for `npm run test-times`. Loaded before
+// Appends each test file's CPU time to the file in ASHLAR_TEST_TIMES, for `npm run test-times`. It is loaded before
 // each test file, in the process that runs it.
 
 const ROOT = join(import.meta.dirname, "../../../..");
 /** The clock ticks of Linux in a second, on all processors that Node runs on. */
 const TICKS = 100;
 
-/** What this process has recorded so far. */
 interface Recorded {
   own: number;
   started: number;
-  /** The time of the processes that had ended when the last program was counted. */
+  /** The time of ended processes, as of the last program that was counted. */
   ended: number;
   programs: Record<string, { count: number; seconds: number }>;
 }
@@ -40,12 +39,12 @@ afterAll(() => {
   Object.assign(recorded, { own, started, programs: {} });
 });
 
-/** How Node starts a process, in all its asynchronous functions. */
+/** All of Node's asynchronous functions start processes with this. */
 interface Starting {
   spawn(options: { readonly file: string; readonly args?: readonly string[] }): unknown;
 }
 
-/** Counts the programs that this process starts. When one has ended, its time is what the system reports more than before. */
+/** Counts the programs that this process starts. When one ends, its time is the increase in what the system reports. */
 function watchPrograms(): void {
   const starting = ChildProcess.prototype as unknown as Starting;
   const { spawn } = starting;
@@ -76,7 +75,7 @@ function timesOf(name: string): { count: number; seconds: number } {
   return recorded.programs[name];
 }
 
-/** Adds the time of what has ended since the last program did. */
+/** Adds the time of processes that have ended since the last program did. */
 function addEnded(name: string): void {
   const ended = endedSeconds();
   timesOf(name).seconds += ended - recorded.ended;
@@ -90,7 +89,7 @@ function nameOf([program = "", ...args]: readonly string[]): string {
     .join(" ");
 }
 
-/** The id of a process's parent, and its times: its own, and those of the processes that it has waited for. */
+/** The id of a process's parent, its own times, and those of child processes that it has waited for. */
 function statusOf(pid: number | "self"): { readonly parent: number; readonly own: number; readonly ended: number } {
   const text = readFileSync(`/proc/${pid}/stat`, "utf8");
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
@@ -101,7 +100,7 @@ function statusOf(pid: number | "self"): { readonly parent: number; readonly own
 const ownSeconds = (): number => statusOf("self").own;
 const endedSeconds = (): number => statusOf("self").ended;
 
-/** The time of everything that this process has started: what has ended, and what still runs. */
+/** The time of all processes that this one has started, running or not. */
 function startedSeconds(): number {
   const running = new Map<number, ReturnType<typeof statusOf>>();
   for (const pid of readdirSync("/proc")

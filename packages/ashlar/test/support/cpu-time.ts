@@ -1,6 +1,6 @@
 /**
- * Runs a synchronous task and returns the time that this thread spent on it, in milliseconds. It measures work: time in
- * which the processor did something else does not count, so a busy machine makes little difference.
+ * Runs a synchronous task and returns the time that this thread spent on it, in milliseconds. Time that the processor
+ * spent on something else doesn't count, so a busy machine makes little difference.
  */
 export function cpuTimeOf(task: () => void): number {
   const before = process.threadCpuUsage();

@@ -14,22 +14,21 @@ export type ProxyName = "nginx" | "caddy" | "haproxy";
 /** The host that the configurations are for. */
 export const HOST = "shop.example";
 
-/** A running proxy on separate ports. */
+/** A running proxy on free ports. */
 export interface DeployedProxy {
-  /** Where it speaks http, if its configuration says so. */
+  /** Its http address, if it is configured. */
   readonly plain: number;
-  /** Where it speaks https. */
+  /** Its https address. */
   readonly secure: number;
-  /** All that it has written: its logs and its output. */
+  /** Its logs and its output so far. */
   readonly written: () => Promise<string>;
 }
 
-/** A proxy that runs for several tests. */
 export interface OpenProxy extends DeployedProxy {
   readonly end: () => void;
 }
 
-/** Where nginx's configuration has its log, and where it is here. */
+/** The path of nginx's log in its configuration, and the path in the test. */
 const NGINX_LOG = "/var/log/nginx/access.log";
 const LOG = "access.log";
 
@@ -39,7 +38,7 @@ interface Place extends Pick<DeployedProxy, "plain" | "secure"> {
   readonly certificate: CertificateFiles;
 }
 
-/** Replaces texts that a configuration must contain, because they differ here. */
+/** Replaces text that must occur in a configuration. */
 function replaced(text: string, changes: readonly (readonly [from: string, to: string])[]): string {
   for (const [from] of changes) expect(text).toContain(from);
   return changes.reduce((changed, [from, to]) => changed.replaceAll(from, to), text);
@@ -56,7 +55,7 @@ async function nginx(text: string, { host, folder, plain, secure, certificate }:
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
     (name) => `${name}_temp_path ${folder}/${name};`,
   );
-  // Its workers keep large bodies there, as another user if root starts them.
+  // Its workers store large bodies there, as another user if root starts nginx.
   await chmod(folder, 0o711);
   const file = join(folder, "nginx.conf");
   const process = `daemon off; pid ${folder}/nginx.pid; error_log stderr; worker_processes 2; events {}`;
@@ -69,10 +68,10 @@ async function nginx(text: string, { host, folder, plain, secure, certificate }:
 async function caddy(text: string, { host, folder, secure, certificate }: Place): Promise<string[]> {
   const written = join(folder, "written");
   await writeFile(written, text);
-  // It warns of files that it would format differently, too.
+  // It also warns about files that it would format differently.
   await succeeds(folder, "caddy", ["validate", "--config", written, "--adapter", "caddyfile"], caddyFolders(folder));
   const site = replaced(text, [
-    // It must not ask for a certificate, nor listen on its usual ports.
+    // It must not request a certificate or listen on its usual ports.
     ["{\n\tlog {", "{\n\tadmin off\n\tauto_https off\n\tskip_install_trust\n\tlog {"],
     [`${host} {`, `https://${host}:${secure} {\n  bind 127.0.0.1\n  tls ${certificate.chain} ${certificate.key}`],
   ]);
@@ -94,7 +93,7 @@ async function haproxy(text: string, { host, folder, plain, secure, certificate 
     ["bind :80", `bind 127.0.0.1:${plain}`],
     ["bind :443", `bind 127.0.0.1:${secure}`],
     [`/etc/haproxy/certificates/${host}.pem`, bundle],
-    // The user of the tests runs it.
+    // It runs as the user who runs the tests.
     ["  user haproxy\n  group haproxy\n", ""],
     ["log /dev/log local0", "log stdout format raw local0"],
   ]);
@@ -105,7 +104,7 @@ async function haproxy(text: string, { host, folder, plain, secure, certificate 
 
 const CONFIGURE = { nginx, caddy, haproxy };
 
-/** Runs a program that checks a configuration. It must not warn either. */
+/** Runs a program that checks a configuration. Warnings count as failures. */
 async function succeeds(
   folder: string,
   program: string,
@@ -118,10 +117,10 @@ async function succeeds(
 }
 
 /**
- * Checks a configuration with its program, and runs it on free ports, with a certificate signed by itself. It ends with
- * the test.
+ * Checks a configuration with its program, and runs it on free ports, with a self-signed certificate, until the test
+ * ends.
  *
- * @param text the configuration, for two instances of an application that run already
+ * @param text the configuration, for two instances of an application that are already running
  */
 export async function startProxy(name: ProxyName, text: string): Promise<DeployedProxy> {
   const proxy = await openProxy(name, text);

@@ -2,13 +2,13 @@ import { ACCOUNT_COMMANDS } from "../../src/auth/commands/account-commands.ts";
 import type { Application, CommandContext } from "../../src/boot/index.ts";
 import { AshlarError } from "../../src/support/index.ts";
 
-/** What a command printed, or the error that it failed with. */
+/** A command's output, or the error that it failed with. */
 export interface DeskResult {
   readonly output: string;
   readonly error: string | null;
 }
 
-/** Runs a command about accounts in this process, as `ashlar` runs it. */
+/** Runs an account command in this process, as `ashlar` does. */
 export async function desk(application: Application, name: string, ...args: readonly string[]): Promise<DeskResult> {
   const { run } = await ACCOUNT_COMMANDS.find((command) => command.name === name)!.load();
   const lines: string[] = [];

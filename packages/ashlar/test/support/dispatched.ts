@@ -5,7 +5,7 @@ import type { RouteEntry } from "../../src/routing/index.ts";
 import { buildApplication } from "./build-application.ts";
 
 /**
- * Creates an application that only has routes, with the stacks `web`, `api` and `loud`, which do nothing.
+ * Creates an application with only routes, and the stacks `web`, `api` and `loud`, which do nothing.
  *
  * @param http the middleware around every request
  */

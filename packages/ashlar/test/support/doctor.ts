@@ -23,7 +23,7 @@ export function idsOf({ findings }: Pick<DoctorReport, "findings">): string[] {
 let copies = 0;
 
 /**
- * Copies an application next to itself. Modules of a changed file would otherwise come from the process's cache.
+ * Copies an application to a folder next to it. Otherwise, the process would use its cached modules of changed files.
  *
  * @returns the copy's folder
  */
@@ -55,7 +55,7 @@ export async function completeForProduction(root: string): Promise<void> {
   );
 }
 
-/** Does what a finding says, to the letter: edits the file that it names, and runs its command. */
+/** Follows a finding to the letter: edits the file that it names, and runs its command. */
 export async function mend(root: string, { file, line, remedy }: Finding): Promise<void> {
   if (remedy.remove !== null) await removeText(root, remedy.file!, line!, remedy.remove);
   if (remedy.lines.length > 0) await addLines(root, remedy.file!, remedy.lines);
@@ -81,7 +81,8 @@ async function run(root: string, command: string): Promise<void> {
     expect(await execute(root, "sh", ["-c", command])).toMatchObject({ code: 0 });
     return;
   }
-  // This process has already loaded, and shut down, the application that such a command boots.
+  // This process has already loaded and shut down the application that the command boots, so the command gets its own
+  // process.
   const needsProcess = args.startsWith("users:");
   const ran = needsProcess
     ? execute(root, process.execPath, [COMMAND, ...args.split(" ")])
@@ -112,7 +113,7 @@ async function addLines(root: string, file: string, lines: readonly string[]): P
   await writeFile(path, text);
 }
 
-/** A text with an import. Existing imports stay unchanged. */
+/** Adds an import to a text, and leaves the others unchanged. */
 function imported(text: string, line: string): string {
   const [, names, from] = /^import \{ (.+) \} from (".+");$/.exec(line)!;
   const imports = text.match(/^import [\s\S]*?from ".+";$/gm) ?? [];
@@ -120,7 +121,7 @@ function imported(text: string, line: string): string {
   return missing.length === 0 ? text : `import { ${missing.join(", ")} } from ${from};\n${text}`;
 }
 
-/** A text with a line where a comment says: `// in PROVIDERS, after EventProvider:`. */
+/** Adds a line to a text at the place that a comment describes: `// in PROVIDERS, after EventProvider:`. */
 function inserted(text: string, place: string | null, line: string): string {
   if (place === null) return `${text}${line}\n`;
   const [, path, more = ""] = /^\/\/ in ([\w.() ]+?)(?:, (.+?))?:/.exec(place) ?? [];
@@ -129,7 +130,7 @@ function inserted(text: string, place: string | null, line: string): string {
   const [, property] = /^("?[\w.]+"?): /.exec(line) ?? [];
   let at = 0;
   for (const name of names) {
-    // What is added to begins at the end of a line: `export const PROVIDERS = [`.
+    // The list or block to add to begins at the end of a line: `export const PROVIDERS = [`.
     const found = new RegExp(`\\b${name}\\b[^\\n]*[[{]\\n`, "g");
     found.lastIndex = at;
     expect(found.test(text), `${name} in:\n${text}`).toBe(true);

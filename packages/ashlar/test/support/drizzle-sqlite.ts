@@ -3,8 +3,8 @@ import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { drizzle, type SqliteRemoteDatabase } from "drizzle-orm/sqlite-proxy";
 
 /**
- * Drizzle on an in-memory database of `node:sqlite`, for which Drizzle has no driver. There is one connection; a
- * transaction has it to itself until it ends.
+ * Drizzle on an in-memory database of `node:sqlite`, for which Drizzle has no driver. There is one connection, which a
+ * transaction holds until it ends.
  */
 export class DrizzleSqlite {
   readonly connection: DatabaseSync = new DatabaseSync(":memory:");
@@ -21,7 +21,7 @@ export class DrizzleSqlite {
     return this.#inTurn(() => this.#inside.run(true, () => this.drizzle.transaction(work)));
   }
 
-  /** Runs work after all earlier work; immediately within a transaction. */
+  /** Runs work after all earlier work, or immediately if it is inside a transaction. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     if (this.#inside.getStore() === true) return work();
     const result = this.#last.then(work);

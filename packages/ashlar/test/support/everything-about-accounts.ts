@@ -8,14 +8,16 @@ const OTHER = "cleo@example.com";
 const WRONG = "not the password at all";
 const LAST_PASSWORD = "a third password of hers";
 
-/** The limits that {@link everythingAboutAccounts} needs: one renewal of a token, so that the second is a lockout. */
+/**
+ * The limits for {@link everythingAboutAccounts}: a token can be renewed once, so that the second renewal is a lockout.
+ */
 export const ONE_RENEWAL: object = {
   "api.reauth": { buckets: [{ by: ["account"], attempts: 1, windowSeconds: 60 }] },
 };
 
 /**
- * Does what events are about, in a shop with {@link ONE_RENEWAL}; returns the events, and the secrets that were sent, mailed
- * and stored in the meantime.
+ * Does everything that emits an event, in a shop with {@link ONE_RENEWAL}. It returns the events, and the secrets that
+ * were sent, mailed and stored.
  */
 export async function everythingAboutAccounts(shop: AccountShop): Promise<{
   readonly events: EventCapture["all"];

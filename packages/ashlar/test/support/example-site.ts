@@ -24,12 +24,12 @@ export const ADA_THERE: SiteAccount = {
   email_verified: true,
 };
 
-/** Stands for the other site: an OpenID provider on loopback, where every visitor is already logged in. */
+/** The other site: an OpenID provider on loopback, where every visitor is already logged in. */
 export class ExampleSiteServer {
   readonly #server: Server;
   readonly #keys = generateKeyPairSync("ed25519");
   readonly #codes = new Map<string, object>();
-  /** Claims of its tokens that are not as they should be. */
+  /** Claims to put into its tokens, to make them wrong. */
   forged: object = {};
 
   constructor(server: Server) {
@@ -57,7 +57,7 @@ export class ExampleSiteServer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** What the application knows about the site. */
+  /** The application's settings for the site. */
   get environment(): Readonly<Record<string, string>> {
     return {
       EXAMPLE_SITE_ISSUER: this.issuer,
@@ -67,9 +67,9 @@ export class ExampleSiteServer {
   }
 
   /**
-   * Someone comes with a URL of the application, and is sent back.
+   * Handles a visitor whom the application has redirected here.
    *
-   * @returns what they come back with
+   * @returns the URL that it sends them back to
    */
   visit(url: string, account: SiteAccount): { readonly path: string; readonly code: string; readonly state: string } {
     const { searchParams } = new URL(url);
@@ -92,7 +92,7 @@ export class ExampleSiteServer {
   }
 }
 
-/** Goes to the other site from a page, and comes back. */
+/** Follows a page to the other site and back. */
 export async function visitSite(
   client: TestClient,
   site: ExampleSiteServer,

@@ -1,7 +1,7 @@
 import { AssertionError } from "node:assert";
 import { expect } from "vitest";
 
-/** The message of the failed assertion in a task. */
+/** The message of the assertion that fails in a task. */
 export async function failureOf(work: Promise<unknown>): Promise<string> {
   const error: unknown = await work.then(
     () => null,

@@ -18,11 +18,11 @@ interface Installation {
   readonly provider: string;
   /** The install command. */
   readonly command: string;
-  /** Those whose `routes()` the command asks the author to add. */
+  /** The classes whose `routes()` the command asks the author to add. */
   readonly controllers: readonly string[];
 }
 
-/** A feature of `test/features` that users log in with. */
+/** A feature from `test/features` that users log in with. */
 export type FeatureName = "totp" | "passkeys" | "provider";
 
 const FEATURES: Readonly<Record<FeatureName, Installation>> = {
@@ -59,7 +59,7 @@ export const ending: LoginStep<User> = {
 };
 `;
 
-/** A generated application with features, installed as their users do. */
+/** A generated application with features, installed as an author does it. */
 export class FeatureShop {
   readonly application: Application;
   readonly User: typeof FullUser;
@@ -78,7 +78,7 @@ export class FeatureShop {
    */
   static async install(features: readonly FeatureName[], options: BootOptions = {}): Promise<FeatureShop> {
     const { root, remove } = await generateApplication({});
-    // Before any command: this process loads the file once.
+    // This has to come before any command, because the process loads the file only once.
     for (const name of features) await listProvider(root, FEATURES[name]);
     await done(root, "api:install", "--many");
     await edit(root, "config/api.ts", [
@@ -155,7 +155,7 @@ export class FeatureShop {
     return userData.export({ user: await this.#stored(user), id: user.id, guards, email: user.email });
   }
 
-  /** The names of what a login of a user can begin with. */
+  /** The names of the proofs that a user's login can begin with. */
   async waysIn(user: FullUser): Promise<readonly string[]> {
     const owned = await this.application.container.make("proofs").ownedBy(await this.#stored(user));
     return owned.filter(({ startsLogins }) => startsLogins).map(({ name }) => name);
@@ -184,7 +184,7 @@ export class FeatureShop {
   }
 }
 
-/** Fills in the form of a page that is sent to the page's own path, or to another one. */
+/** Fills in the page's form that posts to the page's own path, or to the given one. */
 export async function send(
   client: TestClient,
   path: string,
@@ -199,13 +199,13 @@ export function claimsOf(token: string): Readonly<Record<string, unknown>> {
   return JSON.parse(Buffer.from(token.split(".")[1]!, "base64url").toString());
 }
 
-/** What the token endpoint responds with if users have several tokens. */
+/** The token endpoint's response if users have several tokens. */
 export interface TokenPair {
   readonly data: string;
   readonly refresh: string;
 }
 
-/** Renews a token pair, and returns what its tokens say that the login was proved by, before and after. */
+/** Renews a token pair, and returns the proofs that its tokens name, before and after. */
 export async function renewedAmr(client: TestClient, { data, refresh }: TokenPair): Promise<readonly unknown[]> {
   const renewed = (await client.postJson("/api/reauth", { token: refresh })).assertStatus(200).json as TokenPair;
   (await client.withToken(renewed.data).getJson("/api/me")).assertStatus(200);

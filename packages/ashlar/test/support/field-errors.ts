@@ -1,6 +1,5 @@
 import type { FieldErrors } from "../../src/support/index.ts";
 
-/** Errors by field that are text, without a rule. */
 export function plain(errors: Readonly<Record<string, readonly string[]>>): FieldErrors {
   return Object.fromEntries(
     Object.entries(errors).map(([field, list]) => [
@@ -10,7 +9,7 @@ export function plain(errors: Readonly<Record<string, readonly string[]>>): Fiel
   );
 }
 
-/** The sentences by field in a problem document or an error; `undefined` if it has no errors by field. */
+/** The sentences by field in a problem document or an error, or `undefined`. */
 export function sentencesIn(problem: unknown): Readonly<Record<string, readonly string[]>> | undefined {
   const { errors } = problem as { readonly errors?: FieldErrors };
   if (errors === undefined) return undefined;

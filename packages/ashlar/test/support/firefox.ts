@@ -7,8 +7,8 @@ export function findFirefox(): string | null {
 }
 
 /**
- * Starts an unchanged Firefox, by WebDriver BiDi. It does not wait for `page.goBack()` and `page.goForward()`: call
- * `history.back()` in the page.
+ * Starts an unmodified Firefox through WebDriver BiDi. It doesn't wait for `page.goBack()` and `page.goForward()`, so
+ * call `history.back()` in the page.
  *
  * @param names the hosts that are this machine, besides `localhost`
  * @param ports the ports that are others of this machine: `{ 443: 8443 }`
@@ -33,7 +33,7 @@ export async function startFirefox(
   return browser;
 }
 
-/** What playwright-core, pinned to one version, keeps behind a browser. */
+/** A browser's internals in playwright-core, which is pinned to one version. */
 interface BrowserInside {
   readonly _connection: { toImpl(browser: unknown): { readonly _browserSession: Session } };
 }
@@ -42,7 +42,7 @@ interface Session {
   send(method: string, parameters: object): Promise<unknown>;
 }
 
-/** playwright-core is ahead of the extended support release: it would fail because Firefox cannot emulate media features. */
+/** playwright-core is newer than Firefox ESR, and would fail because that can't emulate media features. */
 function skipUnknownCommand(browser: Browser): void {
   const session = (browser as unknown as BrowserInside)._connection.toImpl(browser)._browserSession;
   const send = session.send.bind(session);

@@ -4,14 +4,14 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { RUN_FOLDER } from "./run-processes.ts";
 
-/** Below the ports that a system assigns to programs that don't choose one. */
+/** Below the range that the system assigns ports from. */
 const [FIRST, END] = [12_000, 32_000];
 
 /**
- * A port that nothing is listening on, and that no other test of this run is given. No program is assigned it by the system,
- * so nothing gets it before it is used, or while the program that uses it restarts.
+ * Returns a port that nothing listens on and no other test of this run gets. The system doesn't assign it either, so it
+ * is still free when it is used, or when the program that uses it restarts.
  *
- * @param apart how much higher another port is that has to be so too: one that the program takes without being told
+ * @param apart the distance to a second port that also has to be free, because the program uses it as well
  */
 export async function freePort(apart = 0): Promise<number> {
   for (;;) {
@@ -24,7 +24,7 @@ async function isFree(port: number): Promise<boolean> {
   return reserve(port) && (await canListen(port, "127.0.0.1")) && (await canListen(port, "::1"));
 }
 
-/** Makes a port the caller's for the rest of the run, unless it is another's. */
+/** Reserves a port for the rest of the run, unless another test has it. */
 function reserve(port: number): boolean {
   const run = process.env[RUN_FOLDER];
   if (run === undefined) return true;
@@ -42,7 +42,7 @@ function reserve(port: number): boolean {
 function canListen(port: number, host: string): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
-    // A machine without this kind of address has nothing that listens there.
+    // If the machine has no such address, nothing can listen there.
     server.once("error", ({ code }: NodeJS.ErrnoException) => resolve(code !== "EADDRINUSE"));
     server.listen(port, host, () => server.close(() => resolve(true)));
   });

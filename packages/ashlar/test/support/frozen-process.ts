@@ -1,11 +1,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** A process that is stopped, or about to end. */
+/** The process is stopped or about to end. */
 const STOPPED = new Set(["T", "Z", "X"]);
 
 /**
- * Freezes a process, as a machine does that swaps or is suspended: it keeps its connections and answers nothing. It has
- * stopped on return. The signal alone takes effect later on a busy machine, and the process may answer once more.
+ * Freezes a process, as on a machine that swaps or is suspended: it keeps its connections, but doesn't respond. It
+ * waits until the process has stopped, because on a busy machine, the signal takes effect later, and the process may
+ * respond once more.
  *
  * @throws `ESRCH` if there is no such process
  */
@@ -16,7 +17,7 @@ export function freeze(pid: number): void {
   while (threadStates(pid).some((state) => !STOPPED.has(state))) wait();
 }
 
-/** Lets a frozen process run again, unless it has ended. */
+/** Resumes a frozen process, unless it has ended. */
 export function thaw(pid: number): void {
   try {
     process.kill(pid, "SIGCONT");
@@ -28,7 +29,7 @@ export function thaw(pid: number): void {
 function threadStates(pid: number): string[] {
   return entries(`/proc/${pid}/task`).flatMap((thread) => {
     try {
-      // The state follows the name, which is in parentheses and may contain some.
+      // The state follows the name, which is in parentheses and may itself contain parentheses.
       return /\) (\w)[^)]*$/.exec(readFileSync(`/proc/${pid}/task/${thread}/stat`, "utf8"))?.[1] ?? [];
     } catch {
       return [];

@@ -17,7 +17,7 @@ const PACKAGE = join(import.meta.dirname, "..", "..");
 export const COMMAND: string = join(PACKAGE, "bin/ashlar.js");
 
 /**
- * Generates an application where it can find the framework's source, and removes it when the test has finished.
+ * Generates an application in a folder from which it can import the framework's source. It is removed after the test.
  *
  * @param options the features to include; default: the pages, the API and SQLite
  * @returns its folder
@@ -28,7 +28,7 @@ export async function generatedApplication(options: Partial<ProjectOptions> = {}
   return root;
 }
 
-/** Generates an application like {@link generatedApplication}, for several tests: it stays until it is removed. */
+/** Generates an application like {@link generatedApplication}, for several tests, which have to remove it. */
 export async function generateApplication(
   options: Partial<ProjectOptions> = {},
 ): Promise<{ readonly root: string; readonly remove: () => Promise<void> }> {
@@ -82,7 +82,7 @@ export interface ServedProcess {
   readonly child: ChildProcess;
   /** The output so far, on both streams. */
   readonly output: () => string;
-  /** Its exit code, its signal and all its output if it has ended; `null` while it runs. */
+  /** Its exit code, its signal and all its output, or `null` while it runs. */
   readonly end: () => string | null;
 }
 
@@ -116,13 +116,13 @@ function begin(
 
 /**
  * Serves an application in this process, on a free port, and stops it when the test has finished. Its passwords are
- * hashed quickly. Prefer this unless the test depends on a process, which takes most of a second to start.
+ * hashed quickly. Prefer this unless the test needs a separate process, which takes almost a second to start.
  *
  * @returns its URL
  */
 export async function serveHere(root: string, environment: Record<string, string> = {}): Promise<string> {
   const { Kernel } = (await import(join(root, "app/kernel.ts"))) as { Kernel: KernelClass };
-  // Most tests serve in a separate process, and would load the framework's source for nothing.
+  // Most tests serve in a separate process, and don't need the framework's source here.
   const { createApplication } = await import("../../src/boot/index.ts");
   const application = await createApplication({
     root,
@@ -147,7 +147,7 @@ export async function passesItsOwnChecks(
   await checkTypes(root);
   const { code, output } = await execute(root, process.execPath, ["--test", "tests/*.test.ts"]);
   expect(output).toContain("ℹ fail 0");
-  // Those of accounts, and those of verification.
+  // The tests of accounts and of verification.
   const [accounts, verification] = has.pages ? [5, 2] : has.json === true ? [5, 1] : [0, 0];
   const passed = 1 + (has.api ? 2 : 0) + accounts + (has.verification === false ? 0 : verification);
   expect(output).toContain(`ℹ pass ${passed}`);

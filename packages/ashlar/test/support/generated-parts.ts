@@ -1,9 +1,9 @@
 /**
- * What a page's complete file must keep of the one that a new application has at its path: what it leaves out, the reader loses.
+ * The parts of a generated file that a page's version of it must keep, because a reader who copies it would lose them.
  *
  * @param path the file, relative to the application
  * @param text its text
- * @returns names of what is there, such as `env("APP_URL")` and `...Api.routes(`
+ * @returns the parts, such as `env("APP_URL")` and `...Api.routes(`
  */
 export function partsOf(path: string, text: string): string[] {
   const code = text.replaceAll(/^\s*\/\/.*$/gm, "");

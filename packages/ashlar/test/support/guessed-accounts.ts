@@ -7,7 +7,7 @@ import { PASSWORD } from "./application-parts.ts";
 import type { Page } from "./browser.ts";
 
 let start = 0;
-/** Lets the clock of each test of a file stand still, except for {@link at}. */
+/** Stops the clock in each test of a file, except for {@link at}. */
 export function standStill(): void {
   beforeEach(() => {
     start = Date.now();
@@ -16,7 +16,7 @@ export function standStill(): void {
   afterEach(travelBack);
 }
 
-/** Counts the passwords that are compared, and holds comparisons back if asked to. */
+/** Counts password comparisons, and can hold them back. */
 export class WatchedHasher implements PasswordHasher {
   readonly #hasher = quickHasher();
   compared = 0;
@@ -98,7 +98,7 @@ export const pathIn = (mail: Parameters<typeof linksIn>[0]): string => {
   return new URL(linksIn(mail).find((url) => url.includes("/login/device/"))!).pathname;
 };
 
-/** A copy of what a visitor's browser knows about the accounts used on it, in other hands and at another address. */
+/** A thief with a copy of a visitor's device cookies, at another address. */
 export function copyOf({ accounts }: Shop, { cookies }: Visitor, ip: string): Visitor {
   const copy = accounts.visitor({ ip });
   copy.cookies.set("__Host-device", cookies.get("__Host-device")!);
@@ -113,7 +113,7 @@ export async function changePassword(visitor: Visitor): Promise<void> {
   if (status !== 200) throw new Error(`The password was not changed: ${status}.`);
 }
 
-/** Uses up what a device may guess, past the limit of five attempts in five minutes. */
+/** Uses up a device's guesses, despite the limit of five attempts in five minutes. */
 export async function useUp(device: Visitor): Promise<void> {
   for (let round = 0; round < 44; round++) {
     at(round * 5.1);

@@ -2,7 +2,7 @@ import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
 import { onTestFinished, vi } from "vitest";
 
-/** Makes every UUID that is made during a test the same one, as if someone had guessed it, and returns it. */
+/** Makes every UUID in a test the same, as if someone had guessed it, and returns it. */
 export function guessedUuid(): string {
   const uuid = "00000000-0000-4000-8000-000000000000";
   const guessed = vi.spyOn(crypto, "randomUUID").mockReturnValue(uuid);

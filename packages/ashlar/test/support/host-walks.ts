@@ -4,10 +4,10 @@ import { exchange } from "./raw-socket.ts";
 
 const EMAIL = "ada@example.com";
 const PASSWORD = "a password of hers";
-/** The password that an account has in the end. */
+/** The account's final password. */
 const LAST_PASSWORD = "another password of hers";
 
-/** The path of a link in the newest mail that has one like it: mails are sent after the responses that promise them. */
+/** Waits for a mail with a link like this, and returns the link's path: mails are sent after the responses. */
 async function mailedPath(url: string, pattern: RegExp): Promise<string> {
   const link = async (): Promise<string | undefined> => {
     const mails = (await (await fetch(`${url}dev/mailbox.json`)).json()) as { text: string }[];
@@ -18,10 +18,10 @@ async function mailedPath(url: string, pattern: RegExp): Promise<string> {
 }
 
 /**
- * Goes through the life of an account on a new generated application: registration, the mailed link, logins, also remembered
- * ones, a changed and a forgotten password, a form without a CSRF token, and the API.
+ * Goes through the life of an account on a new generated application: registration, the mailed link, normal and
+ * remembered logins, a changed and a forgotten password, a form without a CSRF token, and the API.
  *
- * @param headers of every request, as the host expects them
+ * @param headers the headers that the host expects with every request
  */
 export async function walkAccount(url: string, headers: Readonly<Record<string, string>> = {}): Promise<void> {
   const ada = await new PageVisitor(url, headers).register();
@@ -65,10 +65,10 @@ export async function walkAccount(url: string, headers: Readonly<Record<string, 
 }
 
 /**
- * Goes through a page of the host's own, `/whoami`: as a guest, as a user, and with what changes something. The account is
- * that of {@link walkAccount}.
+ * Tests the host's own page `/whoami`: as a guest, as a user, and with requests that change something. Uses the account
+ * from {@link walkAccount}.
  *
- * @param address what the application knows of the socket
+ * @param address the address that the application gets from the socket
  */
 export async function walkAuthentication(url: string, address: string | null): Promise<void> {
   const guest = await fetch(`${url}whoami`, { headers: { accept: "application/json" } });
@@ -91,9 +91,9 @@ export async function walkAuthentication(url: string, address: string | null): P
 }
 
 /**
- * Asks for files, streams, large bodies, HEAD and errors.
+ * Tests files, streams, large bodies, HEAD and errors.
  *
- * @param address what the application knows of the socket
+ * @param address the address that the application gets from the socket
  */
 export async function walkResponses(
   { url, port }: { url: string; port: number },
@@ -128,12 +128,12 @@ export async function walkResponses(
   expect((await get("/nowhere"))[0]).toBe(404);
   expect(await (await fetch(`${url}address`)).json()).toEqual({ address });
   expect((await get("/", { method: "OPTIONS" }))[0]).toBe(204);
-  // S118: a page whose own name leads to this machine sends that name.
+  // S118: a page whose host name resolves to this machine sends that name.
   for (const host of ["evil.example", `evil.example:${port}`, "localhost.evil.example", "127.0.0.1.evil.example"]) {
     expect(await exchange(port, "GET /dev/mailbox.json", `Host: ${host}`)).toMatch(/^HTTP\/1\.1 404 /);
   }
   expect((await get("/dev/mailbox.json"))[0]).toBe(200);
-  // HEAD has the length of GET, and its connection serves the next request.
+  // HEAD has the same length as GET, and its connection can be used for the next request.
   expect(await exchange(port, "HEAD /large.txt", "Host: a")).toMatch(
     /^HTTP\/1\.1 200 [^\n]*\n(?=.*content-length: 300000\n)/is,
   );
@@ -146,9 +146,9 @@ export async function walkResponses(
 }
 
 /**
- * Sends forms with files that are too large for the memory, and one whose files are streamed.
+ * Sends forms with files that are too large for memory, and one whose files are streamed.
  *
- * @param isWritten whether the runtime writes them to the disk
+ * @param isWritten whether the runtime writes them to disk
  */
 export async function walkUploads(url: string, isWritten = true): Promise<void> {
   const visitor = new PageVisitor(url);

@@ -64,7 +64,7 @@ export const application = await createApplication({
 });
 export const { fetch } = application;
 
-/** A handler of another framework, which wants to know who it is. */
+/** A handler in another framework that calls authenticate(). */
 export async function whoami(request, options) {
   try {
     const visitor = await application.authenticate(request, options);
@@ -81,12 +81,12 @@ export async function whoami(request, options) {
 export interface HostOptions {
   /** The program, which imports the application from `./served.ts`. */
   readonly program: string;
-  /** What runs it, without the name of its file; default: this Node. */
+  /** The command that runs it, without the file's name; default: this Node. */
   readonly command?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** Generates an application, and serves it by a host. */
+/** Generates an application, and serves it with a host. */
 export async function hostedApplication({ program, command, environment }: HostOptions): Promise<HostedApplication> {
   const { root, remove } = await generateApplication();
   try {

@@ -31,7 +31,7 @@ export interface ContextOptions {
 
 const ROUTE: RouteInfo = { name: null, pattern: "/", methods: ["GET"], middleware: [], respondsWithJson: false };
 
-/** A context as the application would create it, for a real request. The body has not been read yet. */
+/** A context as the application would create it, for a real request whose body hasn't been read yet. */
 export function makeContext(options: ContextOptions = {}): HttpContext {
   const services: HttpServices = {
     urls: {

@@ -1,30 +1,29 @@
 import { request as plainRequest } from "node:http";
 import { Agent, request } from "node:https";
 
-/** What a visitor got. */
+/** A response. */
 export interface VisitorResponse {
   readonly status: number;
   readonly text: string;
   readonly cookies: readonly string[];
 }
 
-/** A browser at a proxy: it keeps its connection and its cookies. */
+/** A browser that talks to a proxy, and keeps its connection and its cookies. */
 export class HttpsVisitor {
   readonly #agent: Agent;
   readonly #options: { readonly port: number; readonly host: string; readonly localAddress: string };
   readonly #cookies = new Map<string, string>();
 
   /**
-   * @param port the proxy's, on this machine
-   * @param host the host that is asked for
-   * @param localAddress the address that the visitor comes from
+   * @param port the proxy's port on this machine @param host the requested host @param localAddress the visitor's
+   *   address
    */
   constructor(port: number, host: string, localAddress: string) {
     this.#options = { port, host, localAddress };
     this.#agent = new Agent({ keepAlive: true, maxSockets: 1 });
   }
 
-  /** Asks for a page, or sends a form. */
+  /** Requests a page, or sends a form. */
   ask(
     path: string,
     form: Readonly<Record<string, string>> | null = null,
@@ -71,7 +70,7 @@ export class HttpsVisitor {
   }
 }
 
-/** Asks over http, and returns where that leads. */
+/** Sends a request over http, and returns where it redirects. */
 export function plainly(
   port: number,
   host: string,

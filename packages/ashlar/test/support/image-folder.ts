@@ -5,9 +5,9 @@ import { basename, dirname, join, matchesGlob, relative } from "node:path";
 import { expect } from "vitest";
 import { execute } from "./generated-application.ts";
 
-/** An image, as far as it can be followed without containers. */
+/** The result of following a Dockerfile without containers. */
 export interface ImageFolder {
-  /** The image that it is based on. */
+  /** The base image. */
   readonly base: string;
   /** The folder that stands for `/`. */
   readonly folder: string;
@@ -33,8 +33,8 @@ function instructions(text: string): readonly (readonly [name: string, rest: str
 }
 
 /**
- * Returns whether a build can copy a file or folder: `.dockerignore` doesn't leave it out. Docker reads the one that is named
- * after the Dockerfile, if there is one.
+ * Returns whether a build can copy a file or folder, according to `.dockerignore`. If there is one named after the
+ * Dockerfile, Docker reads that instead.
  */
 async function contextOf(root: string, dockerfile: string): Promise<(path: string) => boolean> {
   const own = `${dockerfile}.dockerignore`;
@@ -46,10 +46,10 @@ async function contextOf(root: string, dockerfile: string): Promise<(path: strin
 }
 
 /**
- * Does what a Dockerfile says, except for changes of owners.
+ * Follows a Dockerfile, except for changes of ownership.
  *
- * @param root the folder that is its context
- * @param folder where the stages are built
+ * @param root the build context
+ * @param folder the folder to build the stages in
  * @param variables for its commands
  * @param dockerfile its path in the context
  */
@@ -82,7 +82,7 @@ export async function buildImage(
       const last = words.pop()!;
       for (const source of words) {
         const path = join(from, source);
-        // A folder's content is copied, not the folder.
+        // COPY copies a folder's content, not the folder itself.
         const isInto = !(await stat(path)).isDirectory() && /(?:^\.|\/)$/.test(last);
         await cp(path, isInto ? join(place(last), basename(source)) : place(last), {
           ...{ recursive: true, verbatimSymlinks: true },
@@ -90,7 +90,7 @@ export async function buildImage(
         });
       }
     } else if (name === "RUN") {
-      // A secret is there for one command, and in no layer.
+      // A secret exists for one command only, and in no layer.
       const [mount = "", target] = /^--mount=type=secret,id=npmrc,target=(\S+?),required /.exec(rest) ?? [];
       if (mount !== "") await cp(join(root, ".npmrc"), place(target!));
       const line = rest

@@ -1,6 +1,6 @@
 /**
- * Returns a function that runs tasks two at once, in order: as many logins as an account may have at the same time without
- * being refused.
+ * Returns a function that runs tasks in order, two at once, which is how many logins an account may have at the same
+ * time.
  */
 export function inPairs(): <T>(task: () => Promise<T>) => Promise<T> {
   let turns: readonly Promise<unknown>[] = [Promise.resolve(), Promise.resolve()];

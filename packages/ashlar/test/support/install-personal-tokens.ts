@@ -1,7 +1,7 @@
 import { ashlar, type Outcome } from "./command-line.ts";
 import { edit } from "./generated-application.ts";
 
-/** Adds personal tokens to a generated application, and abilities. */
+/** Adds personal tokens and abilities to a generated application. */
 export async function installPersonalTokens(root: string): Promise<Outcome> {
   const outcome = await ashlar(root, "tokens:install");
   await edit(root, "config/api.ts", [

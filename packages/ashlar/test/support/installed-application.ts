@@ -9,7 +9,7 @@ import { temporaryFolder } from "./temporary-folder.ts";
 const PACKAGE = join(import.meta.dirname, "..", "..");
 const MODULES = join(PACKAGE, "../../node_modules");
 
-/** The compilers that an application may be checked with. */
+/** The compilers that applications are checked with. */
 export const COMPILERS = {
   "TypeScript 5.9": "typescript-5",
   "TypeScript 6": "typescript-6",
@@ -17,8 +17,8 @@ export const COMPILERS = {
 };
 
 /**
- * Creates an application with the built package in its `node_modules` as npm installs it: a copy, next to its
- * dependencies, without access to the framework's source.
+ * Creates an application with a copy of the built package in its `node_modules`, next to its dependencies, as npm
+ * installs it. It has no access to the framework's source.
  *
  * @returns its folder
  */
@@ -35,19 +35,19 @@ export async function installedApplication(options: Partial<ProjectOptions> = {}
       await symlink(join(MODULES, name), join(modules, name), "junction");
     }
   }
-  // Packages that npm could not put next to the others, because another version is there.
+  // Packages that npm couldn't put next to the others, because there is another version.
   const own = join(PACKAGE, "node_modules");
   if (existsSync(own)) await symlink(own, join(modules, "ashlar/node_modules"), "junction");
   return root;
 }
 
 /**
- * Checks an application's types several times, each time with other files in addition to its own, in programs that
- * share what they have parsed: most of the work is the same for all.
+ * Checks an application's types several times, each time with different additional files. The programs share their
+ * parsed files, which is most of the work.
  *
- * @param compiler one of those that are written in JavaScript
- * @param cases the files in addition to the application's own, by the name of the case
- * @param project the file with the compiler's settings
+ * @param compiler one of the compilers written in JavaScript
+ * @param cases the additional files of each case, by its name
+ * @param project the compiler's configuration file
  * @returns the problems, by the name of the case; empty if there aren't any
  */
 export function compileEach(

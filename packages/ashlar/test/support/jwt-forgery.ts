@@ -1,7 +1,7 @@
 import { createHmac, generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
 import { tryVerifyJwt, VerificationKey } from "../../src/security/jwt/index.ts";
 
-/** Two keys that belong together. */
+/** A key pair. */
 export interface KeyPair {
   readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
@@ -10,7 +10,7 @@ export interface KeyPair {
 export const SECRET: Buffer = randomBytes(64);
 export const KEY: VerificationKey = new VerificationKey("HS512", SECRET);
 export const NOW: number = 1_700_000_000;
-/** Judged as strictly as the framework judges its own tokens. */
+/** As strict as the framework is with its own tokens. */
 export const AT: { readonly clock: () => number; readonly exactTyp: true } = { clock: () => NOW, exactTyp: true };
 export const HEADER: string = '{"alg":"HS512","typ":"JWT"}';
 export const RSA: KeyPair = generateKeyPairSync("rsa", { modulusLength: 2048 });

@@ -1,7 +1,7 @@
 import { createHmac, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { type JwtAlgorithm, VerificationKey } from "../../src/security/jwt/index.ts";
 
-/** The second at which the tokens are verified. */
+/** The time at which tokens are verified, in seconds. */
 export const NOW: number = 1_700_000_000;
 
 /** The same sequence in every run, so that a difference can be reproduced (mulberry32). */
@@ -19,7 +19,7 @@ const random = generator(20261120);
 const below = (count: number): number => Math.floor(random() * count);
 const pick = <T>(list: readonly T[]): T => list[below(list.length)] as T;
 
-/** A signer, and how either library verifies. */
+/** A signer, and a verifier for each of the two libraries. */
 export interface Party {
   readonly algorithm: JwtAlgorithm;
   readonly sign: (input: string) => string;
@@ -58,7 +58,7 @@ const PAIRS = [
   pairParty("EdDSA", null, generateKeyPairSync("ed25519")),
   pairParty("RS256", "sha256", RSA),
 ];
-/** Signs with a key that is not trusted here, without any sign of that. */
+/** Signs with an untrusted key, without the token showing it. */
 const STRANGERS = new Map<Party, Party>([
   ...HMAC.map(
     (party, index) => [party, hmacParty(party.algorithm, ["sha256", "sha384", "sha512"][index] ?? "")] as const,
@@ -145,7 +145,7 @@ const HEADERS: readonly ((alg: string) => string)[] = [
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/** Ways to change a token after it was signed. */
+/** Ways to tamper with a signed token. */
 export const MUTATIONS: Readonly<Record<string, (token: string, other: string, party: Party) => string>> = {
   "one character": (token) => {
     const at = below(token.length);

@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { RUN_FOLDER } from "./run-processes.ts";
 
-/** What a database contained when it was kept. */
+/** A database's contents when it was kept. */
 export interface KeptContents {
   /** Returns whether the tables are still the same. */
   readonly schema: string;
@@ -14,40 +14,40 @@ export interface KeptContents {
 
 /** A server on which tests create databases. */
 export interface DatabaseServer {
-  /** The folder of its databases in that of the run. */
+  /** Its folder inside the run's folder. */
   readonly name: string;
   create(name: string): Promise<void>;
   drop(name: string): Promise<void>;
-  /** Undoes all changes. @returns whether it has the kept contents; an empty one does if nothing was kept */
+  /** Undoes all changes. @returns whether it now has the kept contents, or is empty if nothing was kept */
   clear(name: string, kept: KeptContents | null): Promise<boolean>;
   contentsOf(name: string): Promise<KeptContents>;
 }
 
-/** A database that nothing else uses until it is returned. */
+/** A database that the caller has to itself until it is returned. */
 export interface TakenDatabase {
   readonly name: string;
   /** Whether it has the kept contents; otherwise it is empty. */
   readonly isFilled: boolean;
-  /** Keeps what the database contains now as the initial contents for later tests. */
+  /** Keeps the database's current contents as the initial contents for later tests. */
   keep(): Promise<void>;
   giveBack(): Promise<void>;
 }
 
 /**
- * The databases of one test run. The server takes longer to create a database or its tables than most tests take, so
- * what one test returns, the next one gets, with all changes undone.
+ * The databases of one test run. Creating a database or its tables takes longer than most tests, so the next test gets
+ * a returned database, with all changes undone.
  */
 export class KeptDatabases {
   readonly #server: DatabaseServer;
   readonly #folder: string;
 
-  /** @param folder the run's folder. It has a file for each database, which all processes of the run see. */
+  /** @param folder the run's folder. It has a file for each database, which all of the run's processes see. */
   constructor(server: DatabaseServer, folder: string) {
     this.#server = server;
     this.#folder = join(folder, server.name);
   }
 
-  /** @param contents the name of the database's contents, once a test has kept them */
+  /** @param contents the name of the contents that a test has kept */
   async take(contents: string): Promise<TakenDatabase> {
     const name = (await this.#claim(contents)) ?? (await this.#create(contents));
     const file = this.#file(name, contents, "taken");
@@ -61,13 +61,13 @@ export class KeptDatabases {
     };
   }
 
-  /** Drops them all. */
+  /** Drops all databases. */
   async drop(): Promise<void> {
     const files = await readdir(this.#folder).catch(() => []);
     for (const name of new Set(files.map((file) => file.split(".")[0]!))) await this.#server.drop(name);
   }
 
-  /** A free database with these contents. Of several processes that rename its file, one succeeds. */
+  /** A free database with these contents. If several processes try to rename its file, one succeeds. */
   async #claim(contents: string): Promise<string | null> {
     const ending = `.${contents}.free`;
     const files = await readdir(this.#folder).catch(() => []);
@@ -93,7 +93,7 @@ export class KeptDatabases {
 }
 
 /**
- * Lists a database among those of the run, if the statement creates one: if the run is interrupted, it is dropped as well.
+ * If the statement creates a database, registers it, so that it is dropped even if the run is interrupted.
  *
  * @param server the name of the {@link DatabaseServer}
  */

@@ -7,10 +7,10 @@ import { Route } from "../../src/routing/index.ts";
 import { quickHasher } from "../../src/testing/index.ts";
 
 /**
- * An application with logins, and with API tokens of both strategies, on a database that several processes have.
+ * An application with logins, and API tokens of both kinds, on a database that several processes share.
  *
  * @param databases `DATABASES`
- * @param secrets what all of them have: the key, and the secrets of the two drivers
+ * @param secrets the application key and the two drivers' secrets, which all processes share
  * @param around the middleware around every request
  */
 export async function killableApplication(

@@ -1,4 +1,4 @@
-// A process that ends by SIGKILL once it has done what LOST requests ask for, before it responds to any of them.
+// A process that kills itself with SIGKILL once it has handled LOST requests, before it responds to any of them.
 import type { MiddlewareEntry } from "../../src/kernel/index.ts";
 import { killableApplication } from "./killable-application.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { parseAllDocuments } from "yaml";
 
-/** An object of Kubernetes, as it is written. */
+/** A Kubernetes object, as written in the file. */
 export interface KubernetesObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -21,15 +21,18 @@ export function kubernetesObjects(text: string): KubernetesObject[] {
   });
 }
 
-/** The module of the types of an API: `apps/v1`, or `core/v1` for the API without a group. */
+/** The module with an API's types: `apps/v1`, or `core/v1` for the API without a group. */
 function moduleOf(apiVersion: string): string {
   const [group = "", version] = apiVersion.includes("/") ? apiVersion.split("/") : ["core", apiVersion];
   return `kubernetes-types/${group.split(".")[0]}/${version}`;
 }
 
-/** What the types of Kubernetes' own schema say against objects: unknown fields, missing ones, and values of another type. */
+/**
+ * Checks objects against the types from Kubernetes' own schema: unknown fields, missing fields, values of the wrong
+ * type.
+ */
 export async function kubernetesProblems(objects: readonly KubernetesObject[]): Promise<string> {
-  // The compiler finds the types from inside the repository.
+  // The compiler only finds the types from inside the repository.
   const folder = await mkdtemp(join(import.meta.dirname, "../../.generated-kubernetes-"));
   try {
     const lines = objects.map((object, index) => {

@@ -17,7 +17,7 @@ import {
 } from "./account-application.ts";
 import { ACCOUNT_CONTROLLERS } from "./account-controllers.ts";
 
-/** All applications of a test file sign their tokens with it. */
+/** All applications in a test file share it. */
 const SECRET = generateSecret();
 
 /** The code that the step {@link code} asks for. */
@@ -64,7 +64,7 @@ export interface SteppedOptions
   readonly webSteps?: readonly LoginStep[];
 }
 
-/** An application with its own steps, and every way into an account. */
+/** An application with its own steps, and every way to log in. */
 export async function shopWith(steps: readonly LoginStep[], options: SteppedOptions = {}): Promise<TestAccounts> {
   const { config, guards, webSteps = [], ...others } = options;
   class User extends FullUser {}

@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { onTestFinished } from "vitest";
 import { shellEnvironment } from "./shell-environment.ts";
 
-/** A program that runs until it is told to end, and its output. */
+/** A program that runs until it is stopped, and its output. */
 export interface LongProcess {
   readonly child: ChildProcess;
   /** Everything printed so far, on both streams. */
   output(): string;
-  /** Waits until this was printed, after what the last call waited for, and returns the match. */
+  /** Waits until this is printed after the last call's match, and returns the match. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
   /** Waits for the end. */
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
@@ -15,11 +15,11 @@ export interface LongProcess {
   signalGroup(signal: NodeJS.Signals): void;
 }
 
-/** How long a program may take to print what a test waits for: less than a test may, so that its output is shown. */
+/** How long to wait for output: less than a test's timeout, so that the failure shows the output so far. */
 const PATIENCE_MS = 150_000;
 
 /**
- * Starts a program in a folder, in its own process group, which ends with the test.
+ * Starts a program in a folder, in its own process group, and stops it after the test.
  *
  * @param environment variables in addition to those of {@link shellEnvironment}
  */
@@ -34,7 +34,7 @@ export function startProcess(
   return started;
 }
 
-/** Starts a program like {@link startProcess}, for several tests: it runs until it is ended. */
+/** Starts a program like {@link startProcess}, for several tests, which have to stop it. */
 export function openProcess(
   root: string,
   command: string,

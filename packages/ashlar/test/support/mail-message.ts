@@ -1,6 +1,6 @@
 import type { MailMessage } from "../../src/mail/message/mail-message.ts";
 
-/** A text mail from one address to another, except for the given parts. */
+/** A text mail with default values for everything except the given parts. */
 export function mailMessage(parts: Partial<MailMessage> = {}): MailMessage {
   return {
     id: "1@shop.example",

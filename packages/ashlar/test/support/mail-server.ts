@@ -14,9 +14,9 @@ export interface ReceivedMail {
 export class MailServer {
   readonly port: number;
   readonly mails: ReceivedMail[] = [];
-  /** The passwords of its user, any of which it accepts; while there aren't any, it asks for none. */
+  /** The passwords that it accepts; while the list is empty, it doesn't ask for one. */
   readonly passwords: Set<string> = new Set();
-  /** How often it has refused a password, or a mail without one. */
+  /** How often it has refused a wrong or missing password. */
   refused = 0;
 
   constructor(port: number) {
@@ -44,7 +44,7 @@ export async function startMailServer(): Promise<MailServer> {
 }
 
 /**
- * Starts a mail server like {@link startMailServer}, for several tests: it runs until it is closed.
+ * Starts a mail server like {@link startMailServer}, for several tests, which have to close it.
  *
  * @param port default: a free one
  */
@@ -78,7 +78,7 @@ export async function openMailServer(
       });
     },
   });
-  // A client that is killed while it sends.
+  // A client was killed while it was sending.
   server.on("error", () => {});
   server.listen(port, "127.0.0.1");
   await once(server.server, "listening");

@@ -7,7 +7,7 @@ import { migrationOfStub } from "./migration-folder.ts";
 
 const KEY = generateSecret();
 
-/** What the token endpoints respond with if users have several tokens. */
+/** The token endpoints' response if users have several tokens. */
 export interface Pair {
   readonly data: string;
   readonly refresh: string;
@@ -15,7 +15,7 @@ export interface Pair {
   readonly abilities: readonly string[] | null;
 }
 
-/** A row of the table, as far as tests look at it. */
+/** The columns of a row that tests check. */
 export interface StoredToken {
   readonly id: unknown;
   readonly user_id: unknown;
@@ -50,7 +50,7 @@ export class ManyTokensApi {
     return this.api.post("/api/reauth", { token }, sent);
   }
 
-  /** Renews a token, and returns what the response has; fails the test if it is refused. */
+  /** Renews a token and returns the response's data; fails the test if the token is refused. */
   async renewed(token: string): Promise<Pair> {
     const { status, body } = await this.renew(token);
     if (status !== 200) throw new Error(`The renewal was refused: ${JSON.stringify(body)}`);
@@ -72,7 +72,7 @@ export class ManyTokensApi {
 export async function manyTokensApi(options: TestApiOptions = {}): Promise<ManyTokensApi> {
   const api = await testApi({
     ...options,
-    // One that every process has.
+    // All processes share it.
     environment: { APP_KEY: KEY, ...options.environment },
     driver: { tokens: many({ accessMinutes: 10, refreshDays: 30 }), ...options.driver },
     middleware: { ability: [AbilityMiddleware], "any-ability": [AnyAbilityMiddleware], ...options.middleware },

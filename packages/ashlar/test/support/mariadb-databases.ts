@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type Connection, createConnection, type RowDataPacket } from "mysql2/promise";
 import { type DatabaseServer, type KeptContents, listCreated } from "./kept-databases.ts";
 
-/** The server that tests create their databases on; configured by the variables that MariaDB's own client reads too. */
+/** The server that tests create their databases on; configured by the same variables as MariaDB's own client. */
 export const MARIADB: Readonly<Record<"host" | "user" | "password", string>> & { readonly port: number } = {
   host: process.env.MYSQL_HOST ?? "127.0.0.1",
   port: Number(process.env.MYSQL_TCP_PORT ?? 3306),
@@ -80,7 +80,7 @@ async function endOthers(client: Connection): Promise<void> {
     client,
     "select id from information_schema.processlist where db = database() and id <> connection_id()",
   );
-  // One that has just ended by itself is no longer known.
+  // The session may have just ended by itself.
   for (const { id } of others) await client.query(`kill ${id}`).catch(() => {});
 }
 
@@ -93,7 +93,7 @@ async function schemaOf(client: Connection, tables: readonly Table[]): Promise<s
   return hash.digest("hex");
 }
 
-/** How the rows of a table are restored, and from where its keys count. */
+/** How to restore a table's rows, and the start of its keys. */
 interface Restored {
   readonly insert: string | null;
   readonly next: number | null;

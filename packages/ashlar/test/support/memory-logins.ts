@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { LoginStore } from "../../src/public/auth.ts";
 
-/** What a method of the store is called with. */
+/** The arguments of a call to the store. */
 type Given<Method extends keyof LoginStore> = Parameters<NonNullable<LoginStore[Method]>>;
 type Owner = Given<"list">[0];
 export type StoredLogin = Given<"start">[0] & { readonly id: string };
 
-/** An application's own store: in the memory of one process, with keys that are not numbers. */
+/** A custom store in the process's memory, with keys that aren't numbers. */
 export class MemoryLogins implements LoginStore {
   readonly logins: Map<string, StoredLogin> = new Map();
 
@@ -34,7 +34,7 @@ export class MemoryLogins implements LoginStore {
     this.logins.set(id, { ...login, ...renewal });
     if (await proof.holds()) return true;
     const current = this.logins.get(id);
-    // Only its own token: the login may have ended, or have a newer one.
+    // Only if it still has this token: the login may have ended, or have a newer token.
     if (current?.tokenHash === renewal.tokenHash) this.logins.set(id, { ...current, tokenHash, authenticatedAt });
     return false;
   }

@@ -1,9 +1,8 @@
 import type { SessionStore } from "../../src/public/session.ts";
 
-/** What a store keeps under a key. */
 type StoredSession = Parameters<SessionStore["create"]>[1];
 
-/** A session store as an application could write it: in the memory of the process. */
+/** A session store as an application could write it, in the process's memory. */
 export class MemorySessions implements SessionStore {
   readonly maxBytes = 10_000;
   /** The stored sessions, by key. */

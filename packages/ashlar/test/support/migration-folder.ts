@@ -39,7 +39,7 @@ export class MigrationFolder {
 /**
  * Runs new migrations in one folder after the other, in a separate process.
  *
- * @returns for each folder the names of what was run, or the error's code and message
+ * @returns for each folder, the names of the migrations that were run, or the error's code and message
  */
 export async function upElsewhere(own: TestDatabase, ...folders: readonly MigrationFolder[]): Promise<string[][]> {
   const { folder, remove } = makeFolder({

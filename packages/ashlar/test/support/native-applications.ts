@@ -2,20 +2,21 @@ import { readFileSync } from "node:fs";
 import { registerHooks, stripTypeScriptTypes } from "node:module";
 import { join } from "node:path";
 
-// In the processes of tests, Node loads the modules of generated applications itself, as it does everywhere else. Vitest would
-// transform those of each application and of each copy, some fifty, and keep them in its cache, though no other test imports
-// them. What they, and features of `test/features` that they import, import from `ashlar` is the framework that the tests have loaded, so that both have the same classes.
+// Makes Node load the modules of generated applications itself, as it does outside of tests. Vitest would transform and
+// cache some fifty modules for each application and each copy, though no other test imports them. Their imports from
+// `ashlar`, and those of features in `test/features`, lead to the framework that the tests have loaded, so that both
+// have the same classes.
 
 const PUBLIC = join(import.meta.dirname, "../../src/public");
 
-/** The scheme of the modules that pass on what the tests have loaded. */
+/** The scheme of modules that re-export what the tests have loaded. */
 const SCHEME = "ashlar-of-tests:";
 
-/** How the tests of this process load the framework. */
+/** How this process's tests load the framework. */
 interface Framework {
   /** Imports one of its public modules. */
   load: (name: string) => Promise<unknown>;
-  /** How often it was loaded: a test that resets modules makes the tests after it load it again. */
+  /** How often it was loaded: after a test that resets modules, later tests load it again. */
   generation: number;
 }
 

@@ -10,13 +10,13 @@ const Provider = OidcProvider as unknown as new (
   configuration: object,
 ) => { callback(): RequestListener };
 
-/** What the provider issues to a client for a user. */
+/** The tokens that the provider issues to a client for a user. */
 export interface OidcTokens {
   readonly access_token: string;
   readonly id_token: string;
 }
 
-/** A real identity provider on loopback: `oidc-provider`, with one client for users and one that is a machine. */
+/** A real identity provider on loopback: `oidc-provider`, with a client for users and a machine client. */
 export interface OidcServer {
   readonly issuer: string;
   readonly jwks: string;
@@ -77,7 +77,7 @@ function configurationFor(alg: "ES256" | "RS256" | "PS256" | "EdDSA"): object {
         : generateKeyPairSync("rsa", { modulusLength: 2048 });
   return {
     jwks: { keys: [{ ...privateKey.export({ format: "jwk" }), kid: "provider", use: "sig", alg }] },
-    // Its defaults print a notice each.
+    // The defaults print notices.
     ttl: { AccessToken: 300, ClientCredentials: 300, Grant: 300, IdToken: 300, Interaction: 300, Session: 300 },
     cookies: { keys: ["for the tests alone"] },
     clients: [
@@ -112,7 +112,7 @@ async function challengeOf(verifier: string): Promise<string> {
   return Buffer.from(bytes).toString("base64url");
 }
 
-/** Walks through the provider's pages for development, as a browser does: login, consent, and back with a code. */
+/** Goes through the provider's development pages like a browser: login, consent, and back with a code. */
 async function codeFor(issuer: string, account: string, resource: string, challenge: string): Promise<string> {
   const cookies = new Map<string, string>();
   async function visit(url: string, fields?: Record<string, string>): Promise<Response> {
@@ -132,7 +132,7 @@ async function codeFor(issuer: string, account: string, resource: string, challe
     ...{ code_challenge: challenge, code_challenge_method: "S256", nonce: "n" },
   });
   let url = `${issuer}/auth?${query}`;
-  // Login and consent take three steps each; more would be a loop.
+  // Login and consent take three steps each; more would be an endless loop.
   for (let step = 0; step < 12; step++) {
     const response = await visit(url);
     const location = response.headers.get("location");

@@ -30,7 +30,7 @@ type DialectTransactions = Dialect["transactions"];
 type DialectMaintenance = Dialect["maintenance"];
 type PhysicalConnection = Awaited<ReturnType<DialectTransactions["reserve"]>>["connection"];
 
-/** What an application would write for a database that the framework does not know: here, SQLite with one connection. */
+/** A dialect that an application could write for an unsupported database: here, SQLite with one connection. */
 export function oneConnection(path: string, acquireTimeoutMs = 5000): DialectSource {
   return (setup) => new OneConnectionDialect(path, acquireTimeoutMs, setup);
 }
@@ -83,7 +83,7 @@ const COLUMN_TYPES: DialectValues["columnTypes"] = {
 };
 
 class Compiler extends SqliteQueryCompiler {
-  /** SQLite finds an index by its name alone. */
+  /** SQLite doesn't need the table's name to drop an index. */
   protected override visitDropIndex({ table: _, ...node }: DropIndexNode): void {
     super.visitDropIndex(node);
   }
@@ -135,7 +135,7 @@ class OneTransaction implements DialectTransactions {
     if (savepoint === null) this.#connection.run("rollback");
     else this.#connection.run(`rollback to savepoint ${savepoint}`);
     if (savepoint !== null) this.#connection.run(`release savepoint ${savepoint}`);
-    // No key is reused, not even that of a row that was rolled back.
+    // No key is reused, not even a rolled-back row's.
     for (const { name, seq } of given) {
       this.#connection.run("delete from sqlite_sequence where name = ?", name as string);
       this.#connection.run("insert into sqlite_sequence (name, seq) values (?, ?)", name as string, seq as number);
@@ -284,7 +284,7 @@ class OneConnection implements PhysicalConnection {
 
 function bound(value: unknown): SQLInputValue {
   if (value instanceof Date) return value.toISOString();
-  // SQLite would store another character instead.
+  // SQLite would store a different character.
   if (typeof value === "string" && !value.isWellFormed()) throw new AshlarError("E_INVALID_INPUT");
   if (typeof value === "boolean") return value ? 1 : 0;
   return Number.isSafeInteger(value) ? BigInt(value as number) : (value as SQLInputValue);

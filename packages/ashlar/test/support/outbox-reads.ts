@@ -1,7 +1,7 @@
 import { type Row, sql } from "../../src/database/index.ts";
 import type { TestDatabase, TestEngine } from "./services.ts";
 
-/** Doubles the only row of the outbox until there are this many, a power of two. */
+/** Duplicates the outbox's only row until there are this many, a power of two. */
 export async function doubled({ name }: TestEngine, { database }: TestDatabase, count: number): Promise<void> {
   const { priority } = (await database.kysely.selectFrom("mail_outbox").selectAll().executeTakeFirstOrThrow()) as Row;
   const names = ["kind", "content", "attempts", "created_at", "available_at", "retry_until"];
@@ -9,11 +9,11 @@ export async function doubled({ name }: TestEngine, { database }: TestDatabase, 
   for (let rows = 1; rows < count; rows *= 2) {
     await sql`insert into mail_outbox (${columns}) select ${columns} from mail_outbox`.execute(database.kysely);
   }
-  // As the server does by itself once a table has changed.
+  // The server does this by itself once a table has changed.
   if (name === "postgres") await sql`vacuum analyze mail_outbox`.execute(database.kysely);
 }
 
-/** How many rows or entries of an index a statement reads; on SQLite, which counts none, the steps of its plan. */
+/** How many rows or index entries a statement reads; on SQLite, which doesn't count them, the steps of its plan. */
 export async function readsOf(
   engine: TestEngine,
   { database }: TestDatabase,
@@ -34,7 +34,7 @@ export async function readsOf(
     const read = async () => {
       const { rows } = await sql<Row>`show session status like 'Handler_read%'`.execute(kysely);
       return rows.reduce((sum, { Variable_name: name, Value }) => {
-        // What a derived table's rows are read again by.
+        // A derived table's rows are read again by these.
         return /rnd/.test(String(name)) ? sum : sum + Number(Value);
       }, 0);
     };

@@ -20,10 +20,10 @@ import { ViewProvider } from "../../src/views/index.ts";
 import type { TestDatabase, TestEngine } from "./services.ts";
 import { folderWith } from "./temporary-folder.ts";
 
-/** The key of every process, unless a test gives one another. */
+/** The application key of every process, unless a test gives it a different one. */
 export const KEY: string = generateSecret();
 
-/** A mail whose text the database must not show. */
+/** A mail whose text must not be readable in the database. */
 export class Note extends Mailable {
   readonly #subject: string;
 
@@ -61,7 +61,7 @@ export class Recording implements MailTransport {
   }
 }
 
-/** A database with the table of the outbox. */
+/** A database with the outbox's table. */
 export async function opened(engine: TestEngine): Promise<TestDatabase> {
   const own = await engine.open();
   onTestFinished(() => own.drop());
@@ -70,17 +70,17 @@ export async function opened(engine: TestEngine): Promise<TestDatabase> {
   return own;
 }
 
-/** What differs between the processes of a test. */
+/** How a test's process differs from the default. */
 export interface ShopOptions {
   readonly outbox?: object;
   readonly retry?: object;
   readonly key?: string;
   readonly previous?: string;
-  /** Gets the warnings and errors of the log. */
+  /** Receives the log's warnings and errors. */
   readonly logged?: Record<string, unknown>[];
 }
 
-/** A process of an application that sends mails. */
+/** One process of an application that sends mails. */
 export interface OutboxShop {
   readonly application: Application;
   readonly database: Database;
@@ -136,7 +136,7 @@ export async function shop(own: TestDatabase, options: ShopOptions = {}): Promis
   };
 }
 
-/** Leaves mails in the outbox, as a process does that has died: their claims have expired. */
+/** Leaves mails in the outbox as a dead process would: with expired claims. */
 export async function abandoned(own: TestDatabase, count: number, options: ShopOptions = {}): Promise<void> {
   const dead = await shop(own, options);
   dead.transport.decide = () => Promise.reject(new DeliveryError("It was killed.", { permanent: false }));

@@ -12,7 +12,7 @@ import { freeze, thaw } from "./frozen-process.ts";
 
 const PROGRAMS = { server: "/usr/sbin/mariadbd", install: "/usr/bin/mariadb-install-db" };
 
-/** A server whose data need not survive, and that root may log in to without a password. */
+/** The data doesn't have to survive, and root may log in without a password. */
 const SETTINGS = [
   "--no-defaults",
   "--skip-grant-tables",
@@ -25,9 +25,9 @@ const SETTINGS = [
 /** A MariaDB server that a test may stop, freeze and break. */
 export interface OwnMariadb {
   readonly port: number;
-  /** Where its data and other files of the test are. */
+  /** The folder with its data, and with other files of the test. */
   readonly folder: string;
-  /** Freezes the server, as a machine does that swaps or is suspended. */
+  /** Freezes the server, as on a machine that swaps or is suspended. */
   freeze(): void;
   thaw(): void;
   /** Kills the server; connections end. */
@@ -38,8 +38,8 @@ export interface OwnMariadb {
 }
 
 /**
- * Defines a suite that starts a separate server. Without the server's programs, it is skipped by name; with `CI` set,
- * it fails.
+ * Defines a suite that starts a separate server. If the server's programs are missing, the suite is listed as skipped;
+ * with `CI` set, it fails.
  */
 export function withOwnMariadb(title: string, define: () => void): void {
   const isMissing = process.env.CI === undefined && !Object.values(PROGRAMS).every((path) => existsSync(path));
@@ -49,13 +49,13 @@ export function withOwnMariadb(title: string, define: () => void): void {
 /**
  * Creates and starts a server on a free port, with an empty database `shop`.
  *
- * @param prepare writes files into the server's folder, and returns settings that name them
+ * @param prepare writes files to the server's folder, and returns the settings that refer to them
  */
 export async function startMariadb(prepare: (folder: string) => Promise<readonly string[]>): Promise<OwnMariadb> {
   const folder = mkdtempSync(join(tmpdir(), "ashlar-mariadb-"));
   const port = await freePort();
   const data = join(folder, "data");
-  // As root, the server would refuse to start.
+  // The server refuses to run as root.
   const user = process.getuid?.() === 0 ? ["--user=root"] : [];
   const env = ownTemporaryFolder(folder);
   const install = ["--no-defaults", `--datadir=${data}`, "--auth-root-authentication-method=normal", "--skip-test-db"];
@@ -97,8 +97,8 @@ export async function startMariadb(prepare: (folder: string) => Promise<readonly
 }
 
 /**
- * The environment of a server that keeps its temporary tables in a separate folder: when one starts, it removes all
- * such files that it finds, also those that another server on the machine is using.
+ * The environment of a server that keeps its temporary tables in a separate folder: at startup, a server removes all
+ * such files that it finds, even those of another running server.
  *
  * @param folder of the server; a folder `tmp` is created in it
  */

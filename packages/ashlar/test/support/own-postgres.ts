@@ -11,7 +11,10 @@ import { freeze, thaw } from "./frozen-process.ts";
 
 /** Where Debian keeps the server's programs, by version. */
 const DEBIAN = "/usr/lib/postgresql";
-/** Settings of a server whose data need not survive the machine. Acknowledged writes survive the server's own end. */
+/**
+ * Settings for a server whose data doesn't have to survive a crash of the machine. Acknowledged writes survive a crash
+ * of the server itself.
+ */
 const FAST = ["fsync=off", "full_page_writes=off", "shared_buffers=16MB"];
 
 /** A PostgreSQL server that a test may stop, freeze and break. */
@@ -22,7 +25,7 @@ export interface OwnPostgres {
   readonly folder: string;
   /** Runs a statement as its superuser, on a separate connection. */
   run(text: string): Promise<pg.QueryResult>;
-  /** Freezes every process of the server, as a machine does that swaps or is suspended. */
+  /** Freezes all of the server's processes, as on a machine that swaps or is suspended. */
   freeze(): void;
   thaw(): void;
   /** Kills the server; connections end. */
@@ -41,8 +44,8 @@ export function postgresPrograms(): string | null {
 }
 
 /**
- * Defines a suite that starts separate servers. Without PostgreSQL's programs it is skipped, by name; with `CI` set, it
- * runs and fails.
+ * Defines a suite that starts separate servers. If PostgreSQL's programs are missing, the suite is listed as skipped;
+ * with `CI` set, it fails.
  */
 export function withOwnPostgres(title: string, define: () => void): void {
   const missing = process.env.CI === undefined && (postgresPrograms() === null || process.platform !== "linux");
@@ -65,7 +68,7 @@ export async function startPostgres(port: number, settings: readonly string[] = 
   return runServer(programs, folder, port, settings, user);
 }
 
-/** Copies a server, and starts the copy on a port, where it follows the server. */
+/** Copies a server, and starts the copy on a port, as a replica of the server. */
 export async function startStandby(
   primary: OwnPostgres,
   port: number,
@@ -81,7 +84,7 @@ export async function startStandby(
   return runServer(programs, folder, port, settings, user);
 }
 
-/** Starts a server on data that is there already, such as a copy. */
+/** Starts a server on existing data, such as a copy. */
 async function runServer(
   programs: string,
   folder: string,
@@ -118,7 +121,7 @@ async function runServer(
   const forEachProcess = (change: (pid: number) => void): void => {
     const pid = running.child.pid!;
     change(pid);
-    // The server's processes have separate groups. A frozen one starts no more of them.
+    // The server's processes have separate groups, and a frozen server can't start more.
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean);
     for (const child of children) {
       try {
@@ -131,7 +134,7 @@ async function runServer(
   const kill = async (): Promise<void> => {
     if (running.child.exitCode !== null || running.child.signalCode !== null) return;
     forEachProcess(thaw);
-    // "Immediate shutdown": its processes end without a word.
+    // "Immediate shutdown": its processes end without notifying clients.
     const ended = once(running.child, "exit");
     running.child.kill("SIGQUIT");
     await ended;
@@ -156,7 +159,7 @@ async function runServer(
   };
 }
 
-/** PostgreSQL refuses to run as root. @returns `null` if this process is not root's */
+/** PostgreSQL refuses to run as root. @returns `null` if this process doesn't run as root */
 export async function serverUser(): Promise<SpawnOptions | null> {
   if (process.getuid?.() !== 0) return null;
   const id = async (flag: string) => Number((await promisify(execFile)("id", [flag, "postgres"])).stdout);

@@ -2,13 +2,13 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { shellEnvironment } from "./shell-environment.ts";
 
-/** Options for running a program; by default, everything is as in this process. */
+/** Options for running a program; by default, it runs like this process. */
 export interface ProgramOptions {
   readonly args?: readonly string[];
   /** Options of Node itself. */
   readonly flags?: readonly string[];
   readonly cwd?: string;
-  /** Variables in addition to those of a shell. */
+  /** Variables in addition to a shell's. */
   readonly env?: Readonly<Record<string, string>>;
 }
 

@@ -4,7 +4,7 @@ import { startRegistry } from "./registry-server.ts";
 export { canInstall } from "./registry-server.ts";
 
 /**
- * A registry like that of `startRegistry`, which ends with the test.
+ * A registry like `startRegistry`'s, which is stopped after the test.
  *
  * @returns the variables that make npm use it
  */

@@ -26,9 +26,9 @@ interface Printed {
 }
 
 /**
- * This repository's packages, packed by npm: once for all processes of a test run.
+ * This repository's packages, packed by npm once for all processes of a test run.
  *
- * @param folder where they stay if this is not a test run
+ * @param folder where to keep them outside of a test run
  */
 export function packedPackages(folder: string = tmpdir()): readonly PackedPackage[] {
   const run = process.env[RUN_FOLDER];

@@ -1,16 +1,16 @@
-/** A change that a page shows at one place of a file. */
+/** A change that a page shows to one place in a file. */
 export interface PageChange {
   /** The file, relative to the application. */
   readonly path: string;
-  /** The lines that are in the file, exactly once. */
+  /** The lines to replace, which must be in the file exactly once. */
   readonly before: string;
-  /** The lines that are there instead of them. */
+  /** The lines to put there instead. */
   readonly after: string;
 }
 
 /**
- * The changes in a fence of the language `diff`, in order. It begins with the path of a file, `--- config/auth.ts`, and can
- * continue with others; `@@` separates places in a file.
+ * The changes in a `diff` code block, in order. It begins with a file's path, `--- config/auth.ts`, and may contain
+ * other files; `@@` separates places in a file.
  *
  * @throws if it doesn't begin with a path
  */
@@ -25,7 +25,7 @@ export function pageChanges(code: string): PageChange[] {
 }
 
 /**
- * Makes a change in the text of its file.
+ * Makes a change in a file's text.
  *
  * @throws if the file doesn't have the lines exactly once
  */
@@ -36,7 +36,7 @@ export function changed(text: string, { path, before, after }: PageChange): stri
   return text.replace(before, () => after);
 }
 
-/** The lines of a place that are unchanged, or begin with a sign, without their first character. */
+/** The lines that are unchanged or begin with the given sign, without their first character. */
 function linesOf(place: readonly string[], sign: "+" | "-"): string {
   return place
     .filter((line) => line === "" || line.startsWith(" ") || line.startsWith(sign))

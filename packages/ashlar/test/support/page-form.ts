@@ -19,7 +19,7 @@ export interface FilledForm {
   readonly entries: readonly FormEntry[];
 }
 
-/** A form of a page, with what a visitor sees of it. */
+/** A page's form, as a visitor sees it. */
 export interface VisibleForm {
   readonly form: HtmlForm;
   /** The control of each label. */
@@ -45,16 +45,16 @@ export function visibleForms(html: string): VisibleForm[] {
   });
 }
 
-/** What a browser makes of text that is typed into a field of a type, such as `email`. */
+/** The value that a browser sends for text typed into a field of a type such as `email`. */
 export type Typing = (type: string, text: string) => string;
 
 const AS_TYPED: Typing = (_, text) => text;
 
 /**
- * Fills in the first form with these labels and this button, as a visitor does who knows no names.
+ * Fills in the first form with these labels and this button, like a visitor, who doesn't know the fields' names.
  *
  * @param button the text of the button to press
- * @throws if the page has no such form, or a field would not be sent
+ * @throws if the page has no such form, or a field wouldn't be sent
  */
 export function fillIn(html: string, filling: Filling, button: string, typing: Typing = AS_TYPED): FilledForm {
   const wanted = Object.keys(filling);

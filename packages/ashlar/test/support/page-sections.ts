@@ -5,13 +5,13 @@ import { pageFiles, writePageFile } from "./page-files.ts";
 import { markdownSamples, REPOSITORY } from "./samples.ts";
 
 /**
- * Does in an application what a section of a page says: writes its complete files, and makes the changes that its fences
- * of the language `diff` show.
+ * Follows a section of a page in an application: writes its complete files, and makes the changes in its `diff` code
+ * blocks.
  *
  * @param root the application's folder
  * @param page the Markdown file, relative to the repository
  * @param heading the section's heading, of the second level
- * @throws if the page has no such section, or a change does not fit the file
+ * @throws if the page has no such section, or a change doesn't match the file
  */
 export async function followSection(root: string, page: string, heading: string): Promise<void> {
   const lines = (await readFile(join(REPOSITORY, page), "utf8")).split("\n");

@@ -4,7 +4,7 @@ import { REPOSITORY } from "./samples.ts";
 
 /** A table of a Markdown page. */
 export interface PageTable {
-  /** The heading it stands under, without `#`. */
+  /** The heading above it, without `#`. */
   readonly heading: string;
   /** The titles of its columns. */
   readonly columns: readonly string[];
@@ -39,7 +39,7 @@ export async function pageTables(page: string): Promise<PageTable[]> {
   return tables;
 }
 
-/** The text of a cell that is nothing but code; `null` for any other. */
+/** The text of a cell that only contains code, or `null`. */
 export function codeOf(cell: string): string | null {
   return /^`([^`]+)`$/.exec(cell)?.[1] ?? null;
 }

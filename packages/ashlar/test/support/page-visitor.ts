@@ -1,10 +1,10 @@
 import { request } from "node:http";
 import { type Filling, fillIn } from "./page-form.ts";
 
-/** What a navigation asks for. `fetch` would say besides that a script sent it. */
+/** The headers of a navigation. `fetch` would also say that a script sent the request. */
 const PAGE_FIRST = "text/html,application/xhtml+xml,*/*;q=0.8";
 
-/** A page, at the path where redirects led. */
+/** A page, and its path after redirects. */
 export interface Page {
   readonly path: string;
   readonly status: number;
@@ -21,19 +21,21 @@ export class PageVisitor {
 
   /**
    * @param url the application's address
-   * @param headers of every request, besides the cookies
+   * @param headers sent with every request, in addition to cookies
    */
   constructor(url: string, headers: Readonly<Record<string, string>> = {}) {
     this.#url = url;
     this.#headers = headers;
   }
 
-  /** How long the browser keeps a cookie, in seconds; `null` for one that ends with the browser, or that it doesn't have. */
+  /**
+   * How long the browser keeps a cookie, in seconds, or `null` if the cookie ends with the browser or doesn't exist.
+   */
   lifetimeOf(name: string): number | null {
     return this.#lifetimes.get(name) ?? null;
   }
 
-  /** @param more headers of this request alone */
+  /** @param more headers for this request only */
   async open(path: string, init: RequestInit = {}, more: Readonly<Record<string, string>> = {}): Promise<Page> {
     const cookie = [...this.#cookies].map((pair) => pair.join("=")).join("; ");
     const headers = { accept: PAGE_FIRST, ...this.#headers, ...more, cookie };
@@ -50,7 +52,7 @@ export class PageVisitor {
   }
 
   /**
-   * Fills in a form of a page, by the labels of its fields, and presses its button.
+   * Fills in a page's form by its labels, and presses its button.
    *
    * @param button the button's text
    */
@@ -60,7 +62,7 @@ export class PageVisitor {
     return await this.open(action === "" ? page.path : action, { method: "POST", body });
   }
 
-  /** Posts what no form of the page would, with its CSRF token. */
+  /** Posts values that no form on the page would, with the page's CSRF token. */
   async send(path: string, page: Page, fields: Record<string, string>): Promise<Page> {
     const [, token = ""] = /name="__token" value="([^"]+)"/.exec(page.html) ?? [];
     return this.open(path, { method: "POST", body: new URLSearchParams({ __token: token, ...fields }) });
@@ -75,13 +77,13 @@ export class PageVisitor {
     return this;
   }
 
-  /** Logs in, with what the page of the login needs besides. */
+  /** Logs in, with any additional fields of the login page. */
   async logIn(page: Page, email: string, password: string, filling: Filling = {}): Promise<Page> {
     return await this.press(page, "Log in", { "Email address": email, Password: password, ...filling });
   }
 }
 
-/** Sends a request with these headers, and those of its body, and no others. */
+/** Sends a request with only these headers and the body's. */
 async function navigate(
   url: URL,
   { method = "GET", body = null }: RequestInit,

@@ -1,4 +1,4 @@
-// What stands in front of an application and denies `/admin` by the path as it reads it: proxies and other frameworks.
+// Proxies and other frameworks that deny `/admin` in front of an application, by the path as they read it.
 import { writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import { createRequire } from "node:module";
@@ -13,7 +13,7 @@ import { freePort } from "./free-port.ts";
 import { startProcess } from "./long-process.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-/** What of Express is used here: it comes without types. */
+/** The part of Express that is used here; the package has no types. */
 interface ExpressRequest extends IncomingMessage {
   readonly path: string;
 }
@@ -27,7 +27,7 @@ interface ExpressApplication {
 }
 const express = createRequire(import.meta.url)("express") as () => ExpressApplication;
 
-/** The proxies' names are those of their programs. */
+/** A proxy's name is its program's name. */
 export type GuardingProxy = "nginx" | "haproxy" | "caddy";
 
 const CONFIGURATIONS: Record<GuardingProxy, (port: number, target: number, folder: string) => string> = {
@@ -72,7 +72,7 @@ const ARGUMENTS: Record<GuardingProxy, (file: string, folder: string) => readonl
   caddy: (file) => ["run", "--config", file, "--adapter", "caddyfile"],
 };
 
-/** Starts a proxy that denies `/admin` in front of a port, and returns its port. It ends with the test. */
+/** Starts a proxy in front of a port that denies `/admin`, and returns its port. It is stopped after the test. */
 export async function guardingProxy(name: GuardingProxy, target: number): Promise<number> {
   const folder = await temporaryFolder();
   const port = await freePort();
@@ -86,7 +86,7 @@ export async function guardingProxy(name: GuardingProxy, target: number): Promis
   return port;
 }
 
-/** How other frameworks deny `/admin`, and pass everything else on to an application. Each returns its port. */
+/** Starts other frameworks that deny `/admin` and forward everything else to an application. Each returns its port. */
 export const GUARDING_FRAMEWORKS: Record<string, (application: Application) => Promise<number>> = {
   "a route of Express": (application) => {
     const app = express();

@@ -18,14 +18,14 @@ interface PersonRow {
 
 const hashes = new Map<string, Promise<string>>();
 
-/** The hash of a password of these users. One is enough for all tests: a hash takes as long as the rest of a test. */
+/** The hash of a password of these users. All tests share it, because a hash takes as long as the rest of a test. */
 function hashOf(password: string): Promise<string> {
   const hash = hashes.get(password) ?? hashPassword(password);
   hashes.set(password, hash);
   return hash;
 }
 
-/** A user that is not a model of the framework: rows in memory, and the methods that auth calls. */
+/** A user that isn't one of the framework's models: rows in memory, with the methods that auth calls. */
 export class Person implements Authenticatable {
   static readonly identifierColumn: string = "email";
   static rows: PersonRow[] = [];
@@ -148,7 +148,7 @@ type GuardClass = new (...parts: ConstructorParameters<typeof CookieGuard>) => G
 /**
  * Creates a provider that adds drivers.
  *
- * @param drivers the guards of each, by the driver's name
+ * @param drivers each driver's guard, by the driver's name
  * @param own the drivers that are registered with the model {@link Person}, so that they are guards without configuration
  */
 export function guardProvider(

@@ -8,7 +8,7 @@ import { migrationOfStub } from "./migration-folder.ts";
 
 const KEY = generateSecret();
 
-/** A row of the table, as far as tests look at it. */
+/** The columns of a row that tests check. */
 export interface StoredPersonalToken {
   readonly id: unknown;
   readonly user_id: unknown;
@@ -31,7 +31,7 @@ export class PersonalTokensApi {
     return this.api.application.container.make("apiDrivers").personal();
   }
 
-  /** Creates a token for a user: Ada, if no one else is named. */
+  /** Creates a token for a user; default: Ada. */
   async issue(request: Partial<PersonalTokenRequest> = {}, id: number = ADA.id): Promise<CreatedPersonalToken> {
     const user = (await this.api.User.find(id))!;
     return (await this.service.issue(user, { name: "backup", abilities: null, days: 30, ...request }))!;
@@ -52,7 +52,7 @@ export class PersonalTokensApi {
 export async function personalTokensApi(options: TestApiOptions = {}): Promise<PersonalTokensApi> {
   const api = await testApi({
     ...options,
-    // One that every process has.
+    // All processes share it.
     environment: { APP_KEY: KEY, ...options.environment },
     driver: { personal: personal(), ...options.driver },
     middleware: { ability: [AbilityMiddleware], ...options.middleware },

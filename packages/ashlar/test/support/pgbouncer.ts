@@ -9,14 +9,14 @@ import { freePort } from "./free-port.ts";
 import { serverUser } from "./own-postgres.ts";
 import { POSTGRES } from "./postgres-databases.ts";
 
-/** A PgBouncer in transaction mode before the tests' server. */
+/** A PgBouncer in transaction mode, in front of the tests' server. */
 export interface RunningBouncer {
   readonly port: number;
   end(): Promise<void>;
 }
 
 /**
- * @param poolSize how many sessions of the server it uses for each database
+ * @param poolSize how many server connections it uses for each database
  * @param server default: the tests' server
  * @param port default: a free one
  */

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { type DatabaseServer, type KeptContents, listCreated } from "./kept-databases.ts";
 
-/** The server that tests create their databases on; configured by the variables that `psql` uses too. */
+/** The server that tests create their databases on; configured by the same variables as `psql`. */
 export const POSTGRES: Readonly<Record<string, string | number>> = {
   host: process.env.PGHOST ?? "127.0.0.1",
   port: Number(process.env.PGPORT ?? 5432),
@@ -15,7 +15,7 @@ export const postgresServer: DatabaseServer = {
   name: "postgres",
   async create(name) {
     await administer(`create database ${name}`);
-    // What a test commits need not survive the server.
+    // A test's commits don't have to survive a crash.
     await administer(`alter database ${name} set synchronous_commit = off`);
   },
   drop: (name) => administer(`drop database if exists ${name} with (force)`),
@@ -39,7 +39,7 @@ async function inside<Result>(database: string, work: (client: pg.Client) => Pro
   }
 }
 
-/** Everything that statements about tables change, as the server reports it. */
+/** Everything that schema statements change, as the server reports it. */
 const SCHEMA = `
   with catalog (name, oid, xmin) as (
     select 'schema', oid, xmin from pg_namespace where nspname !~ '^pg_(toast_)?temp'
@@ -66,7 +66,7 @@ const EMPTY = `
   create schema public`;
 
 /**
- * Undoes all changes to a database. @returns whether it has the kept contents; an empty one does if nothing was kept
+ * Undoes all changes to a database. @returns whether it now has the kept contents, or is empty if nothing was kept
  */
 async function clear(client: pg.Client, kept: KeptContents | null): Promise<boolean> {
   await client.query(END_OTHERS);
@@ -81,7 +81,7 @@ async function schemaOf(client: pg.Client): Promise<string> {
 }
 
 async function contentsOf(client: pg.Client): Promise<KeptContents> {
-  // In the order of their creation: tables with references were created later.
+  // In order of creation, because tables with references are created later.
   const tables = await client.query<{ name: string }>(
     "select quote_ident(relname) as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace order by oid",
   );

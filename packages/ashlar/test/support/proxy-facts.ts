@@ -4,7 +4,7 @@ import { request } from "node:https";
 import type { DeploymentFacts } from "../../src/scaffold/index.ts";
 import { HOST } from "./deployed-proxies.ts";
 
-/** What proxies' files say of an application whose instances are on a port and the next one. */
+/** Settings for proxy files, for an application with instances on a port and the next one. */
 export function proxyFacts(
   port: number,
   more: Pick<DeploymentFacts, "away" | "tooLarge"> & Partial<DeploymentFacts>,
@@ -27,7 +27,7 @@ export function proxyFacts(
 /**
  * Requests a path from a proxy, on a separate connection.
  *
- * @param length of a body that is announced, and not sent
+ * @param length the length of a body that is announced but not sent
  */
 export async function askProxy(port: number, path: string, length = 0): Promise<IncomingMessage> {
   const connection = { host: "127.0.0.1", port, servername: HOST, rejectUnauthorized: false, agent: false };

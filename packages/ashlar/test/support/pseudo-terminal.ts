@@ -7,11 +7,11 @@ import { shellEnvironment } from "./shell-environment.ts";
 export interface PseudoTerminal {
   /** Types keys. */
   type(keys: string): void;
-  /** Waits until this is on the screen, after what the last call waited for; control characters are left out. */
+  /** Waits until this is on the screen after the last call's match. Control characters are ignored. */
   shows(pattern: RegExp): Promise<void>;
   /** Everything that was written to the screen. */
   raw(): string;
-  /** Waits for the end, and returns the exit code: 128 and the signal's number if a signal ended it. */
+  /** Waits for the end, and returns the exit code: 128 plus the signal's number if a signal ended it. */
   readonly ended: Promise<number>;
   /** Sends a signal to the program alone. */
   signal(name: "TERM" | "HUP"): void;
@@ -61,10 +61,10 @@ export const hasPseudoTerminals: boolean = (() => {
   }
 })();
 
-/** How long a program may take to show what a test waits for: less than a test may, so that its screen is shown. */
+/** How long to wait for text on the screen: less than a test's timeout, so that the failure shows the screen. */
 const PATIENCE_MS = 150_000;
 
-/** Starts a program in a terminal. It ends with the test. */
+/** Starts a program in a terminal. It is stopped after the test. */
 export function startInTerminal(
   folder: string,
   command: string,
@@ -85,7 +85,7 @@ export function startInTerminal(
     stdio: ["pipe", "pipe", "inherit"],
   });
   onTestFinished(() => void child.kill("SIGKILL"));
-  // What is typed when the program has just ended goes nowhere.
+  // The program may have just ended.
   child.stdin.on("error", () => {});
   let raw = "";
   let seen = 0;

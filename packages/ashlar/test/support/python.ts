@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe } from "vitest";
 
-/** What a call in Python returned, or the name of the error that it raised. */
+/** A Python call's return value, or the name of the error that it raised. */
 export interface PythonOutcome<T> {
   readonly value?: T;
   readonly error?: string;
 }
 
-/** What a Python library made of one token. */
+/** A Python library's result for one token. */
 export interface PythonTokenResult {
   readonly token?: PythonOutcome<string>;
   readonly verified?: PythonOutcome<object>;
@@ -18,15 +18,15 @@ export interface PythonTokenResult {
   readonly byUrl?: PythonOutcome<object>;
 }
 
-/** A Python that has a module; a version manager's own may lack what the system's has. */
+/** A Python that has a module; a version manager's may lack the system's modules. */
 function pythonWith(module: string): string | null {
   const candidates = ["python3", "/usr/bin/python3"];
   return candidates.find((path) => spawnSync(path, ["-c", `import ${module}`]).status === 0) ?? null;
 }
 
 /**
- * Defines a suite that needs a module of Python, such as Debian's `python3-jwt`. Without it, the suite is skipped, by name;
- * with `CI` set, it runs and fails.
+ * Defines a suite that needs a module of Python, such as Debian's `python3-jwt`. If it is missing, the suite is listed
+ * as skipped; with `CI` set, it fails.
  *
  * @param run passes a list of tokens to `python-tokens.py`
  */

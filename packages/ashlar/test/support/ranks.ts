@@ -1,6 +1,6 @@
 /**
- * The standardized statistic of the Mann–Whitney rank test: how far two samples are from coming from the same
- * distribution, in standard deviations. It does not depend on the shape of the distribution, and corrects for ties.
+ * The standardized statistic of the Mann–Whitney rank test: how much two samples differ, in standard deviations. It
+ * doesn't depend on the distribution's shape, and corrects for ties.
  */
 export function rankDifference(one: readonly number[], other: readonly number[]): number {
   const all = [...one.map((value) => ({ value, isOne: true })), ...other.map((value) => ({ value, isOne: false }))];

@@ -5,7 +5,7 @@ export interface RawSocket {
   readonly socket: Socket;
   /** Everything received so far. */
   readonly received: () => string;
-  /** Everything received, once the connection has ended. */
+  /** Everything received, after waiting for the connection to end. */
   readonly closed: Promise<string>;
 }
 
@@ -30,7 +30,7 @@ export async function exchange(port: number, requestLine: string, ...headers: re
   return answer.replace(/(?:Date|x-request-id): .*\r\n/g, "").replaceAll("\r\n", "\n");
 }
 
-/** A response with sorted header fields, because their order does not matter. */
+/** A response with sorted header fields, because their order doesn't matter. */
 export function sorted(answer: string): string {
   const [head = "", ...body] = answer.split("\n\n");
   const [status, ...fields] = head.split("\n");

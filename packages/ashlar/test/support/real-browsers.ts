@@ -6,7 +6,7 @@ import { findFirefox, startFirefox } from "./firefox.ts";
 /** The browsers that a machine can have. */
 export type RealBrowserName = "Chromium" | "Firefox";
 
-/** Starts a browser that finds these hosts, and instead of these ports others, on this machine. */
+/** Starts a browser that resolves these hosts to this machine, and maps these ports to others. */
 export type StartBrowser = (names: readonly string[], ports?: Readonly<Record<number, number>>) => Promise<Browser>;
 
 const REAL_BROWSERS: readonly (readonly [RealBrowserName, () => string | null, StartBrowser])[] = [
@@ -14,7 +14,9 @@ const REAL_BROWSERS: readonly (readonly [RealBrowserName, () => string | null, S
   ["Firefox", findFirefox, startFirefox],
 ];
 
-/** Defines a suite for each browser. Without it, that suite is skipped, by name; with `CI` set, it runs and fails. */
+/**
+ * Defines a suite for each browser. If the browser is missing, its suite is listed as skipped; with `CI` set, it fails.
+ */
 export function inEachBrowser(define: (name: RealBrowserName, start: StartBrowser) => void): void {
   for (const [name, find, start] of REAL_BROWSERS) {
     const isThere = find() !== null;

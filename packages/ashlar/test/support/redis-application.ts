@@ -14,12 +14,12 @@ export function loggerInto(lines: LoggedLine[]): Logger {
   return createLogger(settings, { write: (line) => void lines.push(JSON.parse(line) as LoggedLine) });
 }
 
-/** What the lines about Redis say, in order. */
+/** The messages about Redis, in order. */
 export function saidOfRedis(lines: readonly LoggedLine[]): string[] {
   return lines.map(({ msg }) => msg).filter((text) => /^Redis can/.test(text));
 }
 
-/** An application for stores that are tested on their own. It ends with the test. */
+/** An application for testing stores by themselves. It is shut down after the test. */
 export function emptyApplication(lines: LoggedLine[] = [], options: Partial<BuildOptions> = {}): Promise<Application> {
   return buildApplication({ routes: [], logger: loggerInto(lines), ...options });
 }

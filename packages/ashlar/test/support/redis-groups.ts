@@ -3,30 +3,30 @@ import { onTestFinished } from "vitest";
 import { freePort } from "./free-port.ts";
 import { RedisServer } from "./redis-server.ts";
 
-/** How soon Sentinels count a server as gone that doesn't answer, in milliseconds: a busy machine must not make them switch. */
+/** After how many milliseconds without a response Sentinels consider a server down: long enough for a busy machine. */
 const NEVER_GONE_MS = 3_600_000;
 
 /** A server, a replica of it, and the Sentinels that watch both. */
 export interface SentinelGroup {
-  /** The URL that leads to the server in office. */
+  /** The URL that leads to the current primary. */
   readonly url: string;
   readonly servers: readonly [RedisServer, RedisServer];
   readonly sentinels: readonly RedisServer[];
   /**
-   * Lets the Sentinels notice that a server doesn't answer. Until then, they switch only when they are told to.
+   * Makes the Sentinels notice that a server doesn't respond. Until then, they only fail over on command.
    *
-   * @param afterMs for how long it doesn't, in milliseconds
+   * @param afterMs how long it must not respond, in milliseconds
    */
   notice(afterMs: number): Promise<void>;
 }
 
-/** Registers what ends a server. */
+/** Registers a server's cleanup. */
 type AtEnd = (end: () => Promise<void>) => void;
 
 /**
  * Starts a server with a replica, and three Sentinels that know both.
  *
- * @param atEnd default: they end with the test
+ * @param atEnd default: they are stopped after the test
  */
 export async function startSentinels(atEnd: AtEnd = onTestFinished): Promise<SentinelGroup> {
   const first = await started({}, atEnd);
@@ -39,7 +39,7 @@ export async function startSentinels(atEnd: AtEnd = onTestFinished): Promise<Sen
     sentinel failover-timeout main 5000`;
   const sentinels = await Promise.all([1, 2, 3].map(() => started({ file, args: ["--sentinel"] }, atEnd)));
   for (const sentinel of sentinels) {
-    // A Sentinel that is late by two seconds, as on a busy machine, would do nothing for half a minute each time ("TILT").
+    // On a busy machine, a Sentinel that is late by two seconds would do nothing for half a minute ("TILT").
     await sentinel.run("SENTINEL", "DEBUG", "TILT-TRIGGER", NEVER_GONE_MS);
     await until(async () => {
       const [known, replicas] = [
@@ -57,9 +57,11 @@ export async function startSentinels(atEnd: AtEnd = onTestFinished): Promise<Sen
   return { url: `redis+sentinel://${hosts}/main`, servers: [first, second], sentinels, notice };
 }
 
-/** Starts a cluster of three nodes, each with a third of the keys, which they never give up. They end with the test. */
+/**
+ * Starts a cluster of three nodes, each with a third of the keys, without failover. They are stopped after the test.
+ */
 export async function startCluster(): Promise<{ readonly url: string; readonly nodes: readonly RedisServer[] }> {
-  // Nodes talk on a separate port. By default it is 10,000 above the other: one that the system gives to any program.
+  // Nodes talk on a separate port. By default it is 10,000 higher, where the system may assign it to any program.
   const busPorts = [await freePort(), await freePort(), await freePort()];
   const args = ["--cluster-enabled", "yes", "--cluster-node-timeout", "120000", "--cluster-port"];
   const start = (busPort: number) => started({ args: [...args, String(busPort)] }, onTestFinished);
@@ -90,7 +92,7 @@ export async function follows(server: RedisServer): Promise<boolean> {
   return String(await server.run("INFO", "replication")).includes("master_link_status:up");
 }
 
-/** Waits, for a minute at most, for something that the servers do among themselves. */
+/** Waits, for a minute at most, until the servers have agreed on something. */
 async function until(isDone: () => Promise<boolean>): Promise<void> {
   const endsAt = performance.now() + 60_000;
   while (!(await isDone())) {

@@ -7,13 +7,13 @@ import { makeFolder } from "./temporary-folder.ts";
 
 /** How a server is started. */
 export interface RedisServerOptions {
-  /** Settings in addition, as on the command line: `["--maxmemory", "3mb"]`. */
+  /** Additional settings, as on the command line: `["--maxmemory", "3mb"]`. */
   readonly args?: readonly string[];
-  /** The contents of its configuration file, for a Sentinel, which writes into it. */
+  /** The contents of its configuration file, for a Sentinel, which writes to it. */
   readonly file?: (port: number) => string;
 }
 
-/** A Redis server of a test's own, on a free port, that can be stopped, frozen and started again. */
+/** A test's own Redis server on a free port, which can be stopped, frozen and started again. */
 export class RedisServer {
   readonly port: number;
   readonly #args: readonly string[];
@@ -53,19 +53,19 @@ export class RedisServer {
     await promise;
   }
 
-  /** Sends a command, by a connection that the product doesn't use. */
+  /** Sends a command over a connection of the test. */
   run(name: string, ...args: readonly (string | number)[]): Promise<unknown> {
     this.#commands ??= new Redis({ port: this.port, host: "127.0.0.1" }).on("error", () => {});
     return this.#commands.call(name, ...args);
   }
 
-  /** How many commands of a kind it has carried out, such as `evalsha`. */
+  /** How often it has run a command, such as `evalsha`. */
   async count(command: string): Promise<number> {
     const text = String(await this.run("INFO", "commandstats"));
     return Number(new RegExp(`^cmdstat_${command}:calls=(\\d+)`, "m").exec(text)?.[1] ?? 0);
   }
 
-  /** Moves the end of every key closer, as if this time had passed, in seconds. */
+  /** Moves every key's expiry closer, as if this time had passed, in seconds. */
   async elapse(seconds: number): Promise<void> {
     for (const key of (await this.run("KEYS", "*")) as string[]) {
       const left = Number(await this.run("PTTL", key)) - seconds * 1000;
@@ -74,7 +74,7 @@ export class RedisServer {
     }
   }
 
-  /** Freezes it: connections stay open, and nothing answers. */
+  /** Freezes it: connections stay open, but it doesn't respond. */
   freeze(): void {
     freeze(this.#child!.pid!);
   }

@@ -5,21 +5,21 @@ import { Route } from "../../src/routing/index.ts";
 import { generateSecret } from "../../src/security/index.ts";
 import { folderWith } from "./temporary-folder.ts";
 
-/** An application that looks at what the database refuses, and the lines that it logs. */
+/** An application for testing refusals by the database, and the lines that it logs. */
 export interface Shop {
   readonly application: Application;
   readonly lines: Record<string, unknown>[];
 }
 
-/** How an application boots that {@link shop} creates. */
+/** How an application created by {@link shop} boots. */
 interface ShopOptions {
   /** For how long it waits for its database. */
   readonly waitSeconds?: number;
-  /** Where its log goes, also if it can't boot. */
+  /** Where it logs to, even if it can't boot. */
   readonly lines?: Record<string, unknown>[];
 }
 
-/** An application whose error page uses the database too, as a layout does that greets the user. */
+/** An application whose error page uses the database too, like a layout that greets the user. */
 export async function shop(main: object, { waitSeconds = 0, lines = [] }: ShopOptions = {}): Promise<Shop> {
   const query = (text: string) => sql.raw(text).execute(application.container.make("database").kysely);
   const application: Application = await createApplication({
@@ -44,8 +44,8 @@ export async function shop(main: object, { waitSeconds = 0, lines = [] }: ShopOp
 }
 
 /**
- * The status, the time to wait, and the code of the response, as JSON and as a page; and what the log has of this code, which is
- * one line for each episode.
+ * The response's status, `Retry-After` and code, as JSON and as a page, and the log's lines with this code: one for
+ * each episode.
  */
 export async function refusal({ application, lines }: Shop, path: string): Promise<unknown> {
   const seen: unknown[] = [];

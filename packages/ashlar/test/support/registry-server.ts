@@ -11,7 +11,6 @@ import { type PackedPackage, packedPackages } from "./packed-packages.ts";
 
 const PACKAGES = join(import.meta.dirname, "../../..");
 
-/** npm's configuration on this machine. */
 const SETTINGS = parseEnv(execFileSync("npm", ["config", "get", "registry", "cache"], { encoding: "utf8" }));
 const CACHE = SETTINGS.cache ?? "";
 
@@ -35,8 +34,8 @@ export interface PackageRegistry {
 }
 
 /**
- * Starts a registry in which this repository's packages are published, packed as they would be; every other package comes
- * from the machine's own registry.
+ * Starts a registry with this repository's packages, packed as for publishing; every other package comes from the
+ * machine's usual registry.
  */
 export async function startRegistry(): Promise<PackageRegistry> {
   const folder = mkdtempSync(join(tmpdir(), "ashlar-registry-"));
@@ -52,7 +51,7 @@ export async function startRegistry(): Promise<PackageRegistry> {
   const variables = {
     npm_config_registry: `${origin}/`,
     npm_config_cache: ownCache(folder),
-    // Other requests of npm, which do not affect what is installed.
+    // npm's other requests, which don't affect what is installed.
     npm_config_audit: "false",
     npm_config_fund: "false",
     npm_config_update_notifier: "false",
@@ -65,8 +64,7 @@ export async function startRegistry(): Promise<PackageRegistry> {
 }
 
 /**
- * A cache with everything that was ever downloaded, but without the commands that `npm create` keeps by name and
- * version.
+ * A cache with everything that was ever downloaded, except the commands that `npm create` caches by name and version.
  */
 function ownCache(folder: string): string {
   const cache = join(folder, "cache");

@@ -5,7 +5,7 @@ import { Mailable, type MailContent } from "../../src/mail/index.ts";
 import { type TestAccounts, type TestAccountsOptions, testAccounts } from "./account-application.ts";
 import { isOfLimits } from "./application-parts.ts";
 
-/** The work that an application did for one request before its response was handed to the socket. */
+/** The work that an application did for one request before the response was written to the socket. */
 export interface ResponseWork {
   /** Database statements. */
   readonly statements: number;
@@ -26,7 +26,7 @@ export interface WatchedAccounts {
 }
 
 const STARTED = "http.server.request.start";
-/** Published when the last byte of a response was handed to the system. */
+/** Published after the last byte of a response was passed to the operating system. */
 const RESPONDED = "http.server.response.finish";
 
 /** Creates such an application. Its mails report when they are created and composed. */
@@ -79,7 +79,7 @@ export async function watchedAccounts(options: TestAccountsOptions = {}): Promis
       processor: after.processor - before.processor,
     };
   };
-  // The very first request looks for the table of limits.
+  // The first request checks whether the limits table exists.
   await accounts.application.container.make("throttle").peek("login", { address: "203.0.113.7" });
   accounts.database.onQuery(({ sql }) => order.push(isOfLimits(sql) ? "attempt counted" : sql.split(" ", 1)[0]!));
   channel(STARTED).subscribe(started);

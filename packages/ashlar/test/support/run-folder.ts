@@ -13,9 +13,9 @@ const PACKAGE = join(import.meta.dirname, "../..");
 const PREFIX = ".generated-run-";
 
 /**
- * Creates a folder for one test run, for data shared by files that cannot know which of them is the last. It is
- * inside the package, so that generated code finds the framework by name. A process of its own removes it and the run's
- * databases at the end; after an interruption, it also ends the processes that are left.
+ * Creates a folder for one test run, for data shared by files that cannot know which of them is the last. It is inside
+ * the package, so that generated code finds the framework by name. A separate process removes it and the run's
+ * databases at the end. After an interruption, it also ends leftover processes.
  *
  * @returns a function that waits for that process
  */
@@ -38,7 +38,7 @@ export default async function setup(): Promise<(() => Promise<void>) | undefined
   };
 }
 
-/** Removes what runs left behind that ended with their janitor, as when the machine was turned off. */
+/** Cleans up after runs that were ended together with their janitor, such as when the machine was turned off. */
 async function sweep(): Promise<void> {
   for (const name of await readdir(PACKAGE)) {
     const pid = name.startsWith(PREFIX) ? Number.parseInt(name.slice(PREFIX.length), 10) : 0;
@@ -47,7 +47,7 @@ async function sweep(): Promise<void> {
   }
 }
 
-/** Drops a run's databases, and removes the folders of its applications and its own. */
+/** Drops a run's databases, and removes the run's folder and those of its applications. */
 export async function removeRun(folder: string): Promise<void> {
   for (const server of [postgresServer, mariadbServer]) await new KeptDatabases(server, folder).drop();
   await removeApplicationFolders(folder);

@@ -4,8 +4,8 @@ import { text } from "node:stream/consumers";
 import { endProcessesOf } from "./run-processes.ts";
 
 const folder = process.argv[2]!;
-// A run that ends normally says so: it ends its own workers.
+// A run that ends normally sends a message, because it ends its own workers.
 if ((await text(process.stdin)) === "") await endProcessesOf(folder);
-// The clients of the databases are only needed now.
+// Imported late, because the database clients are only needed now.
 const { removeRun } = await import("./run-folder.ts");
 await removeRun(folder);

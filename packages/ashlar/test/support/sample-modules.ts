@@ -4,7 +4,7 @@ import { REPOSITORY, type Sample } from "./samples.ts";
 
 const PACKAGE = join(REPOSITORY, "packages/ashlar");
 
-/** Where a name can be imported from, and whether it is only a type. */
+/** The module that exports a name, and whether it is only a type. */
 interface Import {
   readonly from: string;
   readonly isType: boolean;
@@ -13,7 +13,7 @@ interface Import {
 /** A file shown in a sample. */
 export interface SampleFile extends Sample {
   readonly sample: Sample;
-  /** The path in the comment at its top, such as `routes/web.ts`; `null` if the sample shows one file. */
+  /** The path in its first comment, such as `routes/web.ts`, or `null` if the sample shows only one file. */
   readonly path: string | null;
 }
 
@@ -52,7 +52,7 @@ export async function publicNames(): Promise<Map<string, Import>> {
   return names;
 }
 
-/** The names that a file of settings exports, as if they were imported from it. */
+/** The names that a settings file exports, as imports from it. */
 export function settingNames(text: string, from: string): Map<string, Import> {
   const names = new Map([...exportedNames(text)].map(([name, isType]) => [name, { from, isType }]));
   const declared = /^export (?:declare )?(?:async )?(interface|type|class|const|function) (\w+)/gm;
@@ -66,8 +66,8 @@ export function settingNames(text: string, from: string): Map<string, Import> {
 }
 
 /**
- * A sample with imports of what it uses and doesn't declare itself. Code that returns a response (`return …`) becomes
- * the body of a function.
+ * Adds imports to a sample for names that it uses but doesn't declare. Code that returns a response (`return …`)
+ * becomes the body of a function.
  */
 export function moduleOf(sample: SampleFile, ...sources: readonly ReadonlyMap<string, Import>[]): SampleModule {
   const { code } = sample;
@@ -82,7 +82,7 @@ export function moduleOf(sample: SampleFile, ...sources: readonly ReadonlyMap<st
     ),
   );
   const imports: string[] = [];
-  // A name after a dot, or before a colon, is a member's name.
+  // A name after a dot or before a colon is a member.
   const used = new Set(
     [...withoutText.matchAll(/(?<![\w#]|(?<!\.)\.)([A-Za-z_]\w*)\b(?!\??:)/g)].map(([name]) => name),
   );

@@ -4,7 +4,7 @@ import { join, relative } from "node:path";
 /** The repository. */
 export const REPOSITORY: string = join(import.meta.dirname, "../../../..");
 
-/** Packages, and pages that are built from other files. */
+/** Packages and generated pages. */
 const NOT_WRITTEN_HERE = /(?:^|[\\/])(?:node_modules|docs[\\/]reference[\\/]api|docs[\\/]\.vitepress)(?:[\\/]|$)/;
 
 /** Code that a document shows: in a doc comment of the source, or in Markdown. */
@@ -13,12 +13,12 @@ export interface Sample {
   readonly file: string;
   /** The line of its first line of code. */
   readonly line: number;
-  /** The language of its fence: `ts`, `sh`, or nothing. */
+  /** Its language: `ts`, `sh`, or empty. */
   readonly language: string;
   readonly code: string;
 }
 
-/** The code of the doc comments of TypeScript files, in order. */
+/** The code in the doc comments of TypeScript files, in order. */
 export async function docCommentSamples(...folders: readonly string[]): Promise<Sample[]> {
   const found: Sample[] = [];
   for (const file of await filesOf(folders, (name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))) {
@@ -27,7 +27,7 @@ export async function docCommentSamples(...folders: readonly string[]): Promise<
   return found;
 }
 
-/** The code of Markdown files, in order. */
+/** The code blocks in Markdown files, in order. */
 export async function markdownSamples(...paths: readonly string[]): Promise<Sample[]> {
   const found: Sample[] = [];
   for (const file of await filesOf(paths, (name) => /\.md(?:\.stub)?$/.test(name))) {
@@ -36,7 +36,7 @@ export async function markdownSamples(...paths: readonly string[]): Promise<Samp
   return found;
 }
 
-/** The text of the doc comments without their stars, on the same lines; all other lines are empty. */
+/** The text of the doc comments without the asterisks, on the same lines; all other lines are empty. */
 function onlyComments(source: string): string {
   let isInside = false;
   const lines = source.split("\n").map((line) => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { makeFolder } from "./temporary-folder.ts";
 
-/** A script that serves, in a separate process. */
+/** A script that runs a server in a separate process. */
 export interface ScriptProcess {
   readonly child: ChildProcess;
   readonly port: number;
@@ -23,10 +23,10 @@ export interface ScriptOptions {
 }
 
 /**
- * Runs a script that serves and prints `port <number>`; ends it when the test has finished.
+ * Runs a script that starts a server and prints `port <number>`; stops it after the test.
  *
- * @param script the text of the module
- * @throws if the script ends before it serves, with its output
+ * @param script the module's text
+ * @throws with the output, if the script ends before it listens
  */
 export async function runScript(script: string, options: ScriptOptions = {}): Promise<ScriptProcess> {
   const { kill, ...running } = begin(script, options);
@@ -34,7 +34,7 @@ export async function runScript(script: string, options: ScriptOptions = {}): Pr
   return { ...running, port: await running.port };
 }
 
-/** Runs a script like {@link runScript}, for several tests: it serves until it is told to end. */
+/** Runs a script like {@link runScript}, for several tests, which have to stop it. */
 export async function startScript(
   script: string,
   options: ScriptOptions = {},

@@ -4,7 +4,7 @@ import { edit } from "./generated-application.ts";
 
 const DOCUMENTED = join(import.meta.dirname, "../../src/auth/accounts/pages/auth-routes.ts");
 
-/** The routes of a second guard as the doc comment of `Auth.routes` shows them. */
+/** The routes for a second guard from the doc comment of `Auth.routes`. */
 async function documentedRoutes(): Promise<string> {
   const comment = await readFile(DOCUMENTED, "utf8");
   const [, code] = /```ts\n( \* class AdminHomeController[\s\S]*?) \* ```/.exec(comment) ?? [];
@@ -16,7 +16,7 @@ async function documentedRoutes(): Promise<string> {
  * Adds a second guard, `admin`, with its own users, to a generated application, as shown in the doc comment of
  * `Auth.routes`.
  *
- * @param changes to the code of the doc comment
+ * @param changes to the doc comment's code
  */
 export async function addAdmins(root: string, ...changes: readonly (readonly [string, string])[]): Promise<void> {
   const table = { name: "varchar(255)", email: "varchar(254)", password: "varchar(255)" };

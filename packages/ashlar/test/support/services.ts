@@ -11,26 +11,29 @@ import { administerMariadb, MARIADB, mariadbServer } from "./mariadb-databases.t
 import { administer, POSTGRES, postgresServer } from "./postgres-databases.ts";
 import { RUN_FOLDER } from "./run-processes.ts";
 
-/** A connection by name, with options that a test can read. */
+/** A named connection, with options that a test can read. */
 type TestConnection = NamedDialect & Readonly<Record<string, unknown>>;
 
 /** A test's own database, and how to remove it. */
 export interface TestDatabase {
   readonly database: Database;
-  /** The options that the database was opened with, for a second connection to it. */
+  /** The options that the database was opened with, to open a second connection. */
   readonly configuration: TestConnection;
   /** Closes and removes the database. */
   drop(): Promise<void>;
 }
 
-/** The initial contents of many tests' databases. They are created once, and copied or restored for all other tests. */
+/** Initial contents for many tests' databases. They are created once, and then copied or restored. */
 export interface Contents {
-  /** Different for each of them. */
+  /** Unique among all contents. */
   readonly name: string;
   readonly fill: (database: Database) => Promise<void>;
 }
 
-/** Declares a test for the databases that it is about. On the others, it is not skipped: there is nothing to test. */
+/**
+ * Declares a test only for the databases that it is about. On others, it doesn't count as skipped, because there is
+ * nothing to test.
+ */
 export function testWhere(isAboutThem: boolean, title: string, run: () => Promise<void>): void {
   if (isAboutThem) test(title, run);
 }
@@ -50,7 +53,7 @@ export interface TestEngine {
   open(settings?: Readonly<Record<string, unknown>>, contents?: Contents): Promise<TestDatabase>;
 }
 
-/** Whether contents are kept. Mutation testing needs each test to run the code that creates them. */
+/** Whether contents are kept. During mutation testing, every test has to run the code that creates them. */
 const IS_KEPT = process.env.ASHLAR_MUTANTS === undefined;
 
 const runFolder = process.env[RUN_FOLDER]!;
@@ -76,7 +79,7 @@ export const sqlite: TestEngine = {
 async function fileWith({ name, fill }: Contents): Promise<string> {
   const file = join(runFolder, `${name}.sqlite`);
   if (existsSync(file)) return file;
-  // Of several processes that get here at the same time, each fills its own file; the last one's stays.
+  // If several processes get here at the same time, each fills its own file, and the last one stays.
   const path = `${file}.${process.pid}`;
   const database = new Database({ default: "main", main: { driver: "sqlite", path } }, runFolder);
   await fill(database);
@@ -85,7 +88,7 @@ async function fileWith({ name, fill }: Contents): Promise<string> {
   return file;
 }
 
-/** PostgreSQL, for what only applies to it. */
+/** PostgreSQL, for tests that only apply to it. */
 export const postgres: TestEngine = {
   name: "postgres",
   continues: false,
@@ -94,7 +97,7 @@ export const postgres: TestEngine = {
     onServer(postgresDatabases, contents, (database) => ({ driver: "postgres", ...POSTGRES, database, ...settings })),
 };
 
-/** MariaDB, for what only applies to it. */
+/** MariaDB, for tests that only apply to it. */
 export const mariadb: TestEngine = {
   name: "mariadb",
   continues: true,
@@ -133,7 +136,7 @@ function testDatabase(configuration: TestConnection, remove: () => Promise<void>
 
 /**
  * Empties an application's database that was created for tests, as `resetDatabase` does. On PostgreSQL, that writes
- * every table and index to the disk again, which takes longer than most tests; deleting a few rows does not.
+ * every table and index to disk again, which takes longer than most tests, so this deletes the rows instead.
  */
 export async function emptyTables(application: Application): Promise<void> {
   const database = application.container.make("database");
@@ -154,8 +157,7 @@ const DELETE_ALL = `
   end $$`;
 
 /**
- * Defines a suite that needs PostgreSQL. Without a server it is skipped, by name; with `CI` set it runs anyway, and
- * fails.
+ * Defines a suite that needs PostgreSQL. Without a server, the suite is listed as skipped; with `CI` set, it fails.
  */
 export async function onPostgres(title: string, define: () => void): Promise<void> {
   await onReachable(title, POSTGRES, administer("select 1"), define);

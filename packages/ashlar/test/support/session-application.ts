@@ -15,7 +15,7 @@ import { folderWith } from "./temporary-folder.ts";
 /** How a test's application differs from the default. */
 export interface SessionApplicationOptions
   extends Pick<BuildOptions, "routes" | "httpMiddleware" | "environment" | "logged"> {
-  /** `SESSION` of the configuration. */
+  /** `SESSION`. */
   readonly session?: object;
   /** Languages that are offered besides English. */
   readonly languages?: readonly string[];
@@ -64,7 +64,7 @@ export interface Sent {
   readonly body?: string | URLSearchParams | FormData;
 }
 
-/** A browser, as far as cookies, `Referer` and `Sec-Fetch-Site` are concerned. */
+/** Handles cookies, `Referer` and `Sec-Fetch-Site` like a browser. */
 export class Browser {
   readonly #application: Application;
   readonly #origin: string;

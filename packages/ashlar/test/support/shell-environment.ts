@@ -1,6 +1,5 @@
 /**
- * The variables of this process that a program started from a terminal would have as well, without those of the test
- * runner.
+ * This process's variables, without the test runner's, as a program started from a terminal would have them.
  */
 export function shellEnvironment(): NodeJS.ProcessEnv {
   const names = Object.keys(process.env).filter(

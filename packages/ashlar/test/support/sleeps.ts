@@ -3,11 +3,10 @@ import timers from "node:timers/promises";
 import { onTestFinished, vi } from "vitest";
 
 /**
- * Until the test ends, makes time pass only by sleeping (`setTimeout` of `node:timers/promises`), which takes no real
- * time.
+ * Until the test ends, time only passes in sleeps (`setTimeout` from `node:timers/promises`), which take no real time.
  *
- * @param passing how much time passes in a sleep of this length that has begun
- * @returns how long each sleep was supposed to be
+ * @param passing returns how much time passes in a sleep of the given length
+ * @returns the length of each sleep
  */
 export function sleeps(passing: (ms: number) => number | Promise<number> = (ms) => ms): number[] {
   const slept: number[] = [];

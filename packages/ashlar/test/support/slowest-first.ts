@@ -4,8 +4,8 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const SLOW = /\/test\/(browser|ci|cli|documentation|server|databases|security)\//;
 
 /**
- * Starts with the slowest tests, so that no worker is left with one at the end while the others are idle. The other files
- * of the same project follow, while its workers are running.
+ * Starts with the slowest tests, so that no worker is still busy with one at the end while others are idle. The other
+ * files of the same project follow while its workers are running.
  */
 export class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

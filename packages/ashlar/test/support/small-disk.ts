@@ -7,7 +7,7 @@ import { describe } from "vitest";
 /** A separate file system, which a test may fill up or make read-only. */
 export interface SmallDisk {
   readonly folder: string;
-  /** Mounts it again, so that nothing can be written. */
+  /** Remounts it read-only. */
   makeReadOnly(): void;
   remove(): void;
 }
@@ -31,7 +31,7 @@ function mount(...args: string[]): void {
   if (status !== 0) throw new Error(`mount ${args.join(" ")}: ${stderr}`);
 }
 
-/** Defines a suite that needs a separate disk. Without the permission to mount one, it is skipped by name. */
+/** Defines a suite that needs a separate disk. Without permission to mount one, the suite is listed as skipped. */
 export function withSmallDisk(title: string, define: () => void): void {
   let isAllowed = process.platform === "linux";
   try {

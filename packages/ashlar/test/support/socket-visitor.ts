@@ -10,11 +10,11 @@ export interface SocketResponse {
 
 /** How a visitor reaches the application. */
 export interface SocketVisitorOptions {
-  /** The address that its sockets come from, one of this machine's: `127.0.0.2`. */
+  /** Its own address, one of this machine's, such as `127.0.0.2`. */
   readonly from?: string;
   /** Headers of every request. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** How long nothing may arrive before a request fails; default: for ever. */
+  /** How long a request may receive nothing before it fails; default: unlimited. */
   readonly timeoutMs?: number;
 }
 
@@ -44,12 +44,12 @@ export class SocketVisitor {
     return this.#send("GET", path, null, { accept: "text/html" });
   }
 
-  /** Posts a form without opening a page first, as a program would. */
+  /** Posts a form without opening a page first, like an API client. */
   post(path: string, fields: Readonly<Record<string, string>>): Promise<SocketResponse> {
     return this.#send("POST", path, new URLSearchParams(fields).toString());
   }
 
-  /** Posts a form as a browser would, which gets a page or a redirect. */
+  /** Posts a form like a browser, and so gets a page or a redirect. */
   postForm(path: string, fields: Readonly<Record<string, string>>): Promise<SocketResponse> {
     return this.#send("POST", path, new URLSearchParams(fields).toString(), { accept: "text/html" });
   }

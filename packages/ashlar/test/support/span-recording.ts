@@ -4,7 +4,10 @@ import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import { afterAll, beforeAll, beforeEach } from "vitest";
 
-/** Starts OpenTelemetry's SDK for the tests of a file, as an application does. @returns what has the finished spans of a test */
+/**
+ * Starts OpenTelemetry's SDK for a file's tests, as an application does. @returns the exporter with a test's finished
+ * spans
+ */
 export function recordSpans(): InMemorySpanExporter {
   const exporter = new InMemorySpanExporter();
   beforeAll(() => {

@@ -24,7 +24,7 @@ export interface StaticSite {
 /**
  * Serves a folder with a built site.
  *
- * @param page what is served for every path without a file, for a front end that has pages of its own there; default: 404
+ * @param page the file to serve for every path without a file, for a front end with its own routes; default: 404
  */
 export async function serveFolder(folder: string, page: string | null = null): Promise<StaticSite> {
   const server = createServer(async ({ url = "/" }, response) => {

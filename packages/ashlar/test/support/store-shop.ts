@@ -7,7 +7,7 @@ import {
   type Visitor,
 } from "./account-application.ts";
 
-/** What the user fills in to register. */
+/** The input of the registration form. */
 export const CLEO: Readonly<Record<"name" | "email" | "password" | "password_confirmation", string>> = {
   name: "Cleo",
   email: "cleo@example.com",
@@ -24,7 +24,7 @@ export interface StoreShop {
   readonly cleo: () => Promise<Visitor>;
 }
 
-/** An application whose users are in a custom store, in another database. */
+/** Creates an application whose users are in a custom store, in another database. */
 export async function storeShop(options: TestAccountsOptions = {}): Promise<StoreShop> {
   const { store, rows } = makeDrizzleUsers();
   const accounts = await testAccounts({ ...options, guards: { web: { driver: "web", model: store } } });
@@ -36,12 +36,12 @@ export async function storeShop(options: TestAccountsOptions = {}): Promise<Stor
   return { accounts, store, rows, cleo };
 }
 
-/** Reports whether a user is logged in in a browser. */
+/** Returns whether a browser is logged in. */
 export async function isIn(visitor: Visitor): Promise<boolean> {
   return (await visitor.get("/logins")).status === 200;
 }
 
-/** Makes the framework's part of a change fail, until the returned function is called. */
+/** Makes the framework's part of a change fail until the returned function is called. */
 export function breakLogins({ database }: TestAccounts): () => void {
   return database.onQuery(({ sql }) => {
     if (/^(?:delete from|update) "logins"/.test(sql)) throw new Error("The disk is full.");

@@ -5,14 +5,14 @@ import { folderWith } from "./temporary-folder.ts";
 
 const applications = globalThis as { makeTestApplication?: (root: string) => Promise<unknown> };
 
-/** Boots this process's framework: one that the folder would import is another. */
+/** Uses this process's framework; an import from the folder would load a second one. */
 const ENTRY = "export default await globalThis.makeTestApplication(import.meta.dirname);";
 
 /**
  * The subject of the doctor's checks, for an application in a separate folder.
  *
- * @param options those of `createApplication`; without them, there is no application to boot
- * @param files more files, by path
+ * @param options options of `createApplication`; without them, there is no application to boot @param files additional
+ *   files, by path
  */
 export async function subjectOf({
   options = null,

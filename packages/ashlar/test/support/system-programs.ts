@@ -8,8 +8,8 @@ export function isInstalled(program: string): boolean {
 }
 
 /**
- * Defines a suite that needs a program of the system. Without it, the suite is skipped, by name; with `CI` set, it runs
- * and fails.
+ * Defines a suite that needs a program of the system. If it is missing, the suite is listed as skipped; with `CI` set,
+ * it fails.
  */
 export function withProgram(program: string, define: () => void): void {
   if (process.env.CI || isInstalled(program)) describe(program, define);

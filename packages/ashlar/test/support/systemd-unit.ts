@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 
-/** A unit of systemd, as far as it says what runs. */
+/** The parts of a systemd unit that say what to run. */
 export interface SystemdUnit {
   /** The last value of a setting; throws if it is missing. */
   value(setting: string): string;

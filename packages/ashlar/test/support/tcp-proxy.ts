@@ -2,19 +2,19 @@ import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { freePort } from "./free-port.ts";
 
-/** Passes connections on to another server, until a test stops or freezes it. */
+/** Forwards connections to another server until a test stops or freezes it. */
 export interface TcpProxy {
   readonly port: number;
   /** Begins to listen, on the same port each time. */
   start(): Promise<void>;
   /** Ends all connections, and refuses new ones. */
   stop(): Promise<void>;
-  /** Keeps all connections, and passes nothing on anymore: like a server that hangs. */
+  /** Keeps all connections but forwards nothing, like a server that hangs. */
   freeze(): void;
 }
 
 /**
- * Creates a proxy that doesn't listen yet, on a port that nothing else listens on.
+ * Creates a proxy for a free port; it doesn't listen yet.
  *
  * @param target the server's port on this machine
  */

@@ -19,7 +19,7 @@ export function folderWith(files: Readonly<Record<string, string>>): string {
   return folder;
 }
 
-/** Creates a folder like {@link folderWith}, for several tests: it stays until it is removed. */
+/** Creates a folder like {@link folderWith}, for several tests, which have to remove it. */
 export function makeFolder(files: Readonly<Record<string, string>>): {
   readonly folder: string;
   readonly remove: () => void;

@@ -11,7 +11,7 @@ export function proofOf(model: AuthenticatableClass, user: Authenticatable): Log
   };
 }
 
-/** A login with the guard `web`, of the user 1, that began in 2030 and lasts two hours. */
+/** User 1's login with the guard `web`, which began in 2030 and lasts two hours. */
 export function testLogin(own: Partial<NewLogin> = {}): NewLogin {
   const at = new Date("2030-01-01T00:00:00.000Z");
   return {

@@ -16,10 +16,10 @@ import { ViewProvider } from "../../src/views/index.ts";
 import { kernelWith, UserWithToken } from "./application-parts.ts";
 import { CookieGuard, HeaderGuard } from "./people.ts";
 
-/** All shops of a test file sign their tokens with it. */
+/** All shops in a test file share it. */
 const SECRET = generateSecret();
 
-/** A customer of the shop. Each shop extends the class, so that it has its own database. */
+/** A customer of the shop. Each shop extends the class, to use its own database. */
 export class Customer extends UserWithToken {
   static override table = "customers";
   static override hidden: readonly string[] = ["password", "api_token"];
@@ -139,7 +139,7 @@ export interface TestShopOptions extends Pick<TestApplicationOptions, "database"
   readonly providers?: readonly ProviderClass[];
 }
 
-/** An application with everything that the testing helpers work with, and how to remove it. */
+/** An application with everything that the testing helpers support, and a function to remove it. */
 export interface TestShop {
   readonly application: Application;
   readonly Customer: typeof Customer;
@@ -149,7 +149,7 @@ export interface TestShop {
 }
 
 /**
- * Creates a shop. Its guards are `web` (the default), `staff` (a second of its kind), `jwt`, `header` (which cannot log
+ * Creates a shop. Its guards are `web` (the default), `staff` (a second web guard), `jwt`, `header` (which cannot log
  * users in) and `cookie`.
  */
 export async function testShop(options: TestShopOptions = {}): Promise<TestShop> {

@@ -6,7 +6,7 @@ import { type JWTHeaderParameters, type JWTPayload, SignJWT } from "jose";
 import { onTestFinished } from "vitest";
 import { now } from "../../src/support/index.ts";
 
-/** A key pair of an issuer. */
+/** An issuer's key pair. */
 export interface IssuerKey {
   readonly kid: string;
   readonly alg: string;
@@ -14,7 +14,7 @@ export interface IssuerKey {
   readonly jwk: Readonly<Record<string, unknown>>;
 }
 
-/** How an issuer's server responds to one request for its keys. */
+/** An issuer's response to one request for its keys. */
 export type Respond = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** The files of a certificate, as text. */
@@ -23,7 +23,7 @@ export interface Certificate {
   readonly cert: string;
 }
 
-/** Makes a key pair for ES256, or for another algorithm. */
+/** Creates a key pair, by default for ES256. */
 export function issuerKey(kid: string, alg = "ES256"): IssuerKey {
   const pair =
     alg === "RS256"
@@ -39,7 +39,7 @@ export function issuerKey(kid: string, alg = "ES256"): IssuerKey {
   };
 }
 
-/** An identity provider on loopback: publishes keys, and signs access tokens by another JWT library. */
+/** An identity provider on loopback that publishes keys, and signs access tokens with another JWT library. */
 export class TokenIssuer {
   readonly url: string;
   readonly issuer: string;
@@ -64,10 +64,10 @@ export class TokenIssuer {
   }
 
   /**
-   * Signs an access token, as RFC 9068 describes it, for five minutes.
+   * Signs an access token according to RFC 9068, valid for five minutes.
    *
-   * @param claims instead of or in addition to the usual ones; `undefined` leaves one out
-   * @param header members in addition to the usual ones; `undefined` leaves one out
+   * @param claims replace or extend the usual ones; `undefined` removes one
+   * @param header extends the usual members; `undefined` removes one
    */
   async token(claims: object = {}, header: object = {}, key: IssuerKey = this.keys[0]!): Promise<string> {
     const time = Math.floor(now() / 1000);

@@ -8,7 +8,7 @@ import {
   VerificationKey,
 } from "../../src/security/jwt/index.ts";
 
-/** An algorithm, and what both sides need of it: ours, and that of another library. */
+/** An algorithm, and what our library and another one need for it. */
 export interface TokenParty {
   readonly algorithm: JwtAlgorithm;
   readonly isSecret: boolean;
@@ -62,14 +62,14 @@ export const TOKEN_PARTIES: readonly TokenParty[] = [
   }),
 ];
 
-/** The claims of the tokens: text outside of ASCII, and numbers. */
+/** The tokens' claims: non-ASCII text, and numbers. */
 export const CLAIMS: Readonly<Record<string, unknown>> = {
   sub: "42",
   name: "Zoë 😀",
   nested: { list: [1, 2.5, null] },
 };
 
-/** A token of ours, for an hour. */
+/** A token signed by us, valid for an hour. */
 export function ourToken({ signing }: TokenParty): string {
   return signJwt({ ...CLAIMS, exp: Math.floor(Date.now() / 1000) + 3600 }, signing);
 }
@@ -82,18 +82,18 @@ export function forgedFrom(token: string): string {
   return `${header}.${other}.${signature}`;
 }
 
-/** What we make of a token: its claims without times, or why it was refused. */
+/** Our result for a token: its claims without times, or why it was refused. */
 export function judgedByUs({ verification }: TokenParty, token: string): unknown {
   const outcome = tryVerifyJwt(token, verification);
   return "failure" in outcome ? outcome.failure : withoutTimes(outcome.claims);
 }
 
-/** Claims without those that a library adds. */
+/** Claims without the ones added by a library. */
 export function withoutTimes(claims: object): object {
   return Object.fromEntries(Object.entries(claims).filter(([name]) => name !== "iat" && name !== "exp"));
 }
 
-/** The key set that we publish of the parties with a key pair. */
+/** The key set that we publish for the parties with a key pair. */
 export function publishedKeys(parties: readonly TokenParty[] = TOKEN_PARTIES): { readonly keys: object[] } {
   const keys = parties.filter(({ isSecret }) => !isSecret).map(({ verification }) => verification);
   return JSON.parse(JSON.stringify(jwks(keys))) as { readonly keys: object[] };

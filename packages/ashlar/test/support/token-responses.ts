@@ -2,20 +2,20 @@ import { onTestFinished } from "vitest";
 import { setClock } from "../../src/support/index.ts";
 import type { Answer, TestApi } from "./api-application.ts";
 
-/** What distinguishes a response to a refused token from all others. */
+/** The properties by which a response to a refused token can be recognized. */
 export const REFUSED: object = { status: 401, body: { code: "E_INVALID_TOKEN" } };
 
-/** What shows that a token was accepted. */
+/** The properties of a response to an accepted token. */
 export const ACCEPTED: object = { status: 200, body: { open: true } };
 
-/** Moves the clock this far from the real time, until the test is finished. */
+/** Moves the clock this far from the real time until the test ends. */
 export function travel(minutes: number): void {
   const to = Date.now() + minutes * 60_000;
   setClock(() => to);
   onTestFinished(() => setClock(null));
 }
 
-/** One of the JSON parts of a token: its header, or its claims. */
+/** One of a token's JSON parts: its header or its claims. */
 export function part(token: string, index: 0 | 1): Record<string, unknown> {
   return JSON.parse(Buffer.from(token.split(".")[index]!, "base64url").toString());
 }

@@ -6,11 +6,11 @@ const CHANNEL = "+switch-master";
 const bulk = (text: string): string => `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
 const list = (...items: readonly string[]): string => `*${items.length}\r\n${items.map(bulk).join("")}`;
 
-/** A Sentinel that watches nothing, and says what a test tells it: which server is the master, and that another is. */
+/** A fake Sentinel that reports whichever master a test sets, and announces a new one. */
 export class ToldSentinel {
   /** The port of the server that it names. */
   master: number;
-  /** Whether it accepts connections, and answers nothing. */
+  /** Whether it accepts connections but doesn't respond. */
   isSilent = false;
   /** The commands that it received, in order, with their words joined by a space. */
   readonly asked: string[] = [];
@@ -34,12 +34,12 @@ export class ToldSentinel {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** How many connections wait for the message that another server has taken over. */
+  /** How many connections are subscribed to the message about a new master. */
   get subscribers(): number {
     return this.#subscribers.size;
   }
 
-  /** Names another server from now on, and says so to those who wait for it. */
+  /** Reports another server from now on, and notifies subscribers. */
   switchTo(master: number): void {
     const message = list("message", CHANNEL, `main 127.0.0.1 ${this.master} 127.0.0.1 ${master}`);
     this.master = master;
@@ -69,7 +69,7 @@ export class ToldSentinel {
         if (!this.isSilent) socket.write(this.#answer(words, socket));
       }
     });
-    /** Takes a complete command from what has arrived. */
+    /** Takes a complete command from the received data. */
     const next = (): string[] | null => {
       const count = Number(/^\*(\d+)\r\n/.exec(text)?.[1] ?? Number.NaN);
       const command = new RegExp(`^\\*\\d+\\r\\n(?:\\$\\d+\\r\\n[^\\r]*\\r\\n){${count || 1}}`).exec(text)?.[0];
@@ -83,7 +83,7 @@ export class ToldSentinel {
     const [name, what] = words.map((word) => word.toLowerCase());
     if (name === "sentinel" && what === "get-master-addr-by-name") return list("127.0.0.1", String(this.master));
     if (name === "sentinel") return list();
-    // As servers before Redis 6: the client then logs in with AUTH.
+    // Like servers before Redis 6, so the client logs in with AUTH.
     if (name === "hello") return "-ERR unknown command 'HELLO'\r\n";
     if (name !== "subscribe") return "+OK\r\n";
     this.#subscribers.add(socket);

@@ -16,15 +16,15 @@ const CREATE = join(PACKAGE, "../create-ashlar/bin/create-ashlar.js");
 const OXLINT = join(REPOSITORY, "node_modules/oxlint/bin/oxlint");
 const TYPESCRIPT = join(REPOSITORY, "node_modules/typescript/bin/tsc");
 
-/** The languages of fences that show what a command prints. */
+/** The languages of code blocks that show a command's output. */
 const OUTPUT: ReadonlySet<string> = new Set(["text", "json"]);
 
-/** A command that serves the application until it is stopped. */
+/** A command that runs the server until it is stopped. */
 const SERVE = /^(?:APP_ENV=(\w+) )?npm (?:run dev|start)$/;
 
 /**
- * `npm` and `npx` for the commands of the tutorial. The new application is inside the package, so it finds the framework,
- * zod and the tools there, and there is nothing to install; what `npm install` writes into `package.json` is written.
+ * `npm` and `npx` for the tutorial's commands. The new application is inside the package, where it finds the framework,
+ * zod and the tools, so there is nothing to install. But what `npm install` writes to `package.json` is written.
  */
 const SHELL = `
 npx() { [ "$1" = ashlar ] && shift && "$NODE" "$ASHLAR" "$@"; }
@@ -49,7 +49,7 @@ const manifest = JSON.parse(fs.readFileSync("package.json", "utf8"));
 manifest.dependencies.zod = "^${(createRequire(import.meta.url)("zod/package.json") as { version: string }).version}";
 fs.writeFileSync("package.json", JSON.stringify(manifest, null, 2) + "\\n");`;
 
-/** What `npm run …` stands for in the application, which {@link SHELL} relies on. */
+/** The application's `npm run …` scripts that {@link SHELL} relies on. */
 const SCRIPTS = {
   dev: "ashlar serve --watch",
   start: "ashlar serve",
@@ -60,12 +60,12 @@ const SCRIPTS = {
 };
 
 /**
- * Someone who follows the tutorial: types its commands, writes its files, makes its changes, and compares what the commands
- * print with what the tutorial shows. Each fence is followed, in order; one that can't be is an error.
+ * Follows the tutorial like a reader: types its commands, writes its files, makes its changes, and compares the
+ * commands' output with the tutorial's. Every code block is followed in order; if one can't be, that's an error.
  */
 export class TutorialReader {
   readonly #parent: ApplicationFolder;
-  /** Where the reader's terminal is. */
+  /** The terminal's current folder. */
   #folder: string;
   #served: ServedProcess | null = null;
   /** Whether a file has changed since the server was started, as `npm run dev` would notice. */
@@ -100,7 +100,7 @@ export class TutorialReader {
   }
 
   /**
-   * Follows a page from its beginning to its end. Afterwards the application is served with all that the page has changed.
+   * Follows a page from beginning to end. Afterwards the application is served with all of the page's changes.
    *
    * @param page the Markdown file, relative to the repository
    */
@@ -129,7 +129,7 @@ export class TutorialReader {
     expect(code).toBe(0);
   }
 
-  /** Returns a text that the current page promises, for a check of what the browser shows. */
+  /** Returns a text that the current page promises, to compare it with what the browser shows. */
   told(text: string): string {
     const plain = this.#text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replace(/\s+/g, " ");
     expect(plain, "The page does not promise this.").toContain(text);
@@ -142,7 +142,7 @@ export class TutorialReader {
     const gate = await createApplication({ environment: { APP_ENV: "test", APP_URL: new URL(url).origin } });
     this.#gates.push(gate);
     const client = createTestClient(gate);
-    // From here on, its requests go over the socket.
+    // From here on, its requests use the socket.
     Object.assign(gate, { fetch: (request: Request) => fetch(request) });
     return client;
   }
@@ -154,12 +154,12 @@ export class TutorialReader {
     if (file !== null) return await this.#write(file.path, file.text);
     if (language === "diff") return await this.#change(code);
     if (language === "sh") return await this.#type(code, shown === null ? null : this.#here(shown.code));
-    // Already compared with what its command has printed.
+    // Already compared with the command's output.
     if (OUTPUT.has(language) && previous === "sh") return;
     throw new Error(`A reader can't tell what to do with this:\n${code}`);
   }
 
-  /** A text of the tutorial, with the ports that are free on this machine. */
+  /** A text from the tutorial, with ports that are free on this machine. */
   #here(text: string): string {
     let result = text;
     for (const [shown, port] of this.#ports) {
@@ -173,7 +173,7 @@ export class TutorialReader {
     this.#isStale = true;
   }
 
-  /** A migration has the time of its creation in its name, so the reader's own file has another name. */
+  /** A migration's name contains the time, so the reader's file has a different name. */
   async #own(path: string): Promise<string> {
     const [, folder, name] = /^(database\/migrations\/)\d{4}_\d\d_\d\d_\d{6}(_\w+\.ts)$/.exec(path) ?? [];
     if (folder === undefined || name === undefined) return path;
@@ -182,7 +182,7 @@ export class TutorialReader {
     return folder + own[0];
   }
 
-  /** Makes the changes of a fence. */
+  /** Makes a code block's changes. */
   async #change(code: string): Promise<void> {
     for (const change of pageChanges(code)) {
       // `PORT=3000` is the generated file's own.
@@ -191,7 +191,7 @@ export class TutorialReader {
     }
   }
 
-  /** Types commands, and compares what they print with what is shown, where `…` stands for anything. */
+  /** Types commands, and compares their output with the tutorial's, in which `…` matches anything. */
   async #type(code: string, shown: string | null): Promise<void> {
     let output = "";
     let isRefused = false;
@@ -236,7 +236,7 @@ export class TutorialReader {
       GIT_COMMITTER_NAME: "Reader",
       GIT_COMMITTER_EMAIL: "reader@example.com",
     });
-    // The doctor's exit code says that it has found an error, which the page shows.
+    // The doctor exits with an error code because it has found an error, which the page shows.
     if (code === 1 && line.startsWith("npx ashlar doctor")) return output;
     if (code !== 0) throw new Error(`${line}\n${output}`);
     const [folder = "", ...variables] = (await readFile(state, "utf8")).trimEnd().split("\n");
@@ -250,11 +250,11 @@ export class TutorialReader {
     if (!existsSync(join(folder, "package.json"))) return;
     const { scripts } = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as { scripts: unknown };
     expect(scripts).toEqual(SCRIPTS);
-    // This repository ignores what its tests generate, and the linter would, too.
+    // This repository ignores files that tests generate, and so would the linter.
     await execute(folder, "git", ["init", "--quiet"]);
   }
 
-  /** Serves the application, again if a file has changed. */
+  /** Serves the application, and restarts it if a file has changed. */
   async #serve(environment?: string): Promise<ServedProcess> {
     if (this.#served !== null && !this.#isStale) return this.#served;
     await this.#stop();
@@ -276,7 +276,7 @@ export class TutorialReader {
   }
 }
 
-/** A text with single spaces: tables are aligned by their longest line. */
+/** Collapses spaces, because tables are aligned to their longest line. */
 function squeezed(text: string): string {
   return text.replace(/[ \t]+/g, " ");
 }

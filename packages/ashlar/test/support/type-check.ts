@@ -2,11 +2,11 @@ import { join, relative } from "node:path";
 import { API } from "typescript/unstable/async";
 
 /**
- * A compiler that stays for the applications of this process's tests. What is the same for all of them, the framework's
- * types and those of its packages, it reads once: that is more than half of a check.
+ * A compiler that all applications of this process's tests share. It reads the framework's types and those of its
+ * packages only once, which is more than half of a check.
  */
 let compiler: API | null = null;
-/** The applications that it has read. It would not notice a file that is new in one of them. */
+/** The applications that it has read. It wouldn't notice a new file in one of them. */
 const read = new Set<string>();
 
 /**

@@ -9,19 +9,19 @@ import type { RunningServer } from "../../src/server/index.ts";
 import { buildApplication } from "./build-application.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-/** An application that takes uploads, and listens. */
+/** A listening application that accepts uploads. */
 export interface UploadShop {
   readonly application: Application;
   readonly server: RunningServer;
-  /** Where files of forms are while their requests are handled. */
+  /** The folder for forms' files while their requests are handled. */
   readonly uploads: string;
   /** The warnings and errors that it has logged. */
   readonly logged: Record<string, unknown>[];
-  /** The files that are there, each with its path. */
+  /** The files in that folder, with their paths. */
   readonly files: () => Promise<string[]>;
 }
 
-/** @param app what differs in `APP` */
+/** @param app changes to `APP` */
 export async function uploadShop(
   routes: readonly RouteEntry[],
   app: { readonly limits?: object; readonly server?: object; readonly uploadFolder?: string } = {},
@@ -35,7 +35,7 @@ export async function uploadShop(
   return { application, server, uploads, logged, files: () => filesIn(uploads) };
 }
 
-/** The files of uploads in a folder, of all processes. */
+/** The uploads of all processes in a folder. */
 export async function filesIn(uploads: string): Promise<string[]> {
   if (!existsSync(uploads)) return [];
   const folders = await readdir(uploads, { recursive: true, withFileTypes: true });
@@ -43,7 +43,7 @@ export async function filesIn(uploads: string): Promise<string[]> {
   return files.map((entry) => join(entry.parentPath, entry.name));
 }
 
-/** A form with these entries, in their order. */
+/** A form with these entries, in order. */
 export function formOf(...entries: readonly (readonly [name: string, value: string | File])[]): FormData {
   const form = new FormData();
   for (const [name, value] of entries) form.append(name, value);
@@ -57,7 +57,7 @@ export function fileOf(size: number, name = "photo.jpg", type = "image/jpeg"): F
 
 const BOUNDARY = randomUUID();
 
-/** The beginning of a form with a file, as it is sent over a socket. */
+/** The beginning of a form with a file, as sent over a socket. */
 export function openForm(path: string, length: number, more = ""): string {
   const head = [
     `POST ${path} HTTP/1.1`,

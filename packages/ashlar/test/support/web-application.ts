@@ -23,7 +23,7 @@ export { PASSWORD };
 export const ADA: { readonly id: number; readonly email: string } = { id: 1, email: "ada@example.com" };
 export const BOB: { readonly id: number; readonly email: string } = { id: 2, email: "bob@example.com" };
 
-/** A user of the test's applications. Each application extends it, so that each has its own database. */
+/** A user of the test's applications. Each application extends it, to use its own database. */
 export class TestUser extends UserWithPassword {
   static override table = "users";
   static override hidden: readonly string[] = ["password"];
@@ -36,9 +36,9 @@ export interface TestWebOptions
     Pick<DatabaseOptions, "engine" | "settings"> {
   /** The users' class, which gets the application's database. */
   readonly User?: typeof TestUser;
-  /** Another application, whose database this one uses, as another process does. */
+  /** Another application whose database this one shares, like a second process. */
   readonly sharing?: TestWeb;
-  /** Options of `GUARDS.web` in addition to the model. */
+  /** Options of `GUARDS.web`, in addition to the model. */
   readonly guard?: object;
   /** Guards in addition to `web`. */
   readonly guards?: Readonly<Record<string, object>>;
@@ -72,7 +72,7 @@ export class TestWeb extends ObservedApplication {
     return browser;
   }
 
-  /** The rows of the table of logins, in the order of their creation. */
+  /** The rows of the table `logins`, in order of creation. */
   async rows(): Promise<Row[]> {
     return (await this.database.kysely.selectFrom("logins").selectAll().orderBy("id").execute()) as Row[];
   }
