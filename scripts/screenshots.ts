@@ -25,6 +25,7 @@ const PAGES = {
   login: "/login",
   home: "/home",
   devices: "/logins",
+  security: "/account/security",
   mailbox: "/dev/mailbox",
   error: "/nowhere",
 } as const;

@@ -18,6 +18,7 @@ import { WebGuards } from "./web/web-guards.ts";
 import "./access/end-access.ts";
 import "./accounts/events.ts";
 import "./accounts/history/listed-event.ts";
+import "./accounts/pages/account-sections.ts";
 import "./accounts/limits.ts";
 import "./accounts/mails/mail-messages.ts";
 import "./requests/authenticate.ts";

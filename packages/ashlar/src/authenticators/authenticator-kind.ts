@@ -7,6 +7,8 @@ import type { MaybePromise, RegisteredUser } from "../support/index.ts";
 export interface AuthenticatorKind {
   /** The key of its name for users: `passkeys.title`. */
   readonly label: MessageKey;
+  /** The name of the page where users manage theirs, as for `auth.route`; `account.security` links to it. */
+  readonly page?: string;
   /** Whether authenticators of this kind end with access to the account, as trusted devices do; default: `false`. */
   readonly endsWithAccess?: boolean;
   /** Makes the second factor, if authenticators of this kind can be one. Called once, on first use. */

@@ -1,5 +1,5 @@
 import { asAuthenticatable, CredentialTable, keepsSameRows } from "../auth/index.ts";
-import type { Application } from "../boot/index.ts";
+import type { Application, Feature } from "../boot/index.ts";
 import { ConfigurationError, type RegisteredUser, suggestion } from "../support/index.ts";
 import type { AuthenticatorKind, SecondFactor } from "./authenticator-kind.ts";
 import {
@@ -109,6 +109,22 @@ export class Authenticators {
       }
     }
     return own;
+  }
+
+  /** The sections of the page `account.security`: a section for each kind whose users manage theirs on a page. */
+  get sections(): ReturnType<NonNullable<Feature["accountSections"]>> {
+    return [...this.#kinds].flatMap(([kind, { label, page }]) => {
+      if (page === undefined) return [];
+      const entries = async (user: RegisteredUser) => {
+        const own = await this.tableOf(kind, user).list(asAuthenticatable(user));
+        return own.map(({ name, created_at, last_used_at }) => ({
+          name,
+          createdAt: created_at,
+          lastUsedAt: last_used_at,
+        }));
+      };
+      return [{ title: label, page, entries }];
+    });
   }
 
   #guardOf(user: object): string {

@@ -14,6 +14,7 @@ declare module "../kernel/container.ts" {
 export const AUTHENTICATORS: Feature = declareFeature({
   name: "authenticators",
   services: { authenticators: (application) => new Authenticators(application) },
+  accountSections: ({ container }) => container.make("authenticators").sections,
   tables: {
     [AUTHENTICATORS_TABLE]: {
       columns: [

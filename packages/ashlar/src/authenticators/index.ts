@@ -7,3 +7,4 @@ export {
   type HiddenAuthenticatorColumns,
 } from "./authenticators-table.ts";
 export { AUTHENTICATORS } from "./feature.ts";
+export { HasAuthenticators, type HasAuthenticatorsInstance } from "./has-authenticators.ts";

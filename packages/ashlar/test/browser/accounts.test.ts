@@ -323,7 +323,14 @@ inBrowser("accounts, in a browser", () => {
     await register(page, shop, "Fay", "stones and mortar");
     await look("email-verify-notice");
     const verification = linkIn(await shop.mail.next("fay@example.com", /verif/i));
-    for (const path of ["/home", "/logins", "/confirm_password", "/account/password", "/account/email"]) {
+    for (const path of [
+      "/home",
+      "/logins",
+      "/account/security",
+      "/confirm_password",
+      "/account/password",
+      "/account/email",
+    ]) {
       await page.goto(`${shop.url}${path}`);
       await look(path.slice(1).replaceAll("/", "-"));
     }

@@ -19,6 +19,7 @@ const chosen = { password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
 const REQUESTS: readonly Request[] = [
   { method: "GET", path: "/home" },
   { method: "GET", path: "/logins" },
+  { method: "GET", path: "/account/security" },
   { method: "GET", path: "/verified" },
   { method: "GET", path: "/confirmed" },
   { method: "POST", path: "/email/resend" },

@@ -12,6 +12,7 @@ const PAGES = [
   "/email/undo/x",
   "/home",
   "/logins",
+  "/account/security",
   "/confirm_password",
   "/account/password",
   "/account/email",

@@ -1,5 +1,9 @@
 import type { Application } from "../../boot/index.ts";
 import type { Database } from "../../database/index.ts";
+import type { HttpContext } from "../../http/index.ts";
+import type { RegisteredUser } from "../../support/index.ts";
+import { hasPassword } from "../passwords/verify-credentials.ts";
+import { isVerifiable } from "../users/authenticatable.ts";
 import type { UserDataRegistry } from "../users/user-data.ts";
 import { AccountAccess } from "./access/account-access.ts";
 import { AccountBlocks } from "./access/account-blocks.ts";
@@ -22,6 +26,7 @@ import { AccountPages, FrontEnd } from "./links/account-pages.ts";
 import { AccountPromises } from "./links/account-promises.ts";
 import { AccountMails, MailLimits, RemainingTokenSource } from "./mails/account-mails.ts";
 import type { CompleteAccountsSettings, CompleteAuthSettings } from "./mails/settings.ts";
+import { type AccountOverview, type AccountSection, accountSections } from "./pages/account-sections.ts";
 import { DeviceLinks } from "./passwords/device-links.ts";
 import { PasswordChange } from "./passwords/password-change.ts";
 import { PasswordReset } from "./passwords/password-reset.ts";
@@ -31,6 +36,7 @@ import { ResetTokens } from "./passwords/reset-tokens.ts";
 import { EnumerationPrevention } from "./registration/enumeration-prevention.ts";
 import { Registration } from "./registration/registration.ts";
 import { RegistrationEpochs } from "./registration/registration-epochs.ts";
+import { requireUser } from "./users/current-user.ts";
 import { GuardUsers } from "./users/guard-users.ts";
 
 declare module "../../kernel/container.ts" {
@@ -39,6 +45,9 @@ declare module "../../kernel/container.ts" {
     accounts: AccountServices;
   }
 }
+
+/** How many devices are counted. */
+const MAX_DEVICES = 100;
 
 /**
  * The services of an application's accounts, each created once with its dependencies: the container's `accounts`.
@@ -74,7 +83,11 @@ export class AccountServices {
   readonly deletion: UserDeletion;
   readonly pruning: AccountPruning;
 
+  readonly #application: Application;
+  #sections: readonly AccountSection[] | null = null;
+
   constructor(application: Application, configured: CompleteAuthSettings) {
+    this.#application = application;
     const { background, container, settings: own } = application;
     const { accounts, passwordResetTable, passwordResetExpirationInMinutes, ...auth } = configured;
     const { firstPasswordByMail, mailables, preventEnumeration, retention, verificationExpiresInMinutes } = accounts;
@@ -173,5 +186,24 @@ export class AccountServices {
     this.passwordChange = new PasswordChange(common);
     const hasDatabase = () => container.has("database");
     this.pruning = new AccountPruning({ ...common, logins, securityEvents, retention, hasDatabase });
+  }
+
+  /** What the page `account.security` shows; see `Accounts.overview`. */
+  async overviewOf(context: HttpContext): Promise<AccountOverview> {
+    const { auth, t } = context;
+    const user = await requireUser(context);
+    this.#sections ??= accountSections(this.#application);
+    const sections: AccountOverview["sections"][number][] = [];
+    for (const { title, page, entries } of this.#sections) {
+      // Nothing is shown of a feature whose pages are left out.
+      if (!auth.hasRoute(page)) continue;
+      const translate = t as (key: string) => string;
+      const own = await entries(user as unknown as RegisteredUser);
+      sections.push({ title: translate(title), url: auth.route(page), entries: own });
+    }
+    const { logins } = await auth.logins().page({ size: MAX_DEVICES });
+    const email = (user.email ?? "").trim() === "" ? null : user.email;
+    const isVerified = email !== null && isVerifiable(user) ? user.hasVerifiedEmail() : null;
+    return { email, isVerified, hasPassword: hasPassword(user), devices: logins.length, sections };
   }
 }

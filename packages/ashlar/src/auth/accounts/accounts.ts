@@ -3,6 +3,7 @@ import { AccountAdministration } from "./account-administration.ts";
 import type { EmailChangeUndo, UndoableEmailChange } from "./addresses/email-undo.ts";
 import type { VerificationLink, VerificationOutcome } from "./addresses/verification-outcome.ts";
 import type { RemainingTokens } from "./mails/account-mails.ts";
+import type { AccountOverview } from "./pages/account-sections.ts";
 import type { UsableDeviceLink } from "./passwords/device-links.ts";
 import type { UsablePasswordReset } from "./passwords/password-reset.ts";
 import type { ProvedAttributes, RegistrationAttributes, RegistrationWork } from "./registration/registration.ts";
@@ -149,6 +150,16 @@ export class Accounts extends AccountAdministration {
    */
   changePassword(current: unknown, password: unknown, confirmation: unknown): Promise<void> {
     return this.services.passwordChange.make(this.context, current, password, confirmation);
+  }
+
+  /**
+   * What protects the current user's account, for the page `account.security`: its address and password, the devices that
+   * the user is logged in on, and what features add, such as passkeys. See `events` for what has happened to it.
+   *
+   * @throws `E_UNAUTHENTICATED`
+   */
+  overview(): Promise<AccountOverview> {
+    return this.services.overviewOf(this.context);
   }
 
   /**

@@ -17,6 +17,7 @@ export const ACCOUNT_PATHS = {
   "email.verify": "/email/verify/@token",
   logins: "/logins",
   confirm_password: "/confirm_password",
+  "account.security": "/account/security",
   "account.password": "/account/password",
   "account.email": "/account/email",
   "email.undo": "/email/undo/@token",

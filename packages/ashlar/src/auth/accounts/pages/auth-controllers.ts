@@ -69,6 +69,12 @@ export interface LoginsController {
   destroyOthers(context: HttpContext): unknown;
 }
 
+/** What protects the user's account, and what has happened to it. */
+export interface SecurityController {
+  /** `GET /account/security`, for users. */
+  show(context: HttpContext): unknown;
+}
+
 /** Asking for the password again, for the middleware `password.confirm`. */
 export interface ConfirmPasswordController {
   /** `GET /confirm_password`, for users: the form, with `password`. */
@@ -124,6 +130,8 @@ export interface AuthControllers {
   readonly undoEmailChange: ControllerClass<UndoEmailChangeController>;
   /** Optional: without it, mails about guesses have no link. */
   readonly allowDevice?: ControllerClass<AllowDeviceController>;
+  /** Optional: applications of earlier versions don't have it. */
+  readonly security?: ControllerClass<SecurityController>;
 }
 
 /** A group of routes that `Auth.routes` creates, and can leave out. */

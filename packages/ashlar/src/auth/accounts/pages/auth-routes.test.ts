@@ -44,6 +44,7 @@ describe("authRoutes()", () => {
       "DELETE /logins logins.destroy_others (auth.page, auth, throttle:logins.destroy_others,user)",
       "GET /confirm_password confirm_password (auth.page, auth)",
       "POST /confirm_password confirm_password.store (auth.page, auth, throttle:login,user)",
+      "GET /account/security account.security (auth.page, auth)",
       "GET /account/password account.password (auth.page, auth)",
       "POST /account/password account.password.store (auth.page, auth, throttle:login,user)",
       "GET /account/email account.email (auth.page, auth)",
@@ -58,7 +59,7 @@ describe("authRoutes()", () => {
 
   test("a guard's routes have their own names, and the guard is active before anything is counted", () => {
     const routes = listed(authRoutes(ACCOUNT_CONTROLLERS, { guard: "admin" }).prefix("/admin"));
-    expect(routes).toHaveLength(28);
+    expect(routes).toHaveLength(29);
     expect(routes).toEqual(
       expect.arrayContaining([
         "GET /admin/login admin.login (auth.page, guard:admin)",
@@ -91,7 +92,7 @@ describe("authRoutes()", () => {
     const routes = [...authRoutes(ACCOUNT_CONTROLLERS)].filter(({ attributes }) => attributes.name !== null);
     const { true: short, false: others } = Object.groupBy(routes, (route) => `${isShort(route)}`);
     expect([short?.length, others?.map(({ attributes }) => attributes.name)]).toEqual([
-      25,
+      26,
       ["register", "register.store"],
     ]);
   });
@@ -103,7 +104,7 @@ describe("authRoutes()", () => {
     expect(listed(authRoutes({ login }, leftOut))).toEqual(LOGIN);
     for (const group of groups) {
       const routes = listed(authRoutes(ACCOUNT_CONTROLLERS, { [group]: false } as { register: false }));
-      expect([group, routes.length < 29, listed(authRoutes(ACCOUNT_CONTROLLERS)).length]).toEqual([group, true, 29]);
+      expect([group, routes.length < 30, listed(authRoutes(ACCOUNT_CONTROLLERS)).length]).toEqual([group, true, 30]);
     }
   });
 
@@ -114,13 +115,15 @@ describe("authRoutes()", () => {
     );
     // @ts-expect-error: the compiler reports it too.
     expect(() => authRoutes(others)).toThrow("Auth.routes");
-    expect(listed(authRoutes(others, { register: false }))).toHaveLength(27);
+    expect(listed(authRoutes(others, { register: false }))).toHaveLength(28);
   });
 
-  test("an application without the controller of the page for new devices has no such routes", () => {
+  test("an application without the controller of the page for new devices, or for security, has no such routes", () => {
     const { allowDevice: _, ...others } = ACCOUNT_CONTROLLERS;
+    const { security: __, ...former } = ACCOUNT_CONTROLLERS;
+    expect(listed(authRoutes(former)).filter((route) => route.includes("/account/security"))).toEqual([]);
     expect(listed(authRoutes(others)).filter((route) => route.includes("/login/device"))).toEqual([]);
-    expect(listed(authRoutes(others))).toHaveLength(27);
+    expect(listed(authRoutes(others))).toHaveLength(28);
   });
 
   test("a misspelled group causes an error that suggests similar ones", () => {
@@ -156,7 +159,14 @@ describe("the responses of the routes", () => {
     "/email/verify/token",
     "/logout",
   ];
-  const USER_PATHS = ["/home", "/logins", "/confirm_password", "/account/password", "/account/email"];
+  const USER_PATHS = [
+    "/home",
+    "/logins",
+    "/account/security",
+    "/confirm_password",
+    "/account/password",
+    "/account/email",
+  ];
 
   test.each([...GUEST_PATHS, ...USER_PATHS])(
     "S16 GET %s carries Cache-Control: no-store, for guests and users",

@@ -66,6 +66,9 @@ const GROUPS: Groups = {
       .name("confirm_password.store")
       .middleware("auth", "throttle:login,user"),
   ],
+  security: (controller) => [
+    Route.get(PATHS["account.security"], [controller, "show"]).name("account.security").middleware("auth"),
+  ],
   changePassword: (controller, form) => [
     ...form(() =>
       Route.get(PATHS["account.password"], [controller, "show"]).name("account.password").middleware("auth"),
@@ -94,6 +97,9 @@ const GROUPS: Groups = {
       .middleware("auth.page:token", "throttle:email.undo"),
   ],
 };
+
+/** The groups that applications of earlier versions have no controllers for. */
+const OPTIONAL: readonly AuthRouteGroup[] = ["allowDevice", "security"];
 
 /**
  * The address to which password managers send users to change their password (W3C, A Well-Known URL for Changing
@@ -227,7 +233,7 @@ function routesOf<G extends AuthRouteGroup>(
     return group === "register" ? routes : routes.map((route) => route.bodyLimit("64kb"));
   }
   // Older applications don't have one.
-  if (group === "allowDevice" && controller === undefined) return [];
+  if (OPTIONAL.includes(group) && controller === undefined) return [];
   const remedy = `Add ${group}: ${group.charAt(0).toUpperCase()}${group.slice(1)}Controller, or leave the routes out: { ${group}: false }.`;
   throw new ConfigurationError("Auth.routes", `the controller "${group}" is missing.`, remedy);
 }

@@ -1,0 +1,51 @@
+import type { Application } from "../../../boot/index.ts";
+import type { MessageKey } from "../../../messages/index.ts";
+import type { MaybePromise, RegisteredUser } from "../../../support/index.ts";
+
+/** Something that a user has for proving who they are, such as a passkey. */
+export interface AccountEntry {
+  /** The name that the user knows it by; `null` if it has none. */
+  readonly name: string | null;
+  readonly createdAt: Date;
+  /** `null` if it has not been used yet. */
+  readonly lastUsedAt: Date | null;
+}
+
+/** A section of the page `account.security`: what a user has of one kind. */
+export interface AccountSection<User extends object = RegisteredUser> {
+  /** The key of its title: `passkeys.title`. */
+  readonly title: MessageKey;
+  /** The name of the page where the user manages it, as for `auth.route`. */
+  readonly page: string;
+  /** Returns what the user has, newest first. */
+  entries(user: User): MaybePromise<readonly AccountEntry[]>;
+}
+
+declare module "../../../boot/application/feature.ts" {
+  interface FrameworkFeatureParts {
+    /** Its sections of the page `account.security`, made when that page is first shown. */
+    readonly accountSections?: (application: Application) => readonly AccountSection[];
+  }
+}
+
+/** What the page `account.security` shows about the current user's account. */
+export interface AccountOverview {
+  /** `null` if the account has no address. */
+  readonly email: string | null;
+  /** Whether the address is verified; `null` if addresses aren't verified, or the account has none. */
+  readonly isVerified: boolean | null;
+  readonly hasPassword: boolean;
+  /** On how many devices the user is logged in; 100 if there are more. */
+  readonly devices: number;
+  /** What features show, such as passkeys, with the URLs of the pages on which they are managed. */
+  readonly sections: readonly {
+    readonly title: string;
+    readonly url: string;
+    readonly entries: readonly AccountEntry[];
+  }[];
+}
+
+/** The sections of an application's features, in the order of `PROVIDERS`. */
+export function accountSections(application: Application): readonly AccountSection[] {
+  return application.features.flatMap(({ feature }) => feature.accountSections?.(application) ?? []);
+}

@@ -1,0 +1,33 @@
+import { applicationOf, type ModelClass } from "../database/index.ts";
+import { AshlarError, type Constructor, type RegisteredUser } from "../support/index.ts";
+import type { Authenticator } from "./authenticators.ts";
+import "./feature.ts";
+
+/** The member that {@link HasAuthenticators} adds to a model. */
+export interface HasAuthenticatorsInstance {
+  /**
+   * What the user proves themselves with, other than a password: passkeys, authenticator apps, recovery codes, trusted
+   * devices. Newest first in each kind.
+   *
+   * @throws `E_UNKNOWN_SERVICE` if the application has no feature with authenticators
+   */
+  authenticators(): Promise<readonly Authenticator[]>;
+}
+
+/**
+ * Adds a list of authenticators to a user model:
+ *
+ * ```ts
+ * class User extends compose(Model, Authenticates, HasAuthenticators) {}
+ * const names = (await user.authenticators()).map(({ kind, name, lastUsedAt }) => [kind, name, lastUsedAt]);
+ * ```
+ */
+export function HasAuthenticators<B extends ModelClass>(base: B): B & Constructor<HasAuthenticatorsInstance> {
+  return class extends base {
+    async authenticators(): Promise<readonly Authenticator[]> {
+      const application = applicationOf(this.constructor as ModelClass);
+      if (application === null) throw new AshlarError("E_UNKNOWN_SERVICE", "No application has these users.");
+      return application.container.make("authenticators").of(this as unknown as RegisteredUser);
+    }
+  };
+}
