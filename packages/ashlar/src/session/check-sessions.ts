@@ -6,7 +6,7 @@ const FILE = "config/session.ts";
 /** How long the store may take to respond, in seconds. */
 const SECONDS = 8;
 
-/** Whether the store of the sessions can be reached. */
+/** Checks whether the session store can be reached. */
 export async function run({ application, error }: CheckContext): Promise<void> {
   const { container } = application();
   try {

@@ -2,15 +2,15 @@ import type { HttpContext } from "../http/index.ts";
 import { Route, RouteCollection } from "../routing/index.ts";
 import { csrfToken } from "./forms/view-helpers.ts";
 
-/** CSRF tokens for what Ashlar's views don't print: front ends, and pages that you write yourself. */
+/** CSRF tokens for pages that Ashlar's views don't render: front ends, and pages that you write yourself. */
 export const Csrf: {
   readonly routes: () => RouteCollection;
   readonly token: (context: HttpContext) => string;
 } = Object.freeze({
   /**
-   * The route `csrf`: `GET /csrf` responds with `{ "token": … }`, for front ends that don't get their token with a page. They
-   * send it as the header `X-CSRF-TOKEN`. It belongs to the session, which starts here if there isn't one, as with a
-   * form: a login, a logout and an expired session require a new one.
+   * The route `csrf`: `GET /csrf` responds with `{ "token": … }`, for front ends that don't get their token with a
+   * page. They send it in the header `X-CSRF-TOKEN`. The token belongs to the session, which starts here if there isn't
+   * one. After a login, a logout, or when the session has expired, a new token is needed.
    *
    * ```ts
    * export const ROUTES = [...Auth.routes(AuthControllers), ...Csrf.routes()];
@@ -26,8 +26,8 @@ export const Csrf: {
     return new RouteCollection([show.name("csrf").respondsWithJson().madeBy("Csrf.routes")]);
   },
   /**
-   * Returns a CSRF token of the request's session, with a new mask on each call, for the input `__token` or the header `X-CSRF-TOKEN`.
-   * From then on, the session is saved.
+   * Returns a CSRF token of the request's session, with a new mask on each call, for the input `__token` or the header
+   * `X-CSRF-TOKEN`. The session is then saved.
    *
    * @throws `E_SESSION` if the request does not go through `SessionMiddleware`
    */

@@ -9,17 +9,16 @@ import { heldSession, RequestSession } from "./sessions/request-session.ts";
 import { type SessionManager, sessionManagerOf } from "./sessions/session-manager.ts";
 
 /**
- * Provides the request's session, and saves what changed in it, even if the handler throws. Put it first in the stack
- * `web`.
+ * Provides the request's session, and saves its changes, even if the handler throws. Put it first in the stack `web`.
  *
- * The session is opened on first use; a visitor who doesn't need one gets no cookie. A session that is kept in a store
- * is read here, if the request has its cookie.
+ * The session is opened on first use, so a visitor who doesn't need one gets no cookie. If sessions are kept in a store
+ * and the request has the cookie, the session is read here.
  *
- * An `E_INVALID_INPUT` that a form's handler throws becomes a redirect back to the form, with the messages and the
- * input flashed, or the form itself (422) if that is more than the session can hold. If a form's page has expired
- * (419), or the form was sent too often (429), the response is the form itself, filled in. If the server has failed, or
- * the form is too large, the error page leads back to the form, which is then filled in. Callers that want JSON get the
- * problem document.
+ * If a form's handler throws `E_INVALID_INPUT`, the response is a redirect back to the form, with the messages and the
+ * input flashed, or the form itself (422) if the session can't hold them. If a form's page has expired (419), or there
+ * were too many attempts (429), the response is the form itself, filled in. If the server has failed, or the form is
+ * too large, the error page links back to the form, which is then filled in. Callers that want JSON get the problem
+ * document.
  */
 export class SessionMiddleware implements Middleware {
   readonly #manager: SessionManager;
@@ -31,7 +30,7 @@ export class SessionMiddleware implements Middleware {
     this.#router = container.make("router");
   }
 
-  /** @throws `E_SESSION` if the session holds more than its store has room for */
+  /** @throws `E_SESSION` if the session is larger than its store allows */
   handle(context: HttpContext, next: Next): unknown {
     if (heldSession(context) !== null) return next();
     const held = new RequestSession(context, this.#manager);
@@ -64,7 +63,7 @@ export class SessionMiddleware implements Middleware {
     return result;
   }
 
-  /** If a visitor's session couldn't be read, nothing is known about them, and no user is looked up. */
+  /** Handles a session that couldn't be read. Nothing is known about the visitor then, and no user is looked up. */
   async #unread(context: HttpContext, held: RequestSession, error: unknown): Promise<never> {
     markUserUnknown(context);
     await this.#again(context, held, error);
@@ -78,7 +77,7 @@ export class SessionMiddleware implements Middleware {
       return response;
     }
     try {
-      // What changed before the failure is saved.
+      // Changes from before the failure are saved.
       await held.close();
     } catch (second) {
       typedIsLost(context);
@@ -96,7 +95,7 @@ export class SessionMiddleware implements Middleware {
         (await leadBackFromFailure(context, held, error, this.#router))
       );
     } catch (second) {
-      // The first failure is the one to report.
+      // The response is about the first failure.
       this.#manager.report(second, "A form could not be shown again.");
       return null;
     }

@@ -27,7 +27,7 @@ const SESSION = new KeyPurpose("session");
 
 declare module "../kernel/container.ts" {
   interface FrameworkServices {
-    /** Shared by the sessions of all visitors. One visitor's session is `context.session`. */
+    /** Manages all visitors' sessions. One visitor's session is `context.session`. */
     session: SessionManager;
   }
 }
@@ -43,7 +43,7 @@ declare module "../http/exchange/context.ts" {
 
 /**
  * Adds session data to the application: `context.session`, forms that come back filled in, and CSRF tokens. Its
- * settings are `SESSION` of `config/session.ts`; with `databaseSessions()` it comes after `DatabaseProvider`.
+ * settings are `SESSION` in `config/session.ts`. With `databaseSessions()`, list it after `DatabaseProvider`.
  *
  * The guards, not sessions, keep track of who is logged in.
  */
@@ -74,7 +74,7 @@ export class SessionProvider extends Provider {
       },
     ],
   });
-  /** Pages without a session and API requests work without the store, and all instances share it. */
+  /** `false`, because pages without a session and API requests work without the store, and all instances share it. */
   override readonly failsReadiness: boolean = false;
   #manager: SessionManager | null = null;
 
@@ -85,7 +85,7 @@ export class SessionProvider extends Provider {
     if (session.domain !== null && settings.environment === "production") {
       logger.warn(sharedCookieWarning("config/session.ts: SESSION.domain", session.domain));
     }
-    // A value that the author has set stays.
+    // If the author has set `sameSite`, there is no warning.
     const isDecided = Object(SESSION).sameSite !== undefined;
     const lost = isDecided ? null : lostCookies(session, settings.trustedOrigins.list, this.application.url);
     if (lost !== null) logger.warn(lost);
@@ -124,7 +124,7 @@ export class SessionProvider extends Provider {
 
   override async prune(): Promise<Readonly<Record<string, number>>> {
     const manager = this.application.container.make("session");
-    // A sealed cookie expires by itself; only a store on the server has something to delete.
+    // Sealed cookies expire by themselves. Only a store on the server has something to delete.
     return manager.keeper.isRemote ? { "session data": await manager.prune() } : {};
   }
 
@@ -149,7 +149,7 @@ function createKeeper(
 }
 
 /**
- * Returns a warning about trusted origins whose pages' requests carry no cookies, because they belong to another site
+ * Returns a warning about trusted origins whose pages' requests don't include cookies, because they are on another site
  * (RFC 6265bis §5.2, §5.7); `null` if there aren't any.
  *
  * @param url the application's own origin

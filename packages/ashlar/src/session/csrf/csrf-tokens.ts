@@ -22,14 +22,14 @@ const OWNER_BYTES = 16;
 const TOKEN = /^[\w-]{86}$/;
 
 /**
- * Issues and checks the tokens that prove that a form comes from one of the application's own pages.
+ * Issues and checks tokens that prove that a form comes from one of the application's own pages.
  *
- * A token is bound to a session: it is the HMAC of the session's id. It is masked with different random bytes each
- * time, so that the length of a compressed page reveals nothing about it (BREACH).
+ * A token is bound to a session, because it is the HMAC of the session's id. It is masked with different random bytes
+ * each time, so that the length of a compressed page reveals nothing about it (BREACH).
  *
- * The mask of a token in a page is 16 random bytes and 16 of an HMAC over them, the session's id and the page's address. It
- * proves that the page was shown to the session. The HMAC needs a key, because anyone who has a token can remove its
- * mask.
+ * In a page, the mask consists of 16 random bytes, and 16 bytes of an HMAC over them, the session's id and the page's
+ * address. It proves that the page was shown to the session. The HMAC needs a key, because anyone who has a token can
+ * extract its mask.
  */
 export class CsrfTokens {
   readonly #keys: readonly [KeyObject, ...KeyObject[]];
@@ -38,7 +38,7 @@ export class CsrfTokens {
 
   /**
    * @param secret the application's key
-   * @param options previous keys: forms on pages that were rendered with them still work
+   * @param options the previous keys; forms on pages that were rendered with them still work
    * @throws `E_WEAK_SECRET`
    */
   constructor(secret: string, options: RotationOptions = {}) {
@@ -50,8 +50,7 @@ export class CsrfTokens {
   /**
    * A token for a session's pages: 86 characters of base64url, different each time.
    *
-   * @param page the host and path of the page that the token is for, which it then proves; `null` if it should prove no
-   * page
+   * @param page the host and path of the page that the token should prove; `null` for none
    */
   issue(sessionId: string, page: string | null = null): string {
     const mask = page === null ? randomBytes(MASK_BYTES) : pageMask(sessionId, page, this.#pageKeys[0]);
@@ -59,19 +58,19 @@ export class CsrfTokens {
   }
 
   /**
-   * Reports whether a token was issued for a session. The time it takes reveals neither where the token differs nor
+   * Reports whether a token was issued for a session. The time this takes reveals neither where the token differs nor
    * which key it was made with.
    */
   matches(sessionId: string, token: unknown): boolean {
     if (typeof token !== "string" || !TOKEN.test(token)) return false;
     const bytes = Buffer.from(token, "base64url");
     const presented = xor(bytes.subarray(0, MASK_BYTES), bytes.subarray(MASK_BYTES));
-    // All keys are tried, even after a match: `some` would stop at the first.
+    // All keys are tried, even after a match; `some` would stop at the first one.
     const matching = this.#keys.filter((key) => timingSafeEqual(presented, expected(sessionId, key)));
     return matching.length > 0;
   }
 
-  /** Reports whether a token was issued for a session in a page. */
+  /** Reports whether a token was issued for a session in a certain page. */
   provesPage(sessionId: string, page: string, token: unknown): boolean {
     if (!this.matches(sessionId, token)) return false;
     const mask = Buffer.from(token as string, "base64url").subarray(0, MASK_BYTES);
@@ -80,8 +79,8 @@ export class CsrfTokens {
   }
 
   /**
-   * A tag for the forms on a user's pages: it identifies the form's user even after the session and the login have
-   * ended. Only the application can make it, and it names the user to no one else.
+   * A tag for the forms on a user's pages, which identifies the form's user even after the session and the login have
+   * ended. Only the application can create it, and it doesn't reveal the user to anyone else.
    */
   tagOf(owner: string): string {
     return ownerTag(owner, this.#ownerKeys[0]).toString("base64url");
@@ -124,25 +123,25 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 /** The value that browsers send for an origin that they hide, or that a page doesn't have (Fetch §3.2, HTML §7.1.1). */
 const HIDDEN_ORIGIN = "null";
 
-/** The token in a request's input; anything but text counts as missing. */
+/** The token in a request's input or header. */
 export function sentCsrfToken(request: HttpRequest): unknown {
   return request.input(CSRF_INPUT) ?? request.header(CSRF_HEADER);
 }
 
 /**
- * Reports whether a request itself says that a page of another site made it. These headers are checked in this order,
- * and the first informative one decides: `Sec-Fetch-Site`, which browsers set and pages cannot; `Origin`; `Referer`. If
- * none is, the token decides, which every such request needs anyway.
+ * Reports whether a request's headers say that another site's page made it. They are checked in this order, and the
+ * first informative one decides: `Sec-Fetch-Site`, which browsers set and pages cannot; `Origin`; `Referer`. If none of
+ * them is informative, only the token decides, which every such request needs anyway.
  *
  * `Origin: null` isn't informative. Browsers send it for a form on a page with `Referrer-Policy: no-referrer`, even to
- * its own site, and for one in a sandboxed frame or on a `data:` URL, which other sites can make. The latter two never
- * have a token.
+ * its own site, and for a form in a sandboxed frame or on a `data:` URL, which other sites can create. The latter two
+ * never have a token.
  *
- * A page on another subdomain (`same-site`) is another site's page: it may belong to anyone. Only if its origin is one of
- * `APP.trustedOrigins` is it the application's own. Browsers send `Origin` with every request to another origin that could
- * change something, and pages cannot set it (Fetch §2.2.2, §3.2).
+ * A page on another subdomain (`same-site`) counts as another site's, because it may belong to anyone, unless its
+ * origin is in `APP.trustedOrigins`. Browsers send `Origin` with every request to another origin that could change
+ * something, and pages cannot set it (Fetch §2.2.2, §3.2).
  *
- * @param services with the application's origin, or else the requested host, and the trusted origins
+ * @param services the application's origin (if unknown, the requested host is used) and the trusted origins
  */
 export function comesFromElsewhere(
   request: HttpRequest,
@@ -151,7 +150,7 @@ export function comesFromElsewhere(
   const origin = request.header("origin");
   if (origins.includes(origin)) return false;
   const site = request.header("sec-fetch-site");
-  // "none" means that the visitor did it, for example by reloading.
+  // "none" means that the visitor made the request, for example by reloading.
   if (site !== null) return site !== "same-origin" && site !== "none";
   if (origin !== null && origin !== HIDDEN_ORIGIN) return !isOwn(origin, request, appUrl);
   const referer = request.header("referer");
@@ -159,8 +158,8 @@ export function comesFromElsewhere(
 }
 
 /**
- * Reports whether a request itself says that a page of this application made it, in a way that pages of other sites
- * cannot imitate. This proves something only about browsers. `Origin: null` proves nothing.
+ * Reports whether a request's headers say that this application's page made it, in a way that other sites' pages cannot
+ * fake. This proves something only if the client is a browser. `Origin: null` proves nothing.
  *
  * @param appUrl the application's origin; if it is unknown, the requested host is used
  */
@@ -175,24 +174,24 @@ function isOwn(address: string, request: HttpRequest, appUrl: string | null): bo
   const url = URL.parse(address);
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) return false;
   if (appUrl !== null) return url.origin === appUrl;
-  // A proxy may have terminated TLS without the application knowing: only the host can be compared.
+  // A proxy may have terminated TLS without the application knowing, so only the host can be compared.
   return url.host === URL.parse(`${url.protocol}//${requestAuthority(request.raw)}`)?.host;
 }
 
 /**
  * Reports whether a request's method changes nothing.
  *
- * @param method the method that was sent, before a form's override: the request is as unsafe as the POST that carries
- * it
+ * @param method the method that was sent, before a form's override, because the request is as unsafe as the POST that
+ * contains the override
  */
 export function isSafeMethod(method: string): boolean {
   return SAFE_METHODS.has(method);
 }
 
 /**
- * The page's address as stored in a token, and with a form that waits for its user.
+ * The page's address, as stored in a token, and with a form that waits for its user.
  *
- * @param path the path of the request for the page, below the base path; with the query only for a form that waits
+ * @param path the page's path, relative to the base path; with the query only for a form that waits
  */
 export function pageAddress({ request }: HttpContext, path: string): string {
   return `${requestAuthority(request.raw)}${path}`;

@@ -11,21 +11,21 @@ declare module "../../http/exchange/context.ts" {
   interface Visitor extends RequestSession {}
 }
 
-/** The time after which a request no longer counts as a use of an unchanged session, in milliseconds. */
+/** If a request takes longer than this, it doesn't count as a use of an unchanged session, in milliseconds. */
 const LATE_MS = 1000;
 
-/** The session of one request: opened on first use, saved once the request has been handled. */
+/** The session of one request. It is opened on first use, and saved once the request has been handled. */
 export class RequestSession {
   readonly manager: SessionManager;
-  /** The path and query of the page that is shown in the response to its form, under the form's address. */
+  /** The path and query of the page, if it is shown in the response to its form, at the form's address. */
   formPage: string | null = null;
   readonly #context: HttpContext;
-  /** The browser's cookie, as far as we know: from the request, or as set by this response. */
+  /** The browser's cookie as we know it: from the request, or as set by this response. */
   #cookie: string | null = null;
   #found: SessionRecord | null = null;
   #isLoaded = false;
   #loadedAt = 0;
-  /** Why the session could not be read; if set, it cannot be opened. */
+  /** The reason why the session could not be read. If set, the session can't be opened. */
   #failure: { readonly error: unknown } | null = null;
   #session: Session | null = null;
   #isClosed = false;
@@ -62,7 +62,7 @@ export class RequestSession {
   get session(): Session {
     if (this.#session === null) {
       this.#session = this.#open();
-      // An error page, too, uses up the values that were flashed for one request.
+      // An error page also uses up the values that were flashed for one request.
       this.#changed(this.#session);
     }
     return this.#session;
@@ -112,7 +112,7 @@ export class RequestSession {
     if (typed !== null && !this.manager.tokens.isTagOf(owner, typed.owner)) this.session.keepTyped(null);
   }
 
-  /** Security: only its own user may see the input, and only on the page that it was typed into. */
+  /** Security: only the same user may see the input, and only on the page that it was entered on. */
   #isFor({ owner, page }: TypedForm): boolean {
     const { raw } = this.#context.request;
     if (!isSafeMethod(raw.method) || isInBackground(raw) || isSpeculative(raw)) return false;
@@ -121,7 +121,7 @@ export class RequestSession {
     return user !== null && page === pageAddress(this.#context, path) && this.manager.tokens.isTagOf(user, owner);
   }
 
-  /** How many bytes of contents the session has room for. */
+  /** How many more bytes of contents the session has room for. */
   get room(): number {
     return this.manager.keeper.maxBytes - Buffer.byteLength(this.session.encode() ?? "");
   }
@@ -129,7 +129,7 @@ export class RequestSession {
   /**
    * Saves the session if it was opened. A later change, for example by an error page with a form, saves it again.
    *
-   * @throws `E_SESSION` if it holds more than its store has room for
+   * @throws `E_SESSION` if the session is larger than its store allows
    */
   close(): MaybePromise<void> {
     this.#isClosed = true;
@@ -141,14 +141,14 @@ export class RequestSession {
     return this.#keep(this.#session);
   }
 
-  /** Lets the session change again after {@link close}, which then has to be called once more. */
+  /** Lets the session change again after {@link close}, which then has to be called again. */
   reopen(): void {
     this.#isClosed = false;
   }
 
   /**
-   * A session with contents may show in the response, and its id in a CSRF token; an empty one reveals nothing about
-   * anyone.
+   * Records that the response depends on the visitor, if the session has contents, which may show in the response, or
+   * an id that may be in a CSRF token. An empty session reveals nothing about anyone.
    */
   #noteVisitor(session: Session): void {
     if (this.#found !== null || session.encode() !== null) this.#context.response.dependsOnVisitor(true);
@@ -166,9 +166,10 @@ export class RequestSession {
   }
 
   #open(): Session {
-    // Replacing it with an empty session would end the browser's session.
+    // A session that couldn't be read must not be replaced with an empty one, because that would end the browser's
+    // session.
     if (this.#failure !== null) throw this.#failure.error;
-    // If the store is asynchronous, the session has been read already: see load().
+    // If the store is asynchronous, load() has already read the session.
     if (!this.#isLoaded) this.#loaded(this.#find() as SessionRecord | null);
     const contents = this.#found === null ? null : decodeContents(this.#found.contents);
     const beginning = contents === null ? null : { ...this.#found!, contents };
@@ -195,8 +196,7 @@ export class RequestSession {
   }
 
   /**
-   * Handles a change that comes after the session was saved. The response is about to be sent, so its cookie cannot
-   * wait.
+   * Handles a change after the session was saved. The response is about to be sent, so its cookie has to be set now.
    */
   #changed(session: Session): void {
     if (!this.#isClosed) return;
@@ -218,7 +218,8 @@ export class RequestSession {
   }
 
   /**
-   * The session as it has to be saved now; `null` if nothing has to be saved, or if the stored session is good enough.
+   * The session as it has to be saved now; `null` if there is nothing to save, or if the stored session is recent
+   * enough.
    */
   #due(session: Session): SessionRecord | null {
     const contents = session.encode();
@@ -228,11 +229,11 @@ export class RequestSession {
     const found = this.#found;
     const usedAt = now();
     const isKept = found?.id === id && found.contents === contents;
-    // The stored session, or the browser's, may be newer than the state that a slow request began with.
+    // The stored session, or the browser's, may be newer than the state at the start of a slow request.
     if (isKept && (usedAt - found.usedAt < refreshAfterMs || usedAt - this.#loadedAt > LATE_MS)) return null;
     let bytes = Buffer.byteLength(contents);
     if (bytes <= keeper.maxBytes) return { id, createdAt, usedAt, contents };
-    // The input matters less than the rest of the session, and less than sending a response.
+    // The input is less important than the rest of the session, and than sending a response.
     const fitting = session.encodeWithin(keeper.maxBytes)!;
     bytes = Buffer.byteLength(fitting);
     if (bytes <= keeper.maxBytes) return { id, createdAt, usedAt, contents: fitting };
@@ -248,7 +249,7 @@ export class RequestSession {
     const { response } = this.#context;
     const maxAgeSeconds = this.manager.secondsLeft(record);
     const options = { maxAgeSeconds, sameSite, ...domainFor(this.#context, domain) };
-    // A cache that keeps the response would give one visitor's session to the next.
+    // If a cache kept the response, it would give one visitor's session to the next.
     response.identifiesVisitor().cookie(name, this.#cookie, options);
   }
 
@@ -264,19 +265,22 @@ export class RequestSession {
   }
 }
 
-/** The session of a request that goes through `SessionMiddleware`, opened or not; `null` for any other. */
+/** The session of a request that goes through `SessionMiddleware`, opened or not; `null` for any other request. */
 export function heldSession(context: HttpContext): RequestSession | null {
   return context.visitor;
 }
 
-/** The same for views: `null` as well if it could not be read, so that the error page about it can be rendered. */
+/**
+ * Like {@link heldSession}, for views. Also `null` if the session couldn't be read, so that the error page about that
+ * can be rendered.
+ */
 export function shownSession(context: HttpContext): RequestSession | null {
   const held = heldSession(context);
   return held?.isReadable === true ? held : null;
 }
 
 /**
- * The session of a request.
+ * A request's session.
  *
  * @throws `E_SESSION` if the request does not go through `SessionMiddleware`
  */

@@ -16,8 +16,8 @@ export interface SessionContents {
   /** Values that only the next request sees. */
   readonly flash: Dictionary;
   /**
-   * Whether something outside depends on the session's id, such as a form's token, so that an empty session is kept
-   * too.
+   * Whether something else depends on the session's id, such as a form's token, so that the session is kept even if it
+   * is empty.
    */
   readonly isIdentified: boolean;
 }
@@ -25,14 +25,14 @@ export interface SessionContents {
 /** The stored state that a session is restored from. */
 export interface SessionBeginning {
   readonly id: string;
-  /** When it got its id, in milliseconds since 1970. */
+  /** When the session got its id, in milliseconds since 1970. */
   readonly createdAt: number;
   readonly contents: SessionContents;
 }
 
 /**
- * A session's id, its values, and those that are flashed: kept for the next page only. `Session` adds the input and the errors of
- * forms, and where visitors were heading.
+ * A session's id, its values, and its flashed values, which are kept only for the next page. `Session` adds the input
+ * and errors of forms, and where visitors were heading.
  */
 export abstract class SessionData {
   readonly #onChange: () => void;
@@ -44,7 +44,7 @@ export abstract class SessionData {
   #flash: Dictionary;
   /** Values that this request flashes for the next one. */
   #next: Dictionary = dictionary();
-  /** The keys of `#flash` that were read; `null` if all of it ends with this request, read or not. */
+  /** The keys of `#flash` that were read; `null` if all flashed values end with this request, read or not. */
   #read: Set<string> | null = null;
 
   /**
@@ -61,11 +61,11 @@ export abstract class SessionData {
   }
 
   /**
-   * Identifies the session: 256 random bits, new after {@link regenerate} and {@link invalidate}. A session whose id
-   * was read is kept, even if it is empty.
+   * Identifies the session: 256 random bits, which change with {@link regenerate} and {@link invalidate}. If the id is
+   * read, the session is kept even if it is empty.
    *
-   * Security: unless the cookie holds the session itself, it carries this id. Never print it; store
-   * only its digest.
+   * Security: the cookie contains this id, unless it contains the session itself. Never print the id, and store only
+   * its digest.
    */
   get id(): string {
     if (!this.#isIdentified) {
@@ -76,7 +76,7 @@ export abstract class SessionData {
   }
 
   /**
-   * The value under a key, stored or flashed.
+   * The stored or flashed value under a key.
    *
    * @param fallback the result if there isn't one; default: `null`
    */
@@ -139,7 +139,7 @@ export abstract class SessionData {
 
   /**
    * Keeps a value for the rest of this request and for the next page that opens the session. Requests that an open page
-   * makes by itself in between, such as for an image or for data, leave the value there, unless they read it.
+   * makes by itself in the meantime, for example for an image or for data, don't use up the value unless they read it.
    *
    * @throws `E_SESSION` as {@link put}
    */
@@ -153,7 +153,7 @@ export abstract class SessionData {
     return isOwnKey(key) ? fallback : this.#valueIn(key, fallback, this.#next, this.#flash);
   }
 
-  /** Keeps everything that was flashed before, errors and old input included, for one more request. */
+  /** Keeps everything that the previous request flashed, including errors and old input, for one more request. */
   reflash(): this {
     this.#changing();
     this.#next = Object.assign(dictionary(), this.#flash, this.#next);
@@ -161,7 +161,7 @@ export abstract class SessionData {
     return this;
   }
 
-  /** Keeps what was flashed before under these keys for one more request. */
+  /** Keeps what the previous request flashed under these keys for one more request. */
   keep(...keys: readonly string[]): this {
     this.#changing();
     for (const key of keys) {
@@ -171,7 +171,7 @@ export abstract class SessionData {
     return this;
   }
 
-  /** Gives the session a new id, and with it new CSRF tokens; tokens on pages that are still open become invalid. */
+  /** Gives the session a new id, and therefore new CSRF tokens. Tokens on pages that are still open become invalid. */
   regenerate(): this {
     this.#changing();
     this.#id = randomToken();
@@ -190,8 +190,8 @@ export abstract class SessionData {
   }
 
   /**
-   * @internal Keeps the flashed values, except those that this request reads: this isn't the page that the visitor is
-   * waiting for.
+   * @internal Keeps the flashed values, except those that this request reads, because this isn't the page that the
+   * visitor is waiting for.
    */
   keepUnread(): void {
     this.#read ??= new Set();
@@ -207,17 +207,17 @@ export abstract class SessionData {
     return Object.fromEntries(Object.entries(this.#flash).filter(([key]) => !read.has(key)));
   }
 
-  /** @internal The id, whether or not anything depends on it, and the time when it was assigned. */
+  /** @internal The id, which this doesn't mark as read, and the time when it was assigned. */
   get identity(): { readonly id: string; readonly createdAt: number } {
     return { id: this.#id, createdAt: this.#createdAt };
   }
 
-  /** @internal One of the framework's own values that are kept until they are removed. */
+  /** @internal One of the framework's own stored values. */
   protected stored(key: string): unknown {
     return this.#data[key];
   }
 
-  /** @internal Keeps one of the framework's own values until it is removed; `null` removes it. */
+  /** @internal Stores one of the framework's own values; `null` removes it. */
   protected store(key: string, value: unknown): void {
     this.#changing();
     this.remove(key);
@@ -225,7 +225,7 @@ export abstract class SessionData {
     this.#onChange();
   }
 
-  /** @internal One of the framework's own flashed values, of this request or the previous one. */
+  /** @internal One of the framework's own flashed values, from this request or the previous one. */
   protected flashedOwn(key: string, fallback: unknown): unknown {
     return this.#valueIn(key, fallback, this.#next, this.#flash);
   }
@@ -262,7 +262,7 @@ export abstract class SessionData {
     else this.#next[key] = value;
   }
 
-  /** Called before each change: if the caller's database transaction is rolled back, it has not happened. */
+  /** Called before each change, so that the change is undone if the caller's database transaction is rolled back. */
   #changing(): void {
     restoreOnRollback(this, () => {
       const [id, createdAt, isIdentified] = [this.#id, this.#createdAt, this.#isIdentified];
@@ -294,7 +294,7 @@ export abstract class SessionData {
     this.#onChange();
   }
 
-  /** @internal Removes a value without a note that the session has changed. */
+  /** @internal Removes a value without recording that the session has changed. */
   protected remove(key: string): void {
     delete this.#data[key];
     delete this.#flash[key];
@@ -307,7 +307,7 @@ function isOwnKey(key: string): boolean {
   return key.startsWith(OWN_PREFIX);
 }
 
-/** Freezes a value that was parsed from JSON, to any depth. */
+/** Deeply freezes a value that was parsed from JSON. */
 export function freezeParsed<T>(value: T): T {
   if (typeof value !== "object" || value === null) return value;
   for (const member of Object.values(value)) freezeParsed(member);
@@ -323,7 +323,7 @@ export function encodeContents({ data, flash, isIdentified }: SessionContents): 
   return Object.keys(contents).length === 0 ? null : JSON.stringify(contents);
 }
 
-/** The contents encoded in a text; `null` if it does not come from {@link encodeContents}. */
+/** The contents that a text encodes; `null` if the text isn't from {@link encodeContents}. */
 export function decodeContents(text: string): SessionContents | null {
   const contents = parse(text);
   if (!isPlainObject(contents)) return null;

@@ -14,13 +14,14 @@ import {
 } from "../../support/index.ts";
 
 /**
- * A message as a session stores it: text if it has no rule. A date in its parameters is `{ date }`, as JSON has none.
+ * A message as a session stores it: only text if it has no rule. A date in its parameters becomes `{ date }`, because
+ * JSON has no dates.
  */
 type StoredMessage = string | { readonly rule: string; readonly params: Dictionary; readonly message: string };
 
 /**
- * Returns errors by field as a session stores them: untranslated, because the page that shows them may be in a
- * different language than the request that caused them.
+ * Returns errors by field as a session stores them. They aren't translated, because the page that shows them may be in
+ * a different language than the request that caused them.
  */
 export function toStoredErrors(errors: FieldSentences): Dictionary {
   const stored: Record<string, StoredMessage[]> = {};
@@ -31,7 +32,7 @@ export function toStoredErrors(errors: FieldSentences): Dictionary {
 }
 
 function toStored(said: string | Message): StoredMessage {
-  // The session refuses anything else.
+  // Anything else is refused by the session.
   if (typeof said !== "object") return said;
   const { rule, params, message } = said;
   return rule === null ? message : { rule, params: mapped(params, toStoredValue), message };
@@ -57,7 +58,7 @@ export function readStoredErrors(stored: unknown, t: (message: Message) => strin
   return errors;
 }
 
-/** Calls a function when the text of a message is read. Counting the messages, or looking at their rules, is not reading. */
+/** Calls a function when a message's text is read. Counting messages, or checking their rules, doesn't count. */
 export function noteReading(errors: FieldErrors, onRead: () => void): void {
   for (const one of Object.values(errors).flat()) {
     const { message } = one;

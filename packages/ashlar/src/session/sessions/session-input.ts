@@ -15,15 +15,15 @@ const MAX_DEPTH = 16;
 /** The overhead of JSON around the old input in a session, in bytes. */
 export const ROOM_AROUND_INPUT = 32;
 
-/** The room that a session must keep free beside the input until its user has logged in, in bytes. */
+/** The room that a session must keep free, in addition to the input, until its user has logged in, in bytes. */
 const ROOM_UNTIL_LOGIN = 768;
 
 /** How much of the input a session keeps. */
 export type KeptInput = "all" | "some" | "none";
 
 /**
- * The inputs that can be filled into a form again. Passwords, tokens and secrets are left out, by their names and at
- * any depth, and so are the framework's own inputs (`__token`) and what JSON cannot hold, such as files.
+ * The inputs that can be filled into a form again. Leaves out passwords, tokens and secrets, by name and at any depth,
+ * and also the framework's own inputs (`__token`) and values that JSON can't hold, such as files.
  *
  * Security: only names are considered. A secret under another name is kept.
  */
@@ -56,9 +56,7 @@ function keep(value: unknown, depth: number): unknown {
   return result;
 }
 
-/**
- * As many of the inputs as fit into this many bytes of JSON: the short ones first, because forms have more of those.
- */
+/** As many inputs as fit into this many bytes of JSON, the short ones first, because forms have more of those. */
 export function fittingInput(input: Readonly<Dictionary>, maxBytes: number): Dictionary {
   const sized = Object.entries(input).map(([name, value]) => {
     return { name, value, bytes: Buffer.byteLength(JSON.stringify({ [name]: value })) };
@@ -73,7 +71,7 @@ export function fittingInput(input: Readonly<Dictionary>, maxBytes: number): Dic
   return result;
 }
 
-/** The value at a path of inputs: `name`, `items.0.name`; `undefined` if there isn't one. */
+/** The input at a path, such as `name` or `items.0.name`; `undefined` if there isn't one. */
 export function inputAt(input: unknown, path: string): unknown {
   if (hasMember(input, path)) return input[path];
   let value = input;
@@ -90,7 +88,7 @@ function hasMember(value: unknown, name: string): value is Dictionary {
 }
 
 /**
- * Keeps the data that the next page needs to show a form again: the messages, and as much of the input as fits.
+ * Keeps what the next page needs to show a form again: the messages, and as much of the input as fits.
  *
  * @returns whether all of it fits
  */
@@ -111,8 +109,8 @@ export function flashMistakes(
 /**
  * Keeps as much of the input as fits, for the next page.
  *
- * @param typed without secrets and other inputs that must not be kept
- * @returns how much fits; `"all"` if there is nothing to keep
+ * @param typed the input, without secrets and anything else that must not be kept
+ * @returns how much was kept; `"all"` if there was nothing to keep
  */
 export function flashTyped(held: RequestSession, typed: Readonly<Dictionary>): KeptInput {
   const kept = fittingInput(typed, held.room - ROOM_AROUND_INPUT);
@@ -121,11 +119,11 @@ export function flashTyped(held: RequestSession, typed: Readonly<Dictionary>): K
 }
 
 /**
- * Keeps as much of a user's input as fits, until the same user opens the form's page again: the pages in between,
- * such as the login page, leave it there. It replaces the input kept before.
+ * Keeps as much of a user's input as fits, until the same user opens the form's page again. Pages in between, such as
+ * the login page, don't use it up. It replaces any input that was kept before.
  *
- * @param form without inputs that must not be kept
- * @returns how much of it fits
+ * @param form the form, without inputs that must not be kept
+ * @returns how much was kept
  */
 export function keepTyped(held: RequestSession, form: TypedForm): KeptInput {
   const { session } = held;

@@ -11,14 +11,14 @@ const MINUTE_MS = 60_000;
 const MAX_REFRESH_MS = 5 * MINUTE_MS;
 const PRUNE_EVERY_MS = 60 * MINUTE_MS;
 
-/** Shared by an application's sessions: the container's `session`. */
+/** Manages an application's sessions. It is the container's `session`. */
 export class SessionManager {
   readonly settings: CompleteSessionSettings;
   /** @internal */
   readonly keeper: SessionKeeper;
   /** @internal */
   readonly tokens: CsrfTokens;
-  /** @internal The time after which an unchanged session is saved again, so that it counts as used. */
+  /** @internal The time after which an unchanged session is saved again, so that its last use is recorded. */
   readonly refreshAfterMs: number;
   readonly #logger: Logger;
   readonly #router: () => Router;
@@ -30,12 +30,14 @@ export class SessionManager {
    * @internal The response to a form whose page has expired, if its work has already been done; otherwise `null`.
    */
   respondToExpired: (context: HttpContext) => MaybePromise<unknown> = () => null;
-  /** @internal The response to an error that a handler has thrown, if there is a better one than the error's page. */
+  /**
+   * @internal The response to an error that a handler has thrown, if there is a better response than the error page.
+   */
   respondToError: (context: HttpContext, error: unknown) => MaybePromise<HttpResponse | null> = () => null;
-  /** @internal A note for the visitor about a form that the server has failed to process; `null` for most. */
+  /** @internal A note for the visitor about a form that the server has failed to process; `null` for most forms. */
   noteOfFailure: (context: HttpContext) => Message | null = () => null;
 
-  /** @internal A text that names the user whom a request's pages are shown to; `null` for a guest. */
+  /** @internal A text that identifies the user who sees a request's pages; `null` for a guest. */
   ownerOf: (context: HttpContext) => string | null = () => null;
 
   /** @param router called once the application has booted */
@@ -62,7 +64,7 @@ export class SessionManager {
   /**
    * @internal The session that a cookie identifies; `null` if there isn't one, or if it is too old.
    *
-   * @param mayPrune whether this may be the occasion to delete expired sessions
+   * @param mayPrune whether this call may also start deleting expired sessions
    */
   find(cookie: string, mayPrune = true): MaybePromise<SessionRecord | null> {
     if (mayPrune) this.#pruneNowAndThen();
@@ -97,7 +99,7 @@ export class SessionManager {
     if (now() - this.#prunedAt >= PRUNE_EVERY_MS) this.track(this.prune());
   }
 
-  /** @internal Starts work that no response waits for; if it fails, the failure is logged. */
+  /** @internal Tracks work that no response waits for. If it fails, the failure is logged. */
   track(work: Promise<unknown>): void {
     this.#underway += 1;
     this.#idle ??= Promise.withResolvers();
@@ -116,16 +118,16 @@ export class SessionManager {
     this.#logger.error({ err: error }, message);
   }
 
-  /** Waits for the background work. */
+  /** Waits for background work. */
   async settled(): Promise<void> {
     await this.#idle?.promise;
   }
 }
 
 /**
- * The sessions of an application, for its middleware.
+ * An application's session manager, for its middleware.
  *
- * @throws `E_INVALID_CONFIGURATION` if it has none
+ * @throws `E_INVALID_CONFIGURATION` if the application has no sessions
  */
 export function sessionManagerOf(container: Container): SessionManager {
   if (container.has("session")) return container.make("session");
@@ -133,7 +135,7 @@ export function sessionManagerOf(container: Container): SessionManager {
   throw new ConfigurationError("app/kernel.ts", problem, "Add SessionProvider to PROVIDERS in config/providers.ts.");
 }
 
-/** When a session ends if it is not used until then, in milliseconds since 1970. */
+/** When a session ends unless it is used before that, in milliseconds since 1970. */
 export function endOf({ createdAt, usedAt }: StoredSession, settings: CompleteSessionSettings): number {
   const { lifetimeMinutes, absoluteMinutes } = settings;
   return Math.min(usedAt + lifetimeMinutes * MINUTE_MS, createdAt + absoluteMinutes * MINUTE_MS);

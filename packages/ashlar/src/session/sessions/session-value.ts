@@ -8,7 +8,7 @@ const MAX_KEY_LENGTH = 128;
 export const OWN_PREFIX = "__";
 
 /**
- * Checks the key of a value.
+ * Checks a value's key.
  *
  * @throws `E_SESSION` if it is empty, longer than 128 characters, begins with `__`, or could lead to a prototype
  */
@@ -29,10 +29,11 @@ export function checkKey(key: string): void {
 }
 
 /**
- * Returns a frozen copy of a value as the next request will see it: only what JSON can hold without changing it.
+ * Returns a frozen copy of a value, as the next request will see it. Only values that JSON can hold unchanged are
+ * allowed.
  *
  * @param key the value's key, for messages
- * @throws `E_SESSION` if the value, or anything in it, is not JSON; the message does not include it
+ * @throws `E_SESSION` if the value, or anything in it, can't be JSON; the message does not include the value
  */
 export function toSessionValue(key: string, value: unknown): unknown {
   return copy(key, value, 0);

@@ -19,7 +19,7 @@ const ERRORS = "__errors";
 const TYPED = "__typed";
 const INTENDED = "url.intended";
 
-/** A user's input to a form that was refused because it needs a login, or another proof, first. */
+/** A user's input in a form that was refused because the user has to log in or give another proof first. */
 export interface TypedForm {
   /** The form's tag, which identifies the user. */
   readonly owner: string;
@@ -29,7 +29,7 @@ export interface TypedForm {
 }
 
 /**
- * Data about a visitor that is kept from one request to the next: `context.session`.
+ * Data about a visitor that is kept between requests: `context.session`.
  *
  * Keys are plain names: `"cart.items"` is one key, not a path. Values must be representable in JSON. They are copied
  * when stored and frozen when read, so {@link put} is the only way to change them. If a database transaction is rolled
@@ -49,7 +49,7 @@ export class Session extends SessionData {
    * @param onChange called after each change
    * @param t translates a message into the visitor's language
    * @param origins the other origins where a visitor may have been heading
-   * @param isFor reports whether this request's page is a form's page, and its user the one who filled in the form
+   * @param isFor reports whether this request is for a form's page, from the user who filled in the form
    */
   constructor(
     beginning: SessionBeginning | null,
@@ -65,9 +65,8 @@ export class Session extends SessionData {
   }
 
   /**
-   * Keeps a form's inputs for the next page, which fills them in again with {@link old}: as many of them as the session has
-   * room for. Inputs whose names contain
-   * password, passphrase, passcode, token or secret are left out at any depth.
+   * Keeps a form's inputs, as many as the session has room for, for the next page, which fills them in again with
+   * {@link old}. Inputs whose names contain password, passphrase, passcode, token or secret are left out at any depth.
    */
   flashInput(input: Readonly<Dictionary>): this {
     return this.flashOwn(OLD_INPUT, toSessionValue("old input", refillableInput(input)));
@@ -82,7 +81,7 @@ export class Session extends SessionData {
     return inputAt(this.flashedOwn(OLD_INPUT, null) ?? this.#returned(), name) ?? fallback;
   }
 
-  /** @internal Input that waits for its user; `null` if there isn't any. */
+  /** @internal Input that is waiting for its user; `null` if there isn't any. */
   get typed(): TypedForm | null {
     return (this.stored(TYPED) as TypedForm | undefined) ?? null;
   }
@@ -93,7 +92,10 @@ export class Session extends SessionData {
     this.store(TYPED, typed === null ? null : toSessionValue("old input", typed));
   }
 
-  /** Input that waited for this page and its user. From now on, it is treated like any other flashed input. */
+  /**
+   * The input that has been waiting for this page and its user. From now on, it is treated like any other flashed
+   * input.
+   */
   #returned(): unknown {
     const { typed } = this;
     if (typed === null || !this.#isFor(typed)) return null;
@@ -103,8 +105,8 @@ export class Session extends SessionData {
   }
 
   /**
-   * Keeps errors by field for the next page, which shows them with {@link errors} in its own visitor's language: the
-   * `errors` of a `ValidationError`, messages made by `t.message()`, or text that is shown as it is.
+   * Keeps errors by field for the next page, which shows them with {@link errors} in the visitor's language. They may
+   * be the `errors` of a `ValidationError`, messages from `t.message()`, or text that is shown unchanged.
    */
   flashErrors(errors: FieldSentences): this {
     this.#hasShownErrors = false;
@@ -112,7 +114,7 @@ export class Session extends SessionData {
   }
 
   /**
-   * @internal Whether the text of one of this request's messages was read, as by a page that shows it, not only
+   * @internal Whether the text of any of this request's messages was read, as by a page that shows it, rather than only
    * counted.
    */
   get hasShownErrors(): boolean {
@@ -125,15 +127,15 @@ export class Session extends SessionData {
   }
 
   /**
-   * The errors by field of a form that is shown again, as a new dictionary: the rules that were broken, their parameters,
-   * and the sentences in the visitor's language. Those of the whole form are under `""`.
+   * The errors by field of a form that is shown again, as a new dictionary: the broken rules, their parameters, and the
+   * sentences in the visitor's language. Errors of the form as a whole are under `""`.
    */
   errors(): FieldErrors {
     const stored = this.flashedOwn(ERRORS, null);
     // Most pages are shown without errors.
     if (stored === null) return dictionary<Message[]>();
     const errors = readStoredErrors(stored, this.#t);
-    // A page's title may mention mistakes while its form shows none of them.
+    // A page may check for errors, for example to change its title, without showing them.
     if (this.flashedHere(ERRORS) !== undefined) noteReading(errors, () => (this.#hasShownErrors = true));
     return errors;
   }
@@ -142,7 +144,8 @@ export class Session extends SessionData {
    * Remembers where the visitor was heading, for {@link intended}. Anything but a path of the application, or an absolute
    * URL of an origin in `APP.trustedOrigins`, is ignored.
    *
-   * @param guard the guard whose login is required; each guard has its own destination; `null` for the default guard
+   * @param guard the guard whose login is required, because each guard has its own destination; `null` for the default
+   * guard
    */
   intend(path: string, guard: string | null = null): this {
     const target = this.#permitted(path, "");
@@ -152,14 +155,14 @@ export class Session extends SessionData {
   /**
    * Returns where the visitor was heading, and removes it.
    *
-   * @param fallback the destination otherwise; it comes from the application and is not checked
+   * @param fallback where to go if nothing was stored; it comes from the application and is not checked
    * @param guard as in {@link intend}
    */
   intended(fallback = "/", guard: string | null = null): string {
     return this.#permitted(this.pull(intendedKey(guard)), fallback);
   }
 
-  /** Checked when it is read, too: an origin may no longer be listed. */
+  /** Checks a destination. This is also done when it is read, because its origin may no longer be listed. */
   #permitted(target: unknown, fallback: string): string {
     return trustedUrl(this.#origins, target) ?? redirectTarget(target, fallback);
   }
@@ -172,7 +175,7 @@ export class Session extends SessionData {
     this.replaceFlashed(OLD_INPUT, undefined);
     const room = maxBytes - Buffer.byteLength(this.encode() ?? "") - ROOM_AROUND_INPUT;
     const fitting = fittingInput(input as Dictionary, room);
-    // An empty one needs room, too.
+    // Even empty input would need room.
     if (Object.keys(fitting).length > 0) this.replaceFlashed(OLD_INPUT, fitting);
     return this.encode();
   }

@@ -9,7 +9,8 @@ import "../errors.ts";
 const ID = /^[\w-]{43}$/;
 
 /**
- * Keeps sessions in a store, under the digest of the id in the cookie, so that a leaked store opens no session.
+ * Keeps sessions in a store, under the digest of the id in the cookie, so that a leaked store gives access to no
+ * session.
  *
  * A request that changes nothing writes nothing. If two concurrent requests both change the session, the last one to
  * finish wins. A session that has ended in the meantime is not restored.
@@ -46,7 +47,7 @@ export class StoredSessions implements SessionKeeper {
     const session = { createdAt, usedAt, contents };
     const expiresAt = endOf(record, this.#settings);
     if (previous?.id === id) {
-      // Never create it: that would bring back a session that a concurrent request has ended.
+      // Only updates, because creating it would restore a session that a concurrent request has ended.
       const isKept: unknown = await this.#store.update(digest(id), session, expiresAt);
       if (typeof isKept === "boolean") return isKept;
       throw new AshlarError("E_SESSION", "The session store's update() must return whether the session existed.");
@@ -89,7 +90,7 @@ export class StoredSessions implements SessionKeeper {
 function record(id: string, stored: StoredSession | null): SessionRecord | null {
   if (stored === null) return null;
   const { createdAt, usedAt, contents } = Object(stored) as StoredSession;
-  // A session without valid times would never be too old.
+  // A session with invalid times would never expire.
   if (Number.isFinite(createdAt) && Number.isFinite(usedAt) && typeof contents === "string")
     return { id, createdAt, usedAt, contents };
   const remedy = "It must return null, or { createdAt, usedAt, contents }: two numbers and a string.";

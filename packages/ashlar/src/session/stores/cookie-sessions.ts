@@ -4,13 +4,13 @@ import type { SessionKeeper, SessionRecord } from "./session-keeper.ts";
 import type { CompleteSessionSettings } from "./settings.ts";
 
 const MAX_COOKIE_BYTES = 4096;
-/** The longest prefix of the contents: an id of 43 characters, two times of 9, and three dots. */
+/** The longest prefix of the contents: an id of 43 characters, two times of 9 characters, and three dots. */
 const HEAD_BYTES = 64;
 /** `id.createdAt.usedAt.contents`, the times in base 36. */
 const SEALED = /^([\w-]{43})\.([0-9a-z]{1,9})\.([0-9a-z]{1,9})\.(.*)/s;
 
 /**
- * Keeps the data of sessions in the visitors' own cookies, sealed, up to some 3 KB each: the default.
+ * Keeps session data in the visitors' own cookies, sealed, up to some 3 KB each. This is the default.
  *
  * ```ts
  * // config/session.ts
@@ -20,22 +20,22 @@ const SEALED = /^([\w-]{43})\.([0-9a-z]{1,9})\.([0-9a-z]{1,9})\.(.*)/s;
  * Security: nothing is kept on the server, so no session can be revoked. A copied cookie keeps its contents until it
  * expires.
  *
- * @returns its name: there is no store on the server
+ * @returns the store's name, because there is no store on the server
  */
 export function cookieSessions(): "cookie" {
   return "cookie";
 }
 
 /**
- * Keeps sessions in their own cookie, sealed: the browser can neither read nor change them, and no server keeps
- * anything.
+ * Keeps each session in its own sealed cookie, which the browser can neither read nor change. Nothing is kept on the
+ * server.
  *
- * A cookie sealed with a previous key can still be opened. It is sealed with the current key when the session is saved
- * the next time: at its next change, or when it is used again after `refreshAfterMs` of the session manager, 5 minutes
- * at most. A browser that does not come back in time keeps the old cookie.
+ * A cookie sealed with a previous key can still be opened. It is sealed with the current key when the session is next
+ * saved: when it changes, or when it is used again after the session manager's `refreshAfterMs`, at most 5 minutes. A
+ * browser that doesn't come back in time keeps the old cookie.
  *
- * Security: nothing can be revoked. A copied cookie keeps its contents until it expires, and after two concurrent
- * requests the browser keeps the response that arrives last.
+ * Security: no session can be revoked. A copied cookie keeps its contents until it expires, and after two concurrent
+ * requests, the browser keeps the cookie of the response that arrives last.
  */
 export class SealedSessions implements SessionKeeper {
   readonly isRemote = false;

@@ -14,7 +14,7 @@ interface Row {
 }
 
 /**
- * Keeps the data of sessions in the table `session_data` of the application's database, up to 64 KB each, so that a
+ * Keeps session data in the table `session_data` of the application's database, up to 64 KB per session, so that a
  * login or a logout ends the previous session. `createSessionDataTable` creates the table.
  *
  * ```ts
@@ -22,9 +22,9 @@ interface Row {
  * export const SESSION = { store: databaseSessions() } satisfies SessionSettings;
  * ```
  *
- * The boot fails with `E_INVALID_CONFIGURATION` if there is no database, or no connection with that name.
+ * Startup fails with `E_INVALID_CONFIGURATION` if there is no database, or no connection with that name.
  *
- * @param options `connection`: its name in `config/database.ts`; default: the default connection
+ * @param options `connection`: the connection's name in `config/database.ts`; default: the default connection
  */
 export function databaseSessions({
   connection,
@@ -54,7 +54,7 @@ export function databaseSessions({
   };
 }
 
-/** Keeps sessions in the table `session_data`, one row each. */
+/** Keeps sessions in the table `session_data`, one per row. */
 export class DatabaseSessions implements SessionStore {
   readonly maxBytes: number = MAX_BYTES;
   readonly #connection: Connection;
@@ -103,7 +103,7 @@ export class DatabaseSessions implements SessionStore {
   }
 
   async prune(usedBefore: number, createdBefore: number): Promise<number> {
-    // The database code is loaded only if it is used: sessions in cookies don't need it.
+    // The database code is loaded only when it is used, because sessions in cookies don't need it.
     const { deleteInBatches } = await import("../../database/index.ts");
     const { kysely } = this.#connection;
     return deleteInBatches({ kysely, table: SESSION_DATA_TABLE, key: "id" }, (is) =>
@@ -111,7 +111,7 @@ export class DatabaseSessions implements SessionStore {
     );
   }
 
-  /** The database closes itself. */
+  /** Does nothing, because the database closes itself. */
   close(): void {}
 }
 

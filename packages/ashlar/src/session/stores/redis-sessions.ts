@@ -14,9 +14,9 @@ import { SessionsWhileAway } from "./sessions-while-away.ts";
 /** The settings of {@link redisSessions}. */
 export interface RedisSessionsSettings extends RedisSettings {
   /**
-   * What happens while Redis can't be used. `"refuse"`, the default: requests with a session are refused with 503
-   * (`E_REDIS_UNAVAILABLE`), and no session is lost. `databaseSessions()`, or your own store: the sessions of visitors
-   * who come in the meantime end, and visitors who need a session get a new one, which is kept there.
+   * What happens while Redis is unavailable. With `"refuse"`, the default, requests with a session are refused with 503
+   * (`E_REDIS_UNAVAILABLE`), and no session is lost. With `databaseSessions()` or your own store, the sessions of
+   * visitors who come in the meantime end, and visitors who need a session get a new one in that store.
    */
   readonly whenAway?: SessionStoreSource | "refuse";
 }
@@ -25,7 +25,7 @@ const WHERE = "config/session.ts: SESSION.store";
 
 const MAX_BYTES = 65_536;
 
-/** The new session is stored and the previous one ended in one step. */
+/** Stores the new session and ends the previous one in one step. */
 const REPLACE = redisScript(
   2,
   `redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2])
@@ -33,7 +33,7 @@ const REPLACE = redisScript(
 );
 
 /**
- * Keeps the data of sessions in Redis or Valkey, up to 64 KB each; the server deletes expired sessions itself. It needs
+ * Keeps session data in Redis or Valkey, up to 64 KB per session. The server itself deletes expired sessions. It needs
  * the package `ioredis`: `npm install ioredis`.
  *
  * ```ts
@@ -41,11 +41,11 @@ const REPLACE = redisScript(
  * export const SESSION = { store: redisSessions({ url: env("REDIS_URL") }) } satisfies SessionSettings;
  * ```
  *
- * A store of limits with the same settings shares its connection. While Redis can't be used, requests with a session
- * are refused with 503, unless `whenAway` names another store; the beginning and the end of the outage are logged once.
+ * A store for limits with the same settings shares the connection. While Redis is unavailable, requests with a session
+ * are refused with 503, unless `whenAway` names another store. The beginning and the end of an outage are logged once.
  *
- * The boot fails with `E_INVALID_CONFIGURATION` if a setting is unknown or invalid, and with `E_MISSING_PACKAGE` without
- * the package.
+ * Startup fails with `E_INVALID_CONFIGURATION` if a setting is unknown or invalid, and with `E_MISSING_PACKAGE` if the
+ * package isn't installed.
  */
 export function redisSessions(options: RedisSessionsSettings): (container: Container) => SessionStore {
   return (container) => {
@@ -72,7 +72,7 @@ function otherStore(container: Container, whenAway: unknown = "refuse"): Session
   throw new ConfigurationError(`${WHERE}.whenAway`, "is not a store.", 'Write databaseSessions() or "refuse".');
 }
 
-/** Keeps sessions in Redis: under each key a text of two times and the contents. */
+/** Keeps sessions in Redis. The value of each key is a text with two times and the contents. */
 export class RedisSessions implements SessionStore {
   readonly maxBytes: number = MAX_BYTES;
   readonly #lease: RedisLease;
@@ -101,7 +101,7 @@ export class RedisSessions implements SessionStore {
 
   async replace(previous: string, key: string, session: StoredSession, expiresAt: number): Promise<void> {
     if (this.#lease.connection.isCluster) {
-      // The two keys are on different servers. A failure in between leaves the previous session as it was.
+      // The two keys may be on different servers. If the first step fails, the previous session is unchanged.
       await this.create(key, session, expiresAt);
       return await this.destroy(previous);
     }
@@ -114,7 +114,9 @@ export class RedisSessions implements SessionStore {
     await this.#command("DEL", this.#keyOf(key));
   }
 
-  /** If Redis can't be used, the log says what happens in the meantime, and the application starts anyway. */
+  /**
+   * Connects. If Redis is unavailable, the log says what happens in the meantime, and the application starts anyway.
+   */
   async connect(): Promise<void> {
     await this.#told(this.#lease.connection.connect()).catch((error: unknown) => {
       if (!isRedisUnavailable(error)) throw error;
@@ -147,7 +149,10 @@ export class RedisSessions implements SessionStore {
   }
 }
 
-/** The server counts down by its own clock, so a difference to this process's clock doesn't matter. */
+/**
+ * The remaining time, in milliseconds. The server counts it down by its own clock, so a difference from this process's
+ * clock doesn't matter.
+ */
 function timeUntil(expiresAt: number): number {
   return Math.max(1, Math.ceil(expiresAt - now()));
 }

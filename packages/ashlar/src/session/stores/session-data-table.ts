@@ -4,7 +4,7 @@ import type { Kysely } from "../../database/index.ts";
 export const SESSION_DATA_TABLE = "session_data";
 
 /**
- * Creates the table `session_data`, which `databaseSessions()` keeps sessions in; for a migration:
+ * Creates the table `session_data`, in which `databaseSessions()` keeps sessions. Call it in a migration:
  *
  * ```ts
  * export async function up(database: Kysely<unknown>): Promise<void> {
@@ -18,8 +18,8 @@ export const SESSION_DATA_TABLE = "session_data";
  */
 // biome-ignore lint/suspicious/noExplicitAny: a migration's Kysely may know any tables.
 export async function createSessionDataTable(database: Kysely<any>): Promise<void> {
-  // Migrations run with the database loaded; an application that keeps sessions in cookies shouldn't have to load it
-  // for this.
+  // Migrations run with the database code loaded. An application that keeps sessions in cookies shouldn't have to load
+  // it for this.
   const { longText, timestamp } = await import("../../database/index.ts");
   await database.schema
     .createTable(SESSION_DATA_TABLE)
@@ -28,7 +28,7 @@ export async function createSessionDataTable(database: Kysely<any>): Promise<voi
     .addColumn("created_at", timestamp(database), (column) => column.notNull())
     .addColumn("last_used_at", timestamp(database), (column) => column.notNull())
     .execute();
-  // For prune, which looks for sessions that were not used for long, and sessions that are too old in any case.
+  // For pruning, which deletes sessions that haven't been used for long, and sessions that are too old in any case.
   for (const column of ["last_used_at", "created_at"]) {
     await database.schema
       .createIndex(`${SESSION_DATA_TABLE}_${column}`)

@@ -7,22 +7,19 @@ export interface SessionRecord extends StoredSession {
 }
 
 /**
- * Stores sessions, and finds them again by their cookies. A session it returns may be too old: the caller
- * checks that.
+ * Stores sessions, and finds them again by their cookies. A returned session may be too old; the caller checks that.
  */
 export interface SessionKeeper {
-  /** How many bytes the contents of one session may have. */
+  /** The maximum size of one session's contents, in bytes. */
   readonly maxBytes: number;
-  /** Advice for a session that holds more, as a sentence. */
+  /** A sentence with advice for a session that is too large. */
   readonly remedy: string;
-  /** Whether reading a session is asynchronous, because it asks a store. */
+  /** Whether reading a session is asynchronous, because it is in a store. */
   readonly isRemote: boolean;
   /** Whether only this process has the sessions. */
   readonly isLocal?: boolean;
 
-  /**
-   * The session that a cookie identifies; `null` if there isn't one. It doesn't throw, whatever the cookie contains.
-   */
+  /** The session that a cookie identifies; `null` if there isn't one. Doesn't throw, whatever the cookie contains. */
   find(cookie: string): MaybePromise<SessionRecord | null>;
 
   /** The value of a session's cookie. */
@@ -31,7 +28,7 @@ export interface SessionKeeper {
   /**
    * Stores a session.
    *
-   * @param previous the session as it was read, perhaps under another id, which then ends; `null` for a new one
+   * @param previous the session as it was read; if it had another id, that one ends; `null` for a new session
    * @returns `false` if the session has ended in the meantime, so that its cookie must be left alone
    */
   save(record: SessionRecord, previous: SessionRecord | null): MaybePromise<boolean>;
@@ -42,8 +39,8 @@ export interface SessionKeeper {
   /**
    * Deletes sessions that have ended.
    *
-   * @param usedBefore those last used before this, in milliseconds since 1970
-   * @param createdBefore those created before this, in milliseconds since 1970
+   * @param usedBefore deletes sessions last used before this time, in milliseconds since 1970
+   * @param createdBefore deletes sessions created before this time, in milliseconds since 1970
    * @returns how many were deleted
    */
   prune(usedBefore: number, createdBefore: number): MaybePromise<number>;

@@ -12,8 +12,8 @@ export interface StoredSession {
 }
 
 /**
- * Keeps the data of visitors' sessions: `store` in `config/session.ts`. `databaseSessions` is one;
- * `sessionStoreSuite` of `ashlar/testing` tests the promises listed here.
+ * Keeps the data of visitors' sessions: `store` in `config/session.ts`. `databaseSessions` creates one.
+ * `sessionStoreSuite` from `ashlar/testing` tests the rules listed here.
  *
  * ```ts
  * // config/session.ts
@@ -21,32 +21,32 @@ export interface StoredSession {
  * ```
  *
  * A store knows neither visitors nor cookies. It keeps text under keys that the framework derives from the cookie. The
- * framework itself checks each time whether a session is too old to be used. A store must promise this:
+ * framework itself checks each time whether a session is too old. A store must follow these rules:
  *
  * - **A stored session is visible to every process as soon as the promise resolves**, unchanged: contents to the
  *   character, times to the millisecond. The next request may go to another process.
  * - **A session that was destroyed does not come back.** A visitor may log out in one tab while a request from another
- *   tab is running, which saves the session at its end. `update` must therefore be one conditional step, such as
+ *   tab, which saves the session at its end, is still running. `update` must therefore be one conditional step, such as
  *   `update … where id = ?` or Redis's `SET … XX`: never a read followed by a write, and never an insert.
- * - **An update is all or nothing.** Of two at the same time, either may be last, but the result is entirely one or the
- *   other. The framework does not lock a session during a request: requests of one visitor run concurrently, and the
- *   last one to finish wins.
+ * - **An update is all or nothing.** Of two concurrent updates, either may be last, but the result is entirely one or
+ *   the other. The framework does not lock a session during a request: requests of one visitor run concurrently, and
+ *   the last one to finish wins.
  * - **Keys are compared byte by byte.** They are 43 characters of base64url, so `a` and `A` differ.
- * - **Failures throw.** A store that cannot be reached must not act as if there were no session: the visitor would get
- *   a new, empty one, and lose the old one. The request fails with the error that was thrown.
+ * - **Failures throw.** If a store can't be reached, it must not act as if there were no session, because the visitor
+ *   would get a new, empty one, and lose the old one. The request fails with the error that was thrown.
  *
  * A store in the process's memory may return its results without a promise.
  *
- * Security: a key is the SHA-256 digest of the cookie's value, so a leaked store opens no session. The contents
- * are not encrypted; they hold whatever the application puts into sessions.
+ * Security: a key is the SHA-256 digest of the cookie's value, so a leaked store gives access to no session. The
+ * contents are not encrypted, and contain whatever the application puts into sessions.
  */
 export interface SessionStore {
   /**
-   * Whether it keeps sessions in the memory of this process, so that others don't have them. In production, startup
+   * Whether it keeps sessions in this process's memory, so that other processes don't have them. In production, startup
    * then fails if several processes run the application. Default: `false`.
    */
   readonly isLocal?: boolean;
-  /** How many bytes of UTF-8 the contents of one session may have. Saving a larger session fails with `E_SESSION`. */
+  /** The maximum size of one session's contents, in bytes of UTF-8. Saving a larger session fails with `E_SESSION`. */
   readonly maxBytes: number;
   /**
    * The session under a key, too old or not; `null` if there isn't one. Called once for each request that has a session
@@ -56,7 +56,7 @@ export interface SessionStore {
   /**
    * Stores a new session. The key is random, so nothing is stored under it yet.
    *
-   * @param expiresAt when the session ends if it is not used until then, in milliseconds since 1970, for stores that
+   * @param expiresAt when the session ends unless it is used before that, in milliseconds since 1970, for stores that
    * expire entries by themselves
    */
   create(key: string, session: StoredSession, expiresAt: number): MaybePromise<void>;
@@ -81,27 +81,27 @@ export interface SessionStore {
    * Deletes sessions that have ended. Called by `ashlar prune`, and about once an hour while sessions are used. Leave it out
    * if the store expires entries by itself.
    *
-   * @param usedBefore those last saved at this time or before, in milliseconds since 1970
-   * @param createdBefore those that got their id at this time or before, in milliseconds since 1970
+   * @param usedBefore deletes sessions last saved at this time or before, in milliseconds since 1970
+   * @param createdBefore deletes sessions that got their id at this time or before, in milliseconds since 1970
    * @returns how many it deleted
    */
   prune?(usedBefore: number, createdBefore: number): MaybePromise<number>;
   /**
-   * Connects before the application serves, so that no request waits for that; commands that only look at the application
-   * don't call it. It must not throw if the store can't be reached: requests fail then. Leave it out if there is
-   * nothing to connect to.
+   * Connects before the application serves requests, so that no request has to wait for it. Commands that only inspect
+   * the application don't call it. It must not throw if the store can't be reached; requests fail instead. Leave it out
+   * if there is nothing to connect to.
    */
   connect?(): Promise<void>;
   /**
-   * Checks whether the store can be reached, and changes nothing. `ashlar doctor` calls it. Leave it out if there is nothing
-   * to connect to.
+   * Checks that the store can be reached, without changing anything. `ashlar doctor` calls it. Leave it out if there is
+   * nothing to connect to.
    *
-   * @throws an error with the reason if it can't be reached
+   * @throws an error with the reason if the store can't be reached
    */
   check?(): Promise<void>;
   /** Releases all resources. Called when the application shuts down. */
   close(): MaybePromise<void>;
 }
 
-/** A store, or a function that creates the store of each application that has it in its configuration. */
+/** A store, or a function that creates the store for each application whose configuration contains it. */
 export type SessionStoreSource = SessionStore | ((container: Container) => SessionStore);

@@ -1,14 +1,14 @@
 import { AshlarError, type MaybePromise } from "../../support/index.ts";
 import type { SessionStore, StoredSession } from "./session-store.ts";
 
-/** How many sessions are remembered, of each kind. The oldest are forgotten, and expire by themselves. */
+/** How many sessions of each kind are remembered. The oldest are forgotten, and expire by themselves. */
 const MAX_REMEMBERED = 100_000;
 
 /**
  * Keeps sessions in another store while the first one can't be used.
  *
- * A session stays in the store in which it began. Sessions of the first store end if their visitors come while it is
- * down: a visitor who logs out then must not find the session again later, so it is deleted as soon as that is
+ * A session stays in the store in which it began. A session in the first store ends if its visitor comes while the
+ * store is down. A visitor who logs out at that time must not get the session back later, so it is deleted as soon as
  * possible.
  */
 export class SessionsWhileAway implements SessionStore {
@@ -18,10 +18,10 @@ export class SessionsWhileAway implements SessionStore {
   /** The keys of sessions that were destroyed while the first store was down. */
   readonly #ended = new Set<string>();
   /**
-   * The keys that were requested while it was down.
+   * The keys that were requested while the first store was down.
    *
-   * Security: anyone can request keys that don't exist, and so push others out of this set, but not out of the other
-   * one.
+   * Security: anyone can request keys that don't exist, and so push other keys out of this set, but not out of
+   * `#ended`.
    */
   readonly #missed = new Set<string>();
   readonly #maxRemembered: number;
@@ -91,7 +91,7 @@ export class SessionsWhileAway implements SessionStore {
   }
 
   /**
-   * The first store's answer; `null` if the store is down, or if the session ended during the outage: then it counts as
+   * The first store's answer; `null` if the store is down, or if the session ended during the outage and so counts as
    * missing.
    */
   async #inFirst<T>(key: string, ask: () => MaybePromise<T>): Promise<T | null> {

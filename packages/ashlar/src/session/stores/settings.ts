@@ -20,7 +20,7 @@ import type { SessionStore, SessionStoreSource } from "./session-store.ts";
 /** The framework's own stores, by name. */
 export type SessionStoreName = "cookie" | "database";
 
-/** The shape of `SESSION` in `config/session.ts`. */
+/** `SESSION` in `config/session.ts`. */
 export interface SessionSettings {
   /**
    * Where the data is kept: `cookieSessions()`, `databaseSessions()`, their names, or your own store; default:
@@ -44,24 +44,24 @@ export interface SessionSettings {
    */
   readonly absoluteMinutes?: number;
   /**
-   * Which requests from other sites carry the cookie; default: `lax`. `none` needs https, and applies to the cookies of
-   * logins too: it is for a front end on another site, one of `APP.trustedOrigins`.
+   * Which requests from other sites include the cookie; default: `lax`. `none` is for a front end on another site in
+   * `APP.trustedOrigins`. It needs https, and also applies to the login cookies.
    */
   readonly sameSite?: "lax" | "strict" | "none";
 }
 
 /** {@link SessionSettings}, checked and complete. */
 export interface CompleteSessionSettings extends Omit<Complete<SessionSettings>, "store" | "domain"> {
-  /** `cookie`: the cookie holds the session. */
+  /** The store; `cookie` if the cookie itself contains the session. */
   readonly store: "cookie" | SessionStoreSource;
-  /** `null`: only the host. */
+  /** `null` for only the host that sets the cookie. */
   readonly domain: string | null;
 }
 
 const WHERE = "config/session.ts: SESSION";
 const DOMAIN_REMEDY = "Write the domain of APP_URL or one above it, as in shop.example, or leave it out.";
 const DAY_IN_MINUTES = 1440;
-/** RFC 6265 §4.1.1: a cookie's name is a token. */
+/** A cookie's name is a token (RFC 6265 §4.1.1). */
 const COOKIE_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,64}$/;
 const PREFIXED = /^__(host|secure)-/i;
 
@@ -100,7 +100,7 @@ const SCHEMA = settings<SessionSettings>()(
 /**
  * Reads `SESSION`.
  *
- * @param session the `SESSION` of `config/session.ts`
+ * @param session the export `SESSION` of `config/session.ts`
  * @param appUrl the application's own origin; `null` if it is not known
  * @param suffix the end of the cookie's name; see {@link CookieSite}
  * @throws `E_INVALID_CONFIGURATION`
