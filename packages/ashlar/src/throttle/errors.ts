@@ -1,6 +1,6 @@
 import { declareErrors, type StatusesOf } from "../support/index.ts";
 
-/** The error codes of this folder, each with its status and a sentence. */
+/** The error codes for limits, each with its status and a sentence. */
 export const THROTTLE_ERRORS = {
   E_UNKNOWN_CLIENT: [500, "The application does not know who sends this request."],
 } as const;

@@ -29,8 +29,8 @@ import type { ThrottleStore, ThrottleStoreSource } from "./stores/store.ts";
 export type ThrottleStoreName = "memory" | "database";
 
 /**
- * The shape of `THROTTLE` in `config/throttle.ts`. A limit there replaces the limit of the same name that a feature
- * declares. Add the names of your own limits to `Limits`:
+ * `THROTTLE` in `config/throttle.ts`. A limit there replaces the limit of the same name that a feature declares. Add
+ * the names of your own limits to `Limits`:
  *
  * ```ts
  * declare module "ashlar/throttle" { interface Limits { export: true } }
@@ -105,7 +105,7 @@ const STORE: Setting<ThrottleStoreSource | null, ThrottleStoreSource | ThrottleS
 /**
  * Reads `THROTTLE`. Limits that it doesn't contain are as their features declare them.
  *
- * @param throttle what `config/throttle.ts` exports as `THROTTLE`
+ * @param throttle the export `THROTTLE` of `config/throttle.ts`
  * @param declared the limits of features, by name
  * @throws `E_INVALID_CONFIGURATION`
  */

@@ -20,8 +20,9 @@ export function limitIn(middleware: string): string | null {
 }
 
 /**
- * Reports whether a route's middleware protects what is usually behind another limit: it is that limit, or stops guesses.
- * A limit that the author has replaced in config/throttle.ts is assumed to be strict enough.
+ * Reports whether a route's middleware is strict enough for something that usually has another limit: it is that limit,
+ * or one that stops guessing. A limit that the author has replaced in config/throttle.ts is assumed to be strict
+ * enough.
  *
  * @param expected the middleware with the usual limit: `throttle:login`
  */
@@ -38,8 +39,8 @@ const USER = "user";
  * with 429 (`E_TOO_MANY_REQUESTS`) if there have been too many. The account is the input that the limit names, if it is
  * text.
  *
- * `throttle:<name>,user`: the account is that of the logged-in user, and inputs are ignored. For routes behind `auth`
- * on which users prove their identity again.
+ * `throttle:<name>,user`: counts by the logged-in user's account, and ignores inputs. For routes behind `auth` on which
+ * users prove their identity again.
  *
  * Startup fails if there is no limit with this name.
  */

@@ -56,7 +56,7 @@ export class ThrottleProvider extends Provider {
       },
     ],
   });
-  /** Requests without a limit work without the store, and all instances share it. */
+  /** `false`, because requests without a limit work without the store, and all instances share it. */
   override readonly failsReadiness: boolean = false;
   #store: ThrottleStore | null = null;
   #expired: ExpiredCounts | null = null;
@@ -78,7 +78,7 @@ export class ThrottleProvider extends Provider {
   }
 
   /**
-   * Only a server needs the table, because a command may be about to create it.
+   * Checks for the table only now, because a command may be about to create it.
    *
    * @throws `E_INVALID_CONFIGURATION` as {@link boot}
    */
@@ -94,7 +94,7 @@ export class ThrottleProvider extends Provider {
     }
   }
 
-  /** Does nothing if the application prunes only by command. */
+  /** Starts deleting expired counts, unless the application prunes only by command. */
   #deleteExpired(): void {
     const { dailyPrune, logger } = this.application;
     if (dailyPrune.isOff || this.#store?.prune === undefined) return;

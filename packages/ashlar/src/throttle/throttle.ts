@@ -21,7 +21,7 @@ import type { Limit } from "./limits/limit.ts";
 import type { CompleteThrottleSettings } from "./settings.ts";
 import type { ThrottleStore } from "./stores/store.ts";
 
-/** What {@link Throttle.giveBack} gives back. */
+/** Options of {@link Throttle.giveBack}. */
 export interface GiveBackOptions {
   /** The only attempt to give back: a result of {@link Throttle.hit}. Default: all attempts of the request. */
   readonly attempt?: ThrottleResult;
@@ -32,7 +32,7 @@ export interface GiveBackOptions {
   readonly only?: "account" | "address";
 }
 
-/** How many attempts a limit may let pass, if it is to protect what can be guessed. */
+/** The most attempts that a limit may let pass to protect something that can be guessed. */
 const MAX_GUESSES_PER_HOUR = 600;
 
 /** How a request was counted under one limit. */
@@ -136,8 +136,8 @@ export class Throttle {
   }
 
   /**
-   * @internal Reports whether a limit lets more attempts pass than a guessed password should have, in each bucket. What isn't
-   * the name of a limit, such as `@limit`, a parameter of the path, says nothing about that.
+   * @internal Reports whether every bucket of a limit lets more attempts pass than password guessing should get.
+   * `false` for anything that isn't a limit's name, such as `@limit`, a path parameter.
    */
   allowsGuessing(name: string): boolean {
     return (
@@ -170,11 +170,11 @@ export class Throttle {
   }
 
   /**
-   * Deletes the counts of an account once its owner has succeeded: those by account, and by account and address. Counts by
-   * address alone stay: otherwise, a client could log in to its own account between attempts, and try other accounts without
-   * limit.
+   * Deletes an account's counts once its owner has succeeded: those by account, and by account and address. Counts by
+   * address alone stay, because otherwise, a client could log in to its own account between attempts, and try other
+   * accounts without limit.
    *
-   * @throws `E_INVALID_CONFIGURATION` if there is no such limit; what the store throws
+   * @throws `E_INVALID_CONFIGURATION` if there is no such limit; errors of the store are passed on
    */
   async reset(name: LimitName, keys: ThrottleKeys): Promise<void> {
     await allFinished(this.counts.ofAccount(name, keys).map(async ({ counter, key }) => counter.delete(key)));
@@ -191,11 +191,11 @@ export class Throttle {
    * The address is `request.clientAddress`, not `request.ip()`. If it is unknown, buckets by address alone don't count the
    * request.
    *
-   * Security: a route with the middleware `throttle:login` has already counted the request; calling this as well counts
-   * it twice.
+   * Security: on a route with the middleware `throttle:login`, the request has already been counted, and calling this
+   * as well counts it twice.
    *
-   * @throws `E_TOO_MANY_REQUESTS` (429) with `Retry-After` if it doesn't pass; `E_INVALID_CONFIGURATION` if there is no such
-   * limit; `E_UNKNOWN_CLIENT` in production, if the limit counts by address and the address is unknown
+   * @throws `E_TOO_MANY_REQUESTS` (429) with `Retry-After` if the attempt doesn't pass; `E_INVALID_CONFIGURATION` if
+   * there is no such limit; `E_UNKNOWN_CLIENT` in production, if the limit counts by address and the address is unknown
    */
   async hit(context: HttpContext, name: LimitName, options: HitOptions = {}): Promise<ThrottleResult> {
     const result = await this.attempt(context, name, options);
@@ -234,7 +234,7 @@ export class Throttle {
     if (this.#accounts?.mayHaveProof(context, name)) return;
     if (await this.counts.hasLeftFor(name, context.request.clientAddress)) return;
     const attempt = await this.hit(context, name, { account: null });
-    // It passed after all: the window has just ended.
+    // It passed after all, because the window has just ended.
     await this.giveBack(context, name, { attempt });
   }
 
@@ -263,8 +263,8 @@ export class Throttle {
    * `confirmPassword` call it, and so does a password reset. Call it from your own controllers if they verify passwords in
    * another way.
    *
-   * If the store fails, that is only logged: the success has already taken effect. The attempts then count until their
-   * window ends.
+   * If the store fails, that is only logged, because the success has already taken effect. The attempts then count
+   * until their window ends.
    *
    * @param others limits under which only this request's attempts are given back, in the same round trip
    * @throws `E_INVALID_CONFIGURATION` if there is no such limit
@@ -308,7 +308,7 @@ export class Throttle {
     await this.#settle(name, [() => takeBack(this.store, attempts)]);
   }
 
-  /** Gives back or deletes, one after the other. Failures are logged together. */
+  /** Runs steps that give back or delete counts, one after the other. Logs their failures together. */
   async #settle(name: string, steps: readonly (() => Promise<void>)[]): Promise<void> {
     const failures: unknown[] = [];
     for (const step of steps) await step().catch((error: unknown) => failures.push(error));

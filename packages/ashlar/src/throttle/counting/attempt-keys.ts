@@ -77,7 +77,9 @@ export interface ThrottleAccounts {
    * can't.
    */
   mayHaveProof(context: HttpContext, limit: string): boolean;
-  /** The error for an attempt that the account refuses right now, which then isn't counted; `null` to count it. */
+  /**
+   * The error for an attempt that the account currently refuses, and that isn't counted; `null` to count the attempt.
+   */
   refusal(context: HttpContext, limit: string, keys: AttemptKeys): AshlarError | null;
   /** How a limit identifies the account of a guard's user; `null` if there is no such guard. */
   ofUser(context: HttpContext, guard: string, user: object, limit: string): AccountIdentity | null;
@@ -190,8 +192,8 @@ export function accountDigest(identifier: unknown): string | null {
 }
 
 /**
- * The block of an address that attempts are counted by: a whole IPv4 address, or the first 64 bits of an IPv6 address,
- * because a client usually has all addresses of such a block.
+ * The block of addresses that attempts are counted by: a complete IPv4 address, or the first 64 bits of an IPv6
+ * address, because a client usually has all addresses in such a block.
  *
  * @returns `null` if it is not an address
  */

@@ -65,13 +65,13 @@ export interface Counted {
 }
 
 /**
- * How many times a single device's attempts all known devices of an account share. Each login without a cookie creates
+ * How many times a single device's attempts an account's known devices share. Each login without a cookie creates
  * another device, so without this limit, every collected cookie would be another full set of attempts.
  */
 const DEVICES_SHARE = 3;
 
 /**
- * How many times the attempts of a /64 a wider block of IPv6 addresses has. A /56 (256 networks) is a home or a small
+ * How many times the attempts of a /64 a wider block of IPv6 addresses gets. A /56 (256 networks) is a home or a small
  * office; a /48 (65,536 networks) is a site, or a provider's customer.
  */
 const WIDER: readonly (readonly [prefix: WiderPrefix, share: number])[] = [
@@ -137,7 +137,8 @@ export function applicableBuckets(counted: CountedLimit, keys: ThrottleKeys): re
     const isByAddress = !isOfAccount || !given.by.includes("account");
     const isShared = isByAddress && counted.networks !== null;
     const bucket = isShared ? counted.networks.bucketFor(given, keys.address ?? null) : given;
-    // In a limit for accounts, only buckets that never count by account: whether an attempt has an account must not show.
+    // In a limit for accounts, this is true only of buckets that never count by account, so as not to reveal whether an
+    // attempt has an account.
     const isOfNetwork = !given.by.includes("account") || (isByAddress && !counted.limit.ofAccounts);
     return [{ bucket, counter, key, isClientsOwn: wider === null && isClientsOwn(bucket.by, keys), isOfNetwork }];
   });
@@ -207,12 +208,12 @@ async function countsOf(
 const ALL = 1_000_000_000;
 
 /**
- * Takes attempts back, in one round trip if the store can, except those whose window has ended: the key may have a new
- * window by now, with other attempts.
+ * Takes attempts back, in one round trip if the store can, except those whose window has ended, because the key may
+ * have a new window by now, with other attempts.
  *
  * @param some the attempts
  * @param cost how many attempts each counted for
- * @param isForgotten returns whether the whole count under an attempt's key is deleted
+ * @param isForgotten returns whether to delete the complete count under an attempt's key
  */
 export async function takeBack(
   store: ThrottleStore,

@@ -92,7 +92,7 @@ export class LimitCounts {
     }
     const result = await add(found, stranger);
     refusals.push(...result.buckets);
-    // Buckets that refused it before are part of the result: this may be their first refusal.
+    // Buckets that refused it before are part of the result, because this may be their first refusal.
     if (result.allowed || limit.slower === null) return { result: { ...result, buckets: refusals }, attempts };
     const slow = await add(this.#find(limit.slower), stranger);
     return { result: { ...slow, buckets: [...refusals, ...slow.buckets] }, attempts };
@@ -109,7 +109,7 @@ export class LimitCounts {
   /** Returns whether the buckets that count by address alone have attempts left for an address. */
   async hasLeftFor(name: string, address: string | null): Promise<boolean> {
     const buckets = applicableBuckets(this.#find(name), { address });
-    // Wider blocks are checked when the attempt is counted: here, each would take another statement.
+    // Wider blocks are checked when the attempt is counted, because each would take another statement here.
     const byAddress = buckets.filter((one) => !one.bucket.by.includes("account") && one.isClientsOwn);
     return (await peekAll(byAddress)).every(({ allowed }) => allowed);
   }
@@ -126,7 +126,7 @@ export class LimitCounts {
    *
    * @param name the limit whose counts are deleted; `null`: all limits
    * @returns how many counts there were
-   * @throws `E_INVALID_CONFIGURATION` if there is no such limit; what the store throws
+   * @throws `E_INVALID_CONFIGURATION` if there is no such limit; errors of the store are passed on
    */
   async forget(all: readonly ThrottleKeys[], name: string | null = null): Promise<number> {
     const limits = name === null ? [...this.#limits.values()] : [this.#find(name)];
@@ -150,7 +150,7 @@ export class LimitCounts {
    * Deletes all counts of a limit.
    *
    * @returns whether the store supports it, and how many counts it deleted; `null` if it doesn't know
-   * @throws `E_INVALID_CONFIGURATION` if there is no such limit; what the store throws
+   * @throws `E_INVALID_CONFIGURATION` if there is no such limit; errors of the store are passed on
    */
   async forgetLimit(name: string): Promise<{ readonly isDone: boolean; readonly cleared: number | null }> {
     const { buckets, devices } = this.#find(name);

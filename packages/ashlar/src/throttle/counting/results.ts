@@ -34,7 +34,7 @@ export interface ThrottleResult {
     readonly isFirstRefusal: boolean;
     /** Whether only the client's own attempts are counted here, so that the headers may include the count. */
     readonly isClientsOwn: boolean;
-    /** Whether everyone with the client's address, or in its network, is counted together here. */
+    /** Whether all clients with the same address, or in the same network, are counted together here. */
     readonly isOfNetwork: boolean;
   }[];
   /** The value of `RateLimit-Policy`: the buckets that apply to the attempt and whose counts the client may see. */
@@ -124,9 +124,9 @@ export function writeRateLimits(response: HttpResponse, results: readonly Thrott
   if (states.length > 0) response.header("RateLimit", states.join(", "));
 }
 
-/** The error for an attempt that does not pass. */
+/** The error for an attempt that a limit refuses. */
 export function tooManyRequests({ resetInSeconds, buckets }: ThrottleResult, sentence?: Message): AshlarError {
-  // A whole campus may share an address, and most of its visitors have not tried anything.
+  // A complete campus may share an address, and most of its visitors haven't tried anything.
   const refusing = buckets.filter(({ allowed }) => !allowed);
   const isNetworks = refusing.length > 0 && refusing.every(({ isOfNetwork }) => isOfNetwork);
   const key = isNetworks ? "throttle.waitForNetwork" : "throttle.wait";

@@ -24,14 +24,14 @@ const STORE = "config/throttle.ts: THROTTLE.store";
 /** The size of the separate pool. Three connections are enough for a few thousand attempts per second. */
 const POOL = integer({ from: 0, to: 100 }, 3);
 /**
- * Counts attempts in the table `rate_limits`, so all processes of an application count together, and a restart loses
- * nothing. One statement counts an attempt and returns the new count.
+ * Counts attempts in the table `rate_limits`, so that all of an application's processes count together, and a restart
+ * loses nothing. One statement counts an attempt and returns the new count.
  *
  * On a database server, windows end by the server's clock, because the processes' clocks may differ. The table contains
  * digests, not addresses.
  *
- * An attempt counts even if the transaction around it is rolled back: attempts in transactions are also kept in this
- * process's memory.
+ * An attempt counts even if the surrounding transaction is rolled back, because attempts in transactions are also kept
+ * in this process's memory.
  */
 export class DatabaseStore implements ThrottleStore {
   readonly #connection: () => Connection;
@@ -43,7 +43,7 @@ export class DatabaseStore implements ThrottleStore {
 
   /**
    * @param connection returns the connection; called at boot, or when something is counted for the first time
-   * @param poolSize the maximum size of the separate pool for its statements; 0: they share the connection's pool
+   * @param poolSize the maximum size of the separate pool for its statements; with 0, they share the connection's pool
    * @param table returns the table if the store creates and checks it; called at boot
    */
   constructor(
@@ -114,7 +114,7 @@ export class DatabaseStore implements ThrottleStore {
     return changes.map(({ bucket }, index) => countOf(counts.get(ids[index]!)!, bucket.windowSeconds * 1000));
   }
 
-  /** Prepared when something is counted for the first time: by then, the table exists. */
+  /** Prepared when something is counted for the first time, because by then, the table exists. */
   get #countTable(): CountTable {
     this.#counts ??= countTableOn(this.#connection());
     return this.#counts;
@@ -125,7 +125,7 @@ export class DatabaseStore implements ThrottleStore {
   }
 
   /**
-   * Looks up the connection now, so that a wrong name fails the boot rather than every attempt.
+   * Looks up the connection now, so that a wrong name fails startup rather than every attempt.
    *
    * @throws `E_INVALID_CONFIGURATION` if there is no such connection
    */
@@ -168,12 +168,12 @@ export class DatabaseStore implements ThrottleStore {
  * export const THROTTLE = { store: databaseStore({ connection: "limits" }) } satisfies ThrottleSettings;
  * ```
  *
- * The boot fails with `E_INVALID_CONFIGURATION` if there is no such connection.
+ * Startup fails with `E_INVALID_CONFIGURATION` if there is no such connection.
  *
- * @param options `connection`: its name in `config/database.ts`; default: the default connection. `poolSize`: the size of a
- * separate pool for its statements on a database server, 0 to 100; with 0, they share the connection's pool. Default: 3.
- * With a separate pool, a flood of attempts doesn't take connections from other statements, and attempts are still counted
- * when all other connections are in use.
+ * @param options `connection`: the connection's name in `config/database.ts`; default: the default connection.
+ * `poolSize`: the size of a separate pool for its statements on a database server, 0 to 100; with 0, they share the
+ * connection's pool. Default: 3. With a separate pool, a flood of attempts doesn't take connections from other
+ * statements, and attempts are still counted when all other connections are in use.
  */
 export function databaseStore({
   connection,
@@ -216,7 +216,7 @@ class DatabaseCounter implements AttemptCounter {
   readonly #table: () => CountTable;
   /** The attempts in transactions, which may still be rolled back. */
   readonly #inTransactions: AttemptCounter;
-  /** Whether there ever were any, so that applications without them don't look there for each attempt. */
+  /** Whether there have ever been any, so that applications without them don't check for each attempt. */
   #hasKept = false;
 
   constructor({ name, windowSeconds }: Bucket, table: () => CountTable, inTransactions: AttemptCounter) {

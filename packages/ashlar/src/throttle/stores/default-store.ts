@@ -41,8 +41,8 @@ export class DefaultStore implements ThrottleStore {
   }
 
   /**
-   * Whether it counts in this process's memory, or would if something were counted now, which it finds out from the
-   * database. It doesn't decide yet: a migration may create the table before something is counted.
+   * Whether it counts in this process's memory, or would if something were counted now, which depends on the database.
+   * This doesn't decide yet, because a migration may create the table before something is counted.
    */
   async isInMemory(): Promise<boolean> {
     return this.#chosen === null ? !(await this.#hasTable()) : (await this.#chosen) === this.#memory;
@@ -76,7 +76,7 @@ export class DefaultStore implements ThrottleStore {
 
   #choice(): Promise<ThrottleStore> {
     this.#chosen ??= this.#choose().catch((error: unknown) => {
-      // The database is unavailable, and may have the table: the next attempt checks again.
+      // The database is unavailable, and may have the table, so the next attempt checks again.
       this.#chosen = null;
       throw error;
     });

@@ -137,7 +137,7 @@ class MemoryCounter implements AttemptCounter {
     const window = this.#windows.get(key);
     if (window === undefined) return 0;
     const left = window.endsAt - now();
-    // If the clock was set back, more than a whole window may be left: the window is then dropped, too.
+    // If the clock was set back, more than a complete window may be left. The window is then dropped too.
     if (left > 0 && left <= this.#windowMs) return left;
     this.#windows.delete(key);
     return 0;

@@ -96,7 +96,7 @@ export class RedisStore implements ThrottleStore {
   /** Prunes the other store; in Redis, keys expire by themselves. */
   readonly prune?: () => MaybePromise<number>;
 
-  /** @param other counts while Redis is unavailable; `null` if requests that have a limit are refused then */
+  /** @param other counts while Redis is unavailable; `null` to refuse requests that have a limit */
   constructor(lease: RedisLease, other: ThrottleStore | null, container: Container) {
     this.#lease = lease;
     this.#other = other;
@@ -111,7 +111,9 @@ export class RedisStore implements ThrottleStore {
     return new RedisCounter(bucket, this.#lease, this.#other?.counter(bucket) ?? null, this.#outage);
   }
 
-  /** If Redis is unavailable, the application starts anyway, and the log says what happens in the meantime. */
+  /**
+   * Connects. If Redis is unavailable, the application starts anyway, and the log says what happens in the meantime.
+   */
   async connect(): Promise<void> {
     try {
       await this.#lease.connection.connect();
@@ -124,7 +126,7 @@ export class RedisStore implements ThrottleStore {
 
   async clear(bucket: Bucket): Promise<number> {
     const cleared = await this.#lease.connection.deleteKeys(startOf(this.#lease, bucket));
-    // Attempts that were counted there while Redis was down.
+    // Includes attempts that were counted in the other store while Redis was down.
     const others = (await this.#other?.clear?.(bucket)) ?? 0;
     return cleared + others;
   }
@@ -133,7 +135,7 @@ export class RedisStore implements ThrottleStore {
     return this.#lease.connection.check();
   }
 
-  /** The policy by which Redis evicts keys, counts included, once its memory is full; `null` if it evicts none. */
+  /** The policy by which Redis evicts keys, including counts, once its memory is full; `null` if it evicts none. */
   evictionPolicy(): Promise<string | null> {
     return this.#lease.connection.evictionPolicy();
   }

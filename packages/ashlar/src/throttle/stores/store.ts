@@ -6,7 +6,7 @@ import type { Bucket } from "../limits/limit.ts";
 export interface AttemptCount {
   /** All attempts in the window, including refused ones. */
   readonly attempts: number;
-  /** The time until the window ends, and the count with it, in milliseconds; more than 0. */
+  /** The time until the window and its count end, in milliseconds; more than 0. */
   readonly resetInMs: number;
 }
 
@@ -43,8 +43,8 @@ export interface CountChange {
 }
 
 /**
- * Counts attempts: `store` in `config/throttle.ts`. `memoryStore`, `databaseStore` and `redisStore` create the framework's
- * stores. `throttleStoreSuite` of `ashlar/testing` tests the promises listed here.
+ * Counts attempts: `store` in `config/throttle.ts`. `memoryStore`, `databaseStore` and `redisStore` create the
+ * framework's stores. `throttleStoreSuite` from `ashlar/testing` tests the rules listed here.
  *
  * ```ts
  * // app/stores/file-store.ts
@@ -103,7 +103,7 @@ export interface CountChange {
  * ```
  *
  * A store keeps two numbers for each key of a bucket: how many attempts were counted, and when the window ends. It
- * decides nothing: the framework compares the count with the limit. A store promises:
+ * decides nothing, because the framework compares the count with the limit. A store must follow these rules:
  *
  * - **Each attempt is counted once, and has its own count.** Of any number of concurrent calls of `add`, in all
  *   processes, no two return the same count. That includes a key's first attempts, and those right after a window has
@@ -135,21 +135,21 @@ export interface ThrottleStore {
   /** Creates the counter of a bucket. Called once for each bucket, before the application handles requests. */
   counter(bucket: Bucket): AttemptCounter;
   /**
-   * Adds attempts to several counts in one round trip, like `add` of their counters. Leave it out if the store can't: the
+   * Adds attempts to several counts in one round trip, like their counters' `add`. Leave it out if the store can't; the
    * counters are then called concurrently. No two changes are to the same count.
    *
    * @returns the new counts, in the order of the changes
    */
   addTogether?(changes: readonly CountChange[]): Promise<readonly AttemptCount[]>;
   /**
-   * Deletes all counts of a bucket. `ashlar limits:clear --limit` calls it. Leave it out if the store can't: the command then
-   * says so.
+   * Deletes all counts of a bucket. `ashlar limits:clear --limit` calls it. Leave it out if the store can't; the
+   * command then says so.
    *
    * @returns how many counts it deleted, if it knows; the command prints the number
    */
   // biome-ignore lint/suspicious/noConfusingVoidType: an async method without a result returns a promise of void.
   clear?(bucket: Bucket): Promise<number | void>;
-  /** Takes back attempts from several counts in one round trip, like `takeBack` of their counters. */
+  /** Takes back attempts from several counts in one round trip, like their counters' `takeBack`. */
   takeBackTogether?(changes: readonly CountChange[]): Promise<void>;
   /**
    * Deletes the counts of windows that have ended, and no others. Called by `ashlar prune`, and regularly by the server.
