@@ -1,20 +1,21 @@
 import type { Logger } from "../kernel/index.ts";
 import type { AshlarError } from "../support/index.ts";
 
-/** How long Redis must work before it counts as back, in milliseconds: a single node of a cluster may be down. */
+/**
+ * How long after a failure Redis counts as back once a write succeeds, in milliseconds, because a single node of a
+ * cluster may still be down.
+ */
 const STEADY_MS = 1000;
 
 /** The log's wording for a store whose Redis is unavailable. */
 export interface OutageSentences {
-  /** What happens in the meantime. It follows the reason. */
+  /** What happens during the outage. It follows the reason. */
   readonly away: string;
-  /** What happens again. */
+  /** What happens once Redis is back. */
   readonly back: string;
 }
 
-/**
- * Logs the beginning and the end of an outage of Redis once each, however many requests come in between.
- */
+/** Logs the beginning and the end of a Redis outage once each, however many requests arrive in between. */
 export class Outage {
   readonly #logger: Logger;
   readonly #sentences: OutageSentences;
@@ -26,12 +27,12 @@ export class Outage {
     this.#sentences = sentences;
   }
 
-  /** Whether Redis could not be used the last time. */
+  /** Whether Redis was unavailable the last time it was used. */
   get isAway(): boolean {
     return this.#isAway;
   }
 
-  /** A command has failed. */
+  /** Records that a command has failed. */
   failed({ message }: AshlarError): void {
     this.#failedAt = performance.now();
     if (this.#isAway) return;
@@ -39,7 +40,10 @@ export class Outage {
     this.#logger.warn(`${message} ${this.#sentences.away}`);
   }
 
-  /** A write has succeeded. A read isn't enough: a replica, or a server that is out of memory, can be read too. */
+  /**
+   * Records that a write has succeeded. A read isn't enough, because a replica, or a server that is out of memory, can
+   * be read too.
+   */
   succeeded(): void {
     if (!this.#isAway || performance.now() - this.#failedAt < STEADY_MS) return;
     this.#isAway = false;

@@ -4,12 +4,12 @@ export interface HostAndPort {
   readonly port: number;
 }
 
-/** The contents of a URL of one Redis server, of the Sentinels that watch it, or of a cluster. */
+/** The contents of a URL for one Redis server, for the Sentinels that watch it, or for a cluster. */
 export interface RedisAddress {
   readonly kind: "server" | "sentinel" | "cluster";
   /** The server, the Sentinels, or some nodes of the cluster. */
   readonly hosts: readonly HostAndPort[];
-  /** The name that Sentinels know the server by; `null` without them. */
+  /** The name by which Sentinels know the server; `null` without Sentinels. */
   readonly name: string | null;
   readonly username: string | null;
   readonly password: string | null;
@@ -30,9 +30,9 @@ const DATABASE_PATTERN = /^\d{1,4}$/;
 const NAME_PATTERN = /^[\w.:-]+$/;
 
 /**
- * Reads a URL of Redis. `valkey` may be written instead of `redis`. User and password are percent-encoded.
+ * Parses a Redis URL. `valkey` may be written instead of `redis`. User and password are percent-encoded.
  *
- * @returns `null` if it is not one
+ * @returns `null` if the text isn't a Redis URL
  */
 export function parseRedisUrl(url: string): RedisAddress | null {
   const parts = URL_PATTERN.exec(url)?.groups;
@@ -63,7 +63,10 @@ function parseCredentials(text: string): Pick<RedisAddress, "username" | "passwo
   }
 }
 
-/** The path of a server is a database; that of Sentinels a name, and optionally a database; that of a cluster is empty. */
+/**
+ * Parses the path. For a server, it is a database; for Sentinels, a name and optionally a database; for a cluster, it
+ * is empty.
+ */
 function parsePath(kind: RedisAddress["kind"], path: string): Pick<RedisAddress, "name" | "database"> | null {
   const segments = path === "" ? [] : path.split("/");
   const name = kind === "sentinel" ? (segments.shift() ?? "") : null;

@@ -5,12 +5,15 @@ import type { CompleteRedisSettings } from "./redis-settings.ts";
 const CONNECT_TIMEOUT_MS = 5000;
 /** The longest pause between two attempts to connect, in milliseconds. */
 const MAX_PAUSE_MS = 1000;
-/** The shortest time between reconnections because of a read-only server: its address may lead to the same server again. */
+/**
+ * The minimum time between reconnections because of a read-only server, because its address may lead to the same server
+ * again.
+ */
 const RECONNECT_EVERY_MS = 1000;
 
 /**
- * The part of the client that we use, for one server or a cluster. Not ioredis's own type: an application without Redis
- * doesn't have that package, and its compiler may read these declarations.
+ * The part of the client that we use, for one server or a cluster. It isn't ioredis's own type, because an application
+ * without Redis doesn't have that package, and its compiler may read these declarations.
  */
 export interface RedisClient {
   readonly status: string;
@@ -18,22 +21,22 @@ export interface RedisClient {
   connect(): Promise<void>;
   defineCommand(name: string, definition: { readonly lua: string; readonly numberOfKeys: number }): void;
   disconnect(reconnect?: boolean): void;
-  /** The servers of a cluster; only its client has it. */
+  /** The servers of a cluster. Only a cluster's client has this method. */
   nodes?(role: "master"): readonly RedisClient[];
   on(event: "ready" | "close" | "end", listener: () => void): unknown;
   on(event: "error", listener: (error: unknown) => void): unknown;
 }
 
-/** Creates a client. It doesn't connect yet. Once it is asked to, it keeps trying. */
+/** Creates a client, which doesn't connect yet. Once it starts to connect, it keeps trying. */
 export async function createRedisClient(settings: CompleteRedisSettings): Promise<RedisClient> {
   const { Cluster, Redis } = await import("ioredis");
   const { kind, hosts, name, database, sentinelUsername, sentinelPassword } = settings;
   const tls = settings.tls === null ? null : tlsOptions(settings.tls);
   const common = {
     lazyConnect: true,
-    // A command that can't be sent now fails now. RedisConnection decides which commands may wait for a connection.
+    // A command that can't be sent fails at once. RedisConnection decides which commands may wait for a connection.
     enableOfflineQueue: false,
-    // A command whose answer was lost may have been executed: it fails with its connection, and isn't sent twice.
+    // A command whose answer was lost may have been executed, so it fails with its connection, and isn't sent again.
     maxRetriesPerRequest: 0,
     connectTimeout: CONNECT_TIMEOUT_MS,
     // Disconnects from a server that has stopped answering, even if the connection stays open.
@@ -47,15 +50,15 @@ export async function createRedisClient(settings: CompleteRedisSettings): Promis
   if (kind === "cluster") {
     return new Cluster([...hosts], {
       lazyConnect: true,
-      // Commands wait for a node that is being connected to.
+      // Commands wait while the client connects to a node.
       enableOfflineQueue: true,
       clusterRetryStrategy: pauseBefore,
       slotsRefreshTimeout: settings.commandTimeoutMs,
-      // Commands for the keys of a node that is gone fail at once, instead of waiting for another node to take over.
+      // Commands for the keys of a lost node fail at once, instead of waiting for another node to take over.
       retryDelayOnFailover: 0,
       retryDelayOnClusterDown: 0,
       maxRedirections: 5,
-      // Certificates name hosts, not their addresses.
+      // Keeps host names, because certificates contain hosts rather than their addresses.
       ...(tls !== null && {
         dnsLookup: (host: string, found: (error: null, address: string) => void) => found(null, host),
       }),
@@ -78,7 +81,10 @@ export async function createRedisClient(settings: CompleteRedisSettings): Promis
   });
 }
 
-/** How long to wait before an attempt to connect, in milliseconds. It is random, so that processes don't try in step. */
+/**
+ * How long to wait before an attempt to connect, in milliseconds. Random, so that processes don't all try at the same
+ * time.
+ */
 function pauseBefore(attempt: number): number {
   return Math.min(50 * attempt, MAX_PAUSE_MS) * (0.75 + Math.random() / 4);
 }
@@ -93,7 +99,7 @@ function leavesReadOnlyServers(): (error: Error) => boolean {
   };
 }
 
-/** Security: `NODE_TLS_REJECT_UNAUTHORIZED=0`, which someone may have set for another server, is ignored. */
+/** Security: overrides `NODE_TLS_REJECT_UNAUTHORIZED=0`, which may have been set for another server. */
 function tlsOptions(tls: NonNullable<CompleteRedisSettings["tls"]>): ConnectionOptions {
   return { ...Object.fromEntries(Object.entries(tls).filter(([, value]) => value !== null)), rejectUnauthorized: true };
 }

@@ -4,16 +4,19 @@ import { NO_NODE, NO_SENTINEL, RedisReason, reasonOf, redisUnavailable } from ".
 import type { CompleteRedisSettings } from "./redis-settings.ts";
 import { RedisCounts, type RedisUsage } from "./redis-usage.ts";
 
-/** How long the first connection may take, in milliseconds: a starting process is busy. */
+/** How long the first connection may take, in milliseconds. A starting process is busy. */
 const FIRST_CONNECTION_MS = 5000;
 
 /** The maximum number of commands that wait for a new connection. Any more fail at once. */
 const MAX_WAITING = 1000;
 
-/** The maximum number of commands that wait for an answer. Any more fail at once: their answers would come too late. */
+/**
+ * The maximum number of commands that wait for an answer. Any more fail at once, because their answers would come too
+ * late.
+ */
 const MAX_UNDER_WAY = 10_000;
 
-/** How long after the client has stopped trying we make it connect again, in milliseconds. */
+/** How long to wait before reconnecting a client that has stopped trying, in milliseconds. */
 const PAUSE_AFTER_END_MS = 100;
 
 /** A Lua script that the server runs atomically. */
@@ -31,12 +34,12 @@ export function redisScript(keys: number, lua: string): RedisScript {
 }
 
 /**
- * A connection to Redis, opened by {@link connect}, or else by the first command. It keeps trying to connect; in the
- * meantime, commands fail at once, except those that come while the first connection, or the one after a loss, is being
- * made.
+ * A connection to Redis, opened by {@link connect}, or else by the first command. It keeps trying to connect. In the
+ * meantime, commands fail at once, except while it is making its first attempt, or the first one after the connection
+ * was lost.
  *
- * Every command ends within `commandTimeoutMs`, except those that wait for the first connection, which may take five
- * seconds in addition to loading the client's code. Failures are `E_REDIS_UNAVAILABLE`, and contain nothing that was
+ * Every command ends within `commandTimeoutMs`, except commands that wait for the first connection, which may take five
+ * seconds, plus the time to load the client's code. Failures are `E_REDIS_UNAVAILABLE`, and contain nothing that was
  * sent.
  */
 export class RedisConnection {
@@ -46,13 +49,13 @@ export class RedisConnection {
   /** The client, once its code is loaded. */
   #loaded: RedisClient | null = null;
   readonly #counts = new RedisCounts();
-  /** Why there is no connection; `null` while there is one, or while that is unknown. */
+  /** The reason why there is no connection; `null` if there is one, or if that is unknown. */
   #failure: string | null = null;
   /** Whether the first attempt to connect is still under way. */
   #isNew = true;
   #isClosed = false;
   #underWay = 0;
-  /** Commands that wait for a connection. */
+  /** Commands that are waiting for a connection. */
   readonly #waiting = new Set<PromiseWithResolvers<void>>();
 
   /** @param create creates the client, which doesn't connect yet */
@@ -75,7 +78,7 @@ export class RedisConnection {
    * Connects, and waits for an answer from the server. An application calls it before it serves requests, so that no request
    * waits for the client's code to load, or for the connection.
    *
-   * @throws `E_REDIS_UNAVAILABLE` if the first attempt fails. It keeps trying.
+   * @throws `E_REDIS_UNAVAILABLE` if the first attempt fails; the connection keeps trying
    */
   async connect(): Promise<void> {
     await this.command("PING");
@@ -91,9 +94,9 @@ export class RedisConnection {
   }
 
   /**
-   * Runs a script in one round trip: its text is only sent if the server doesn't know it yet.
+   * Runs a script. Takes one round trip unless the server doesn't know the script yet, so that its text has to be sent.
    *
-   * @param args its keys, and then its arguments
+   * @param args the script's keys, and then its arguments
    * @throws `E_REDIS_UNAVAILABLE`
    */
   script({ name, lua, keys }: RedisScript, ...args: readonly (string | number)[]): Promise<unknown> {
@@ -105,14 +108,14 @@ export class RedisConnection {
   }
 
   /**
-   * Deletes all keys that begin with a text, on all servers of a cluster. Keys that are stored while it runs may stay.
+   * Deletes all keys with a prefix, on all servers of a cluster. Keys that are stored in the meantime may remain.
    *
    * @param start letters, digits, ".", "_", "-" and ":"
    * @throws `E_REDIS_UNAVAILABLE`
    */
   async deleteKeys(start: string): Promise<number> {
     let deleted = 0;
-    // A command first, so that there is a client, and a cluster's knows its servers.
+    // Runs a command first, so that there is a client, and a cluster's client knows its servers.
     await this.command("EXISTS", start);
     const client = await this.#opened();
     for (const server of client.nodes?.("master") ?? [client]) {
@@ -120,7 +123,7 @@ export class RedisConnection {
       do {
         const found = await this.#run(() => server.call("SCAN", cursor, "MATCH", `${start}*`, "COUNT", 1000));
         const [next, keys] = found as [string, string[]];
-        // One by one: keys of one server of a cluster may be in different slots.
+        // Deletes one key at a time, because keys on the same server of a cluster may be in different slots.
         for (const key of keys) deleted += Number(await this.#run(() => server.call("DEL", key)));
         cursor = next;
       } while (cursor !== "0");
@@ -137,15 +140,15 @@ export class RedisConnection {
     await this.command("PING");
     if (this.isCluster) return;
     const role = await this.#asked("ROLE");
-    // A user without the permission for this command is fine.
+    // A user who isn't permitted to run this command is fine.
     if (Array.isArray(role) && role[0] === "slave") {
       throw redisUnavailable(Object.assign(new Error("READONLY"), { name: "ReplyError" }));
     }
   }
 
   /**
-   * The server's eviction policy for a full memory, such as `allkeys-lru`; `null` if it evicts nothing, or if the user
-   * isn't allowed to ask.
+   * The server's eviction policy for when its memory is full, such as `allkeys-lru`; `null` if it evicts nothing, or if
+   * the user isn't allowed to ask.
    *
    * @throws `E_REDIS_UNAVAILABLE` if the server can't be reached
    */
@@ -158,7 +161,7 @@ export class RedisConnection {
     return bound === undefined || bound === "0" || policy === "noeviction" ? null : (policy ?? null);
   }
 
-  /** Its state, and counts of its commands' outcomes. */
+  /** The connection's state, and counts of its commands' results. */
   usage(): RedisUsage {
     return this.#counts.read(this.#loaded?.status === "ready");
   }
@@ -174,7 +177,7 @@ export class RedisConnection {
     this.#settle("the connection was closed");
   }
 
-  /** Counts a command's outcome. */
+  /** Runs a command, and counts its result. */
   async #run(send: (client: RedisClient) => Promise<unknown>): Promise<unknown> {
     const startedAt = performance.now();
     try {
@@ -206,14 +209,14 @@ export class RedisConnection {
     }
   }
 
-  /** Asks for information that the server may refuse. A refusal isn't a failure. */
+  /** Requests information that the server may refuse. A refusal doesn't count as a failure. */
   #asked(name: string, ...args: readonly string[]): Promise<unknown> {
     return this.#uncounted((client) => client.call(name, ...args)).catch(() => null);
   }
 
   /**
-   * Waits no longer than the timeout. From then on, commands fail at once, until there is a connection to a server that
-   * answers.
+   * Waits for work, but no longer than the timeout. After a timeout, commands fail at once until there is a connection
+   * to a server that answers.
    */
   async #inTime<T>(ms: number, work: Promise<T>): Promise<T> {
     const late = Promise.withResolvers<never>();
@@ -229,7 +232,7 @@ export class RedisConnection {
     }
   }
 
-  /** The client, once its code is loaded. Loading it is the work of this process, so it isn't counted as the server's time. */
+  /** The client, once its code is loaded. The time to load it doesn't count as the server's. */
   #opened(): Promise<RedisClient> {
     if (this.#isClosed) throw new RedisReason("the connection was closed");
     this.#client ??= this.#open();
@@ -263,15 +266,16 @@ export class RedisConnection {
   }
 
   #begin(client: RedisClient): void {
-    // The first attempt has failed; the client keeps trying. The reason was reported before.
+    // The first attempt has failed, and the client keeps trying. The reason has already been reported.
     client.connect().catch((error: unknown) => {
       if (client.status !== "ready") this.#settle(this.#failure ?? this.#reasonOf(error));
     });
   }
 
   /**
-   * Reconnects if the client has stopped trying. It stops if a Sentinel reports another server while the client is asking
-   * which one to connect to: the call that should only close the former connection also ends its attempts.
+   * Reconnects if the client has stopped trying. The client stops if a Sentinel reports another server while the client
+   * is asking which server to connect to, because the call that should only close the old connection also ends its
+   * attempts.
    */
   #goOn(client: RedisClient): void {
     if (this.#isClosed) return;
@@ -281,7 +285,10 @@ export class RedisConnection {
     setTimeout(again, PAUSE_AFTER_END_MS).unref();
   }
 
-  /** The client doesn't say why a Sentinel or a node could not be reached: with TLS, the reason may be the certificate. */
+  /**
+   * The reason for a failure. The client doesn't say why a Sentinel or a node couldn't be reached; with TLS, it may be
+   * the certificate.
+   */
   #reasonOf(error: unknown): string {
     const reason = reasonOf(error);
     return this.#settings.tls !== null && (reason === NO_SENTINEL || reason === NO_NODE)

@@ -8,7 +8,10 @@ import type { RedisUsage } from "./redis-usage.ts";
 
 declare module "../boot/monitoring/application-stats.ts" {
   interface FrameworkStats {
-    /** The connections to Redis, by the stores that use them, as in `/ready`: `throttle`, `session`, or `session,throttle`. */
+    /**
+     * The connections to Redis, named after the stores that use them, as in `/ready`: `throttle`, `session`, or
+     * `session,throttle`.
+     */
     readonly redis?: Readonly<Record<string, RedisUsage>>;
   }
 }
@@ -16,26 +19,26 @@ declare module "../boot/monitoring/application-stats.ts" {
 /** A connection, and the stores that use it. */
 interface Shared {
   readonly connection: RedisConnection;
-  /** Their names, one for each store. */
+  /** The names of these stores. */
   readonly users: string[];
 }
 
 /** The connections of each application, by their settings. */
 const connections = new WeakMap<Container, Map<string, Shared>>();
 
-/** A store's use of a connection. */
+/** A store's share of a connection. */
 export interface RedisLease {
   readonly connection: RedisConnection;
-  /** Ends the use. The connection closes when no store of the application uses it any longer. */
+  /** Releases the share. The connection closes when no store of the application uses it anymore. */
   release(): void;
 }
 
 /**
- * The connection with these settings. All stores of an application that have the same settings share one.
+ * The connection with these settings. All of an application's stores with the same settings share one connection.
  *
  * @param user the store's purpose: `session`
  * @param where the store's location in the configuration, for messages
- * @param locate finds the client's package; throws if it is not installed
+ * @param locate finds the client's package, and throws if it isn't installed
  * @throws `E_INVALID_CONFIGURATION`; `E_MISSING_PACKAGE` with the command that installs the client
  */
 export function leaseRedis(
@@ -73,7 +76,8 @@ export function leaseRedis(
 }
 
 /**
- * Creates a unique name, because a store and its fallback may have two connections with the same purpose.
+ * The usage of each connection. Names are made unique, because a store and its fallback may have two connections with
+ * the same purpose.
  */
 function usageOf(connections: ReadonlyMap<string, Shared>): Record<string, RedisUsage> {
   const usage: Record<string, RedisUsage> = {};

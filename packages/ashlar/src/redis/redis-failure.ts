@@ -1,7 +1,7 @@
 import { AshlarError, certificateProblem } from "../support/index.ts";
 import "./errors.ts";
 
-/** The meanings of Redis's error codes. Their text may repeat what was sent. */
+/** The meanings of Redis's error codes. The server's own text may repeat what was sent. */
 const REPLIES: Readonly<Record<string, string>> = {
   CLUSTERDOWN: "the cluster doesn't serve this key right now",
   LOADING: "the server is still loading its data",
@@ -17,23 +17,20 @@ const REPLIES: Readonly<Record<string, string>> = {
   MOVED: "the key is on another node; for a cluster, the url begins with redis-cluster",
 };
 
-/** The reason for a missing server, behind Sentinels. */
+/** The reason if Sentinels don't name a reachable server. */
 export const NO_SENTINEL = "no Sentinel could name a server that can be reached";
 
 const LOST = "the connection was lost";
 const NO_NODE_OF = "no node of the cluster can be reached";
 
-/**
- * The reason for a cluster whose nodes all end the connection, or refuse it for a reason that the client doesn't
- * report.
- */
+/** The reason if all nodes of a cluster close or refuse the connection, and the client doesn't report why. */
 export const NO_NODE: string = `${NO_NODE_OF}: ${LOST}`;
 
-/** A reason in words that are safe to log, such as that no answer came in time. */
+/** A reason that is safe to log, such as a timeout. */
 export class RedisReason extends Error {}
 
 /**
- * The reason why Redis is unavailable, in words that contain no value, key or password: the client's errors contain the whole
+ * The reason why Redis is unavailable, without any value, key or password. The client's own errors contain the complete
  * command.
  */
 export function reasonOf(error: unknown): string {
@@ -54,7 +51,7 @@ export function reasonOf(error: unknown): string {
   return LOST;
 }
 
-/** The reason in the server's own error, by its code only: the rest of the text may quote a command. */
+/** The reason in the server's error, by its code only, because the rest of the text may quote a command. */
 function replyReason(text: string): string {
   const reply = /^[A-Z]+/.exec(text)?.[0] ?? "ERR";
   return REPLIES[reply] === undefined ? `the server answered ${reply}` : `${REPLIES[reply]} (${reply})`;
@@ -79,7 +76,7 @@ interface Failure {
   readonly lastNodeError?: unknown;
 }
 
-/** The error for a command that was not executed, or whose answer is missing. It contains nothing that was sent. */
+/** The error for a command that wasn't executed, or whose answer is missing. It contains nothing that was sent. */
 export function redisUnavailable(error: unknown): AshlarError {
   return new AshlarError("E_REDIS_UNAVAILABLE", `Redis can't be used: ${reasonOf(error)}.`);
 }

@@ -14,11 +14,14 @@ import {
 import { parseRedisUrl, REDIS_URLS, type RedisAddress } from "./redis-address.ts";
 
 /**
- * The certificates of an encrypted connection. `ca`, `cert` and `key` are PEM files, relative to the application's root, or
- * PEM itself.
+ * The certificates of an encrypted connection. `ca`, `cert` and `key` are PEM files, relative to the application's
+ * root, or PEM text.
  */
 export interface RedisTlsSettings {
-  /** The authorities that may have signed the certificates of the server and the Sentinels; default: those that Node.js knows. */
+  /**
+   * The authorities that may have signed the certificates of the server and the Sentinels; default: those that Node.js
+   * trusts.
+   */
   readonly ca?: Optional<string>;
   /** The client's certificate, if the server asks for one. */
   readonly cert?: Optional<string>;
@@ -28,13 +31,14 @@ export interface RedisTlsSettings {
   readonly servername?: Optional<string>;
 }
 
-/** Where Redis is, and how long it may take: the settings that all stores in Redis share. */
+/** The settings that all stores in Redis share: its address and time limits. */
 export interface RedisSettings {
   /**
-   * One server, `redis://user:password@host:6379/0`; Sentinels and the name of what they watch,
-   * `redis+sentinel://user:password@host:26379,host:26379/name`; or nodes of a cluster, `redis-cluster://host:6379,host:6379`.
-   * With `rediss` instead of `redis`, connections are encrypted, and the server's certificate is verified. A user and a
-   * password belong to the servers, not to the Sentinels, and are percent-encoded.
+   * One server, `redis://user:password@host:6379/0`; Sentinels and the name of the server that they watch,
+   * `redis+sentinel://user:password@host:26379,host:26379/name`; or nodes of a cluster,
+   * `redis-cluster://host:6379,host:6379`. With `rediss` instead of `redis`, connections are encrypted, and the
+   * server's certificate is verified. The user and the password are for the servers, not for the Sentinels, and are
+   * percent-encoded.
    */
   readonly url: Optional<string>;
   /** The user, if it is not in the URL. */
@@ -46,8 +50,8 @@ export interface RedisSettings {
   /** The password for the Sentinels; default: none. */
   readonly sentinelPassword?: Optional<string>;
   /**
-   * The prefix of all keys, up to 64 letters, digits, `.`, `_`, `-` and `:`; default: the application's name, as in
-   * `my-shop:`. Applications that share a server need different prefixes.
+   * The prefix of all keys, up to 64 letters, digits, `.`, `_`, `-` and `:`; default: derived from the application's
+   * name, such as `my-shop:`. Applications that share a server need different prefixes.
    */
   readonly prefix?: Optional<string>;
   /**
@@ -138,14 +142,14 @@ export function readRedisSettings(
   });
 }
 
-/** @throws `E_INVALID_CONFIGURATION` if a file can't be read, or doesn't contain what the setting needs */
+/** @throws `E_INVALID_CONFIGURATION` if a file can't be read, or contains no certificate or key */
 function withContents(tls: Complete<RedisTlsSettings>, { where, root }: PemPlace): Complete<RedisTlsSettings> {
   const read = (name: "ca" | "cert" | "key", kind: "certificate" | "private key") =>
     tls[name] === null ? null : readPem(tls[name], kind, { root, where: `${where}.tls.${name}` });
   return { ...tls, ca: read("ca", "certificate"), cert: read("cert", "certificate"), key: read("key", "private key") };
 }
 
-/** `My Shop` → `my-shop:`. */
+/** The default prefix: `my-shop:` for `My Shop`. */
 function prefixOf(applicationName: string): string {
   const words = applicationName.toLowerCase().match(/[a-z\d]+/g) ?? ["ashlar"];
   return `${words.join("-").slice(0, 60)}:`;

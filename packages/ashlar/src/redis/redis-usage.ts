@@ -7,7 +7,7 @@ const BOUNDS_MS: readonly number[] = Object.freeze([0.25, 0.5, 1, 2.5, 5, 10, 25
 export interface RedisUsage {
   /** Whether commands can be sent right now. */
   readonly isUp: boolean;
-  /** How often it was reconnected, after it was lost or its server had become read-only. */
+  /** How often it was reconnected because it was lost or its server had become read-only. */
   readonly reconnects: number;
   /** How many commands have failed, including those that were not sent because there was no connection. */
   readonly failures: number;
