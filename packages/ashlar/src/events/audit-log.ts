@@ -11,7 +11,7 @@ export interface AuditSettings {
   readonly audit: boolean;
   /** How much of a client's address is logged. */
   readonly addresses: "full" | "truncated" | "none";
-  /** Whether identifiers that visitors typed are logged. */
+  /** Whether identifiers that visitors entered are logged. */
   readonly identifiers: boolean;
 }
 
@@ -24,8 +24,8 @@ interface Common {
 }
 
 /**
- * Logs and counts certain events, including those of the framework's features: the container's key `audit`. Your own feature
- * adds its events when its provider boots:
+ * Logs and counts certain events, including those of the framework's features. It is the container's `audit`. Your own
+ * feature adds its events when its provider boots:
  *
  * ```ts
  * application.container.make("audit").add("order.placed", ({ order }) => ({ orderId: order.id }));
@@ -70,7 +70,7 @@ export class AuditLog {
     });
   }
 
-  /** @internal Returns text that a visitor typed, if the configuration allows logging it. */
+  /** @internal Returns text that a visitor entered, if the configuration allows logging it. */
   typed(identifier: string | null): AuditDetails {
     return this.#settings.identifiers && identifier !== null ? { identifier } : {};
   }

@@ -15,7 +15,7 @@ interface Subscription {
   readonly once: boolean;
 }
 
-/** Calls listeners when something happens. A listener that fails is logged, and nothing else changes. */
+/** Calls listeners when something happens. If a listener fails, that is only logged. */
 export class Events {
   readonly #logger: EventLogger;
   readonly #subscriptions = new Map<EventName, Set<Subscription>>();
@@ -57,7 +57,7 @@ export class Events {
    * In a database transaction, the event waits for the commit, and never happens if there is a rollback. Awaiting it
    * there doesn't wait for the listeners, because they would in turn wait for the transaction.
    *
-   * @returns resolves when all listeners are done, in a transaction at once; never rejects
+   * @returns resolves when all listeners are done, or at once in a transaction; never rejects
    */
   emit<N extends EventName>(name: N, payload: EventMap[N]): Promise<void> {
     const unit = UnitOfWork.current;
@@ -102,7 +102,7 @@ export class Events {
     try {
       await (subscription.listener as EventListener<N>)(payload);
     } catch (error) {
-      // Without the payload: it may contain a user or a token.
+      // The payload is left out, because it may contain a user or a token.
       this.#logger.error({ err: error, event: name }, "A listener failed.");
     }
   }

@@ -20,15 +20,15 @@ type Message =
 
 /** The primary's data about a worker, if the primary accepts the connections itself and hands them over. */
 export interface PrimaryMetrics {
-  /** How many connections it has accepted that wait until this worker takes them. */
+  /** How many connections it has accepted that this worker hasn't taken yet. */
   readonly waiting: (worker: Worker) => number;
-  /** How many requests it has refused, because they had waited too long for this worker; default: it refuses none. */
+  /** How many requests it has refused because they had waited too long for this worker; default: none. */
   readonly refused?: (worker: Worker) => number;
 }
 
-/** How long a worker may take to send its metrics; after that, the others' are used. */
+/** How long a worker may take to send its metrics. After that, only the other workers' are used. */
 const WORKER_MS = 2000;
-/** How long a worker waits for all of them. */
+/** How long a worker waits for the metrics of all workers. */
 const ALL_MS = 5000;
 
 interface Collection {
@@ -39,11 +39,11 @@ interface Collection {
 }
 
 /**
- * Makes the primary of a `node:cluster` pass metrics between its workers, so that any of them can show the metrics of
- * all. Call it in the primary, before workers are forked.
+ * Makes the primary process of a `node:cluster` pass metrics between its workers, so that each of them can show the
+ * metrics of all. Call it in the primary, before it forks workers.
  *
- * @param primary the primary's own data; default: it hands each connection over at once
- * @returns a function that stops this
+ * @param primary the primary's own data; `null` if it hands over each connection at once
+ * @returns a function that stops passing metrics
  */
 export function relayMetrics(primary: PrimaryMetrics | null = null): () => void {
   const ready = new Set<Worker>();
@@ -120,7 +120,10 @@ export class ClusterMetrics {
     process.off("message", this.#received);
   }
 
-  /** @throws `E_OVERLOADED` (503) if the primary doesn't answer, as one that doesn't call {@link relayMetrics} */
+  /**
+   * @throws `E_OVERLOADED` (503) if the primary doesn't answer, for example because it doesn't call {@link
+   * relayMetrics}
+   */
   async collect(): Promise<readonly WorkerFamilies[]> {
     const id = randomUUID();
     const { promise, resolve, reject } = Promise.withResolvers<readonly WorkerFamilies[]>();
@@ -137,7 +140,7 @@ export class ClusterMetrics {
   }
 }
 
-/** Combines the metrics of several workers: each value gets the label `worker`. */
+/** Combines the metrics of several workers. Each value gets the label `worker`. */
 export function byWorker(workers: readonly WorkerFamilies[]): Family[] {
   const merged = new Map<string, Family>();
   for (const { worker, families } of workers) {

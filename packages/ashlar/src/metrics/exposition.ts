@@ -10,10 +10,10 @@ export interface Exposition {
 const NO_STORE = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 /**
- * Responds to a scraper: with the metrics, or with 401 if it doesn't have the token.
+ * Responds to a scraper with the metrics, or with 401 if it doesn't send the token.
  *
- * @param path the only path that the metrics are at
- * @param token `null` if everyone who reaches the address may read them
+ * @param path the path of the metrics
+ * @param token the expected token; `null` if any client that reaches the address may read the metrics
  */
 export async function exposeMetrics(
   request: Request,
@@ -22,7 +22,7 @@ export async function exposeMetrics(
   read: () => Promise<Exposition>,
 ): Promise<Response> {
   if (new URL(request.url).pathname !== path) return refused(404, "Not found");
-  // Checked after the token, so that strangers don't even learn that this path exists and takes GET only.
+  // The token is checked first, so that other clients don't even learn that the path exists and allows only GET.
   if (token !== null && !hasToken(request, token))
     return refused(401, "Unauthorized", { "www-authenticate": "Bearer" });
   if (request.method !== "GET" && request.method !== "HEAD")

@@ -1,18 +1,18 @@
 import type { ApplicationStats } from "../boot/index.ts";
 import { ERRORS } from "../support/index.ts";
 
-/** The labels of a value. Their values are bounded: the application's routes, connections and events. */
+/** The labels of a value. They have a limited number of values: the application's routes, connections and events. */
 export type Labels = Readonly<Record<string, string>>;
 
 /** A value of a metric. */
 export interface Sample {
   readonly labels: Labels;
   readonly value: number;
-  /** The name in the output, if it is not the metric's own, as with the parts of a histogram. */
+  /** The name in the output, if it differs from the metric's, as for the parts of a histogram. */
   readonly metricName?: string;
 }
 
-/** A metric with its values, as prom-client takes it. */
+/** A metric with its values, in prom-client's form. */
 export interface Family {
   readonly name: string;
   readonly help: string;
@@ -20,12 +20,12 @@ export interface Family {
   readonly values: readonly Sample[];
 }
 
-/** A metric, and how its values are read from the numbers of an application. */
+/** A metric, and how to read its values from an application's numbers. */
 interface Metric extends Omit<Family, "values"> {
   readonly read: (stats: ApplicationStats) => readonly Sample[];
 }
 
-/** The primary process's data about one worker. */
+/** How many connections the primary process has accepted that a worker hasn't taken yet. */
 export function waitingConnections(count: number): Family {
   return {
     name: "ashlar_worker_waiting_connections",
@@ -35,7 +35,7 @@ export function waitingConnections(count: number): Family {
   };
 }
 
-/** Connections that the primary has refused in place of a worker. */
+/** How many connections the primary process has refused on behalf of a worker. */
 export function refusedConnections(count: number): Family {
   return {
     name: "ashlar_worker_refused_connections_total",
@@ -45,7 +45,7 @@ export function refusedConnections(count: number): Family {
   };
 }
 
-/** The label of all requests without a route: clients can make up any number of paths. */
+/** The label for all requests without a route, because clients can make up any number of paths. */
 const NO_ROUTE = "none";
 
 const METRICS: readonly Metric[] = [
@@ -69,7 +69,7 @@ const METRICS: readonly Metric[] = [
     name: "ashlar_errors_total",
     help: "Errors that requests ended with, by code and the status of that code.",
     type: "counter",
-    // A series has to begin at 0; otherwise, the first error of its kind would not be an increase.
+    // A series has to begin at 0, or else the first error of its kind wouldn't count as an increase.
     read: ({ errors }) =>
       Object.entries(ERRORS).map(([code, [status]]) => {
         return { labels: { code, status: String(status) }, value: errors[code] ?? 0 };
@@ -247,7 +247,7 @@ function labelsOf({ route, methods }: RouteOf): Labels {
   return { method: methods.length === 0 ? NO_ROUTE : methods.join("|"), route: route ?? NO_ROUTE };
 }
 
-/** In Prometheus's form: each bucket counts everything up to its bound, in seconds. */
+/** A histogram in Prometheus's form, in which each bucket counts everything up to its bound, in seconds. */
 function histogram(name: string, labels: Labels, { boundsMs, counts, count, sumMs }: RouteOf["latency"]): Sample[] {
   let total = 0;
   const buckets = boundsMs.map((bound, index) => {

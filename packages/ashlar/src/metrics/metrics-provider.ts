@@ -19,11 +19,11 @@ declare module "../kernel/container.ts" {
 const PATH = "/metrics";
 
 /**
- * Shows what `application.stats()` returns in Prometheus's format, as configured by `METRICS` in `config/metrics.ts`:
- * on a separate port that only this machine can reach, or at a path of the application behind a token. It needs the
- * package `prom-client`: `npm install prom-client`.
+ * Shows the numbers of `application.stats()` in Prometheus's format, as configured by `METRICS` in `config/metrics.ts`:
+ * on a separate port that only this machine can reach, or at a path of the application, protected by a token. It needs
+ * the package `prom-client`: `npm install prom-client`.
  *
- * Metrics of your own are shown too, if they are registered with the container's `metrics`.
+ * Your own metrics are shown too if you register them with the container's `metrics`.
  */
 export class MetricsProvider extends Provider {
   static override readonly feature: Feature = declareFeature({ name: "metrics" });
@@ -68,7 +68,7 @@ export class MetricsProvider extends Provider {
     await this.#server?.close();
   }
 
-  /** @internal The port of the metrics; `null` unless they have one. */
+  /** @internal The separate port for metrics; `null` if there isn't one. */
   get port(): number | null {
     return this.#server?.port ?? null;
   }

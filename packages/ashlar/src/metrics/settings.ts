@@ -12,26 +12,31 @@ import {
 } from "../support/index.ts";
 
 const WHERE = "config/metrics.ts: METRICS";
-/** How far the metrics' port is above the application's, so that each instance on a machine has its own. */
+/**
+ * The difference between the metrics' port and the application's, so that each instance on a machine has its own port.
+ */
 const PORTS_APART = 10_000;
 const MAX_PORT = 65_535;
 
-/** The shape of `METRICS` in `config/metrics.ts`: where the metrics can be read. */
+/** `METRICS` in `config/metrics.ts`: where the metrics can be read. */
 export interface MetricsSettings {
   /**
-   * The separate port for metrics, at `/metrics`; `0` takes any free one. Default: the application's port + 10,000,
+   * The separate port for metrics, at `/metrics`; `0` picks any free one. Default: the application's port + 10,000,
    * such as 13000 for 3000, or any free one if that is above 65,535; none if {@link path} is set.
    */
   readonly port?: Optional<number | string>;
   /** The address of that port; default: 127.0.0.1. An address other than loopback needs a {@link token}. */
   readonly hostname?: Optional<string>;
-  /** The path of the application that the metrics are at, such as `/metrics`, instead of a port. It needs a {@link token}. */
+  /** A path of the application for the metrics, such as `/metrics`, instead of a port. It needs a {@link token}. */
   readonly path?: Optional<string>;
-  /** What a scraper sends as `Authorization: Bearer …`: at least 32 random bytes, as `openssl rand -hex 32` makes. */
+  /**
+   * The token that scrapers send as `Authorization: Bearer …`: at least 32 random bytes, for example from `openssl rand
+   * -hex 32`.
+   */
   readonly token?: Optional<string>;
 }
 
-/** {@link MetricsSettings}, checked: metrics are at a port or at a path. */
+/** {@link MetricsSettings}, checked. Metrics have either a port or a path. */
 export type CompleteMetricsSettings = {
   readonly token: string | null;
 } /** `null`: the port that {@link metricsPort} returns. */ & (
@@ -49,7 +54,8 @@ const SCHEMA = settings<MetricsSettings>()({
 /**
  * Reads `METRICS`.
  *
- * @throws `E_INVALID_CONFIGURATION` if a setting is unknown or invalid, or strangers could read the metrics; `E_WEAK_SECRET`
+ * @throws `E_INVALID_CONFIGURATION` if a setting is unknown or invalid, or if anyone could read the metrics;
+ * `E_WEAK_SECRET`
  */
 export function readMetricsSettings(metrics: unknown): CompleteMetricsSettings {
   const read = SCHEMA.read(metrics, WHERE);
@@ -60,7 +66,7 @@ export function readMetricsSettings(metrics: unknown): CompleteMetricsSettings {
   return read.path === null ? atPort(read, token) : atPath(read, read.path, token);
 }
 
-/** The port of the metrics, unless it is set, by the port that the application listens on; `0` takes any free one. */
+/** The default port for metrics, derived from the port that the application listens on; `0` picks any free one. */
 export function metricsPort(applicationPort: number): number {
   const port = applicationPort + PORTS_APART;
   return port > MAX_PORT ? 0 : port;

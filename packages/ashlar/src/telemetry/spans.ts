@@ -10,20 +10,26 @@ import {
   traceChannels,
 } from "../support/index.ts";
 
-/** The handlers that are subscribed to a channel. */
+/** Handlers that are subscribed to a channel. */
 interface Subscription {
   start(): void;
   stop(): void;
 }
 
-/** The values of a span's `http.request.method`; a client could make up others (semantic conventions for HTTP). */
+/**
+ * The allowed values of a span's `http.request.method`, because clients could make up others (semantic conventions for
+ * HTTP).
+ */
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE", "QUERY"]);
 /** The names of databases in the semantic conventions, by dialect. */
 const SYSTEMS: Readonly<Record<string, string>> = { postgres: "postgresql" };
 /** The longest text of a statement in a span, in characters. */
 const MAX_SQL_LENGTH = 2000;
 
-/** Makes a span of each message on the framework's channels, with the attributes of OpenTelemetry's semantic conventions. */
+/**
+ * Creates a span for each message on the framework's channels, with the attributes of OpenTelemetry's semantic
+ * conventions.
+ */
 export class Spans {
   readonly #api: typeof Api;
   readonly #tracer: Api.Tracer;
@@ -57,7 +63,8 @@ export class Spans {
     const { context, propagation, ROOT_CONTEXT, SpanKind, trace } = this.#api;
     const { traceparent, tracestate, scheme } = message;
     const carrier = { ...(traceparent !== null && { traceparent }), ...(tracestate !== null && { tracestate }) };
-    // A handler that calls another application, or an instrumentation of node:http, has its own span, which is the parent.
+    // If there is an active span, from a handler that calls another application, or from an instrumentation of
+    // node:http, it is the parent.
     const isInside = trace.getSpan(context.active()) !== undefined;
     const parent = isInside ? context.active() : propagation.extract(ROOT_CONTEXT, carrier);
     const method = METHODS.has(message.method) ? message.method : "_OTHER";
@@ -118,13 +125,13 @@ export class Spans {
     };
     return subscription(channel, {
       start: (message) => {
-        // Without a request, such as for daily pruning, a trace would have a single span.
+        // Without a request, as in daily pruning, the trace would have only this span.
         if (trace.getSpan(context.active()) === undefined) return;
         const [name, options] = describe(message);
         this.#open.set(message, this.#tracer.startSpan(name, options));
       },
       end: (message) => {
-        // The synchronous part of asynchronous work is not its end.
+        // The end of the synchronous part isn't the end of asynchronous work.
         if (message.isAsync !== true) end(message);
       },
       asyncEnd: end,
@@ -154,13 +161,13 @@ function subscription<Message extends TraceMessage>(
   };
 }
 
-/** The name of an error's class, or its code: never its message, which may contain what someone typed. */
+/** The name of an error's class, or its code, but never its message, which may contain user input. */
 function errorType(error: unknown): string {
   const { code, name } = Object(error) as { readonly code?: unknown; readonly name?: unknown };
   return typeof code === "string" ? code : String(name ?? "Error");
 }
 
-/** The name of a request's span while its route is not known. */
+/** The name of a request's span until its route is known. */
 function nameOf(method: string): string {
   return method === "_OTHER" ? "HTTP" : method;
 }

@@ -3,19 +3,20 @@ import { declareFeature, type Feature, Provider } from "../boot/index.ts";
 import { optionalPackage } from "../database/index.ts";
 import { Spans } from "./spans.ts";
 
-/** The spans of the process, and how many applications want them. */
+/** The process's spans, and how many applications use them. */
 let spans: Spans | null = null;
 let users = 0;
 
 /**
- * Makes OpenTelemetry spans of requests, statements, password hashes and deliveries of mails, for the SDK that the
+ * Creates OpenTelemetry spans for requests, statements, password hashing and mail deliveries, for the SDK that the
  * application has started. It needs the package `@opentelemetry/api`: `npm install @opentelemetry/api`. Without an SDK,
  * the spans go nowhere.
  *
- * With several applications in one process, it traces them all as soon as one of them has it.
+ * If there are several applications in one process, all of them are traced as soon as one of them has this provider.
  *
- * A request continues the trace of its `traceparent`, by the same rule as its id: with `APP.trustedProxies`, only a trusted
- * proxy's counts. The request's span is active in the handler, so spans of other libraries become its children.
+ * A request continues the trace in its `traceparent` header. As with request ids, if `APP.trustedProxies` is set, only
+ * a trusted proxy's header is used. The request's span is active in the handler, so other libraries' spans become its
+ * children.
  */
 export class TelemetryProvider extends Provider {
   static override readonly feature: Feature = declareFeature({ name: "telemetry" });
@@ -29,7 +30,7 @@ export class TelemetryProvider extends Provider {
       () => import("@opentelemetry/api"),
     );
     if (this.application.isInspected) return;
-    // The channels belong to the process, like the SDK: two applications must not make two spans of one request.
+    // The channels belong to the process, like the SDK, so two applications must not create two spans for one request.
     if (users === 0) {
       spans = new Spans(api);
       spans.start();
