@@ -5,7 +5,7 @@ import type { Message } from "./values/message.ts";
 /** The meaning of an error code: the HTTP status of the response, and one sentence. */
 export type ErrorDefinition<Status extends number = number> = readonly [status: Status, sentence: string];
 
-/** The codes of the errors below, and codes that several folders throw without importing each other. */
+/** The codes of the errors in this file, and codes that several folders throw without importing each other. */
 const BASE = {
   E_INVALID_CONFIGURATION: [500, "The configuration is invalid."],
   E_INVALID_INPUT: [422, "Some of the input is not valid."],
@@ -46,7 +46,7 @@ export interface FrameworkErrors {}
  * declare module "ashlar" { interface ErrorCodes { E_ORDER_CLOSED: 409 } }
  * ```
  *
- * {@link StatusesOf} takes several from their definitions.
+ * {@link StatusesOf} derives several of them from their definitions.
  */
 export interface ErrorCodes extends StatusesOf<typeof BASE>, FrameworkErrors {}
 
@@ -92,7 +92,8 @@ export function declareErrors<Code extends ErrorCode>(
 /**
  * Declares the error codes of a feature; see {@link declareErrors}.
  *
- * @param provider the name of the feature's provider, which may change its own codes: a development server reloads it
+ * @param provider the name of the feature's provider, which may change its own codes, because a development server
+ * reloads it
  */
 export function declareErrorsOf(provider: string, errors: Readonly<Record<string, ErrorDefinition>>): void {
   declareAt(provider, errors);
@@ -113,10 +114,10 @@ function declareAt(place: SourceLocation | string, errors: Readonly<Record<strin
 }
 
 /**
- * Reports whether a code is declared already, with this meaning. A file may change its own codes: a development server
- * reloads it after each edit.
+ * Reports whether a code is already declared with this meaning. A file may change its own codes, because a development
+ * server reloads it after each edit.
  *
- * @throws `E_INVALID_CONFIGURATION` if another file or provider has declared it with a different one
+ * @throws `E_INVALID_CONFIGURATION` if another file or provider has declared it with a different meaning
  */
 function hasSameMeaning(code: string, [status, sentence]: ErrorDefinition, place: SourceLocation | string): boolean {
   if (!Object.hasOwn(definitions, code)) return false;
@@ -173,7 +174,7 @@ export class AshlarError extends Error {
     const [status, sentence] = definitionOf(code, options.cause);
     const said = asMessage(detail ?? { rule: `errors.${code}`, params: {}, message: sentence });
     super(said.message, options.cause === undefined ? undefined : { cause: options.cause });
-    // Not enumerable: it would appear in each line of the log, which already has the message.
+    // Not enumerable, because it would appear in each log line, which already has the message.
     Object.defineProperty(this, "detail", { value: said });
     this.name = new.target.name;
     this.code = code;
@@ -183,21 +184,21 @@ export class AshlarError extends Error {
   }
 }
 
-/** The reason why a request is refused that can't be served now. */
+/** The reason why a request is refused. */
 export interface Refusal {
-  /** A sentence for the log: what is exhausted, and what helps. */
+  /** A sentence for the log that says what is exhausted, and what helps. */
   readonly why: string;
   /** Further fields of the log line, such as the name of a connection. */
   readonly bindings: Readonly<Record<string, unknown>>;
-  /** For how long the request has waited, in milliseconds. */
+  /** How long the request has waited, in milliseconds. */
   readonly waitedMs: number;
-  /** Reports whether another one like it would be refused now; default: not known. */
+  /** Reports whether another request like it would be refused now; default: unknown. */
   readonly stands?: () => boolean;
 }
 
 /**
- * More requests arrive than can be served (`E_OVERLOADED`). Such errors come by the thousand, so they are counted in
- * the log, have no stack, and their response is as short as it can be.
+ * More requests arrive than can be served (`E_OVERLOADED`). There may be thousands of these errors, so the log only
+ * counts them, they have no stack, and their response is as short as possible.
  */
 export class RefusedError extends AshlarError {
   declare readonly refusal: Refusal;
@@ -205,11 +206,11 @@ export class RefusedError extends AshlarError {
   /** Use {@link RefusedError.of}, which takes no stack. */
   private constructor(problem: string, refusal: Refusal) {
     super("E_OVERLOADED", problem);
-    // Not enumerable, like everything that a line of the log has already.
+    // Not enumerable, like everything that log lines already contain.
     Object.defineProperty(this, "refusal", { value: refusal });
   }
 
-  /** Makes the error, which costs a tenth of one with a stack. */
+  /** Creates the error, at a tenth of the cost of one with a stack. */
   static of(problem: string, refusal: Refusal): RefusedError {
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
@@ -228,14 +229,14 @@ function definitionOf(code: ErrorCode, cause: unknown): ErrorDefinition {
   throw new AshlarError("E_INTERNAL", `${problem} ${remedy}`, { cause });
 }
 
-/** Returns a message; text is one that has no rule. */
+/** Returns a message. Text becomes a message without a rule. */
 export function asMessage(said: string | Message): Message {
   return typeof said === "string" ? { rule: null, params: {}, message: said } : said;
 }
 
 /**
- * The problems of an input, by field: the broken rule, its parameters, and the sentence. Problems of the whole input
- * are under `""`.
+ * The problems of an input, by field: the broken rule, its parameters, and the sentence. Problems of the input as a
+ * whole are under `""`.
  *
  * ```ts
  * const errors: FieldErrors = {
@@ -265,8 +266,8 @@ export class ValidationError extends AshlarError {
   readonly errors: Readonly<FieldErrors>;
 
   /**
-   * @param errors by field; under `""` the problems of the whole input
-   * @param detail the response's text above them; default: "Some of the input is not valid."
+   * @param errors the problems by field; those of the input as a whole are under `""`
+   * @param detail the text above the problems; default: "Some of the input is not valid."
    */
   constructor(errors: FieldSentences, detail?: string | Message) {
     const messages = fieldErrors(errors);
@@ -278,7 +279,7 @@ export class ValidationError extends AshlarError {
 /**
  * Returns the problems by field, as messages.
  *
- * @param make changes each of them
+ * @param make converts each message
  */
 export function fieldErrors(errors: FieldSentences, make: (message: Message) => Message = (same) => same): FieldErrors {
   // Fields come from the input, so `__proto__` must be treated like any other name.
@@ -287,7 +288,7 @@ export function fieldErrors(errors: FieldSentences, make: (message: Message) => 
   return made;
 }
 
-/** The configuration cannot work, so the boot fails (`E_INVALID_CONFIGURATION` unless another code is given). */
+/** The configuration can't work, so startup fails (`E_INVALID_CONFIGURATION` unless another code is given). */
 export class ConfigurationError extends AshlarError {
   /** @internal The file and the path in it, as in the message. */
   declare readonly where: string;

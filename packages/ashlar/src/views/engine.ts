@@ -9,17 +9,17 @@ type MakeFunction = new (...parametersAndBody: string[]) => (...args: readonly u
 
 const AsyncFunction = (async () => {}).constructor as MakeFunction;
 
-/** The parameters of a compiled template, before those for the variables that are in scope where it is included. */
+/** The parameters of a compiled template, followed by the variables that are in scope where it is included. */
 const PARAMETERS = ["template", "state", "$context"];
 
-/** A template with states. */
+/** A template that creates states. */
 interface Stateful {
   stateFor(given: object): object;
 }
 
 /**
- * Compiles templates to functions, with names that are scoped as {@link TemplateParser} says, and caches them by the requested
- * name. Edge's own cache computes the path for each rendering, and does not cover includes.
+ * Compiles templates to functions, with names scoped as {@link TemplateParser} describes, and caches them by the
+ * requested name. Edge's own cache computes the path for each rendering, and doesn't cover includes.
  */
 export class TemplateCompiler {
   /** Templates may wait for promises. */
@@ -36,13 +36,13 @@ export class TemplateCompiler {
     this.#cache = cache;
   }
 
-  /** Compiles everything again, and looks for components again. */
+  /** Clears the cache, so that templates are compiled again, and components are looked up again. */
   forget(): void {
     this.#compiled.clear();
     this.#components = null;
   }
 
-  /** Called before each rendering: without a cache, it looks for components again. */
+  /** Called before each rendering. Without a cache, components are looked up again. */
   begin(): void {
     if (!this.#cache) this.#components = null;
   }
@@ -108,7 +108,7 @@ class TemplateFailure extends Error {
 /** Creates the object that a template's or component's code reads names from, given its own values. */
 type MakeState = (own: object) => object;
 
-/** Edge's template, but with our states, and with the original error as the cause of a failure. */
+/** Edge's template, with our states, and with the original error as the cause of a failure. */
 class StatefulTemplate extends Template {
   readonly #makeState: MakeState;
 
@@ -119,14 +119,14 @@ class StatefulTemplate extends Template {
   }
 
   /**
-   * The state of a template: replaces Edge's own, a plain object. A partial has the state of the template that includes
+   * The state of a template, which replaces Edge's plain object. A partial uses the state of the template that includes
    * it.
    */
   stateFor(given: object): object {
     return Object.getPrototypeOf(given) === Object.prototype ? this.#makeState(given) : given;
   }
 
-  /** Printing a value never fails: a column may hold an object that has no text. */
+  /** Prints a value. Never fails, because a column may contain an object that can't be converted to text. */
   override escape(value: unknown): string {
     try {
       return super.escape(value);
@@ -136,7 +136,7 @@ class StatefulTemplate extends Template {
   }
 
   override reThrow(error: unknown, file: string, line: number): never {
-    // A partial's failure passes through the templates that include it: the innermost location is the right one.
+    // A partial's failure passes through the templates that include it, and the innermost location is the right one.
     if (error instanceof TemplateFailure || error instanceof EdgeError) throw error;
     const message = error instanceof Error ? error.message.replace(/\bstate\./, "") : String(error);
     throw new TemplateFailure(message, file, line, error);
@@ -148,12 +148,12 @@ export interface MarkupClass {
   readonly prototype: { readonly value: string };
 }
 
-/** The template engine's interface for the views. */
+/** The template engine, as the views use it. */
 export interface Engine {
   mount(name: string, directory: string): void;
   /** Makes templates print instances of a class as the markup in their property `value`. */
   printUnescaped(markup: MarkupClass): void;
-  /** Values that every template can use: the engine's own helpers, and parts of the language. */
+  /** The values that every template can use: the engine's helpers, and parts of the language. */
   readonly globals: Readonly<Record<string, unknown>>;
   /**
    * Renders a template.
@@ -162,7 +162,7 @@ export interface Engine {
    * @param makeState called with the data, and with the properties of each component
    */
   render(template: string, data: object, makeState: MakeState): Promise<string>;
-  /** The location of an error in a template, as far as it is known, and the original error. */
+  /** The location of an error in a template, if known, and the original error. */
   trace(error: unknown): Trace;
 }
 
@@ -182,7 +182,7 @@ function trace(error: unknown): Trace {
 /**
  * Creates the template engine.
  *
- * @param cache whether a template is compiled once, or each time it is rendered
+ * @param cache whether templates are compiled only once, rather than each time they are rendered
  */
 export function createEngine(cache: boolean): Engine {
   const edge = Edge.create({ cache });
@@ -193,13 +193,13 @@ export function createEngine(cache: boolean): Engine {
       compiler.forget();
     },
     printUnescaped: ({ prototype }) => {
-      // Edge recognizes unescaped output by a class that it does not export; only instances are available.
+      // Edge recognizes unescaped output by a class that it doesn't export, so its prototype is taken from an instance.
       Object.setPrototypeOf(prototype, Object.getPrototypeOf(edgeGlobals.html.safe("")) as object);
     },
     globals: commonState(edge.globals),
     render: (template, data, makeState) => {
       compiler.begin();
-      // Edge's renderer is not used: it deeply merges shared values, so templates would get copies of objects.
+      // Edge's renderer isn't used, because it deeply merges shared values, so templates would get copies of objects.
       return new StatefulTemplate(compiler as unknown as Compiler, makeState, edge.processor).render(template, data);
     },
     trace,

@@ -1,7 +1,7 @@
 import { EdgeError } from "edge.js";
 import { Parser, Stack } from "edge-parser";
 
-/** A node of the parser's tree (ESTree); only these members matter here. */
+/** A node of the parser's tree (ESTree), with only the members that matter here. */
 interface Node {
   readonly type: string;
   readonly loc?: { readonly start: { readonly line: number; readonly column: number } };
@@ -19,8 +19,8 @@ interface Node {
 }
 
 /**
- * The members that hold the parts of an expression. A node that is missing here can't be used in a template: functions
- * with block bodies, classes, `import()` and `this`, which would be the global object.
+ * The members that hold the parts of an expression. Node types that aren't listed can't be used in a template, such as
+ * functions with block bodies, classes, `import()`, and `this`, which would be the global object.
  */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   ArrayExpression: ["elements"],
@@ -43,7 +43,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   UpdateExpression: ["argument"],
 };
 
-/** The other things that a template can't contain, in its author's words. */
+/** The names, for messages, of other things that a template can't contain. */
 const REFUSED: Readonly<Record<string, string>> = {
   ClassDeclaration: "A class",
   ClassExpression: "A class",
@@ -52,19 +52,18 @@ const REFUSED: Readonly<Record<string, string>> = {
   ThisExpression: '"this"',
 };
 
-/** Words of the language that are written like names. */
+/** Keywords that look like names. */
 const WORDS: ReadonlySet<string> = new Set(["undefined", "NaN", "Infinity"]);
 
 /** Variables of the compiled function that a template may read: the context of its component, and its own path. */
 const READABLE: ReadonlySet<string> = new Set(["$context", "$filename"]);
 
-/** Names that the compiled function uses itself. A template's own variable with one of them would replace it there. */
+/** Names that the compiled function itself uses. A template's own variable must not replace them. */
 const TAKEN = /^(?:template|state|Object|Error|\$(?:context|filename|lineNumber|out)|(?:slot|stack)_.*)$/;
 
 /**
  * The parts of the language that a template can use: values and functions that only compute. Data and shared values
- * with such a name take precedence. Everything else of the process, such as `process`, `fetch` or Deno's `name`, is
- * unknown.
+ * with the same name take precedence. All other globals, such as `process`, `fetch` or Deno's `name`, are unknown.
  */
 const LANGUAGE = {
   Array,
@@ -94,9 +93,9 @@ const LANGUAGE = {
 };
 
 /**
- * Creates the object that the states of all templates inherit from: the usable parts of the language, the engine's
- * helpers, and `state`, the state itself, to look a value up by its name. Data named `state` takes precedence there,
- * too.
+ * Creates the object that all templates' states inherit from. It contains the usable parts of the language, the
+ * engine's helpers, and `state`, the state itself, to look up a value by its name. Data named `state` takes precedence
+ * here too.
  */
 export function commonState(helpers: object): Readonly<Record<string, unknown>> {
   const common = Object.assign(Object.create(null) as Record<string, unknown>, LANGUAGE, helpers);
@@ -110,7 +109,7 @@ export function commonState(helpers: object): Readonly<Record<string, unknown>> 
   });
 }
 
-/** Reports a name that a template can't give to a variable. */
+/** A template has used a name that its variables can't have. */
 class TakenName extends Error {}
 
 /** The variables that a template declares itself. */
@@ -134,7 +133,7 @@ function isNode(value: unknown): value is Node {
   return typeof value === "object" && value !== null && typeof (value as Node).type === "string";
 }
 
-/** Why a template can't contain a node, in its author's words, and what to do instead. */
+/** A message for authors that says why a template can't contain a node, and what to do instead. */
 function refusalOf({ type }: Node): string {
   if (/^Function|(?:Statement|VariableDeclaration)$/.test(type)) {
     return "A template may contain arrow functions with one expression, but no statements. Write others as helpers: views.share(name, helper).";
@@ -143,7 +142,7 @@ function refusalOf({ type }: Node): string {
   return `${what} can't be used in a template. Use it in a helper: views.share(name, helper).`;
 }
 
-/** Makes an expression read its names from the state of its template, and from nowhere else. */
+/** Makes an expression read its names only from its template's state. */
 class ScopedExpression {
   readonly #variables: Stack;
   readonly #filename: string;
@@ -153,7 +152,7 @@ class ScopedExpression {
     this.#filename = filename;
   }
 
-  /** The same expression, in which each name that the template doesn't declare itself is a member of `state`. */
+  /** Returns the expression, with each name that the template doesn't declare turned into a member of `state`. */
   scope(node: Node): Node {
     switch (node.type) {
       case "ExpressionStatement":
@@ -198,7 +197,7 @@ class ScopedExpression {
     }
   }
 
-  /** Declares the names of a parameter, which may take an object or a list apart, and have default values. */
+  /** Declares the names in a parameter, which may destructure an object or a list, and have default values. */
   #declare(pattern: Node): void {
     switch (pattern.type) {
       case "Identifier":
@@ -237,9 +236,9 @@ type Mustache = Exclude<Extract<Token, { readonly properties: object }>, { reado
 type Buffer = Parameters<Parser["processToken"]>[1];
 
 /**
- * Edge's parser, but templates are closed: a name is the template's own variable, its data, or a registered value. Edge
- * itself reads a name from the process's globals if there is one, which hides data of that name: in Deno, where
- * `globalThis.name` exists, every `{{ name }}`.
+ * Edge's parser, changed so that a name in a template can only be the template's own variable, its data, or a
+ * registered value. Edge itself reads a name from the process's globals if it exists there, which hides data of that
+ * name. In Deno, where `globalThis.name` exists, that would be every `{{ name }}`.
  */
 export class TemplateParser extends Parser {
   constructor(tags: Parser["tags"], options: Options) {
@@ -258,7 +257,7 @@ export class TemplateParser extends Parser {
     }
   }
 
-  /** Edge's own method would scope the names by itself. */
+  /** Replaces Edge's method, which would scope the names itself. */
   #processMustache({ filename, loc, properties, type }: Mustache, buffer: Buffer): void {
     const expression: Node = this.utils.generateAST(properties.jsArg, loc, filename);
     const scoped: Node = this.utils.transformAst(expression, filename, this);

@@ -24,17 +24,20 @@ declare module "../http/exchange/context.ts" {
 
 declare module "../boot/application/feature.ts" {
   interface FrameworkFeatureParts {
-    /** Folders of templates, absolute, by the name that they are rendered with: `stock::left` is `left.edge` of `stock`. */
+    /**
+     * The absolute paths of template folders, by the name that they are rendered with: `stock::left` is `left.edge` in
+     * the folder `stock`.
+     */
     readonly views?: Readonly<Record<string, string>>;
   }
 }
 
 /**
- * Adds views to the application: its templates are in `views/`. They are compiled once; in development, at each
+ * Adds views to the application. Its templates are in `views/`. They are compiled once, or in development at each
  * rendering.
  *
- * If an error is shown as a page, the template is `views/errors/404.edge`, named for the status, or else
- * `views/error.edge`, if there is one. Its values are `status`, `title`, `message`, `problems`, `reference` and `formPage`.
+ * If there is one, the template for an error's page is `views/errors/404.edge`, named after the status, or else
+ * `views/error.edge`. Its values are `status`, `title`, `message`, `problems`, `reference` and `formPage`.
  *
  * Every template can create the URL of a file in `public/` with `asset("style.css")`, and of a path with `url("/")`, and knows
  * the visitor's `language`, its `direction`, `ltr` or `rtl`, and its sentences: `t("app.orders.count", { count: 2 })`.
@@ -68,7 +71,7 @@ export class ViewProvider extends Provider {
         views.requireTemplate(handler.template);
         return [];
       } catch (error) {
-        // Only now, because reading a location from a stack is slow.
+        // The location is read only now, because reading it from a stack is slow.
         return [`${route.location}: GET ${route.pattern}: ${(error as Error).message}`];
       }
     });
@@ -94,7 +97,7 @@ function createViews({ environment, features, messages, root, settings }: Applic
 
 /**
  * @param place where the folder is declared
- * @throws `E_INVALID_CONFIGURATION` if it is missing, or if the process's working directory decides which folder it is
+ * @throws `E_INVALID_CONFIGURATION` if the folder is missing, or its path isn't absolute
  */
 function requireFolder(folder: string, place: string): void {
   if (isAbsolute(folder) && statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
@@ -103,7 +106,7 @@ function requireFolder(folder: string, place: string): void {
   throw new ConfigurationError(place, problem, remedy);
 }
 
-/** Templates change under a running server only during development. */
+/** Whether templates are cached. They change while the server is running only in development. */
 function isCached(environment: EnvironmentName): boolean {
   return environment !== "development";
 }
@@ -137,13 +140,13 @@ export class ErrorViews implements ErrorTemplates {
 }
 
 /**
- * Creates the URLs of an application's own files, with a version made from their content: `/style.css?v=1f0e5c2a9b`. A
- * browser keeps the file under such a URL permanently, and requests another one as soon as it has changed.
+ * Creates the URLs of an application's own files, with a fingerprint of their content: `/style.css?v=1f0e5c2a9b`. A
+ * browser can cache such a URL forever, because a changed file has a different URL.
  *
  * @param folder the absolute path of `public/`
- * @param cache whether a file is read once, or each time it is used
+ * @param cache whether each file is read only once, rather than each time it is used
  * @param basePath the path of `APP_URL`
- * @returns a function that returns the URL of a path within the folder; without a version if the file does not exist
+ * @returns a function that returns the URL of a path within the folder, without a fingerprint if the file doesn't exist
  */
 export function assetUrls(folder: string, cache: boolean, basePath = ""): (path: string) => string {
   const known = new Map<string, string>();
@@ -160,6 +163,6 @@ export function assetUrls(folder: string, cache: boolean, basePath = ""): (path:
 function urlOf(folder: string, path: string, versionOf: FileVersions): string {
   const url = `/${path.split("/").map(encodeURIComponent).join("/")}`;
   const version = versionOf(join(folder, path));
-  // The page matters more than the file: it is shown, and the browser reports the missing file.
+  // The page matters more than the file, so it is shown anyway, and the browser reports the missing file.
   return version === null ? url : `${url}?v=${version}`;
 }

@@ -27,12 +27,12 @@ export interface ViewsOptions {
 const OWN = "default";
 const EXTENSION = ".edge";
 const MOUNT = /^[\w-]+$/;
-/** A mount, then a path in it: not absolute, and without segments that lead upward. */
+/** An optional mount, then a relative path without segments that lead upward. */
 const TEMPLATE = /^(?:([\w-]+)::)?([\w-][\w.-]*(?:\/[\w-][\w.-]*)*)$/;
 
 const VALUES = Symbol("values");
 
-/** The values that one request's templates see in addition to global ones. */
+/** The values that one request's templates see in addition to the global ones. */
 export class RequestValues {
   readonly context: HttpContext;
   #shared: Record<string, unknown> | null = null;
@@ -43,7 +43,7 @@ export class RequestValues {
     this.context = context;
   }
 
-  /** The values shared for this request, by name; `null` if nothing was. */
+  /** The values shared for this request, by name; `null` if nothing has been shared. */
   get shared(): Readonly<Record<string, unknown>> | null {
     return this.#shared;
   }
@@ -53,7 +53,7 @@ export class RequestValues {
     this.#shared = Object.assign(this.#shared ?? dictionary<unknown>(), values);
   }
 
-  /** Returns a value of the request, which is created on first use. */
+  /** Returns a value of this request, and creates it on first use. */
   get(name: string, make: (context: HttpContext) => unknown): unknown {
     const made = this.#made.get(name);
     if (made !== undefined || this.#made.has(name)) return made;
@@ -75,9 +75,9 @@ interface StateClasses {
 }
 
 /**
- * Classes of states for one application: shared values are on their prototypes, and are never copied. A
- * separate prototype for each request would cost more than copies: the engine (V8) keeps a hidden class for each object
- * that was a prototype, and with it the whole request until the next full garbage collection.
+ * Creates one application's classes for states. Shared values are on their prototypes, and are never copied. A separate
+ * prototype for each request would cost more than copying, because V8 keeps a hidden class for each object that was a
+ * prototype, and with it the complete request, until the next full garbage collection.
  */
 function stateClasses(shared: object): StateClasses {
   class State {}
@@ -113,8 +113,8 @@ function defineName(prototype: object, name: string, read: (values: RequestValue
  * Renders templates (Edge): `users/show` is the application's `views/users/show.edge`, `mail::welcome` is `welcome.edge` in
  * the directory that is mounted as `mail`.
  *
- * Security: `{{ }}` escapes its output. `{{{ }}}` and `html.safe` do not: they are for markup that was not written
- * by users. Templates are programs: neither their names nor their text may come from a request.
+ * Security: `{{ }}` escapes its output. `{{{ }}}` and `html.safe` don't, so use them only for markup that wasn't
+ * written by users. Templates are code, so neither their names nor their text may come from a request.
  */
 export class Views {
   readonly #cache: boolean;
@@ -122,7 +122,7 @@ export class Views {
   readonly #markup: MarkupClass[] = [];
   readonly #shared: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   readonly #classes = stateClasses(this.#shared);
-  /** The names that were rendered; bounded by the number of templates. */
+  /** The names that have been rendered. There are no more of them than templates. */
   readonly #rendered = new Set<string>();
   #loading: Promise<Engine> | null = null;
   #engine: Engine | null = null;
@@ -130,7 +130,7 @@ export class Views {
   constructor(options: ViewsOptions) {
     this.#cache = options.cache;
     this.#mounts.set(OWN, options.directory);
-    // Read at the time of use: a handler may have logged a user in or out since the request began.
+    // Read when it is used, because a handler may have logged a user in or out since the request began.
     defineName(this.#classes.RequestState.prototype, "user", ({ context }) => shownUser(context));
     this.shareByRequest("isUserUnknown", noticeUnknownUser);
     this.shareByRequest("language");
@@ -165,7 +165,7 @@ export class Views {
     this.#engine?.printUnescaped(markup);
   }
 
-  /** Shares a value with all templates and the components they use. It must not belong to a request. */
+  /** Shares a value with all templates and their components. It must not belong to a request. */
   share(name: string, value: unknown): void {
     this.#shared[name] = value;
   }
@@ -186,7 +186,7 @@ export class Views {
   /**
    * Renders a template.
    *
-   * @param template its name, without extension
+   * @param template the template's name, without extension
    * @param data values for the template and its partials, by name; they take precedence over shared ones
    * @param local values for this rendering, or for a request, that reach components too; they take precedence over
    * those of {@link share}
@@ -217,7 +217,7 @@ export class Views {
     return (own) => Object.assign(new RequestState(local), local.shared, own);
   }
 
-  /** Loaded late, so that an application that renders nothing doesn't wait for the engine at startup. */
+  /** Loads the engine on first use, so that an application that renders nothing doesn't wait for it at startup. */
   async #load(): Promise<Engine> {
     const { createEngine } = await import("./engine.ts");
     const engine = createEngine(this.#cache);
@@ -275,8 +275,8 @@ export class Views {
 /**
  * Renders views for one request: `context.view`.
  *
- * Its templates can make URLs, `route("orders.show", { id: 1 }, { page: 2 })`, know the request's `user` if the active
- * guard has loaded one, and have everything that was shared for the request.
+ * Its templates can create URLs with `route("orders.show", { id: 1 }, { page: 2 })`, and have access to the request's
+ * `user`, if the active guard has loaded one, and to everything that was shared for the request.
  */
 export class View {
   readonly #views: Views;
@@ -303,7 +303,7 @@ export class View {
   /**
    * Renders a template to HTML, which a handler can return directly.
    *
-   * @param template its name, such as `users/show`
+   * @param template the template's name, such as `users/show`
    * @param data values for the template, by name
    * @throws `E_VIEW` if the template doesn't exist, or fails
    */

@@ -24,7 +24,7 @@ export function systemTime(): number {
 /**
  * Corrects the machine's clock for this process, which may share rows and tokens with processes on other machines.
  *
- * @param ms is added to the machine's time; `0` uses it as it is
+ * @param ms the milliseconds to add to the machine's time; `0` for no correction
  */
 export function correctClock(ms: number): void {
   correctionMs = ms;
@@ -39,12 +39,15 @@ export function setClock(source: (() => number) | null): void {
   read = source ?? systemTime;
 }
 
-/** The minimum time for which a replaced token's successor is returned again, so that a lost response locks no one out. */
+/**
+ * How long, at least, a replaced token's successor is returned again, so that a lost response doesn't lock out the
+ * client.
+ */
 export const REPEAT_SECONDS = 60;
 /** A successor depends on the period in which its token was replaced, so that parallel requests derive the same one. */
 export const REPEAT_PERIOD_SECONDS = 5;
 
-/** The beginning of the period that a time is in; both in seconds. */
+/** The beginning of the period that contains a time, both in seconds. */
 export function repeatPeriodOf(seconds: number): number {
   return seconds - (seconds % REPEAT_PERIOD_SECONDS);
 }

@@ -1,24 +1,27 @@
-/** The share of the longest wait that is still accepted under overload. */
+/** The share of the maximum wait that is still accepted under overload. */
 const TARGET_SHARE = 1 / 10;
-/** The share of the longest wait for which a longer queue counts as a burst, not an overload. */
+/** The share of the maximum wait for which a long queue counts as a burst rather than an overload. */
 const BURST_SHARE = 1 / 2;
-/** The share of the target that ends an overload: a standing queue is never that short. */
+/** The share of the target at which an overload ends. A standing queue never gets that short. */
 const CALM_SHARE = 1 / 2;
-/** How long after an overload a new queue counts as its continuation, not as a burst, in longest waits. */
+/**
+ * How long after an overload a new queue counts as its continuation rather than a burst, as a multiple of the maximum
+ * wait.
+ */
 const RELAPSE_SHARE = 2;
 /**
- * This few waiting requests aren't an overload, unless the longest wait is over: each of them takes long, and its turn
- * comes.
+ * Fewer waiting requests than this aren't an overload, unless the maximum wait is over. Each of them takes long, but
+ * will get its turn.
  */
 const FEW = 16;
 
 /**
- * Decides by its age whether something that has waited in a line is still worth doing. A burst may make everything wait,
- * because it is over soon. If entries that leave the queue have waited too long for a while, it is a standing queue: it
- * only makes everyone wait, so entries older than a tenth of the longest wait are refused until the queue is short
- * again (CoDel, RFC 8289, with the two limits of "controlled delay"). If it then stands again soon, the load is
- * unchanged, so it isn't taken for a burst again: otherwise everything would wait for as long as a burst may take,
- * again and again (RFC 8289 §4.2 resumes likewise).
+ * Decides by the age of a queue's entry whether it should still be handled. A burst may make all entries wait, because
+ * it is over soon. If entries that leave the queue have waited too long for a while, it is a standing queue, which only
+ * makes everyone wait. Entries older than a tenth of the maximum wait are then refused until the queue is short again
+ * (CoDel, RFC 8289, with the two limits of "controlled delay"). If the queue stands again soon after that, the load is
+ * unchanged, so it doesn't count as a burst. Otherwise, all entries would wait for the duration of a burst again and
+ * again (RFC 8289 §4.2 resumes in the same way).
  */
 export class ControlledDelay {
   readonly #maxMs: number;
@@ -26,9 +29,12 @@ export class ControlledDelay {
   readonly #burstMs: number;
   readonly #calmMs: number;
   readonly #relapseMs: number;
-  /** Since when every entry that left the queue had waited longer than the target; `null` if the queue is short. */
+  /**
+   * The time since which every entry that left the queue had waited longer than the target; `null` if the queue is
+   * short.
+   */
   #aboveSince: number | null = null;
-  /** When the queue last stood. */
+  /** When there was last a standing queue. */
   #stoodAt = Number.NEGATIVE_INFINITY;
 
   /** @param maxMs how long an entry may wait before it is handled or refused, in milliseconds */
@@ -40,7 +46,7 @@ export class ControlledDelay {
     this.#relapseMs = maxMs * RELAPSE_SHARE;
   }
 
-  /** Whether a wait of this length shows that there is no overload. */
+  /** Whether a wait of this length means that there is no overload. */
   isCalm(ageMs: number): boolean {
     return ageMs <= this.#calmMs && this.#aboveSince === null;
   }
@@ -48,9 +54,9 @@ export class ControlledDelay {
   /**
    * Decides whether to refuse the entry that leaves the queue now.
    *
-   * @param ageMs for how long it has waited
-   * @param left how many wait behind it
-   * @param now in milliseconds of `performance.now()`
+   * @param ageMs how long it has waited, in milliseconds
+   * @param left how many entries are waiting behind it
+   * @param now the current time, by `performance.now()`
    */
   refuses(ageMs: number, left: number, now: number): boolean {
     if (this.stands(now)) this.#stoodAt = now;
@@ -63,14 +69,14 @@ export class ControlledDelay {
   /**
    * Whether a new entry should be refused at once, because it would wait too long.
    *
-   * @param oldestMs for how long the first in the queue has waited
-   * @param length how many wait
+   * @param oldestMs how long the first entry in the queue has waited
+   * @param length how many entries are waiting
    */
   refusesBehind(oldestMs: number, length: number, now: number): boolean {
     return oldestMs > this.#targetMs && length >= FEW && this.stands(now);
   }
 
-  /** Notes that the queue is empty, so the next entry doesn't have to wait. */
+  /** Records that the queue is empty, so that the next entry doesn't have to wait. */
   emptied(): void {
     this.#aboveSince = null;
   }

@@ -10,8 +10,8 @@ export interface TraceMessage {
 }
 
 /**
- * A request, on the channel `ashlar:request`. `asyncEnd` is published when its response is out, or its client is gone.
- * Members without a value are `null` until then.
+ * A request, on the channel `ashlar:request`. `asyncEnd` is published when its response has been sent or its client has
+ * disconnected. Members without a value are `null` until then.
  */
 export interface TracedRequest extends TraceMessage {
   /** The application's name. */
@@ -20,14 +20,14 @@ export interface TracedRequest extends TraceMessage {
   /** `http` or `https`, as the client asked. */
   readonly scheme: string;
   /**
-   * The trace that the request belongs to (W3C Trace Context), if its sender's request ids are trusted: those of a
-   * trusted proxy, or of any client if no proxy is configured.
+   * The trace that the request belongs to (W3C Trace Context), if its sender's request ids are trusted. The sender must
+   * be a trusted proxy, or any client if no proxy is configured.
    */
   readonly traceparent: string | null;
   readonly tracestate: string | null;
   /** The pattern of the route, `/orders/@id:int`; `null` at the end if there was no route. */
   route: string | null;
-  /** The path as it may be logged, without what could be a secret. */
+  /** The path as it may be logged, without possible secrets. */
   path: string | null;
   requestId: string | null;
   /** The status of the response; `null` at the end if there wasn't one. */
@@ -35,23 +35,23 @@ export interface TracedRequest extends TraceMessage {
   /** Why the client did not get the complete response; `null` if it did. */
   aborted: "client" | "error" | "shutdown" | null;
   /**
-   * A subscriber of `start` may set it: it is then called with the function that handles the request, and returns what that
-   * returns. For libraries whose context is entered by a call, such as OpenTelemetry.
+   * A subscriber to `start` may set this function. It is then called with the function that handles the request, and
+   * must return that function's result. For libraries whose context is entered by a call, such as OpenTelemetry.
    */
   within: (<T>(handle: () => T) => T) | null;
 }
 
-/** A statement, on the channel `ashlar:query`. The time includes that of waiting for a connection. */
+/** A statement, on the channel `ashlar:query`. The time includes waiting for a connection. */
 export interface TracedQuery extends TraceMessage {
   /** The connection's name in `config/database.ts`. */
   readonly connection: string;
   /** The kind of database: `sqlite`, `postgres`. */
   readonly dialect: string;
-  /** The statement with placeholders. Its values are left out: they may be secrets. */
+  /** The statement with placeholders, without its values, which may be secrets. */
   readonly sql: string;
 }
 
-/** The work on a password, on the channel `ashlar:hash`. The time includes that of waiting for a thread. */
+/** Hashing or verifying a password, on the channel `ashlar:hash`. The time includes waiting for a thread. */
 export interface TracedHash extends TraceMessage {
   readonly operation: "hash" | "verify";
 }
@@ -64,13 +64,13 @@ export interface TracedMail extends TraceMessage {
   readonly recipients: number;
 }
 
-/** A channel on which a certain kind of work is traced. */
+/** A channel on which one kind of work is traced. */
 export type Channel<Message extends object> = TracingChannel<object, Message>;
 
 /**
- * The messages of each channel, by the channel's name after `ashlar:`. Subscribers get it as `unknown`, because anyone
- * can publish on a channel: `message as TraceMessages["query"]`. Each has `error`, the work's error, and `isAsync`,
- * which is set before `end` if the work continues after that, until `asyncEnd`.
+ * The messages of each channel, by the channel's name after `ashlar:`. Subscribers receive messages as `unknown`,
+ * because anyone can publish on a channel: `message as TraceMessages["query"]`. Each has `error`, the work's error, and
+ * `isAsync`, which is set before `end` if the work continues after that, until `asyncEnd`.
  */
 export interface TraceMessages {
   readonly request: TracedRequest;
@@ -90,9 +90,9 @@ export interface TraceMessages {
  * traceChannels.query.start.subscribe((message) => void started.set(message as object, performance.now()));
  * ```
  *
- * Each piece of work publishes one object as its message on `start`, on `end` when its synchronous part is over, on
- * `asyncEnd` when all of it is, and on `error` if it fails. Work that is completely synchronous, as most statements on
- * SQLite, ends with `end`. A request always has an `asyncEnd`.
+ * Each piece of work publishes one object as its message: on `start`, on `end` when its synchronous part is done, on
+ * `asyncEnd` when all of it is done, and on `error` if it fails. Work that is completely synchronous, such as most
+ * statements on SQLite, ends with `end`. A request always has an `asyncEnd`.
  */
 export const traceChannels: {
   readonly [Name in keyof TraceMessages]: Channel<TraceMessages[Name]>;
@@ -104,8 +104,8 @@ export const traceChannels: {
 });
 
 /**
- * Runs work, and publishes its start and end. Node's own `tracePromise` would add the result to the message: rows, or a
- * hash. Check `hasSubscribers` first, so that no message is created needlessly.
+ * Runs work, and publishes its start and end. Node's own `tracePromise` would add the result, such as rows or a hash,
+ * to the message. Check `hasSubscribers` first, so that no message is created needlessly.
  */
 export function traced<T, Message extends TraceMessage>(channel: Channel<Message>, message: Message, work: () => T): T {
   return channel.start.runStores(message, () => {

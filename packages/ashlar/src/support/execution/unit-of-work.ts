@@ -4,11 +4,11 @@ import type { MaybePromise } from "../values/kinds.ts";
 const units = new AsyncLocalStorage<UnitOfWork>();
 
 /**
- * The work that a database transaction, or a nested one, leaves for its end: after its commit, or, for a rollback, to
- * restore memory. The database opens one for each transaction; everything else asks for the current one.
+ * The work at the end of a database transaction, or a nested one: what to do after the commit, or how to restore memory
+ * after a rollback. The database opens one for each transaction; all other code uses the current one.
  *
- * A unit inside another one, even one of another database, commits into it: its work waits for the outermost commit,
- * and vanishes with any rollback on the way there.
+ * A unit inside another one, even on another database, commits into it: its work waits for the outermost commit, and is
+ * dropped if any of the outer ones is rolled back.
  */
 export class UnitOfWork {
   readonly #parent: UnitOfWork | null = UnitOfWork.current;
@@ -18,8 +18,8 @@ export class UnitOfWork {
   #isOpen = true;
 
   /**
-   * The innermost unit that the caller is in; `null` outside of transactions. A scope that has ended is ignored: code
-   * that it left running is outside.
+   * The innermost unit that the caller is in; `null` outside of transactions. A unit that has ended is ignored, so code
+   * that it left running is outside of it.
    */
   static get current(): UnitOfWork | null {
     let unit = units.getStore() ?? null;
@@ -32,7 +32,7 @@ export class UnitOfWork {
     return this.#isOpen;
   }
 
-  /** Runs the function of the transaction. */
+  /** Runs the transaction's function. */
   run<T>(task: () => T): T {
     return units.run(this, task);
   }
@@ -45,7 +45,7 @@ export class UnitOfWork {
   /** Makes the transaction wait for something before it commits. If it rejects, the transaction is rolled back. */
   awaitBeforeCommit(work: Promise<unknown>): void {
     this.#awaited.add(work);
-    // `ready` reports its failure; the transaction may fail for another reason before that.
+    // `ready` reports a failure, but the transaction may fail for another reason before that.
     work.catch(() => {});
   }
 
@@ -62,18 +62,19 @@ export class UnitOfWork {
   }
 
   /**
-   * Called before an object in memory is changed.
+   * Makes sure that a rollback restores an object in memory. Call it before the object is changed.
    *
-   * @param snapshot returns a function that restores the object's present state; called if this unit does not have one
+   * @param snapshot returns a function that restores the object's current state; called if this unit doesn't have one
+   * yet
    */
   restoreOnRollback(object: object, snapshot: () => () => void): void {
     if (!this.#undos.has(object)) this.#undos.set(object, snapshot());
   }
 
   /**
-   * The transaction has been committed, or the nested one has been released into the one around it.
+   * Records that the transaction has been committed, or the nested one released into the outer one.
    *
-   * @returns the work that is now due; nothing as long as there is a transaction around it
+   * @returns the work that is now due; empty while there is an outer transaction
    */
   commit(): readonly (() => MaybePromise<void>)[] {
     this.#isOpen = false;
@@ -88,15 +89,15 @@ export class UnitOfWork {
     return [];
   }
 
-  /** The transaction, or the nested one, is about to be rolled back: nothing can be added anymore. */
+  /** Records that the transaction, or the nested one, is about to be rolled back. Nothing can be added anymore. */
   giveUp(): void {
     this.#isOpen = false;
     this.#works = [];
   }
 
   /**
-   * The transaction, or the nested one, has been rolled back: its work is dropped, and its changes in memory are
-   * undone.
+   * Records that the transaction, or the nested one, has been rolled back. Drops its work, and undoes its changes in
+   * memory.
    */
   rollBack(): void {
     this.giveUp();
@@ -111,8 +112,8 @@ export class UnitOfWork {
 }
 
 /**
- * Runs work once every transaction has committed that the caller is in, and never if one of them is rolled back. Outside of
- * transactions, it runs at once.
+ * Runs work once all transactions that the caller is in have been committed, and never if one of them is rolled back.
+ * Outside of transactions, it runs at once.
  *
  * @param work must not throw
  */
@@ -123,10 +124,10 @@ export function afterCommit(work: () => void): void {
 }
 
 /**
- * Called before an object in memory is changed: if the caller is in a transaction that is rolled back, its state is
- * restored.
+ * Makes sure that if the caller's transaction is rolled back, an object in memory is restored. Call it before the
+ * object is changed.
  *
- * @param snapshot returns a function that restores the object's present state
+ * @param snapshot returns a function that restores the object's current state
  */
 export function restoreOnRollback(object: object, snapshot: () => () => void): void {
   UnitOfWork.current?.restoreOnRollback(object, snapshot);

@@ -11,8 +11,8 @@ const OTHERS = [
 ] as const;
 
 /**
- * Says in one sentence what to do if this process's runtime is too old; `null` if it is not. Bun and Deno also have the
- * version of the Node.js that they imitate.
+ * Returns a sentence that says what to do if this process's runtime is too old; `null` if it isn't. Bun and Deno also
+ * report the version of Node.js that they emulate.
  */
 export function runtimeProblem(
   versions: Readonly<Record<string, string | undefined>> = process.versions,
@@ -27,7 +27,7 @@ export function runtimeProblem(
 }
 
 /**
- * Says in one sentence what to do if this Node.js is too old; `null` if it is not.
+ * Returns a sentence that says what to do if this Node.js is too old; `null` if it isn't.
  *
  * This module imports nothing, so a command can call it before loading anything that an old Node.js cannot read.
  *
@@ -46,6 +46,6 @@ function isAtLeast(version: string, [oldestMajor, oldestMinor]: readonly [major:
   return major > oldestMajor || (major === oldestMajor && minor >= oldestMinor);
 }
 
-/** The runtime of this process. Bun and Deno report the Node.js version that they imitate in addition to their own. */
+/** The runtime of this process. Bun and Deno also report the version of Node.js that they emulate. */
 export const RUNTIME: "node" | "bun" | "deno" =
   process.versions.bun !== undefined ? "bun" : process.versions.deno !== undefined ? "deno" : "node";

@@ -2,7 +2,7 @@ import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { PACKAGE_FOLDER } from "./package-folder.ts";
 
-/** The framework's own code, as source or built: its frames are never the location of an application's code. */
+/** The framework's own code, as source or built. Its frames are never the location of an application's code. */
 const FRAMEWORK = ["src", "dist"].map((folder) => join(PACKAGE_FOLDER, folder) + sep);
 const FRAMEWORK_TEST = /\.test\.[jt]s$/;
 const FRAMES_LOOKED_AT = 16;
@@ -12,11 +12,11 @@ export class SourceLocation {
   readonly #trace: { readonly stack?: string };
   #text: string | undefined;
 
-  /** @param below the framework's function that was called; its frame and those above it are left out */
+  /** @param below the framework's function that was called; stack frames start below it */
   constructor(below: (...args: never[]) => unknown) {
     const trace: { stack?: string } = {};
     const limit = Error.stackTraceLimit;
-    // Not assigned, because that would throw under `--frozen-intrinsics`; the stack trace limit is restored.
+    // A plain assignment would throw under `--frozen-intrinsics`. The limit is restored afterwards.
     Reflect.set(Error, "stackTraceLimit", FRAMES_LOOKED_AT);
     Error.captureStackTrace(trace, below);
     Reflect.set(Error, "stackTraceLimit", limit);
@@ -50,7 +50,7 @@ export function placeIn(stack: string): string {
 }
 
 /**
- * Where an error comes from: the location that Node puts before the stack for source that it could not read, otherwise
+ * Where an error comes from: the location that Node puts before the stack if it couldn't parse a source file, or else
  * the first frame in the application; `null` if there is neither.
  */
 export function placeOf(error: unknown): string | null {
@@ -76,7 +76,7 @@ function parseFrame(text: string): { readonly file: string; readonly line: strin
 
 function fileOf(place: string): string | null {
   if (!place.startsWith("file:")) return /^(?:\/|[A-Za-z]:[\\/])/.test(place) ? place : null;
-  // Without its query, which a development server uses to tell versions of reloaded modules apart.
+  // Leaves out the query, which a development server uses to tell versions of reloaded modules apart.
   return fileURLToPath(place);
 }
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { ConfigurationError } from "../errors.ts";
 
-/** The folder of a setting's file, and the setting's name in errors. */
+/** The folder that a setting's file is relative to, and the setting's name in errors. */
 export interface PemPlace {
   /** The folder that the path is relative to. */
   readonly root: string;
@@ -11,16 +11,17 @@ export interface PemPlace {
 }
 
 /**
- * Reads a setting that names certificates, or a key: the path of a PEM file, or PEM itself, as platforms put it into variables.
+ * Reads a setting with certificates or a key: the path of a PEM file, or PEM text, as some platforms put it into
+ * variables.
  *
- * @throws `E_INVALID_CONFIGURATION` if the file can't be read, or has nothing of this kind in it
+ * @throws `E_INVALID_CONFIGURATION` if the file can't be read, or contains nothing of this kind
  */
 export function readPem(value: string, kind: "certificate" | "private key", { root, where }: PemPlace): string {
   const isText = value.includes("-----BEGIN ");
   const pem = isText ? value : readText(resolve(root, value), where, kind);
   const found = kind === "certificate" ? /-----BEGIN CERTIFICATE-----/ : /-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----/;
   if (found.test(pem)) return pem;
-  // With no certificate in it, Node.js would trust none, and every connection would fail.
+  // Without a certificate, Node.js would trust none, and every connection would fail.
   const problem = `is ${isText ? "PEM" : "a file"} without a ${kind}.`;
   throw new ConfigurationError(where, problem, "Name a file in PEM form.");
 }
@@ -30,7 +31,7 @@ function readText(path: string, where: string, kind: "certificate" | "private ke
     return readFileSync(path, "utf8");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // Security: a setting that should name a private key's file may contain the key, without its first line.
+    // Security: instead of a path, the setting may contain a private key without its first line, so it isn't quoted.
     const remedy = kind === "certificate" ? `Correct its path: ${path}` : "Correct its path.";
     throw new ConfigurationError(where, `is a file that can't be read (${code}).`, remedy);
   }
@@ -43,11 +44,11 @@ const UNTRUSTED: ReadonlySet<unknown> = new Set([
   "UNABLE_TO_GET_ISSUER_CERT",
   "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-  // An authority of the same name, with another key.
+  // An authority with the same name but another key.
   "CERT_SIGNATURE_FAILURE",
 ]);
 
-/** The problem with a server's certificate: its authority or its name; `null` if an error is about neither. */
+/** The problem with a server's certificate, its authority or its name; `null` if the error is about neither. */
 export function certificateProblem(error: unknown): "authority" | "name" | null {
   const { code, cause, message = "", reason = "" } = Object(error) as Failure;
   const codes = [code, Object(cause).code];
@@ -58,7 +59,7 @@ export function certificateProblem(error: unknown): "authority" | "name" | null 
 }
 
 /**
- * A sentence, after a space, that says what to set if a server's certificate was refused; `""` for any other error.
+ * A sentence, after a space, that says what to set if a server's certificate was rejected; `""` for any other error.
  *
  * @param where the settings that `ca` belongs to
  * @param name the setting that names the certificate's host, if there is one

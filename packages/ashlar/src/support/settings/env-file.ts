@@ -8,8 +8,8 @@ const UTF8 = new TextDecoder("utf-8", { fatal: true });
  *
  * @param path the file
  * @returns `null` if there is no file
- * @throws `E_INVALID_CONFIGURATION` if it cannot be read or is not UTF-8, with what to do about it; the message
- * includes nothing from the file
+ * @throws `E_INVALID_CONFIGURATION` if the file can't be read or isn't UTF-8, with advice; the message includes nothing
+ * from the file
  */
 export function readEnvFile(path: string): string | null {
   let bytes: Uint8Array;
@@ -22,7 +22,7 @@ export function readEnvFile(path: string): string | null {
   }
   try {
     const text = UTF8.decode(bytes);
-    // UTF-16 without a byte order mark passes for UTF-8, with a NUL after every ASCII character.
+    // UTF-16 without a byte order mark can be decoded as UTF-8, with a NUL after every ASCII character.
     if (!text.includes("\0")) return text;
   } catch {
     // Reported below, without the decoder's own error.

@@ -1,7 +1,8 @@
 import { AshlarError } from "../errors.ts";
 
 /**
- * Parts of words that occur in no harmless word. They are looked for in the whole name: `x_PassWord`, `newpassword`.
+ * Parts of words that don't occur in harmless words. They are searched for in the complete name: `x_PassWord`,
+ * `newpassword`.
  */
 const STEMS =
   /password|passwd|passphrase|passcode|credential|csrf|xsrf|(?:api|app|private|secret|access|master|signing|encryption|session|previous)keys?$/;
@@ -9,7 +10,7 @@ const STEMS =
 /** Parts of single words: `api_token`, `accesstoken`, `clientSecrets`, but not `tokenizer` or `secretary`. */
 const IN_A_WORD = /token(?!i[sz])|secret(?!ar)|cookie|authorization/;
 
-/** Whole words. Within longer words they are harmless: `pinned`, `footprint`. */
+/** Complete words. Within longer words, they are harmless: `pinned`, `footprint`. */
 const WORDS: ReadonlySet<string> = new Set([
   ...["pwd", "pin", "pins", "pincode", "otp", "totp", "hotp", "jwt", "bearer", "mnemonic", "sessid", "cvv", "cvc"],
 ]);
@@ -18,7 +19,7 @@ const WORDS: ReadonlySet<string> = new Set([
 const PAIRS =
   /(?:^| )(?:(?:recovery|backup|verification|security|login|mfa|2fa|factor|time|pin) codes?|session id|(?:smtp|mail|db|database|redis|user|login) pass)(?: |$)/;
 
-/** Endings of names that describe a secret and do not hold it: `token_type`, `password_changed_at`. */
+/** Endings of names that describe a secret without containing it: `token_type`, `password_changed_at`. */
 const ABOUT =
   /(?:^| )(?:at|id|ids|count|counts|length|size|type|types|name|names|column|columns|expires|expiry|expiration|minutes|seconds|hours|days|ttl|limit|limits|policy|strength|algorithm|required|enabled|consent|accepted|banner)$/;
 
@@ -26,14 +27,15 @@ const ABOUT =
 const declared = new Set<string>();
 
 /**
- * How many results are remembered: enough for the names of an application's own data, not for all that clients send.
+ * How many results are remembered: enough for the names in an application's own data, but not for everything that
+ * clients send.
  */
 const MAX_REMEMBERED = 2000;
 const remembered = new Map<string, boolean>();
 
 /**
  * Reports whether a field, header, input, parameter or setting holds a secret, by its name. Logs, error pages and forms
- * all use this one list: a secret is not logged, shown, or filled in again. The list has the names that any application
+ * all use this list: a secret is never logged, shown, or filled in again. The list contains names that any application
  * may use; features add theirs with {@link declareSecretNames}.
  *
  * Names are compared word by word, however the words are joined: `api_token`, `apiToken`, `API-TOKEN`.
@@ -69,7 +71,7 @@ export function declareSecretNames(...names: readonly string[]): void {
 }
 
 function decide(name: string): boolean {
-  // No author writes a longer one, and readers of logs should not have to wait for what clients send.
+  // No application uses a longer name, and a client's long names should not slow down logging.
   const words = wordsOf(name.slice(0, 256));
   const text = words.join(" ");
   const declaredNames = [...declared];

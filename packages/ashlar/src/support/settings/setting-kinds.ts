@@ -2,7 +2,7 @@ import { ConfigurationError, type ErrorCode } from "../errors.ts";
 import { isClass, isPlainObject } from "../values/kinds.ts";
 import { didYouMean } from "../values/nearest.ts";
 
-/** The schema of a setting: `Written` is the type that an author may write, `Read` the result. */
+/** The schema of a setting. `Written` is the type that authors may write, `Read` the result. */
 export interface Setting<Read, Written = Read> {
   /** Describes what to write, in messages: `a whole number of minutes from 1 to 525600`. */
   readonly what: string;
@@ -13,7 +13,7 @@ export interface Setting<Read, Written = Read> {
    * @throws `E_INVALID_CONFIGURATION` unless the setting has another code
    */
   read(value: unknown, where: string): Read;
-  /** Never set. It connects the setting to what the section's interface lets authors write. */
+  /** Never set. It ties the setting to the type that the section's interface lets authors write. */
   readonly written?: (written: Written) => Written;
 }
 
@@ -30,7 +30,7 @@ export interface SettingRule<Read> {
   readonly accept: (value: unknown, where: string) => Read | undefined;
   /** The value if the setting is missing; `undefined` if it is required. */
   readonly fallback?: Read | undefined;
-  /** The words that can be written: a misspelt one gets a suggestion. */
+  /** The words that can be written. A misspelled word gets a suggestion. */
   readonly words?: readonly string[];
   /** How a message describes a value; default: by its kind, because text may be a secret. */
   readonly describe?: (value: unknown) => string;
@@ -39,7 +39,7 @@ export interface SettingRule<Read> {
   readonly code?: ErrorCode;
 }
 
-/** The range of a number, both ends included. `to` may be infinite. */
+/** The range of a number, including both ends. `to` may be infinite. */
 export interface NumberRange {
   readonly from: number;
   readonly to: number;
@@ -100,7 +100,7 @@ export function flag<Fallback extends boolean | null = never>(
   return setting<boolean | NoInfer<Fallback>, boolean>({ what: "true or false", accept, fallback, describe: quoted });
 }
 
-/** A number, fractions included. */
+/** A number, which may have fractions. */
 export function number<Fallback extends number | null = never>(
   range: NumberRange,
   fallback?: Fallback,
@@ -124,7 +124,7 @@ export function minutes<Fallback extends number | null = never>(
   return integer({ from: 1, to, unit: "minutes" }, fallback);
 }
 
-/** A number of seconds, fractions included. */
+/** A number of seconds, which may have fractions. */
 export function seconds<Fallback extends number | null = never>(
   range: Omit<NumberRange, "unit">,
   fallback?: Fallback,
@@ -160,7 +160,7 @@ export function oneOf<const Choice extends string, Fallback extends Choice | nul
   });
 }
 
-/** What a function recognizes: an object with certain methods, a class. */
+/** A value that a function recognizes, such as an object with certain methods, or a class. */
 export function shape<Shape, Fallback extends Shape | null = never>(
   what: string,
   fits: (value: unknown) => value is Shape,
@@ -185,8 +185,8 @@ function fromEnvironment(value: unknown): unknown {
 }
 
 /**
- * A setting for which `""` is refused instead of counting as missing, because its absence reduces protection. An
- * environment variable that is empty by mistake must not switch the protection off.
+ * A setting that refuses `""` instead of treating it as missing, because without a value there is less protection. An
+ * environment variable that is empty by mistake must not turn off the protection.
  */
 export function notBlank<Read, Written>({ what, read }: Setting<Read, Written>): Setting<Read, Written> {
   return Object.freeze({
@@ -206,7 +206,7 @@ export function derived<Read, Derived, Written>(
   return Object.freeze({ what, read: (value: unknown, where: string) => derive(read(value, where), where) });
 }
 
-/** `"a", "b" or "c"`. */
+/** Lists words as `"a", "b" or "c"`. */
 export function alternatives(words: readonly string[]): string {
   const inQuotes = words.map((word) => `"${word}"`);
   const last = inQuotes.pop() ?? "";

@@ -4,12 +4,12 @@ import { nearest, suggestion } from "../values/nearest.ts";
 import { isLeftOut, type Setting, setting } from "./setting-kinds.ts";
 import { SetupProblems } from "./setup-problems.ts";
 
-/** Settings as read: with defaults for what an author left out. */
+/** Settings as read, with defaults for those that the author left out. */
 export type Complete<Written> = {
   readonly [Name in keyof Written]-?: Exclude<Written[Name], undefined>;
 };
 
-/** A setting for each name that an author may write, and no others. */
+/** A setting for each name that authors may write, and no others. */
 type Schema<Written> = {
   readonly [Name in keyof Written]-?: Setting<unknown, NonNullable<Written[Name]>>;
 };
@@ -21,19 +21,19 @@ type ReadBy<S> = {
 /** Creates the error for a refused setting: what is wrong with it, and what to write. */
 export type Refusal = (name: string, problem: string, remedy: string) => ConfigurationError;
 
-/** Options of an object of settings as a whole. */
+/** Options for an object of settings. */
 export interface SettingsOptions<Read> {
   /** Throws if settings contradict each other. */
   readonly check?: (settings: Read, refuse: Refusal) => void;
-  /** Names in the same object that are read elsewhere, and so may be meant by a misspelt one. */
+  /** Names in the same object that are read elsewhere, and may be suggested for a misspelled name. */
   readonly alongside?: readonly string[];
   /** Names of former settings, with what to do instead. */
   readonly former?: Readonly<Record<string, string>>;
 }
 
 /**
- * An object of settings: a setting for each name of the interface that authors see. A feature reads its configuration with
- * it, when its provider registers or boots:
+ * Defines an object of settings, with a setting for each name in the interface that authors see. A feature reads its
+ * configuration with it when its provider registers or boots:
  *
  * ```ts
  * import { flag, listOf, minutes, settings, text } from "ashlar/settings";
@@ -55,11 +55,11 @@ export interface SettingsOptions<Read> {
  * const { holdMinutes } = SCHEMA.read(STOCK, "config/stock.ts: STOCK");
  * ```
  *
- * The result is frozen. An unknown name, a missing setting or one of another type is `E_INVALID_CONFIGURATION` with its
- * place and what to write, all of them in one error; a text is never quoted, since it may be a secret.
+ * The result is frozen. Unknown names, missing settings and wrong types are reported in one `E_INVALID_CONFIGURATION`,
+ * with their location and what to write. Text is never quoted, because it may be a secret.
  *
- * It is called twice because the first type argument is explicit and the second one inferred. A schema that lacks a
- * name of `Written`, has one too many, or reads another type does not compile.
+ * It is called twice because the first type argument is explicit and the second one is inferred. A schema that lacks a
+ * name of `Written`, has an additional one, or reads another type doesn't compile.
  */
 export function settings<Written extends object>(): <S extends Schema<Written>>(
   schema: S & Readonly<Record<Exclude<keyof S, keyof Written>, never>>,
@@ -83,7 +83,7 @@ export function settings<Written extends object>(): <S extends Schema<Written>>(
 }
 
 /**
- * An object whose names the author chooses, such as those of guards; all members are read in the same way.
+ * An object whose names the author chooses, such as the names of guards. All members are read in the same way.
  *
  * @param checkName throws if a name cannot be used
  * @param example a name, for messages
@@ -104,9 +104,7 @@ export function recordOf<Read, Written>(
   });
 }
 
-/**
- * A list whose entries are all read in the same way. It is optional, with an empty default, only if `fallback` says so.
- */
+/** A list whose entries are all read in the same way. It is optional only with a `fallback`. */
 export function listOf<Read, Written>(
   what: string,
   entry: Setting<Read, Written>,
@@ -139,7 +137,7 @@ function objectSetting<Read, Written>(
   });
 }
 
-/** @returns the settings that are missing, and meant by an unknown name */
+/** @returns the missing settings that an unknown name probably stands for */
 function refuseUnknownNames(
   problems: SetupProblems,
   values: Readonly<Record<string, unknown>>,

@@ -1,7 +1,8 @@
 import { AshlarError, ConfigurationError, type ErrorCode } from "../errors.ts";
 
 /**
- * Collects the problems of an application's setup, so that its author sees all of them at once, and not one per start.
+ * Collects the problems of an application's setup, so that its author sees all of them at once rather than one per
+ * start.
  */
 export class SetupProblems {
   readonly #errors: AshlarError[] = [];
@@ -13,7 +14,7 @@ export class SetupProblems {
     return this.#errors.length > 0;
   }
 
-  /** Whether a named part has failed, so that others may miss its services. */
+  /** Whether a named part has failed, so that others may lack its services. */
   get hasFailed(): boolean {
     return this.#failed.length > 0;
   }
@@ -26,8 +27,8 @@ export class SetupProblems {
   /**
    * Collects an error.
    *
-   * @param name the failed part: later errors that name it are its consequences, and left out
-   * @throws the error itself if it isn't about the setup; if other errors have been collected, those instead
+   * @param name the failed part; later errors that name it are consequences, and are left out
+   * @throws the error itself if it isn't about the setup; if other errors have been collected, those are thrown instead
    */
   add(error: unknown, name: string | null = null): void {
     if (!isAboutSetup(error)) {
@@ -68,8 +69,8 @@ export class SetupProblems {
   }
 
   /**
-   * The collected errors: a single one unchanged, several as one, with a line for each, and the code that all share,
-   * else `E_INVALID_CONFIGURATION`. `null` if nothing was.
+   * The collected errors: a single one unchanged; several as one error with a line for each, with their common code, or
+   * else `E_INVALID_CONFIGURATION`. `null` if nothing was collected.
    */
   get error(): AshlarError | null {
     const [first, ...others] = this.#errors;
@@ -83,7 +84,9 @@ export class SetupProblems {
     if (error !== null) throw error;
   }
 
-  /** An error may have several lines, such as one for each route. Errors that follow from known ones are left out. */
+  /**
+   * Adds an error, which may have several lines, such as one for each route. Leaves out consequences of known errors.
+   */
   #addNew(error: AshlarError): void {
     const lines = error.message.split("\n");
     const fresh = lines.filter((line) => !this.#isKnown(line, error.code));
@@ -94,8 +97,8 @@ export class SetupProblems {
   }
 
   /**
-   * A service that can't be made is requested again and again, and fails with the same message each time, possibly
-   * after another location.
+   * Whether a line is known. A service that can't be created is requested again and again, and fails with the same
+   * message each time, possibly after a different location.
    */
   #isKnown(line: string, code: ErrorCode): boolean {
     if (this.#errors.some(({ message }) => line.includes(message))) return true;
@@ -112,15 +115,16 @@ export class SeveralProblemsError extends AshlarError {
   constructor(errors: readonly AshlarError[]) {
     const [first] = errors;
     const code = errors.every((error) => error.code === first!.code) ? first!.code : "E_INVALID_CONFIGURATION";
-    // Any location would do, so the first one's is used.
+    // Any error's location would do, so the first one's is used.
     super(code, errors.map(({ message }) => message).join("\n"), { cause: first!.cause });
-    // Not enumerable: the message has all of them.
+    // Not enumerable, because the message contains all of them.
     Object.defineProperty(this, "errors", { value: Object.freeze([...errors]) });
   }
 }
 
 /**
- * Errors that an author can correct. Errors of clients have a status below 500, and those of servers that are down 503.
+ * Whether an author can fix the error. Errors of clients have a status below 500, and errors about servers that are
+ * down have 503.
  */
 function isAboutSetup(error: unknown): error is AshlarError {
   if (error instanceof ConfigurationError) return true;

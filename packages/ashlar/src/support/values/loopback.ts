@@ -4,7 +4,7 @@ import { isIP } from "node:net";
  * Reports whether data sent to an address stays on this machine: `localhost`, `::1` and 127.0.0.0/8 (RFC 1122 §3.2.1.3,
  * RFC 4291 §2.5.3).
  *
- * Security: a name below `localhost` isn't one. A resolver may ask the network for it.
+ * Security: names below `localhost` don't count, because a resolver may look them up on the network.
  *
  * @param address without brackets
  */
@@ -13,8 +13,8 @@ export function isLoopbackAddress(address: string): boolean {
 }
 
 /**
- * Reports whether browsers open a host on their own machine: a loopback address, or a name below `localhost` (RFC 6761
- * §6.3).
+ * Reports whether a browser's requests to a host stay on its own machine: a loopback address, or a name below
+ * `localhost` (RFC 6761 §6.3).
  *
  * @param hostname in normal form, as in `URL.hostname`
  */

@@ -5,16 +5,16 @@ export type Duration = { readonly minutes: number } | { readonly seconds: number
 export type DataSize = { readonly bytes: number };
 
 /**
- * The values of a sentence's placeholder. Numbers, dates, durations and sizes are formatted for the language; `null`,
- * and a date that is invalid, are blank.
+ * The value of a sentence's placeholder. Numbers, dates, durations and sizes are formatted for the language; `null` and
+ * invalid dates are blank.
  */
 export type MessageValue = string | number | bigint | boolean | null | Date | Duration | DataSize | Message;
 
-/** A sentence for users that can still be translated. `t.message()` makes one, and `t()` translates it. */
+/** A sentence for users that can still be translated. `t.message()` creates it, and `t()` translates it. */
 export interface Message {
   /**
-   * The key of the sentence, such as `auth.email.taken`, or another stable name of the rule that was broken: a validator's
-   * own, such as `too_small`. `null` if only the sentence is known.
+   * The key of the sentence, such as `auth.email.taken`, or another stable name of the broken rule, such as a
+   * validator's `too_small`; `null` if only the sentence is known.
    */
   readonly rule: string | null;
   /** The values in the sentence, or those that the rule is about, by name: `{ max: 255 }`. */
@@ -26,7 +26,7 @@ export interface Message {
 /** Values for the placeholders of a sentence, by name. */
 export type MessageParams = Message["params"];
 
-/** Reports whether a value is a message, and not just an object from a column that has such a member. */
+/** Reports whether a value is a message, rather than an object from a column that happens to have such a member. */
 export function isMessage(value: unknown): value is Message {
   if (typeof value !== "object" || value === null) return false;
   const { rule, params, message } = value as Partial<Message>;

@@ -1,4 +1,4 @@
-/** How many single-character edits turn `a` into `b`. */
+/** The number of single-character edits that turn `a` into `b`. */
 function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 1; row <= a.length; row++) {
@@ -32,7 +32,7 @@ function wordsOf(name: string): string[] {
     .filter((word) => word !== "");
 }
 
-/** Whether one name has all the words of the other: `lifetime` and `lifetimeMinutes`. */
+/** Whether one name contains all words of the other: `lifetime` and `lifetimeMinutes`. */
 function sharesWords(a: string, b: string): boolean {
   const [fewer, more] = [wordsOf(a), wordsOf(b)].toSorted((one, other) => one.length - other.length);
   return fewer!.length > 0 && fewer!.every((word) => more!.includes(word));
@@ -68,7 +68,7 @@ export function didYouMean(name: string, known: Iterable<string>): string {
   return near.length === 0 ? "" : `Did you mean ${near.join(" or ")}?`;
 }
 
-/** `Did you mean "a" or "b"?`, or the whole list if nothing is close; empty if nothing is known. */
+/** `Did you mean "a" or "b"?`, or the complete list if nothing is close; empty if nothing is known. */
 export function suggestion(name: string, known: Iterable<string>): string {
   const names = [...known];
   const near = didYouMean(name, names);

@@ -1,6 +1,6 @@
 /**
- * The text of any value, as `String` has it. An object that has no text, such as one without a prototype, is written as JSON,
- * and is blank if that is impossible too. It never throws: a column may hold anything.
+ * Any value as text, as by `String`. An object that can't be converted, such as one without a prototype, becomes JSON,
+ * or blank if that is impossible too. Never throws, because a column may contain anything.
  */
 export function textOf(value: unknown): string {
   try {
@@ -32,7 +32,7 @@ export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character]!);
 }
 
-/** A number of things in words: `1 minute`, `2 minutes`. */
+/** A number with its unit: `1 minute`, `2 minutes`. */
 export function counted(count: number, unit: string): string {
   return `${count} ${unit}${count === 1 ? "" : "s"}`;
 }
