@@ -72,6 +72,15 @@ export function touch({ timestamps }: ModelMetadata, changes: Row, columns: read
   for (const column of columns) changes[column] ??= time;
 }
 
+/** Sets the attributes whose values were changed for storage: text in its normal form, and the time of the change. */
+export function takeStored(model: Model, { normalizers }: ModelMetadata, stored: Row): void {
+  const attributes = model as unknown as Row;
+  for (const column of normalizers.keys()) {
+    if (typeof stored[column] === "string") attributes[column] = stored[column];
+  }
+  if (stored.updated_at !== undefined) attributes.updated_at = stored.updated_at;
+}
+
 /**
  * The attributes that differ from the row, converted for storage.
  *
@@ -108,6 +117,13 @@ export function visibleAttributes(model: Model, { hidden }: ModelMetadata): Row 
 export function normalForm({ normalizers }: ModelMetadata, column: string, value: unknown): unknown {
   if (normalizers.size === 0 || typeof value !== "string") return value;
   return normalizers.get(column)?.(value) ?? value;
+}
+
+/** The forms of values that a model's row has: of attributes, and of stored columns. */
+export function formsOf(metadata: ModelMetadata, values: Row): { readonly noted: Row; readonly stored: Row } {
+  const noted = Object.entries(values).map(([name, value]) => [name, normalForm(metadata, name, value)] as const);
+  const stored = noted.map(([name, value]) => [name, toDatabase(metadata.casts.get(name), name, value)]);
+  return { noted: Object.fromEntries(noted), stored: Object.fromEntries(stored) };
 }
 
 /** Whether `fill` may set a column. */

@@ -172,3 +172,19 @@ export function deleteRow({ connection, table, primaryKey }: ModelMetadata, key:
   const query = connection.kysely.deleteFrom(table).where(primaryKey, "=", key);
   return query.executeTakeFirst();
 }
+
+/**
+ * The primary key of a model's stored row, even if the attribute has been changed.
+ *
+ * @throws `E_INVALID_QUERY` if the model was read without it
+ */
+export function storedKey(model: Model, { primaryKey }: ModelMetadata, row: Row): ModelKey {
+  const key = row[primaryKey];
+  if (key !== undefined && key !== null) return key as ModelKey;
+  throw new AshlarError("E_INVALID_QUERY", `The model ${model.constructor.name} was read without its primary key.`);
+}
+
+/** @throws `E_ROW_NOT_FOUND` */
+export function rowNotFound(): never {
+  throw new AshlarError("E_ROW_NOT_FOUND");
+}

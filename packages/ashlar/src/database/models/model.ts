@@ -1,6 +1,5 @@
 // biome-ignore-all lint/complexity/noThisInStatic: a model's static methods work on the class they are called on.
 import type { SelectQueryBuilder } from "kysely";
-import { AshlarError } from "../../support/index.ts";
 import type { Database } from "../connections/database.ts";
 import { tableName } from "../dialect/column-names.ts";
 import type { ColumnValue, Row } from "../dialect/executor.ts";
@@ -12,11 +11,11 @@ import {
   type Casts,
   changesOf,
   fillAttributes,
+  formsOf,
   fromDatabase,
   isFillable,
-  normalForm,
   setAttributes,
-  toDatabase,
+  takeStored,
   touch,
   visibleAttributes,
 } from "./model-attributes.ts";
@@ -28,6 +27,8 @@ import {
   lookUp,
   type ModelMetadata,
   metadataOf,
+  rowNotFound,
+  storedKey,
   updateRow,
 } from "./model-metadata.ts";
 import { type ComparisonOperator, ModelQuery } from "./model-query.ts";
@@ -142,7 +143,7 @@ export class Model {
    * @throws `E_ROW_NOT_FOUND` (404); `E_INVALID_INPUT` (422) as `find`
    */
   static async findOrFail<M extends Model>(this: ModelClass<M>, key: ModelKey): Promise<M> {
-    return (await findModel(this, this.primaryKey, key)) ?? notFound();
+    return (await findModel(this, this.primaryKey, key)) ?? rowNotFound();
   }
 
   /**
@@ -258,14 +259,12 @@ export class Model {
     }
     if (Object.keys(changes).length === 0) return this;
     touch(metadata, changes, ["updated_at"]);
-    const { numUpdatedRows } = await updateRow(metadata, this.#key(metadata), changes).catch(refuse);
-    if (numUpdatedRows === 0n) notFound();
+    const key = storedKey(this, metadata, this.#original);
+    const { numUpdatedRows } = await updateRow(metadata, key, changes).catch(refuse);
+    if (numUpdatedRows === 0n) rowNotFound();
     this.#apply(rollbackLog, own, () => {
       this.#original = { ...this.#original, ...changes };
-      for (const column of metadata.normalizers.keys()) {
-        if (typeof changes[column] === "string") this.#attributes[column] = changes[column];
-      }
-      if (changes.updated_at !== undefined) this.#attributes.updated_at = changes.updated_at;
+      takeStored(this, metadata, changes);
     });
     return this;
   }
@@ -278,9 +277,8 @@ export class Model {
   async delete(): Promise<boolean> {
     const metadata = this.#metadata;
     if (this.#original === null) return false;
-    const { rollbackLog } = metadata.connection;
-    const { numDeletedRows } = await deleteRow(metadata, this.#key(metadata));
-    this.#apply(rollbackLog, {}, () => {
+    const { numDeletedRows } = await deleteRow(metadata, storedKey(this, metadata, this.#original));
+    this.#apply(metadata.connection.rollbackLog, {}, () => {
       this.#original = null;
     });
     return numDeletedRows > 0n;
@@ -293,22 +291,19 @@ export class Model {
    */
   async refresh(): Promise<this> {
     const metadata = this.#metadata;
-    const { rollbackLog } = metadata.connection;
-    const row = this.#original === null ? undefined : await lookUp(metadata, metadata.primaryKey, this.#key(metadata));
-    const found = row ?? notFound();
-    this.#apply(rollbackLog, {}, () => this.#absorb(metadata, found));
+    if (this.#original === null) rowNotFound();
+    const key = storedKey(this, metadata, this.#original);
+    const found = (await lookUp(metadata, metadata.primaryKey, key)) ?? rowNotFound();
+    this.#apply(metadata.connection.rollbackLog, {}, () => this.#absorb(metadata, found));
     return this;
   }
 
   /** Records values that your own statement has stored in this model's row, so that `save` doesn't store them again. */
   noteStored(values: Row): void {
-    const metadata = this.#metadata;
-    const { casts, connection } = metadata;
-    const noted = Object.entries(values).map(([name, value]) => [name, normalForm(metadata, name, value)] as const);
-    const stored = noted.map(([name, value]) => [name, toDatabase(casts.get(name), name, value)]);
-    this.#apply(connection.rollbackLog, {}, () => {
-      Object.assign(this.#attributes, Object.fromEntries(noted));
-      this.#original = { ...this.#original, ...Object.fromEntries(stored) };
+    const { noted, stored } = formsOf(this.#metadata, values);
+    this.#apply(this.#metadata.connection.rollbackLog, {}, () => {
+      Object.assign(this.#attributes, noted);
+      this.#original = { ...this.#original, ...stored };
     });
   }
 
@@ -338,13 +333,6 @@ export class Model {
     return metadataOf(this.constructor as ModelClass);
   }
 
-  /** The stored row's primary key, even if the attribute has been changed. */
-  #key(metadata: ModelMetadata): ModelKey {
-    const key = this.#original?.[metadata.primaryKey];
-    if (key !== undefined && key !== null) return key as ModelKey;
-    throw new AshlarError("E_INVALID_QUERY", `The model ${this.constructor.name} was read without its primary key.`);
-  }
-
   /** Applies a statement's change to the model, and undoes it if the statement is rolled back. */
   #apply(log: RollbackLog | null, own: Row, change: () => void): void {
     const set = (row: Row | null): void => {
@@ -358,8 +346,4 @@ export class Model {
     setAttributes(this, metadata, row);
     this.#original = row;
   }
-}
-
-function notFound(): never {
-  throw new AshlarError("E_ROW_NOT_FOUND");
 }

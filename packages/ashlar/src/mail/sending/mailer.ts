@@ -1,17 +1,15 @@
-import { type Background, underSameOrigin } from "../../kernel/index.ts";
+import type { Background } from "../../kernel/index.ts";
 import { AshlarError, afterCommit, type Complete, UnitOfWork } from "../../support/index.ts";
-import { type MailComposer, requireRecipient } from "../composing/mail-composer.ts";
+import type { MailComposer } from "../composing/mail-composer.ts";
 import type { Mailable } from "../composing/mailable.ts";
-import { type MailAddress, type MailRecipient, mailAddresses } from "../message/mail-address.ts";
-import { type MailMessage, recipientsOf } from "../message/mail-message.ts";
+import type { MailRecipient } from "../message/mail-address.ts";
 import type { Outbox, PromisedWork } from "../outbox/outbox.ts";
 import { OutboxCounts } from "../outbox/outbox-counts.ts";
-import type { MailSubject } from "../outbox/outbox-search.ts";
-import type { MailPriority } from "../outbox/outbox-table.ts";
 import { type DeliveryFailure, deliveryFailure } from "../transports/delivery-failure.ts";
 import type { MailTransport } from "../transports/mail-transport.ts";
 import { type CapturedMail, failure, type MailMatch, MemoryTransport } from "../transports/memory-transport.ts";
-import type { MailAccount, MailDelivery } from "./mail-delivery.ts";
+import type { MailDelivery } from "./mail-delivery.ts";
+import { accountOf, type MailTask, mailTask, type QueueOptions } from "./mail-task.ts";
 import { RetryQueue, type RetrySettings } from "./retry-queue.ts";
 import "../errors.ts";
 import "../../http/index.ts";
@@ -28,38 +26,13 @@ export interface MailerDependencies {
   readonly findOutbox: ((promises: ReadonlyMap<string, PromisedWork>) => Promise<Outbox | null>) | null;
 }
 
-/** Options of `Mailer.queue`. */
-export interface QueueOptions {
-  /**
-   * Whether the mail is one of many that no one waits for, such as a newsletter; default: `false`. Bulk mails are sent after
-   * all others, and never use all of the slots for concurrent mails.
-   */
-  readonly bulk?: boolean;
-  /** @internal The account that the mail is about. Such mails are sent before all others. */
-  readonly account?: MailSubject;
-}
-
-/** A mail to send or retry. */
-interface Task {
-  readonly priority: MailPriority;
-  readonly account: MailSubject | null;
-  readonly mailable: Mailable;
-  readonly to: readonly MailAddress[];
-  /** Composes the mail, with links to the host of the request that caused it. */
-  readonly compose: () => Promise<MailMessage>;
-  /**
-   * The message, composed at the first attempt. Later attempts send the same one, so that duplicates can be recognized.
-   */
-  message: MailMessage | null;
-}
-
 const MAX_PAUSE_MS = 60_000;
 
 /** Sends mails: the container's key `mail`. */
 export class Mailer {
   readonly #dependencies: MailerDependencies;
   /** The queue for mails that don't wait in the outbox. */
-  readonly #queue: RetryQueue<Task>;
+  readonly #queue: RetryQueue<MailTask>;
   readonly #sending = new Set<Promise<void>>();
   /** Mails that are being composed and stored. */
   readonly #writing = new Set<Promise<void>>();
@@ -259,7 +232,7 @@ export class Mailer {
     return left.length;
   }
 
-  async #write(task: Task): Promise<void> {
+  async #write(task: MailTask): Promise<void> {
     const unit = UnitOfWork.current;
     try {
       const outbox = await this.outbox();
@@ -279,7 +252,7 @@ export class Mailer {
   }
 
   /** Composes a mail. A failure is only logged, because a broken mail must not undo the changes that it is about. */
-  async #compose(task: Task): Promise<void> {
+  async #compose(task: MailTask): Promise<void> {
     try {
       task.message = await task.compose();
     } catch (error) {
@@ -287,38 +260,30 @@ export class Mailer {
     }
   }
 
-  #task(
-    mailable: Mailable,
-    to: MailRecipient | readonly MailRecipient[],
-    { account, bulk = false }: QueueOptions = {},
-  ): Task {
+  #task(mailable: Mailable, to: MailRecipient | readonly MailRecipient[], options: QueueOptions = {}): MailTask {
     if (this.#closed)
       throw new AshlarError("E_SHUTTING_DOWN", "The mail was not sent: the application is shutting down.");
-    const recipients = mailAddresses(to, "The recipient");
-    requireRecipient(mailable, recipients);
-    const compose = underSameOrigin(() => this.#dependencies.composer.compose(mailable, recipients));
-    const priority = account !== undefined ? "account" : bulk ? "bulk" : "ordinary";
-    return { priority, account: account ?? null, mailable, to: recipients, compose, message: null };
+    return mailTask(this.#dependencies.composer, mailable, to, options);
   }
 
-  async #send(task: Task): Promise<void> {
+  async #send(task: MailTask): Promise<void> {
     try {
       await this.#deliver(task, this.#abort.signal);
     } catch (error) {
       const { reason } = this.#failure(task, error);
-      this.#dependencies.delivery.announceFailure(this.#account(task), reason);
+      this.#dependencies.delivery.announceFailure(accountOf(task), reason);
       if (error instanceof AshlarError || task.message === null) throw error;
       throw new AshlarError("E_MAIL_NOT_SENT", undefined, { cause: new Error(reason) });
     }
   }
 
-  async #deliver(task: Task, signal: AbortSignal): Promise<void> {
+  async #deliver(task: MailTask, signal: AbortSignal): Promise<void> {
     const { delivery } = this.#dependencies;
     task.message ??= await task.compose();
     await delivery.deliver(task.message, task.mailable, signal);
   }
 
-  #again(task: Task, error: unknown, attempts: number): number | null {
+  #again(task: MailTask, error: unknown, attempts: number): number | null {
     const outcome = this.#failure(task, error);
     const { retry, delivery } = this.#dependencies;
     if (outcome.isPermanent || attempts >= retry.attempts) {
@@ -326,24 +291,16 @@ export class Mailer {
       return null;
     }
     const pause = Math.min(retry.delaySeconds * 1000 * 2 ** (attempts - 1), MAX_PAUSE_MS);
-    delivery.logPostponed(this.#account(task), outcome.reason, attempts, pause);
+    delivery.logPostponed(accountOf(task), outcome.reason, attempts, pause);
     return pause;
   }
 
-  #failure({ message }: Task, error: unknown): DeliveryFailure {
+  #failure({ message }: MailTask, error: unknown): DeliveryFailure {
     return deliveryFailure(error, message === null ? "composing" : "delivering");
   }
 
-  #failed(task: Task, outcome: DeliveryFailure, message: string, attempts?: number): void {
-    this.#dependencies.delivery.giveUp(this.#account(task), outcome, message, attempts);
-  }
-
-  #account({ mailable, to }: Task): MailAccount {
-    const envelope = mailable.envelope();
-    return {
-      mailable: mailable.constructor.name,
-      recipients: recipientsOf({ ...envelope, to: [...envelope.to, ...to] }),
-    };
+  #failed(task: MailTask, outcome: DeliveryFailure, message: string, attempts?: number): void {
+    this.#dependencies.delivery.giveUp(accountOf(task), outcome, message, attempts);
   }
 
   /** How many mails, and jobs that may queue some, are unfinished. */
