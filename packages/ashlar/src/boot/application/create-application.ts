@@ -105,19 +105,28 @@ export async function createApplication(options: ApplicationOptions = {}): Promi
     isInspected: inspection !== null,
   });
   try {
-    await application.boot({
-      kernel: (container) => new (options.kernel ?? DefaultKernel)(container),
-      providers: options.providers ?? problems.try(() => providersOf(config)) ?? [],
-      publicFolder: root === null ? null : join(root, "public"),
-      loadRoutes: (container) => routeSources(root, container, options.routes),
-      problems,
-    });
+    await application.boot(bootOptions(options, root, config, problems));
   } catch (error) {
     await application.shutdown();
     throw error;
   }
   if (inspection !== null) inspection.application = application;
   return application;
+}
+
+function bootOptions(
+  { kernel: Kernel = DefaultKernel, providers, routes }: ApplicationOptions,
+  root: string | null,
+  config: Configuration,
+  problems: SetupProblems,
+): BootOptions {
+  return {
+    kernel: (container) => new Kernel(container),
+    providers: providers ?? problems.try(() => providersOf(config)) ?? [],
+    publicFolder: root === null ? null : join(root, "public"),
+    loadRoutes: (container) => routeSources(root, container, routes),
+    problems,
+  };
 }
 
 /** The framework's sentences, in the application's languages. */

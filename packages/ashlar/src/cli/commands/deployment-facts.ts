@@ -48,18 +48,10 @@ function factsOf(application: Application): Omit<DeploymentFacts, "domain" | "ma
   const limits = [settings.limits.maxBodyBytes, settings.limits.maxMultipartBytes];
   const maxBodyBytes = Math.max(...limits);
   const bodyPaths = bodyPathsOf(application, maxBodyBytes);
-  const stored = bodyPaths.filter(({ isStreamed }) => !isStreamed).map(({ maxBytes }) => maxBytes);
-  const { maxDiskBytes, maxFormMemoryBytes } = settings.limits;
-  const language = application.messages.defaultLanguage;
-  const t = application.messages.translator(language);
-  const page = ({ heading, text, again }: PageSentences) => ({
-    ...{ language, heading: t(heading), text: t(text) },
-    again: again === undefined ? null : t(again),
-  });
   return {
     title: settings.name,
-    away: page(AWAY_PAGE),
-    tooLarge: page(TOO_LARGE_PAGE),
+    away: pageIn(application, AWAY_PAGE),
+    tooLarge: pageIn(application, TOO_LARGE_PAGE),
     hosts: settings.hosts === null ? [] : settings.hosts.listed,
     port: server.port > 0 && server.port < LAST_PORT ? server.port : DEFAULT_PORT,
     up: server.health?.up ?? null,
@@ -71,12 +63,26 @@ function factsOf(application: Application): Omit<DeploymentFacts, "domain" | "ma
       .filter((start) => start !== null)
       .map((start) => settings.basePath + start),
     maxBodyBytes,
-    uploadBytes:
-      settings.uploadFolder === null && Math.max(maxBodyBytes, ...stored) > maxFormMemoryBytes ? maxDiskBytes : 0,
+    uploadBytes: uploadBytesOf(application, maxBodyBytes, bodyPaths),
     bodyPaths,
     connection: database?.settings.default ?? null,
     dialect: database?.dialect.name ?? null,
   };
+}
+
+/** A page in the application's default language. */
+function pageIn({ messages }: Application, { heading, text, again }: PageSentences): DeploymentFacts["away"] {
+  const language = messages.defaultLanguage;
+  const t = messages.translator(language);
+  return { language, heading: t(heading), text: t(text), again: again === undefined ? null : t(again) };
+}
+
+/** The space that uploads need in the system's temporary folder; 0 if they fit into memory, or have their own folder. */
+function uploadBytesOf({ settings }: Application, maxBodyBytes: number, bodyPaths: readonly BodyPath[]): number {
+  const { maxDiskBytes, maxFormMemoryBytes } = settings.limits;
+  const stored = bodyPaths.filter(({ isStreamed }) => !isStreamed).map(({ maxBytes }) => maxBytes);
+  const needsDisk = Math.max(maxBodyBytes, ...stored) > maxFormMemoryBytes;
+  return settings.uploadFolder === null && needsDisk ? maxDiskBytes : 0;
 }
 
 /** Routes that stream their bodies, or accept larger ones than usual; routes with the same path are combined. */

@@ -51,18 +51,28 @@ export function keyGenerateCommand(terminal: Terminal): Command {
     .addOption(
       new Option("--promote", "with or without --rotate: make the staged key the current one").conflicts("stage"),
     )
-    .action(async ({ jwt, driver, rotate = false, stage = false, promote = false }: Options) => {
-      const path = join(terminal.root, ".env");
-      if (jwt !== undefined) {
-        const change = promote ? "promote" : stage ? "stage" : rotate ? "rotate" : "fill";
-        return generateJwtKey(terminal, jwt, driver ?? "jwt", change);
-      }
-      if (driver !== undefined) throw new AshlarError("E_COMMAND", DRIVER_ALONE);
-      if (promote) {
-        if (await promoteKey(path)) return terminal.print(PROMOTED);
-      } else if (stage) {
-        if (await stageKey(path, generateSecret())) return terminal.print(STAGED);
-      } else if (rotate && (await rotateKey(path, generateSecret()))) return terminal.print(ROTATED);
-      terminal.print(describeSecrets(await fillAllSecrets(terminal)) ?? UNCHANGED);
-    });
+    .action((options: Options) => generate(terminal, options));
+}
+
+async function generate(terminal: Terminal, options: Options): Promise<void> {
+  const { jwt, driver, rotate = false, stage = false, promote = false } = options;
+  const change = promote ? "promote" : stage ? "stage" : rotate ? "rotate" : "fill";
+  if (jwt !== undefined) return await generateJwtKey(terminal, jwt, driver ?? "jwt", change);
+  if (driver !== undefined) throw new AshlarError("E_COMMAND", DRIVER_ALONE);
+  const done = await changeKey(join(terminal.root, ".env"), change);
+  terminal.print(done ?? describeSecrets(await fillAllSecrets(terminal)) ?? UNCHANGED);
+}
+
+/** Changes `APP_KEY`, and returns what was done; `null` if there was nothing to change. */
+async function changeKey(path: string, change: "fill" | "rotate" | "stage" | "promote"): Promise<string | null> {
+  switch (change) {
+    case "promote":
+      return (await promoteKey(path)) ? PROMOTED : null;
+    case "stage":
+      return (await stageKey(path, generateSecret())) ? STAGED : null;
+    case "rotate":
+      return (await rotateKey(path, generateSecret())) ? ROTATED : null;
+    case "fill":
+      return null;
+  }
 }

@@ -189,9 +189,7 @@ export class Primary {
     if (this.#ending !== null && code !== 0 && !isKilled) this.#exitCode = 1;
     const line = { ...member.facts, code, signal };
     if (this.#ending !== null || isApart || this.#isBeingReplaced(member)) {
-      // A retired worker has already logged the requests that it cut off.
-      const isUnreported = signal !== null || (this.#ending === null && !isApart && code !== 0);
-      if (isUnreported && !isKilled && !member.isLogged) this.#logger?.error(line, "A worker ended unexpectedly.");
+      if (this.#isUnreported(member, code, signal)) this.#logger?.error(line, "A worker ended unexpectedly.");
       return;
     }
     if (!this.#hasServed) {
@@ -202,6 +200,13 @@ export class Primary {
       return;
     }
     this.#replace(member, line, "A worker ended unexpectedly.");
+  }
+
+  /** Whether nothing has been logged yet about a worker that was to end, but failed to end by itself. */
+  #isUnreported({ isApart, isKilled, isLogged }: Member, code: number, signal: string | null): boolean {
+    // A retired worker has already logged the requests that it cut off.
+    const hasFailed = signal !== null || (this.#ending === null && !isApart && code !== 0);
+    return hasFailed && !isKilled && !isLogged;
   }
 
   /** Retires a worker that takes no more connections, and replaces it unless this process has told it to end. */
@@ -306,18 +311,22 @@ export class Primary {
       if (member.isKilled) member.worker.kill("SIGKILL");
       else void member.channel.tell({ type: "drain" });
     }
-    const listening = await this.#listening?.catch(() => null);
-    if (listening) {
-      if (this.#members.size > 0) await new Promise((resolve) => setTimeout(resolve, drainSeconds * 1000));
-      if (!(await acceptWaiting(listening.listening[0]!))) this.#logger!.warn(STILL_COMING);
-      for (const server of listening.listening) server.close();
-    }
+    await this.#stopListening(drainSeconds);
     this.#distribution?.closeWaiting();
     const ended = [...this.#members].map((member) => member.endWithin(shutdownTimeoutSeconds));
     await Promise.all([...this.#members].map((member) => this.#tellEnd(member, shutdownTimeoutSeconds * 1000)));
     await Promise.all(ended);
     this.#distribution?.stop();
     process.exit(this.#distribution?.hasLost ? 1 : this.#exitCode);
+  }
+
+  /** Closes the servers once load balancers have noticed, and all connections that have arrived are accepted. */
+  async #stopListening(drainSeconds: number): Promise<void> {
+    const listening = await this.#listening?.catch(() => null);
+    if (!listening) return;
+    if (this.#members.size > 0) await new Promise((resolve) => setTimeout(resolve, drainSeconds * 1000));
+    if (!(await acceptWaiting(listening.listening[0]!))) this.#logger!.warn(STILL_COMING);
+    for (const server of listening.listening) server.close();
   }
 
   /** Tells a worker to end once all waiting connections have been sent to it, or half of the time has passed. */

@@ -68,13 +68,11 @@ export async function imagePackages(folder: string): Promise<ImagePackages> {
     readonly packageManager?: string;
   };
   const [, named, version] = /^(npm|pnpm|yarn|bun)@([\w.-]+)/.exec(manifest.packageManager ?? "") ?? [];
-  const locked = await lockFileIn(root, named);
-  const manager = locked?.manager ?? PACKAGE_MANAGERS.find((one) => one === named) ?? (await managerOf(folder));
-  const lockFile = locked?.file ?? LOCK_FILES.find(([, one]) => one === manager)![0];
+  const { manager, lockFile, isLocked } = await managerIn(folder, root, named);
   const manifests = ["package.json", lockFile];
   for (const file of SETTINGS[manager]) if ((await readIfThere(root, file)) !== null) manifests.push(file);
   const hasNpmrc = (await readIfThere(root, ".npmrc")) !== null;
-  const known = { manifests, missingLockFile: locked === null ? lockFile : null, hasNpmrc, workspace };
+  const known = { manifests, missingLockFile: isLocked ? null : lockFile, hasNpmrc, workspace };
   const at = named === manager ? `@${version}` : "";
   if (manager === "yarn") return { ...known, ...(await yarnCommands(root, at, workspace)) };
   // Both packages install their program with a script, which npm only runs for packages named on the command line.
@@ -84,6 +82,23 @@ export async function imagePackages(folder: string): Promise<ImagePackages> {
     installManager: manager === "npm" ? null : installed,
     install: workspace === null ? INSTALL[manager] : INSTALL_ONE[manager](workspace),
   };
+}
+
+/**
+ * The package manager of an application, and its lock file, which may be missing.
+ *
+ * @param root the folder with the lock file
+ * @param named the package manager in `package.json`, if there is one
+ */
+async function managerIn(
+  folder: string,
+  root: string,
+  named: string | undefined,
+): Promise<{ readonly manager: PackageManager; readonly lockFile: string; readonly isLocked: boolean }> {
+  const locked = await lockFileIn(root, named);
+  if (locked !== null) return { manager: locked.manager, lockFile: locked.file, isLocked: true };
+  const manager = PACKAGE_MANAGERS.find((one) => one === named) ?? (await managerOf(folder));
+  return { manager, lockFile: LOCK_FILES.find(([, one]) => one === manager)![0], isLocked: false };
 }
 
 /**

@@ -5,7 +5,7 @@ import { currentDate } from "../../support/index.ts";
 import { codeOf } from "../files/existing-files.ts";
 import type { NewFile } from "../files/files.ts";
 import { spell } from "../files/names.ts";
-import { readStub } from "../files/stub.ts";
+import { readStub, type StubValues } from "../files/stub.ts";
 
 /** Where an application keeps its migrations. */
 const MIGRATIONS = "database/migrations";
@@ -77,18 +77,19 @@ async function migrationText(name: string): Promise<string> {
   if (created !== undefined) return await readStub("make/migration-create.ts", { table: created });
   const [, indexed, on] = /^index_(.+?)_on_(.+)$/.exec(name) ?? /^add_(.+?)_index_to_(.+)$/.exec(name) ?? [];
   if (indexed !== undefined) return await readStub("make/migration-index.ts", { table: on!, column: indexed });
-  const [, before, after, of] = /^rename_(.+?)_to_(.+?)_(?:in|on|of)_(.+)$/.exec(name) ?? [];
+  const change = columnChange(name);
+  return change === null ? await readStub("make/migration-empty.ts", {}) : await readStub("make/migration.ts", change);
+}
+
+/** The values of the stub for a change of one column; `null` if the name names none. */
+function columnChange(name: string): StubValues | null {
+  const unchanged = { removes: false, renames: false, renamed: "" };
   const [, added, to] = /^add_(.+?)_to_(.+)$/.exec(name) ?? [];
+  if (added !== undefined) return { ...unchanged, table: to!, column: added };
   const [, removed, from] = /^(?:remove|drop)_(.+?)_from_(.+)$/.exec(name) ?? [];
-  const [table, column] = [to ?? from ?? of, added ?? removed ?? after];
-  if (table === undefined || column === undefined) return await readStub("make/migration-empty.ts", {});
-  return await readStub("make/migration.ts", {
-    table,
-    column,
-    removes: removed !== undefined,
-    renames: before !== undefined,
-    renamed: before ?? "",
-  });
+  if (removed !== undefined) return { ...unchanged, table: from!, column: removed, removes: true };
+  const [, before, after, of] = /^rename_(.+?)_to_(.+?)_(?:in|on|of)_(.+)$/.exec(name) ?? [];
+  return before === undefined ? null : { ...unchanged, table: of!, column: after!, renames: true, renamed: before };
 }
 
 /**

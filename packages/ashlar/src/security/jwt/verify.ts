@@ -260,13 +260,14 @@ function checkVerifyOptions(options: JwtVerifyOptions): void {
   if (clockSkewSeconds !== undefined && !(Number.isFinite(clockSkewSeconds) && clockSkewSeconds >= 0)) {
     throw invalid("clockSkewSeconds", "must be a number of seconds, at least 0.");
   }
-  if (issuer !== undefined && (typeof issuer !== "string" || issuer === "")) throw invalid("issuer", "must be text.");
-  if (audience !== undefined && (typeof audience !== "string" || audience === "")) {
-    throw invalid("audience", "must be text.");
-  }
-  if (typ !== undefined && typ !== null && (typeof typ !== "string" || typ === ""))
-    throw invalid("typ", "must be text.");
+  checkText("issuer", issuer);
+  checkText("audience", audience);
+  checkText("typ", typ ?? undefined);
   if (exactTyp === true && typ === null) throw invalid("exactTyp", "contradicts typ: null, which accepts any type.");
+}
+
+function checkText(name: "issuer" | "audience" | "typ", value: unknown): void {
+  if (value !== undefined && (typeof value !== "string" || value === "")) throw invalid(name, "must be text.");
 }
 
 /** Reports whether the `typ` of a header, of any type, meets the options. */
