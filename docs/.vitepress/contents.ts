@@ -70,6 +70,7 @@ const CONTENTS: readonly Part[] = [
           "accounts-on-call",
           "login-steps",
           "proofs",
+          "passkeys",
           "sessions",
           "single-page-applications",
           "client",

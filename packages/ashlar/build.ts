@@ -8,6 +8,7 @@ import { cp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
 import { writeMarkdownCopy } from "../../docs/.vitepress/markdown-copy.ts";
+import { withoutAttestation } from "./build/attestation.ts";
 import { builtinsAsTheyAre, lateInheritance } from "./build/platform.ts";
 
 const here = import.meta.dirname;
@@ -20,6 +21,7 @@ const APART = {
   kysely: /node_modules[\\/]kysely[\\/]/,
   parse5: /node_modules[\\/]parse5[\\/]/,
   re2: /node_modules[\\/]re2js[\\/]/,
+  webauthn: /node_modules[\\/](?:@simplewebauthn|@peculiar|@levischuck|@hexagon)[\\/]/,
 };
 /** What an application installs itself, for development: as a peer, it would be part of every production install. */
 const FOR_DEVELOPMENT = ["youch"];
@@ -47,8 +49,8 @@ const bundle = await rolldown({
     "hashing-worker": join(here, "src/security/password/hashing-worker.ts"),
   },
   platform: "node",
-  plugins: [lateInheritance(), builtinsAsTheyAre()],
-  // Both plugins only change lines, so the maps still name the right file.
+  plugins: [lateInheritance(), builtinsAsTheyAre(), withoutAttestation()],
+  // The plugins only change lines, so the maps still name the right file.
   checks: { sourcemapBroken: false },
   external: [...packages, ...FOR_DEVELOPMENT].map((name) => new RegExp(`^${name}(?:/|$)`)),
 });

@@ -22,7 +22,7 @@ export const AUTHENTICATORS: Feature = declareFeature({
         ...["kind", "name", "handle", "data", "counter"],
       ],
       pruned: "trusted devices that have expired",
-      installedBy: "auth --two-factor",
+      installedBy: "auth --passkeys",
     },
   },
 });

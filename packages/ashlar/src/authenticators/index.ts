@@ -1,10 +1,5 @@
 export type { AuthenticatorKind, SecondFactor } from "./authenticator-kind.ts";
 export { type Authenticator, Authenticators, type AuthenticatorTable, type NamedFactor } from "./authenticators.ts";
-export {
-  AUTHENTICATORS_TABLE,
-  type AuthenticatorColumns,
-  createAuthenticatorsTable,
-  type HiddenAuthenticatorColumns,
-} from "./authenticators-table.ts";
+export { createAuthenticatorsTable } from "./authenticators-table.ts";
 export { AUTHENTICATORS } from "./feature.ts";
 export { HasAuthenticators, type HasAuthenticatorsInstance } from "./has-authenticators.ts";

@@ -6,6 +6,7 @@ import { DatabaseProvider } from "../../src/database/index.ts";
 import { EventProvider } from "../../src/events/index.ts";
 import { MailProvider } from "../../src/mail/index.ts";
 import { MetricsProvider } from "../../src/metrics/index.ts";
+import { PasskeysProvider } from "../../src/passkeys/index.ts";
 import { SessionProvider } from "../../src/session/index.ts";
 import { TelemetryProvider } from "../../src/telemetry/index.ts";
 import { ThrottleProvider } from "../../src/throttle/index.ts";
@@ -14,7 +15,7 @@ import { ViewProvider } from "../../src/views/index.ts";
 /** The framework's own providers, in the order in which an application lists them. */
 export const FRAMEWORK_PROVIDERS: readonly ProviderClass[] = [
   ...[DatabaseProvider, EventProvider, ViewProvider, SessionProvider, ThrottleProvider, MailProvider, AuthProvider],
-  ...[ApiProvider, MetricsProvider, TelemetryProvider],
+  ...[ApiProvider, PasskeysProvider, MetricsProvider, TelemetryProvider],
 ];
 
 /** All features of the framework. */

@@ -1,6 +1,7 @@
 import { Command, Option } from "commander";
 import {
   type Feature,
+  passkeyFiles,
   personalTokenFiles,
   planInstallation,
   planMigrations,
@@ -20,6 +21,7 @@ interface Options {
   readonly force?: true;
   readonly migrate?: true;
   readonly migrations?: true;
+  readonly passkeys?: true;
   readonly printNames?: true;
 }
 
@@ -44,13 +46,26 @@ function installCommand(terminal: Terminal, name: string, feature: Feature, desc
   if (feature === "pages") {
     command
       .option("--json", "without pages, for your own front end: every route responds with JSON")
-      .option("--force", "overwrite existing files that differ");
+      .option("--force", "overwrite existing files that differ")
+      .addOption(
+        new Option("--passkeys", "add passkeys to the accounts: their table, pages, script and routes").conflicts([
+          "force",
+          "json",
+          "migrations",
+        ]),
+      );
   } else {
     command
       .option("--many", "users have several tokens: their table, and tokens: many() in config/api.ts")
       .addOption(new Option("--print-names").hideHelp());
   }
-  return command.action(async ({ json, dryRun, force, many, migrate: isMigrated, migrations, printNames }: Options) => {
+  return command.action(async (options: Options) => {
+    const { json, dryRun, force, many, migrate: isMigrated, migrations, passkeys, printNames } = options;
+    if (passkeys) {
+      await publish(terminal, await passkeyFiles(terminal.root), dryRun === true);
+      if (isMigrated) await migrate(terminal);
+      return;
+    }
     if (printNames) return terminal.print(await namesLine(terminal.root));
     const wanted = json ? "json" : feature;
     const read = feature === "api" ? await apiNamesOf(terminal.root) : null;

@@ -1,0 +1,8 @@
+export {
+  type Authenticator,
+  type AuthenticatorKind,
+  Authenticators,
+  createAuthenticatorsTable,
+  type NamedFactor,
+  type SecondFactor,
+} from "../authenticators/index.ts";
