@@ -31,7 +31,7 @@ async function shop(options: TestAccountsOptions = {}): Promise<TestAccounts> {
       await schema.alterTable(table).addColumn(column, "timestamp").execute();
     }
   }
-  // The table begins with the same rows as that of the users.
+  // Both tables start with the same rows.
   await accounts.database.kysely.deleteFrom("admins").execute();
   return accounts;
 }
@@ -145,7 +145,8 @@ test("S205 users:void-password lists its limits and the remaining steps", async 
     `${voided("Ada")}\nThe account has no address, so its owner can't set a new one by mail.`,
   );
   expect((await run(accounts, "users:void-password", "1")).error).toBe("The account of Ada has no password.");
-  // A link sets a password that was revoked, and maybe not a first one: an account that had none stays so.
+  // A link can always replace a revoked password, but maybe not set a first one, so an account without a password is
+  // left as it is.
   await change(accounts, { password: null });
   expect((await run(accounts, "users:void-password", "1")).error).toBe("The account of Ada has no password.");
   expect((await accounts.user(1))!.passwordHash()).toBeNull();

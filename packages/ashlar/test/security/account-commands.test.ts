@@ -212,7 +212,7 @@ await onEachDatabase("the commands about accounts", (engine) => {
     await run("users:find", "eve@example.com");
     const throttle = shop.application.container.make("throttle");
     const account = { realm: "web", account: EMAIL };
-    // By the address, by the account from there, and by another account from there.
+    // The counts by address, and those of two accounts from that address.
     for (const keys of [account, { realm: "web", account: BOB }]) {
       await throttle.consume("login", { ...keys, address: "203.0.113.7" });
     }
@@ -228,7 +228,7 @@ await onEachDatabase("the commands about accounts", (engine) => {
       ["eve@example.com", 0, null, null, null],
       [null, null, "login", "203.0.113.7", 2],
       [null, null, "login", "203.0.113.7", 0],
-      // Each address, and what came from there without an account.
+      // Each address, and its attempts without an account.
       [null, null, "register", null, 4],
     ]);
   });
@@ -393,7 +393,7 @@ await onEachDatabase("the commands about accounts", (engine) => {
     const throttle = shop.application.container.make("throttle");
     const [own, other] = [{ address: "198.51.100.1" }, { address: "198.51.100.2" }];
     const account = { realm: "web", account: EMAIL };
-    // Also attempts that name no account, and those of clients whose address isn't known.
+    // Including attempts that name no account, and those of clients with an unknown address.
     const counted = [
       ["register", own],
       ["register", other],
@@ -540,7 +540,7 @@ await onEachDatabase("the commands about accounts", (engine) => {
       .values({ ...row, available_at: at + 9e7, retry_until: at + 9e7 })
       .execute();
   };
-  /** The recipients of the mails that wait, by subject, and the names of the work. */
+  /** The recipients of waiting mails by subject, and the names of promised work. */
   const stillWaiting = async () => {
     const { key, previousKeys } = shop.application.settings;
     const seal = new OutboxSeal(key, { previousSecrets: previousKeys });
@@ -643,7 +643,7 @@ await onEachDatabase("the commands about accounts", (engine) => {
     onTestFinished(() => void Reflect.deleteProperty(deletion, "lock"));
     expect((await run("users:erase", String(user.id), "--yes")).error).toBeNull();
     expect(await stillWaiting()).toEqual([`before: ${EMAIL}`]);
-    // The counts of either address are deleted.
+    // The counts for both addresses are deleted.
     for (const one of keys) {
       const { remaining, limit } = await throttle.peek("login.account", one);
       expect(remaining).toBe(limit);

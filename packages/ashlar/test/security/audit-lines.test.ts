@@ -11,7 +11,7 @@ import { sqlite } from "../support/services.ts";
 
 type Line = Readonly<Record<string, unknown>>;
 
-/** A shop with these settings of the log, and the audit lines since a test's start, before anything is redacted. */
+/** A shop with these log settings, and the audit lines since the test began, before redaction. */
 async function open(log: string) {
   const shop = await AccountShop.open(sqlite, {
     limits: ONE_RENEWAL,
@@ -59,7 +59,7 @@ test("the application counts its events and mails", async () => {
   const before = shop.application.stats();
   const { events } = await everythingAboutAccounts(shop);
   const { events: counts, mail } = shop.application.stats();
-  // What the outbox contains is not counted here, but read from its table.
+  // Mails in the outbox aren't counted here, but in its table.
   const { outbox: _, ...mails } = mail!;
   const since = (name: string) => counts![name]! - before.events![name]!;
   for (const name of ["auth.login", "auth.failed", "auth.lockout", "auth.registered", "api.token_issued"]) {
@@ -97,7 +97,7 @@ test("S81 by default, typed text is not in the line of a failed login or a passw
     ["auth.failed", id, undefined],
     ["auth.password_reset_requested", undefined, undefined],
   ]);
-  // Also those about work after the response belong to their request.
+  // Lines about work after the response belong to the request, too.
   expect(new Set(lines().map(({ requestId }) => requestId)).size).toBe(3);
   expect(lines().every(({ requestId }) => typeof requestId === "string")).toBe(true);
 });

@@ -135,10 +135,10 @@ await onEachDatabase("a blocked account", (engine) => {
     expect(since).toBeInstanceOf(Date);
     travel(1);
     onTestFinished(travelBack);
-    // Another operator has blocked it since this one looked.
+    // Another operator has blocked it in the meantime.
     expect(await blocks.block("web", open, details)).toBe(true);
     expect([(await stored()).blocked_at, open.isBlocked()]).toEqual([since, true]);
-    // Another operator has unblocked it since this one looked.
+    // Another operator has unblocked it in the meantime.
     await blocks.unblock("web", (await shop.user())!, details);
     expect((await stored()).isBlocked()).toBe(false);
     expect(await blocks.block("web", blocked, details)).toBe(true);

@@ -46,7 +46,7 @@ async function serve(routes: readonly RouteEntry[], http: readonly MiddlewareEnt
   return listening(application);
 }
 
-/** A server's response to headers that announce a body, of which nothing is ever sent. */
+/** A server's response to headers that announce a body that is never sent. */
 async function answerToHeaders(port: number, path: string, ...headers: readonly string[]): Promise<string> {
   const lines = [`POST ${path} HTTP/1.1`, "Host: 127.0.0.1", "Accept: application/json", ...headers];
   const { socket, received, closed } = rawSocket(port, `${lines.join("\r\n")}\r\n\r\n`);
@@ -267,7 +267,7 @@ test("S61 a route accepts bodies up to its own limit, and 1 MiB by default, incl
     send("small", 100),
     send("group", 1024),
     send("own", 1024),
-    // It might have been meant for PUT, and is read to make sure that it is not.
+    // It is read because it might be a method override for PUT.
     send("usual", 2 * MEBIBYTE - 1000),
     send("usual", 2 * MEBIBYTE),
   ]);

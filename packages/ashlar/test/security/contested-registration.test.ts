@@ -33,7 +33,7 @@ await onEachDatabase("with preventEnumeration, an address that is registered aga
 
   const isVerified = async () => (await user())?.hasVerifiedEmail();
 
-  /** Which of these passwords open the account. */
+  /** Which of these passwords can log in to the account. */
   async function opening(...passwords: readonly string[]): Promise<string[]> {
     const open: string[] = [];
     for (const password of passwords) {
@@ -53,7 +53,7 @@ await onEachDatabase("with preventEnumeration, an address that is registered aga
     (await visitor.get("/login")).assertSee("We have sent you an email. Follow the link in it, then log in.");
     expect(await subjects()).toEqual([VERIFY, FINISH]);
 
-    // What an expired link does.
+    // The page of an expired link.
     const owner = shop.visitor();
     (await owner.follow(await shop.verify(link, owner))).assertSee("This link is no longer valid.");
     expect([await isVerified(), await opening(first, second)]).toEqual([false, []]);
@@ -74,7 +74,7 @@ await onEachDatabase("with preventEnumeration, an address that is registered aga
       expect(body).toMatch(/https?:\/\/[^/]+\/password_reset\?token=/);
       expect(body).toContain("works once, within 24 hours");
       expect(body).toContain("Links that we mailed you earlier no longer work.");
-      // As a word: the link's token may contain these letters.
+      // As a separate word, because the link's token may contain these letters.
       expect(body).not.toMatch(/\bAda\b/);
     }
   });
@@ -114,7 +114,7 @@ await onEachDatabase("with preventEnumeration, an address that is registered aga
     for (const outcome of outcomes) expect([verified, voided]).toContainEqual(outcome);
   });
 
-  // On SQLite no one writes between that transaction's reads and its own writes.
+  // On SQLite, nothing can write between the transaction's reads and its writes.
   testWhere(
     engine.name !== "sqlite",
     "S58 and verified just before its link would be invalidated keeps its password, and gets a mail about the attempt",

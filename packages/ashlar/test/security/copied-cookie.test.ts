@@ -14,7 +14,7 @@ await onEachDatabase("S33 a thief with a copied cookie, who logs out all other d
   afterAll(() => shop.close());
   beforeEach(() => shop.reset());
 
-  /** Presses the button on the page of logins, and returns the status: it ends links in mails, too. */
+  /** Presses the button on the page `/logins`, which also voids mailed links, and returns the status. */
   async function logOutOthers(client: TestClient): Promise<number> {
     const page = await client.get("/logins");
     // Without other logins, the page has no button.

@@ -3,7 +3,7 @@ import { type TestClient, travel, travelBack } from "../../src/testing/index.ts"
 import { AccountShop, EMAIL, NEW_PASSWORD, PASSWORD } from "../support/account-shop.ts";
 import { onEachDatabase } from "../support/services.ts";
 
-/** Presses the button of the page of logins that ends all other logins. */
+/** Presses the button on the page `/logins` that ends all other logins. */
 async function logOutOthers(client: TestClient): Promise<void> {
   const page = await client.get("/logins");
   const answer = await client.submit(page, '[action="/logins"]', {});
@@ -19,7 +19,7 @@ await onEachDatabase("S136 every copy of a device's cookie is dead", (engine) =>
   beforeEach(() => shop.reset());
   afterEach(travelBack);
 
-  /** A client with the cookies that another one has at this moment. */
+  /** A client with a copy of another one's current cookies. */
   function copyOf(client: TestClient): TestClient {
     const copy = shop.visitor();
     for (const { name, value, path } of client.cookies.all) copy.cookies.set(name, decodeURIComponent(value), { path });
@@ -38,7 +38,7 @@ await onEachDatabase("S136 every copy of a device's cookie is dead", (engine) =>
     await logOutOthers(owner);
     const later = copyOf(owner);
     for (let time = 0; time < 3; time++) expect([await shop.isIn(copy), await shop.isIn(owner)]).toEqual([false, true]);
-    // What the device has now is a login like any other.
+    // The device now has an ordinary login.
     expect(await shop.isIn(later)).toBe(true);
   });
 

@@ -13,7 +13,7 @@ import {
 import { startProcess } from "../support/long-process.ts";
 import { exchange, rawSocket } from "../support/raw-socket.ts";
 
-/** What production needs in addition to its name. */
+/** The other variables that production needs. */
 const PRODUCTION = {
   APP_URL: "https://shop.example",
   MAIL_FROM: "shop@shop.example",
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => generated.remove());
 
-/** What a failing boot prints, on its own line. */
+/** The line that a failing boot prints. */
 async function bootFailure(root: string, environment: Record<string, string>): Promise<string> {
   const { ended, output } = startProcess(root, process.execPath, [COMMAND, "serve", "--port", "0"], environment);
   expect((await ended).code).toBe(1);
@@ -55,7 +55,7 @@ describe("the environment", () => {
     expect(await bootFailure(root, { NODE_ENV: "production", ...PRODUCTION })).toBe(
       'Environment variable NODE_ENV: is "production", but APP_ENV is "development". Set both to the same, or remove one of them; also look in .env.',
     );
-    // Commands that don't boot the application check it, too.
+    // Commands that don't boot the application check this too.
     const { code, output } = await execute(root, "env", [
       "NODE_ENV=production",
       process.execPath,

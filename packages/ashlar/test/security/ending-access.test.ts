@@ -3,19 +3,19 @@ import { travelBack } from "../../src/testing/index.ts";
 import { AccountShop, EMAIL, NEW_PASSWORD, PASSWORD } from "../support/account-shop.ts";
 import { onEachDatabase } from "../support/services.ts";
 
-/** What an attacker has at the moment of the event; returns whether it still opens the account. */
+/** A kind of access that an attacker has before the event; returns whether it still works afterwards. */
 type OpenDoor = () => Promise<boolean>;
 
 interface Door {
-  /** Opens the door before the event. The account has the given address, and the password {@link PASSWORD}. */
+  /** Gains the access before the event. The account has the given address, and the password {@link PASSWORD}. */
   readonly open: (shop: AccountShop, email: string) => Promise<OpenDoor>;
 }
 
 interface Event {
-  /** What must have happened before the doors are opened; returns the account's address at that point. */
+  /** Prepares the event before access is gained; returns the account's address at that point. */
   readonly before?: (shop: AccountShop) => Promise<string>;
   readonly happen: (shop: AccountShop) => Promise<unknown>;
-  /** The doors that are open afterwards. */
+  /** The kinds of access that still work afterwards. */
   readonly survivors: readonly string[];
 }
 
@@ -93,7 +93,7 @@ const DOORS: Readonly<Record<string, Door>> = {
       const link = await shop.changeLink(await shop.loggedIn(email), "later@example.org");
       await shop.verify(link);
       const undo = await shop.linkTo(email);
-      // The event applies to the account in the state that the other doors leave it in.
+      // The event applies to the account in the state that gaining the other kinds of access leaves it in.
       await shop.User.rows().update({ email });
       return async () => (await shop.undo(undo)).headers.get("location")?.startsWith("/password_reset?") === true;
     },

@@ -11,13 +11,13 @@ import { type SocketResponse, SocketVisitor } from "../support/socket-visitor.ts
 /** For samples from the same distribution, one difference in ten thousand is larger. */
 const BEYOND_CHANCE = 3.9;
 const TRIES = 400;
-/** For all of them on a busy machine. */
+/** Enough for all of them on a busy machine. */
 const LONG = { timeout: 900_000 };
 /**
- * With production's hash, 400 requests would take 20 seconds. What these show beyond 400 with a quick hash is that it is
- * computed for unknown addresses too. It takes longer than the rest of the request, so without it each of 50 values ranks
- * below each of the other 50, a difference of 8.6 standard deviations. A difference that orders only four of five pairs
- * is still found nine times out of ten.
+ * With production's hash, 400 requests would take 20 seconds. All that these show in addition to 400 requests with a
+ * quick hash is that the hash is computed for unknown addresses too. It takes longer than the rest of the request, so
+ * without it, each of 50 values would rank below each of the other 50, a difference of 8.6 standard deviations. Even if
+ * only four of five pairs are in that order, the test finds it nine times out of ten.
  */
 const TRIES_WITH_PRODUCTION_HASH = 100;
 
@@ -44,7 +44,7 @@ async function compare(watched: WatchedAccounts, door: Door, tries: number): Pro
     const kinds: readonly (keyof Door)[] = randomInt(2) === 0 ? ["known", "unknown"] : ["unknown", "known"];
     for (const kind of kinds) {
       const one = await watched.work(door[kind]);
-      // The first ones create what the others use.
+      // The first requests fill caches that the others use.
       if (pair >= 0) work[kind].push(one);
     }
   }
@@ -110,7 +110,7 @@ await onEachDatabase("requesting a reset link", (engine) => {
     const stored = engine.name === "mariadb" ? ["select", "update"] : ["insert"];
     const storedFirst = stored.map((step) => (step === "update" ? "insert" : step));
     const [before, after] = await orderOf(watched, door.known);
-    // What has been promised is stored for any address.
+    // Promised work is stored for any address.
     const unknown = await orderOf(watched, door.unknown);
     expect([unknown[0], statementsOf(unknown[1])]).toEqual([before, ["delete", "select", ...storedFirst]]);
     const mail = ["mail made", "mail composed", "insert", "delete"];
@@ -190,7 +190,7 @@ test(
 test("S58 with preventEnumeration, registrations and changes of address get the same response byte for byte", async () => {
   const watched = await preventing();
   const doors = [registration(watched), await changeOfAddress(watched)];
-  // How long a limit's window still lasts must not depend on how long the responses take.
+  // The remaining time of a limit's window must not depend on how long the responses take.
   using _ = freeze();
   for (const { known, unknown } of doors) {
     const [one, other] = [shown(await known()), shown(await unknown())];
@@ -200,8 +200,8 @@ test("S58 with preventEnumeration, registrations and changes of address get the 
 });
 
 /**
- * A response without what differs each time: the time, and how many attempts are left. The session's cookie is sealed:
- * different bytes each time, of the same length.
+ * A response without the values that always differ: the time, and the number of remaining attempts. The session's
+ * cookie is sealed, so it has different bytes each time, of the same length.
  */
 function shown({ status, headers, body }: SocketResponse): { readonly status: number; readonly rest: unknown } {
   const { date: _, "x-request-id": _id, ratelimit, "set-cookie": cookies = [], ...others } = headers;

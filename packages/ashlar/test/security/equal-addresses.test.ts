@@ -12,11 +12,11 @@ import {
 import { sentencesIn } from "../support/field-errors.ts";
 import { onPostgres, postgres } from "../support/services.ts";
 
-/** Another mailbox, and the column treats the address as Ada's. */
+/** A different mailbox whose address the column treats as equal to Ada's. */
 const SIMILAR = "adá@example.com";
 const EVE = { name: "Eve", email: SIMILAR, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
 
-/** An application whose column of addresses ignores accents. */
+/** An application whose address column ignores accents. */
 async function folding(options: TestAccountsOptions = {}): Promise<TestAccounts> {
   const accounts = await testAccounts({ ...options, engine: postgres });
   const { kysely } = accounts.database;

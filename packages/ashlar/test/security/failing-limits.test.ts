@@ -30,7 +30,7 @@ async function failing(): Promise<{ readonly accounts: TestAccounts; readonly lo
   return { accounts, logged: () => failuresIn(lines) };
 }
 
-/** What was logged, as the limit and the message of the error. */
+/** The logged errors: each limit with the error's message. */
 function failuresIn(lines: readonly Record<string, unknown>[]): unknown[] {
   return lines.map(({ limit, err }) => [limit, (err as Error).message]);
 }

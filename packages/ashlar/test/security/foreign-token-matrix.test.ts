@@ -20,14 +20,14 @@ interface Outcome {
   readonly access: number | readonly [status: number, code: string];
   /** Why it was refused. */
   readonly reasons: readonly string[];
-  /** The response to a logout of the application's own with it, which can't end it. */
+  /** The response of the application's own logout, which can't end the token. */
   readonly logout: 204 | readonly [status: number, code: string, detail: string];
 }
 
 interface Case {
   readonly state: string;
   readonly path?: string;
-  /** Claims of the token that are not the usual ones. */
+  /** Claims that differ from the usual ones. */
   readonly claims?: object;
   readonly reach?: (foreign: Foreign) => unknown;
   readonly outcome: Outcome;
@@ -66,7 +66,7 @@ const CASES: readonly Case[] = [
     outcome: REFUSED("inactive"),
   },
   {
-    // Its issuer decides when it ends.
+    // Its issuer decides when it expires.
     state: "of a user with a new password",
     async reach({ api }) {
       const user = (await api.User.find(ADA.id))!;
@@ -131,7 +131,7 @@ async function outcomeOf(one: Case, engine: TestEngine): Promise<Outcome & { rea
   const { status, body } = await api.post("/api/logout", {}, { token });
   const { code, detail } = (body ?? {}) as { readonly code: string; readonly detail: string };
   expect(await access()).toEqual(before);
-  // It has no renewal here: to the application's own tokens, it is one by an unknown key.
+  // It can't be renewed here: to the application, it is signed with an unknown key.
   expect((await api.post("/api/reauth", { token })).status).toBe(401);
   return {
     access: before,

@@ -32,7 +32,7 @@ class Stranger extends UserWithToken {
   static override table = "strangers";
 }
 
-/** A user by the issuer's name for it; called with the claims of each request. */
+/** Finds a user by the issuer's `sub`; called with each request's claims. */
 const found = new Map<string, () => Promise<object | null>>();
 
 interface Shop {
@@ -213,7 +213,7 @@ describe("S102 a token of another issuer", () => {
       expect((await get("/idp/me", `${input}.`)).status).toBe(401);
     }
     expect(new Set(refused)).toEqual(new Set(["idp algorithm"]));
-    // Nothing that no key could verify makes the application ask the issuer.
+    // A token that no key could verify doesn't make the application contact the issuer.
     expect(issuer.requests).toBe(0);
   });
 
@@ -386,7 +386,7 @@ describe("S96 a logout of the application's own driver", () => {
     const response = await logout(token);
     expect([response.status, response.headers.get("retry-after")]).toEqual([503, "5"]);
     expect(await response.json()).toMatchObject({ code: "E_ISSUER_UNAVAILABLE" });
-    // What can't be one of the issuer's, and the driver's own tokens, need no keys.
+    // Tokens that can't be the issuer's, and the driver's own tokens, don't need its keys.
     const own = application.container.make("api").issue(ADA.id);
     for (const other of ["garbage", "x.y.z", own]) expect((await logout(other)).status).toBe(204);
     issuer.respond = (_request, answer) => issuer.publish(answer);
@@ -408,7 +408,7 @@ describe("the issuer's keys", () => {
     const fresh = await issuer.token();
     expect((await get("/idp/me", await issuer.token({}, {}, FIRST))).status).toBe(200);
     expect((await get("/idp/me", fresh)).status).toBe(200);
-    // What the issuer no longer publishes is no longer accepted.
+    // A key that the issuer no longer publishes is no longer accepted.
     expect((await get("/idp/me", await issuer.token({}, {}, FIRST))).status).toBe(401);
     expect(issuer.requests).toBe(3);
   });
@@ -477,7 +477,7 @@ describe("the issuer's keys", () => {
   });
 });
 
-/** What a hostile server of keys does, and what becomes of a token that the issuer has signed. */
+/** What a hostile key server does, and what happens to a token that the issuer has signed. */
 const HOSTILE: readonly [string, 401 | 503, (issuer: TokenIssuer, attacker: TokenIssuer) => void][] = [
   [
     "sends endlessly",

@@ -122,7 +122,8 @@ describe("two tabs", () => {
     const client = await loggedIn();
     const page = await client.get("/home");
     await client.submit(await client.get("/confirm_password"), '[action="/confirm_password"]', { password: PASSWORD });
-    // The form belongs to another path, and its token no longer proves the page: the visitor goes back there.
+    // The form's page has a different path, and the token no longer proves which one, so the visitor has to go back
+    // there.
     const answer = (await client.submit(page, '[action="/logout"]')).assertStatus(419);
     answer.assertSee("The page had expired, and nothing was changed. Go back to it", "Back to the page");
     answer.assertDontSee("you typed");
@@ -193,7 +194,7 @@ describe("a form whose page has expired", () => {
       { "sec-fetch-site": "same-site" },
       { referer: `${application.url}/order` },
     ]) {
-      // The markup, because the input is in an attribute.
+      // Compare the markup, because the input is in an attribute.
       const { status, text } = await client.post("/order", typed, { headers });
       expect([status, text.includes("a lamp")]).toEqual([419, false]);
       expect((await client.get("/order")).text).not.toContain("a lamp");

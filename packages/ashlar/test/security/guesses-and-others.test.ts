@@ -144,7 +144,7 @@ describe("S133 the owner of an account is mailed", () => {
       await burst(110);
     }
     const mails = [...(await warnings(shop))];
-    // The attack continues after the day of the first mail is over.
+    // The attack continues after the first mail's day is over.
     for (let minute = 27 * 60 + 1; minute < 28 * 60; minute += 10) {
       at(minute);
       await burst(3);

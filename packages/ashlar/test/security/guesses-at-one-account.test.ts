@@ -47,16 +47,16 @@ test("S133 a botnet with 10,000 addresses gets about 340 guesses a day, and the 
   const guessed = hasher.compared - before - own;
   expect(guessed).toBeGreaterThan(300);
   expect(guessed).toBeLessThanOrEqual(200 + 24 * 6);
-  // The owner learns of it once.
+  // The owner is notified once.
   expect(mails).toHaveLength(1);
   expect(mails[0]!.to).toBe(ADA.email);
-  // A new device is held up, the right password or not, and told what to do.
+  // A new device is refused even with the right password, and the response says what to do.
   const refused = await login(newDevice, ADA.email, PASSWORD);
   expect(refused.status).toBe(429);
   expect(JSON.stringify(refused.body)).toContain("follow the link that we have mailed");
   expect(JSON.stringify(refused.body)).toContain("A new password by email lets you in at once, too.");
   expect(Number(refused.headers.get("retry-after"))).toBeLessThanOrEqual(600);
-  // The link in the mail lets it in, though not without the password.
+  // The link in the mail lets the device in, but it still needs the password.
   const path = pathIn(mails[0]!);
   at(23 * 60);
   expect((await newDevice.get(path)).status).toBe(200);
@@ -145,7 +145,7 @@ describe("S133 the link in the mail", () => {
     const answers = await Promise.all([first, second].map((one) => one.post(path, {}, JSON_ANSWER)));
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
     expect([first, second].map(({ cookies }) => cookies.has("__Host-device"))).toEqual([true, true]);
-    // It is one device, so its guesses have one budget.
+    // It is one device, so it has one budget.
     for (let attempt = 0; attempt < 5; attempt++) await login(first, ADA.email, `a guess, number ${attempt}`);
     expect((await login(second, ADA.email, PASSWORD)).status).toBe(429);
     // Neither another client at that moment, nor the same one later.
@@ -166,7 +166,7 @@ describe("S133 the link in the mail", () => {
         for (let attempt = 0; attempt < 6; attempt++) await login(device, ADA.email, "another guess");
       }
     }
-    // Its own, then what is left to unknown devices, and then one every ten minutes.
+    // Its own guesses, then the remaining ones of unknown devices, and then one every ten minutes.
     expect(shop.hasher.compared - before).toBeLessThanOrEqual(200 + 100 + 24 * 6);
   });
 
@@ -200,10 +200,10 @@ describe("S133 copied cookies of known devices", () => {
       at(day);
       for (const old of olds) await login(old, ADA.email, `a guess at ${day}`);
     }
-    // What is left to former devices, then to unknown ones, and then one every ten minutes.
+    // The remaining guesses of former devices, then those of unknown ones, and then one every ten minutes.
     expect(shop.hasher.compared - before).toBeLessThanOrEqual(200 + 200 + 24 * 6);
     expect(await isIn(owner, CHANGED)).toBe(true);
-    // Neither the phone nor a new device gets in so, but the owner has a link.
+    // Neither the phone nor a new device gets in, but the owner has a link.
     expect(await isIn(phone, CHANGED)).toBe(false);
     const [mail] = await warnings(shop);
     expect((await phone.post(pathIn(mail!))).status).toBe(302);
@@ -236,7 +236,7 @@ describe("S133 copied cookies of known devices", () => {
     for (let bot = 200; bot < 320; bot++) await guess(shop, bot);
     expect(await isIn(laptop)).toBe(false);
     expect(await isIn(phone)).toBe(true);
-    // The link in the mail lets the device in again, since it knows more than the copy then.
+    // The link in the mail lets the device in again, because it gets a cookie that the copy doesn't have.
     await laptop.post(pathIn(mail!));
     expect(await isIn(laptop)).toBe(true);
     expect(await isIn(thief)).toBe(false);
@@ -269,11 +269,11 @@ test("S133 an unverified address gets no such mail", async () => {
 test("S133 all forms that check the password share the budget: the login, confirmations, and password changes", async () => {
   const { accounts, hasher } = await open();
   const thief = await accounts.loggedIn();
-  // A copied login, without the cookie of the device.
+  // A copied login cookie, without the device cookie.
   thief.cookies.delete("__Host-device");
   const before = hasher.compared;
   for (let round = 0; round < 40; round++) {
-    // Past the limit by address, which is another one.
+    // Stay below the limit by address, which is a different one.
     at(round * 1.4);
     const post = (path: string, body: object) => {
       const copy = accounts.visitor({ ip: addressOf(round * 3) });
@@ -314,7 +314,7 @@ describe("S133 no account occupies more than two hashes at once", () => {
           if (status === 429) refused++;
         });
       }
-      // None of them waits for the two.
+      // None of them waits in the queue.
       await expect.poll(() => refused).toBe(28);
       release();
       const all = await Promise.all(answers);
@@ -391,7 +391,7 @@ await onEachDatabase("guesses at one account", (engine) => {
       return Promise.all(Array.from({ length: 2 }, (_, index) => guess(shop, start + index)));
     };
     for (let bot = 0; bot < 160; bot += 4) await Promise.all([guesses(one, bot), guesses(twin, bot + 2)]);
-    // The last one is that of the slower limit.
+    // The last guess is the slow limit's.
     expect(one.hasher.compared + other.compared).toBe(101);
     expect([...(await warnings(one)), ...(await warnings(twin))]).toHaveLength(1);
   });
@@ -416,7 +416,7 @@ await onEachDatabase("guesses at one account", (engine) => {
   });
 
   test("S133 once the budget is used up, each guess in a storm costs one lookup of the address", async () => {
-    // What is remembered for a second must not end while this runs.
+    // So that the second for which the refusal is remembered doesn't end during the test.
     at(0);
     const shop = await open({ engine, store: "database" });
     for (let bot = 0; bot < 103; bot++) await guess(shop, bot);

@@ -7,7 +7,7 @@ import { Browser, sessionApplication } from "../support/session-application.ts";
 const SENT = "Hunter-Two-Secret";
 const EXPECTED = "731946-by-mail";
 
-/** Schemas that compare a password, a code whose sentence is the author's, and a field under a harmless name. */
+/** Schemas that compare a password, a code with the author's own sentence, and a field with a harmless name. */
 const SCHEMAS = {
   valibot: v.object({
     password: v.literal(EXPECTED),
@@ -30,7 +30,7 @@ describe.each([
   ["valibot", "literal"],
   ["zod", "invalid_value"],
 ] as const)("S60 a wrong password that %s refuses", (library, rule) => {
-  /** A visitor of an application with the form, and what the application stores about all sessions. */
+  /** A visitor of an application with the form, and all stored session data. */
   async function visitor() {
     const application = await sessionApplication({
       routes: [Route.view("/form", "form"), Route.post("/form", ({ request }) => request.validate(SCHEMAS[library]))],
@@ -62,7 +62,7 @@ describe.each([
     const { browser, stored } = await visitor();
     expect((await browser.post("/form", sent(browser))).status).toBe(303);
     const sessions = JSON.stringify(await stored());
-    // The session has the sentences, so it would have the password in them.
+    // The session stores the sentences, which would contain the password.
     expect(sessions).toContain("Wrong code.");
     expect(sessions).toContain("input.invalid");
     expect(sessions).not.toMatch(/Hunter|731946/);

@@ -10,7 +10,7 @@ import { Browser, sessionApplication } from "../support/session-application.ts";
 
 const [OLD, NEW] = [generateSecret(), generateSecret()];
 const BEFORE = { APP_KEY: OLD };
-/** A key in between that was never used: the old one need not be the first in the list. */
+/** An unused key in between, because the old one doesn't have to be the first in the list. */
 const ROTATED = { APP_KEY: NEW, APP_PREVIOUS_KEYS: `${generateSecret()},${OLD}` };
 const REPLACED = { APP_KEY: NEW };
 /** A month later, the old key is removed from the list. */
@@ -33,7 +33,7 @@ const ROUTES: readonly RouteEntry[] = [
   Route.get("/x", () => "x").name("x"),
 ];
 
-/** The browser after the application was restarted with these variables. */
+/** Restarts the application with these variables, and returns the same browser. */
 async function restarted(browser: Browser, environment: Readonly<Record<string, string>>): Promise<Browser> {
   const next = new Browser(await sessionApplication({ routes: ROUTES, environment }));
   for (const [name, value] of browser.cookies) next.cookies.set(name, value);

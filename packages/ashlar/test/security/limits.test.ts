@@ -30,7 +30,7 @@ class Served {
   }
 }
 
-/** The applications that are served, with their additions to what is generated. */
+/** The served applications, with their additions to the generated files. */
 const KINDS = {
   async usual(root: string): Promise<void> {
     const gone = `export const ROUTES: RouteEntry[] = [
@@ -42,7 +42,7 @@ const KINDS = {
     const model = 'import { User } from "../app/models/user.ts";\n\nexport const ROUTES';
     await edit(root, "routes/web.ts", ["export const ROUTES: RouteEntry[] = [", gone], ["export const ROUTES", model]);
   },
-  /** Each limit by address reduced to six, so that a test reaches it with few hashes. */
+  /** Reduces each limit by address to six, so that a test reaches it with few hashes. */
   async narrow(root: string): Promise<void> {
     await edit(root, "config/throttle.ts", ["attempts: 100,", "attempts: 6,"]);
   },
@@ -68,7 +68,7 @@ afterAll(async () => {
   for (const { remove } of generated.values()) await remove();
 });
 
-/** The folder of an application of a kind, which all tests of that kind share. */
+/** The folder of one kind of application, which all its tests share. */
 async function folderOf(kind: Kind, database: TestEngine["name"]): Promise<string> {
   const name = `${kind} on ${database}`;
   const known = generated.get(name);
@@ -79,7 +79,7 @@ async function folderOf(kind: Kind, database: TestEngine["name"]): Promise<strin
   return made.root;
 }
 
-/** Serves an application again, with nothing counted, on its own database. */
+/** Serves an application again, with empty limits, on its own database. */
 async function served(engine: TestEngine, kind: Kind = "usual", environment = {}): Promise<Served> {
   const root = await folderOf(kind, engine.name);
   const { configuration, drop } = await engine.open(
@@ -117,7 +117,7 @@ const withDevice = (shop: Served, cookie: string, from: string): SocketVisitor =
   return visitor;
 };
 
-/** Cookies of this many devices that an account was used on: each login without one creates another. */
+/** The cookies of this many known devices: each login without one creates another. */
 async function collected(shop: Served, email: string, count: number): Promise<string[]> {
   const cookies: string[] = [];
   for (let index = 0; index < count; index++) {
@@ -184,7 +184,7 @@ await onEachDatabase("limits", (engine) => {
       () => thief.post("/api/auth", { username: ADA, password: PASSWORD }),
     ];
     expect(await statuses(doors.length, (index) => doors[index]!())).toEqual([422, 422, 422, 401, 422, 429, 429, 429]);
-    // From elsewhere, the account is unaffected.
+    // From another address, the account is unaffected.
     expect((await login(shop.visitor({ from: "127.0.0.8" }), ADA)).status).toBe(200);
   });
 
@@ -222,7 +222,7 @@ await onEachDatabase("limits", (engine) => {
     const attacker = shop.visitor();
     const attempts = (index: number) => guess(attacker, index < 5 ? ADA : `user${index}@example.com`);
     expect((await statuses(9, attempts)).slice(-3)).toEqual([429, 429, 429]);
-    // A stranger at the same address is refused, even with the right password; so is she in another browser.
+    // At the same address, both a stranger with the right password and Ada in another browser are refused.
     expect((await login(shop.visitor(), ADA)).status).toBe(429);
     expect((await login(ada, ADA)).status).toBe(200);
     expect((await ada.submit("/confirm_password", { password: PASSWORD })).status).toBe(200);
@@ -236,11 +236,11 @@ await onEachDatabase("limits", (engine) => {
     const thief = shop.visitor({ from });
     thief.cookies.set("device", ada.cookies.get("device")!);
     expect(await statuses(7, () => guess(thief, ADA))).toEqual([422, 422, 422, 422, 422, 429, 429]);
-    // From any address: the device is what is counted.
+    // From any address, because attempts are counted by device.
     const elsewhere = shop.visitor({ from: "127.0.0.8" });
     elsewhere.cookies.set("device", ada.cookies.get("device")!);
     expect((await guess(elsewhere, ADA)).status).toBe(429);
-    // An altered cookie is not a device.
+    // An altered cookie doesn't count as a device.
     const [body = "", ...rest] = ada.cookies.get("device")!.split(".");
     const altered = body.slice(0, -2) + (body.endsWith("AA") ? "BB" : "AA");
     elsewhere.cookies.set("device", [altered, ...rest].join("."));
@@ -251,13 +251,13 @@ await onEachDatabase("limits", (engine) => {
     const shop = await served(engine);
     const ada = await shop.register(ADA);
     const cookies = await collected(shop, ADA, 12);
-    // What all known devices have together, and what a stranger has at one address.
+    // The attempts of all known devices together, and a stranger's at one address.
     expect(await tries(shop, cookies.slice(0, 8), from)).toBe(15 + 5);
     expect(await tries(shop, cookies.slice(0, 8), from)).toBe(0);
     expect(await tries(shop, cookies.slice(8), "127.0.0.8")).toBe(5);
-    // Her own device is still let in, any number of times: what others used up is not hers.
+    // Her own device still gets in, any number of times, because the others don't use up its attempts.
     expect(await statuses(4, () => login(ada, ADA))).toEqual([200, 200, 200, 200]);
-    // And that gives the others nothing back.
+    // Its logins don't return attempts to the others.
     expect(await tries(shop, cookies, from)).toBe(0);
   });
 
@@ -312,14 +312,14 @@ await onEachDatabase("limits of guesses at the same moment", (engine) => {
     await shop.register("bob@example.com");
     const office = () => shop.visitor({ from });
     expect(await statuses(10, () => login(office(), ADA))).toEqual(Array.from({ length: 10 }, () => 200));
-    // The attacker's own successes between the guesses give the guesses nothing back.
+    // The attacker's own successful logins don't return any attempts.
     const guesses: number[] = [];
     for (let round = 0; round < 4; round++) {
       guesses.push(...(await statuses(1, () => guess(office(), `nobody${round}@example.com`))));
       expect((await login(office(), ADA)).status).toBe(200);
     }
     expect(guesses).toEqual([422, 422, 422, 422]);
-    // Nor do concurrent successes: of 20 guesses, at most the two that are left are tried.
+    // Nor do concurrent ones: of 20 guesses, only the two remaining ones are tried.
     const own = Array.from({ length: 5 }, () => login(office(), "bob@example.com"));
     const more = Array.from({ length: 20 }, (_, index) => guess(office(), `none${index}@example.com`));
     await Promise.all(own);
@@ -334,7 +334,7 @@ await onEachDatabase("limits of guesses at the same moment", (engine) => {
     const cookies = await collected(shop, ADA, 8);
     const visitors = cookies.flatMap((cookie) => Array.from({ length: 4 }, () => withDevice(shop, cookie, from)));
     const answers = [];
-    // As many at once as an account may have hashed.
+    // As many at once as an account may hash.
     for (let first = 0; first < visitors.length; first += 2) {
       answers.push(...(await Promise.all(visitors.slice(first, first + 2).map((visitor) => guess(visitor, ADA)))));
     }

@@ -14,7 +14,7 @@ const KILLS = 6;
 const SECRETS = [generateSecret(), generateSecret(), generateSecret()];
 const OWNERS = Array.from({ length: KILLS }, (_, index) => ({ name: "Owner", email: `owner${index}@example.com` }));
 
-/** What responses have, as far as it is looked at. */
+/** The parts of responses that the test checks. */
 interface Body {
   readonly data: string;
   readonly refresh: string;
@@ -22,7 +22,7 @@ interface Body {
   readonly done: boolean;
 }
 
-/** A request, as JSON, with what else its headers have. */
+/** A JSON request with additional headers. */
 type Sent = readonly [path: string, inputs: object | null, headers?: Readonly<Record<string, string>>];
 
 function initOf([, inputs, headers = {}]: Sent): RequestInit {
@@ -58,7 +58,7 @@ await onEachDatabase("an answer that kill -9 has cut off after the commit", (eng
       await (await migrationOfStub(stub)).up(database.kysely);
     }
 
-    /** The body of a response, and the cookie of the login that it sets. */
+    /** A response's body and login cookie. */
     async function answered(...sent: Sent) {
       const response = await application.fetch(new Request(new URL(sent[0], "http://localhost"), initOf(sent)));
       const cookie = response.headers.getSetCookie().find((one) => one.startsWith("token="));

@@ -10,7 +10,7 @@ standStill();
 
 const NOBODY = "nobody@example.com";
 
-/** Uses up what unknown devices may guess, without being refused. */
+/** Uses up the guesses of unknown devices, without being refused. */
 async function useUp(shop: Shop, email: string = ADA.email): Promise<void> {
   for (let bot = 0; bot < 101; bot++) await guess(shop, bot, email);
 }
@@ -39,7 +39,7 @@ describe("S133 a warning about guesses is mailed once, even if", () => {
       for (let bot = 200; bot < 210; bot++) expect(isPromised(await guess(shop, bot, email))).toBe(false);
       expect(logged).toContainEqual(expect.objectContaining({ msg: "A warning about guesses could not be stored." }));
       await clear();
-      // Later than the process remembers the refusal.
+      // After the process has forgotten the refusal.
       at(0.05);
       for (let bot = 300; bot < 310; bot++) expect(isPromised(await guess(shop, bot, email))).toBe(true);
       expect(await warnings(shop)).toHaveLength(email === ADA.email ? 1 : 0);
@@ -101,7 +101,7 @@ test("S133 one refused guess a minute writes a row, whether or not there is an a
     }
     written.push(counts);
   }
-  // The first one came with the guess that used the budget up.
+  // The guess that used up the budget wrote the first one.
   expect(written).toEqual([
     [0, 1, 1],
     [0, 1, 1],
@@ -122,7 +122,7 @@ describe("S133 S186 a refusal promises a link only", () => {
     ["https://acme.shop.example", true],
     // Its link leads to the host of APP_URL, where it lets the device in.
     ["https://acme.example", false],
-    // Not a host of the application: it has the pages of APP_URL.
+    // Not one of the application's hosts, so it shows the pages of APP_URL.
     ["https://evil.example", true],
   ])("if the link lets the device in: at %s, %s", async (origin, expected) => {
     expect(await refusalAt(origin)).toBe(expected);

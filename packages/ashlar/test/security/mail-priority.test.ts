@@ -15,7 +15,7 @@ import { folderWith } from "../support/temporary-folder.ts";
 const ADA = "ada@example.com";
 const POOL = 5;
 
-/** A slow SMTP server: it takes its time for each mail, and tells the subjects in the order in which it has accepted them. */
+/** A slow SMTP server, which returns the subjects in the order in which it has accepted them. */
 async function slowServer(answer: (subject: string) => Error | null = () => null) {
   const accepted: string[] = [];
   const server = new SMTPServer({
@@ -41,7 +41,7 @@ async function slowServer(answer: (subject: string) => Error | null = () => null
   return { accepted, port: (server.server.address() as AddressInfo).port };
 }
 
-/** A process of an application that sends its mails to a server. */
+/** An application's process that sends its mails to a server. */
 async function sender(own: TestDatabase, port: number): Promise<Application> {
   const application = await createApplication({
     root: await folderWith({ "views/note.edge": "The note" }),
@@ -64,7 +64,7 @@ async function sender(own: TestDatabase, port: number): Promise<Application> {
   return application;
 }
 
-/** Makes many rows of the only one in the outbox, as if each had been queued. */
+/** Duplicates the outbox's only row, as if each mail had been queued. */
 async function multiply({ database: { kysely } }: TestDatabase, count: number): Promise<void> {
   const columns = sql.raw(
     "kind, mailable, content, priority, claim, attempts, created_at, available_at, retry_until, failed_at, reason",
@@ -85,7 +85,7 @@ async function queueNews(own: TestDatabase): Promise<void> {
   await own.database.kysely.updateTable("mail_outbox").set({ claim: null, available_at: 0, attempts: 0 }).execute();
 }
 
-/** How many mails were delivered before one, counted from the moment at which it had been queued. */
+/** How many mails were delivered between queuing a mail and delivering it. */
 function before(accepted: readonly string[], subject: string, from: number): number {
   return accepted.indexOf(subject) - from;
 }
@@ -98,7 +98,7 @@ await onEachDatabase("S198 mails about accounts", (engine) => {
     const [requested, other] = [await slowServer(), await slowServer()];
     const processes = [await sender(own, requested.port), await sender(own, other.port)];
     for (const { container } of processes) (await container.make("mail").outbox())!.start();
-    // The process that the reset is requested of has queued some of them itself.
+    // The process that handles the reset request has queued some of them itself.
     const mail = processes[0]!.container.make("mail");
     const queue = () => mail.queue(new Note("news"), ADA, { bulk: true });
     for (let queued = 0; queued < 500; queued += 50) await Promise.all(Array.from({ length: 50 }, queue));
@@ -109,7 +109,7 @@ await onEachDatabase("S198 mails about accounts", (engine) => {
     const orderQueued = accepted.length;
     await expect.poll(() => accepted).toEqual(expect.arrayContaining(["reset", "order"]));
     expect(other.accepted.length).toBeGreaterThan(0);
-    // At most the mails that their process was already sending, and those that it sends at the same time.
+    // At most the mails that the process was already sending, and those that it sends at the same time.
     expect(before(accepted, "reset", resetQueued)).toBeLessThanOrEqual(2 * POOL);
     expect(before(accepted, "order", orderQueued)).toBeLessThanOrEqual(2 * POOL);
     await own.database.kysely.deleteFrom("mail_outbox").execute();
@@ -123,7 +123,7 @@ await onEachDatabase("S198 mails about accounts", (engine) => {
     dead.transport.decide = () => new Promise(() => {});
     await dead.mail.queue(new Note("order"), ADA);
     await dead.mail.queue(new Note("reset"), ADA, { account: { guard: "web", id: "1" } });
-    // Their claims have ended, later than the bulk mails were due.
+    // Their claims have expired, later than the bulk mails became due.
     const ended = { claim: "dead", available_at: 1 };
     await own.database.kysely.updateTable("mail_outbox").set(ended).where("claim", "is not", null).execute();
     const { accepted, port } = await slowServer();
@@ -162,7 +162,7 @@ await onEachDatabase("S198 mails about accounts", (engine) => {
     await expect.poll(() => transport.subjects.filter((subject) => subject === "reset")).toHaveLength(5);
     await expect.poll(async () => (await rows()).length).toBe(10);
     expect(transport.subjects.filter((subject) => subject === "news")).toHaveLength(2);
-    // None of them is lost once the server answers.
+    // None is lost once the server responds.
     hold.resolve();
     await mail.settled();
     await allSent(rows);

@@ -54,7 +54,7 @@ await onEachDatabase("several tokens per user", (engine) => {
     const [one, other] = [await before.login(), await before.login()];
     const sharing = before.api;
     const rotated = await open({ sharing, environment: { APP_KEY: next, APP_PREVIOUS_KEYS: former } });
-    // A process that still has the former key has renewed it, and its answer was lost.
+    // A process that still has the former key has renewed it, and the response was lost.
     const lost = await before.renewed(one.refresh);
     expect((await rotated.renewed(one.refresh)).refresh).toBe(lost.refresh);
     const renewed = await rotated.renewed(lost.refresh);
@@ -191,7 +191,7 @@ await onEachDatabase("several tokens per user", (engine) => {
     expect(await tokens.login({ name: "Laptop" })).toMatchObject({ code: "E_DATABASE_UNAVAILABLE" });
     expect(await tokens.rows()).toEqual(before);
     isAway = false;
-    // Long after the minute in which the answer to a renewal is repeated.
+    // Long after the minute in which a renewal can be repeated.
     later(10 * MINUTE);
     const second = await tokens.renewed(first.refresh);
     expect(await tokens.status(second.data)).toBe(200);
@@ -210,7 +210,7 @@ await onEachDatabase("several tokens per user", (engine) => {
       expect(new Set(answers.map(({ refresh }) => refresh)).size).toBe(1);
       pair = answers[round]!;
       expect(pair.refresh).not.toBe(presented);
-      // As if the rounds were a minute apart: a row remembers only so many.
+      // As if the rounds were a minute apart, because a row only remembers so many.
       await one.api.database.kysely.updateTable("api_tokens").set({ replaced: null }).execute();
     }
     expect(await one.status(pair.data)).toBe(200);
@@ -318,7 +318,7 @@ await onEachDatabase("several tokens per user", (engine) => {
   test("S121 simultaneous logins stay within the limit, too", async () => {
     const tokens = await open({ driver: { tokens: many({ maxPerUser: 3 }) } });
     const logins: { readonly data: string }[] = [];
-    // An account has two hashes at once.
+    // An account may hash two passwords at once.
     for (let pair = 0; pair < 6; pair++) logins.push(...(await Promise.all([tokens.login(), tokens.login()])));
     const statuses = await Promise.all(logins.map(({ data }) => tokens.status(data)));
     expect(statuses.filter((status) => status === 200)).toHaveLength(3);

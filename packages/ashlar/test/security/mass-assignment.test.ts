@@ -45,7 +45,7 @@ async function naiveApplication(changes: readonly (readonly [string, string])[])
   return { url, users, columns: columns.map(({ name }) => String(name)) };
 }
 
-/** Sends a registration with its own inputs and any others, from a page with its token. */
+/** Sends a registration with its own inputs and others, with the page's CSRF token. */
 async function register(url: string, sent: Readonly<Record<string, string>>): Promise<number> {
   const page = await fetch(new URL("/register", url));
   const cookie = page.headers.getSetCookie().map((text) => text.split(";")[0]!);
@@ -60,7 +60,7 @@ test.for([
   ["without fillable", [[FILLABLE, ""]]],
 ] as const)("S57 no mixin's column is set from a form: the user %s", async ([, changes]) => {
   const { url, users, columns } = await naiveApplication(changes);
-  // Every column that a table of users has, including those that later mixins add.
+  // Every column of the users table, including those that later mixins add.
   const owned = columns.filter((column) => !["name", "email", "created_at", "updated_at"].includes(column));
   expect(owned).toEqual(expect.arrayContaining(["id", "password", "api_token", "verified_at"]));
   const forged = Object.fromEntries(owned.map((column) => [column, column === "id" ? "4711" : FORGED]));

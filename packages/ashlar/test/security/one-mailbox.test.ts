@@ -14,7 +14,7 @@ import { sentencesIn } from "../support/field-errors.ts";
 import { onEachDatabase } from "../support/services.ts";
 
 const NORMAL = "u@xn--bcher-kva.example";
-/** How browsers, API clients and keyboards send one address. */
+/** The spellings in which browsers, API clients and keyboards send one address. */
 const SPELLINGS = [
   NORMAL,
   "u@b\u00fccher.example",

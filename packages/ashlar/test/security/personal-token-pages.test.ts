@@ -66,7 +66,7 @@ await onEachDatabase("the page of personal tokens", (engine) => {
       (await client.follow(reloaded)).assertSee("already created a token").assertDontSee(TOKEN);
     }
     expect(await rows()).toHaveLength(1);
-    // The form of the page that is shown is another one.
+    // The page that is shown has a new form.
     (await create(client, { name: "second" })).page.assertStatus(201);
     expect((await rows()).map(({ name }) => name)).toEqual(["nightly", "second"]);
   });
@@ -161,7 +161,7 @@ await onEachDatabase("the page of personal tokens", (engine) => {
       const { page } = await create(client, { name: "x".repeat(101), days, abilities: [...abilities] });
       expect(chosen(await client.follow(page))).toEqual([[days], abilities]);
     }
-    // What the form doesn't offer isn't chosen.
+    // An ability that the form doesn't offer isn't chosen.
     for (const days of ["9999", "", { "": "7" }, ["7"]]) {
       const others = { name: "kept", abilities: [{ a: "orders.read" }, "users.delete"], days, form: "x" };
       expect(chosen(await client.follow(await client.withCsrfToken().post(PAGE, others)))).toEqual([["30"], []]);

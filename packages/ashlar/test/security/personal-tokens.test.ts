@@ -20,7 +20,7 @@ function later(ms: number): void {
 const REFUSED = { status: 401, body: { code: "E_INVALID_TOKEN" } };
 const ABILITIES = ["orders.read", "orders.write"];
 
-/** What was wrong with a request for a token, by field. */
+/** The problems with a token request, by field. */
 async function problemsOf(issuing: Promise<unknown>): Promise<Record<string, string[]>> {
   const error = await issuing.then(
     () => null,
@@ -186,7 +186,7 @@ await onEachDatabase("personal tokens", (engine) => {
     await (await tokens.api.User.find(ADA.id))!.delete();
     expect(await tokens.status(token)).toBe(401);
     expect(await tokens.rows()).toEqual([]);
-    // As if the row had survived.
+    // Restore the row, as if it had survived.
     const kept = { ...row, guard: "jwt", form_hash: null, expires_at: null, access_epoch: "x", created_at: new Date() };
     await tokens.api.database.kysely
       .insertInto("personal_tokens")
@@ -373,7 +373,7 @@ await onEachDatabase("personal tokens", (engine) => {
   });
 
   test("the last use is known to the minute, and is written once a minute", async () => {
-    // The clock stands still in the meantime: on a busy machine, the requests may take minutes.
+    // The clock is stopped, because the requests may take minutes on a busy machine.
     const start = Math.ceil(Date.now() / 1000) * 1000;
     const stopAt = (ms: number) => setClock(() => start + ms);
     onTestFinished(() => setClock(null));
@@ -384,10 +384,10 @@ await onEachDatabase("personal tokens", (engine) => {
     expect(await tokens.service.list(user)).toMatchObject([{ lastUsedAt: null }]);
     const lastUse = async (): Promise<number> => (await tokens.service.list(user))[0]!.lastUsedAt?.getTime() ?? 0;
     const written = () => tokens.api.queries.filter((sql) => sql.startsWith("update")).length;
-    /** Uses the token until that is written and again after that, and returns when it was used. */
+    /** Uses the token until a use is written, then once more, and returns when it was used. */
     const use = async (): Promise<number> => {
       const before = await lastUse();
-      // A use that comes while another is being written is dropped, so it is used until one is written.
+      // A use during the writing of another one is dropped, so repeat until one is written.
       for (let time = 0; time < 5; time++) await tokens.status(token);
       await expect.poll(() => tokens.status(token).then(lastUse)).toBeGreaterThan(before);
       for (let time = 0; time < 5; time++) await tokens.status(token);

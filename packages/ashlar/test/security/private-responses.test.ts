@@ -40,7 +40,7 @@ beforeAll(async () => {
 
 afterAll(() => remove());
 
-/** What a response says about caching. */
+/** The headers of a response about caching. */
 async function caching(client: TestClient, path: string): Promise<readonly (string | null)[]> {
   const { status, headers } = await client.get(path);
   expect(status).toBe(200);

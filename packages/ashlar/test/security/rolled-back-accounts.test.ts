@@ -7,7 +7,7 @@ import { onEachDatabase } from "../support/services.ts";
 const CLEO = { name: "Cleo", email: "cleo@example.com", password: PASSWORD, password_confirmation: PASSWORD };
 const NO = new Error("no");
 
-/** Runs a handler's work in a transaction, which is rolled back if the visitor wants that. */
+/** Runs a handler's work in a transaction, which is rolled back if the request asks for it. */
 function attempt(work: (context: HttpContext) => Promise<unknown>, owner: () => TestAccounts) {
   return Route.post("/attempt", async (context) => {
     const { auth, request, session } = context;

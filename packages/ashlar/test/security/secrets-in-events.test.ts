@@ -21,7 +21,7 @@ test("S60 no event has a field named like a secret, and none is logged with one"
   expect(secrets.filter((secret) => JSON.stringify(listed).includes(secret))).toEqual([]);
   expect(JSON.stringify(listed)).not.toContain("@example");
 
-  // All of the framework but those of a login that waits for a step, and of a mail that could not be sent.
+  // All of the framework's events, except those about a login that waits for a step, and a mail that couldn't be sent.
   expect([new Set(events.map(({ name }) => name)).size, secrets.length > 20]).toEqual([20, true]);
   const lines: string[] = [];
   const settings = { name: "Shop", environment: "test", log: { level: "info", requests: true } } as const;

@@ -4,7 +4,7 @@ import { generateSecret } from "../../src/security/index.ts";
 import { exchange } from "../support/raw-socket.ts";
 import { folderWith } from "../support/temporary-folder.ts";
 
-/** As long as a mailed token, and made of the same letters. */
+/** With the length and alphabet of a mailed token. */
 const TOKEN = "Zk3vB8s_Q1xLw0TyR5nHc7uJ2mEoA9dGfKiP6bVzX4t";
 /** Split here, because an error page shows the source of this file. */
 const CODE = ["98", "765"].join("");

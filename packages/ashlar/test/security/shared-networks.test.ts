@@ -1,5 +1,5 @@
-// A campus behind one address, at eight in the morning: what limits by address refuse, and what they refuse once the network is
-// listed. The shares are those of the arithmetic in docs/guides/limits.md.
+// A campus behind one address, at eight in the morning: what limits by address refuse, with and without listing the
+// network. The percentages are those in docs/guides/limits.md.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createTestClient, freeze, travel, travelBack } from "../../src/testing/index.ts";
 import { AccountShop, EMAIL, PASSWORD } from "../support/account-shop.ts";
@@ -10,12 +10,12 @@ const ELSEWHERE = "203.0.113.50";
 /** Every tenth student mistypes the password first. */
 const MISTAKES = 10;
 const STUDENTS = 1200;
-/** How many forms are sent at the stroke of eight. */
+/** How many forms are sent at eight sharp. */
 const AT_ONCE = 150;
 
 const emailOf = (student: number) => `student${student}@example.com`;
 
-/** An application with as many accounts, all with the same password. */
+/** An application with this many accounts, all with the same password. */
 async function campus(sharedNetworks: Readonly<Record<string, number>>): Promise<AccountShop> {
   const shop = await AccountShop.open(sqlite, { limits: {}, sharedNetworks });
   await shop.reset();
@@ -68,10 +68,10 @@ describe("a campus behind one address", () => {
     expect(await shop.logsIn(known, emailOf(STUDENTS - 1), PASSWORD)).toBe(true);
     await shop.send(known, "/home", {}, '[action="/logout"]');
     const refused = await morning(shop);
-    // The hundredth mistake is that of student 990; the next attempt is refused, with the right password too.
+    // Student 990 makes the hundredth mistake; the next attempt is refused, even with the right password.
     expect([refused.length, refused[0]]).toEqual([STUDENTS - 990, 990]);
     expect(await shop.logsIn(visitor(shop, ELSEWHERE), emailOf(1100), PASSWORD)).toBe(true);
-    // A device that the account was used on is not counted by the address.
+    // Known devices aren't counted by address.
     expect(await shop.logsIn(known, emailOf(STUDENTS - 1), PASSWORD)).toBe(true);
     travel(15);
     expect(await shop.logsIn(visitor(shop), emailOf(1000), PASSWORD)).toBe(true);
@@ -118,7 +118,7 @@ describe("S202 a campus whose network is listed", () => {
     expect(await passed("198.51.100.8", () => EMAIL)).toBe(5);
     expect(await passed("198.51.100.9", anyone)).toBe(2000);
     expect(await passed("198.51.101.9", anyone)).toBe(100);
-    // All of an IPv6 network counts in wider blocks, which have as many times their attempts.
+    // A whole IPv6 network counts in wider blocks, with the attempts multiplied accordingly.
     expect(await passed("2001:db8:77:1::9", anyone)).toBe(2000);
     expect(await passed("2001:db8:78:1::9", anyone)).toBe(100);
     const { buckets } = await throttle.consume("login", { address: "2001:db8:77:2::9" });

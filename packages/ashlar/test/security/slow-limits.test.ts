@@ -4,7 +4,7 @@ import { MemoryStore } from "../../src/throttle/stores/memory-store.ts";
 import { NEW_PASSWORD, PASSWORD } from "../support/account-application.ts";
 import { CODE, CREDENTIALS, code, shopWith, target } from "../support/login-steps.ts";
 
-/** A store that needs many turns to give attempts back or to clear them, and fewer of them each time. */
+/** A store that takes many turns of the event loop to return or clear attempts, fewer each time. */
 class SlowStore extends MemoryStore {
   #turns = 500;
   underway = 0;
@@ -34,7 +34,7 @@ test("S53 attempts have been given back when the response is sent, whichever pro
   const buckets = [["account", "address"], ["address"]].map((by) => ({ by, attempts: 20, windowSeconds: 60 }));
   const accounts = await shopWith([], { store, throttle: { login: { account: "email", buckets } }, webSteps: [code] });
   const visitor = accounts.visitor();
-  /** Sends a form, and returns where the response leads and whether attempts were given back before it came. */
+  /** Sends a form, and returns where the response redirects, and whether attempts were returned before it. */
   const send = async (path: string, form: object, browser = visitor) => {
     const before = store.finished;
     const [, place] = target(await browser.post(path, form));

@@ -38,7 +38,7 @@ console.log("port " + new URL(url).port);
 type Generation = "before" | "staged" | "promoted" | "replaced at once";
 type Running = Awaited<ReturnType<typeof startScript>>;
 
-/** A process for each generation of the variables, as the command writes them one after the other. */
+/** A process for each generation of variables, as the command writes them in turn. */
 const running = new Map<Generation, Running>();
 
 async function generations(): Promise<Map<Generation, Record<string, string>>> {
@@ -91,7 +91,7 @@ async function linked(from: Generation, to: Generation): Promise<number> {
 }
 
 describe("S26 while a key is replaced in two steps", () => {
-  // Each step is a deployment, in which processes of two generations serve side by side; so is going back.
+  // Each step, and each step back, is a deployment in which processes of two generations run side by side.
   test.each([
     ["before", "staged"],
     ["staged", "before"],

@@ -18,7 +18,7 @@ await onEachDatabase("proofs from before access ended", (engine) => {
     for (const one of restore.splice(0)) one();
   });
 
-  /** Makes a method wait for something before it runs, or before it returns: once. */
+  /** Makes a method wait once, before it runs or before it returns. */
   function park(target: object, name: string, meanwhile: () => Promise<unknown>, when: "before" | "after"): void {
     const own = Object.getOwnPropertyDescriptor(target, name);
     const original = (target as Record<string, (...args: unknown[]) => unknown>)[name]!;
@@ -181,7 +181,7 @@ await onEachDatabase("proofs from before access ended", (engine) => {
       thief = await shop.loggedIn();
     });
 
-    /** Between the check of the password and its use. */
+    /** Between checking the password and using the proof. */
     const meanwhile = (happen: () => Promise<unknown>): void => {
       park(shop.application.container.make("throttle"), "clear", happen, "before");
     };

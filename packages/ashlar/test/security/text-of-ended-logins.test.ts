@@ -56,7 +56,7 @@ const typed = { text: TEXT, email: "typed@example.com", password: "typed by hand
 const textOf = (page: TestResponse, action = "/answers") =>
   Object.fromEntries(page.form(`[action="${action}"]`).controls.map(({ name, value }) => [name, value]));
 
-/** Ends the login of a client in some way; returns the password that its user has then. */
+/** Ends a client's login, and returns the user's password after that. */
 const ENDS: Readonly<Record<string, (client: TestClient) => Promise<unknown>>> = {
   "the operator's users:logout": () => run("users:logout", EMAIL),
   "the operator's users:block, then users:unblock": async () => {
@@ -93,7 +93,7 @@ test.each(Object.keys(ENDS))(
     const answer = (await client.submit(page, '[action="/answers"]', typed)).assertRedirect("/login");
     const login = (await client.follow(answer)).assertSee(ENDED, KEPT);
     expect(login.text).not.toMatch(/with care|typed@|typed by/);
-    // A wrong password first, and another form with inputs of the same names, change nothing.
+    // Neither a wrong password nor another form with inputs of the same names changes anything.
     await client.follow(await client.submit(login, '[action="/login"]', { email: EMAIL, password: "wrong password" }));
     const next = (await logIn(client, EMAIL, password)).assertRedirect("/answers/new?about=ducks");
     expect(textOf(await client.get("/answers/other")).text).toBe("");
@@ -113,7 +113,7 @@ test.each(Object.keys(ENDS))("S163 another user who logs in after one ended by %
   await client.submit(page, '[action="/answers"]', typed);
   (await logIn(client, BOB)).assertRedirect("/answers/new");
   expect((await client.get("/answers/new")).text).not.toContain(TEXT);
-  // And it is gone: not even the session has it.
+  // It is gone, even from the session.
   await client.submit(await client.get("/home"), '[action="/logout"]');
   await logIn(client);
   expect((await client.get("/answers/new")).text).not.toContain(TEXT);

@@ -31,12 +31,12 @@ const who = Route.get("/who", async ({ auth, apiToken }) => ({
   sub: apiToken.claims?.sub ?? null,
 }));
 
-/** What the guard of each driver says of the request's token, whichever of them is active. */
+/** What each driver's guard says about the request's token, whichever guard is active. */
 const subjects = Route.get("/subjects", ({ auth }) =>
   ["jwt", "admin"].map((name) => (auth.guard(name) as Guard).claims?.sub ?? null),
 );
 
-/** An application with an API for users, and one for admins, whose key 1 is another person. */
+/** An application with an API for users and one for admins. Key 1 is a different person in each. */
 async function twoApis(options: TestApiOptions = {}): Promise<TestApi> {
   const api = await testApi({
     stack: [],
@@ -119,7 +119,7 @@ describe("S96 several drivers", () => {
     expect((await api.post("/api/reauth", { token: admin.refresh })).status).toBe(401);
     expect((await api.post("/api/logout", { token: admin.refresh })).status).toBe(401);
     expect(await isAdminsAlive()).toBe(true);
-    // The limit, a logout, and what ends access to the account.
+    // By the limit, by a logout, and by ending access to the account.
     const second = await pair("/api/auth", ADA.email);
     expect(await isAdminsAlive()).toBe(true);
     expect((await api.post("/api/logout", { token: second.refresh })).status).toBe(204);
@@ -176,7 +176,7 @@ describe("S96 several drivers", () => {
     expect(await api.post("/api/logout", {}, { token: admin })).toMatchObject(refusalOf("admin"));
     expect((await api.get("/api/back/who", { token: admin })).status).toBe(200);
     for (const token of [data, created.token]) expect((await api.get("/api/who", { token })).status).toBe(200);
-    // What no driver has issued needs no logout.
+    // A token that no driver has issued needs no logout.
     for (const token of ["garbage", makeTokenText("ash_"), `${data}x`]) {
       expect((await api.post("/api/admin/logout", { token })).status).toBe(204);
     }

@@ -13,7 +13,7 @@ const NAMES = { current: "KEY", next: "NEXT", previous: "PREVIOUS", isRead: true
 const PRIVATE = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 const WEB = [...Api.routes(), ...Api.keys()];
 
-/** Applications that share their users, and run with the keys as the command leaves them after each change. */
+/** Applications that share their users, each with the keys that the command leaves after a change. */
 async function generations(algorithm: KeyAlgorithm, ...changes: KeyChange[]): Promise<TestApi[]> {
   const path = join(await temporaryFolder(), ".env");
   await writeFile(path, "");
@@ -38,7 +38,7 @@ async function accepts(api: TestApi, token: string): Promise<boolean> {
   return (await api.get("/api/me", { token })).status === 200;
 }
 
-/** Whether another implementation accepts a token by the keys that an application publishes. */
+/** Whether another implementation accepts a token with an application's published keys. */
 async function joseAccepts(api: TestApi, token: string): Promise<boolean> {
   const set = createLocalJWKSet(await published(api));
   return jwtVerify(token, set, { typ: "JWT" }).then(

@@ -19,12 +19,12 @@ const STRATEGIES = {
 
 type Strategy = keyof typeof STRATEGIES;
 
-/** Settings of keys: those that tokens are signed with, others, and what verifies the former ones. */
+/** Key settings: the signing keys, other keys, and settings that still verify the former keys. */
 interface Keys {
   readonly current: object;
   readonly next: object;
   readonly former: readonly string[];
-  /** Why a token is refused that none of the keys verifies. */
+  /** The reason for refusing a token that no key verifies. */
   readonly refusal: string;
 }
 
@@ -50,7 +50,7 @@ const KEYS: Readonly<Record<"HS512" | "ES256", Keys>> = {
   },
 };
 
-/** A token: what requests carry, and what renews it. */
+/** A token: the part that requests send, and the part that renews it. */
 interface Held {
   readonly access: string;
   readonly renewal: string;
@@ -64,21 +64,21 @@ interface Outcome {
   readonly renewal: number;
   /** Why it was refused, each time. */
   readonly reasons: readonly string[];
-  /** The other events, without the `api.token_` that their names begin with. */
+  /** The other events, without the prefix `api.token_`. */
   readonly told: readonly string[];
-  /** What is stored of it afterwards. */
+  /** The stored data about it afterwards. */
   readonly row: "active" | "revoked" | "none";
 }
 
 interface Case {
   readonly state: string;
-  /** Options of the driver, besides those of the strategy. */
+  /** The driver's options, in addition to the strategy's. */
   readonly driver?: object;
   /** Options of the driver after a deployment; default: no deployment. */
   readonly later?: object | ((keys: Keys) => object);
   /** The path that is requested. */
   readonly path?: string;
-  /** Brings the token into the state; returns the one to look at if that is another. */
+  /** Brings the token into the state; returns the token to check if it is a different one. */
   readonly reach?: (tokens: ManyTokensApi, held: Held) => Promise<unknown>;
   readonly single: Outcome | null;
   readonly many: Outcome | null;
@@ -94,7 +94,7 @@ const ENDED = (row: Outcome["row"]): Outcome => ({
   row,
 });
 
-/** A personal token can't be renewed. What presents one there is no JWT. */
+/** A personal token can't be renewed, because it isn't a JWT. */
 const PERSONAL: Outcome = { access: 200, renewal: 401, reasons: ["malformed"], told: [], row: "active" };
 const PERSONAL_ENDED = (row: Outcome["row"], reason = "inactive"): Outcome => ({
   access: [401, "E_INVALID_TOKEN"],
@@ -137,9 +137,9 @@ const CASES: readonly Case[] = [
   {
     state: "rotated once, a moment ago",
     reach: async (tokens, token) => void (await renew(tokens, token)),
-    // The renewal is the one before, again.
+    // Repeats the previous renewal.
     single: { ...OK, access: [401, "E_INVALID_TOKEN"], reasons: ["inactive"], told: [] },
-    // The access token is one of the login's until it expires.
+    // The access token belongs to the login until it expires.
     many: { ...OK, told: [] },
     personal: null,
   },
@@ -277,7 +277,7 @@ async function rowOf(tokens: ManyTokensApi, strategy: Strategy): Promise<Outcome
   return row === undefined ? "none" : row.revoked_at === null ? "active" : "revoked";
 }
 
-/** The events about tokens since they were forgotten, by what the names end with. */
+/** The events about tokens since the last reset, by the end of their names. */
 async function toldBy({ api }: ManyTokensApi): Promise<readonly string[]> {
   await api.application.container.make("events").settled();
   const names = api.told.map(([name]) => name.replace("api.token_", ""));

@@ -57,7 +57,7 @@ test("S33 of 50 concurrent attempts, five reach the password", async () => {
   const api = await throttled();
   const attempt = () => api.post("/api/auth", WRONG, { ip: "203.0.113.7" });
   const answers = [];
-  // As many at once as an account may have hashed.
+  // As many at once as an account may hash.
   for (let pair = 0; pair < 25; pair++) answers.push(...(await Promise.all([attempt(), attempt()])));
   expect(answers.filter(({ status }) => status === 401)).toHaveLength(5);
   expect(answers.filter(({ status }) => status === 429)).toHaveLength(45);
@@ -97,7 +97,7 @@ test("S33 a genuine token is counted separately, so made-up or other users' toke
   const statuses: number[] = [];
   for (let attempt = 0; attempt < 11; attempt++) statuses.push(await renew("no.real.token"));
   expect([statuses.at(-1), await renew(ada!)]).toEqual([429, 200]);
-  // It was renewed, and for a minute it is answered again; each time is counted.
+  // It was renewed, and its renewal can be repeated for a minute; each time is counted.
   for (let attempt = 0; attempt < 9; attempt++) expect(await renew(ada!)).toBe(200);
   expect([await renew(ada!), await renew(bob!)]).toEqual([429, 200]);
 });

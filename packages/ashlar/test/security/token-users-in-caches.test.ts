@@ -7,7 +7,7 @@ import { guardProvider } from "../support/people.ts";
 
 const CACHEABLE = "public, max-age=600";
 
-/** Finds its users by the header `Authorization`, as one of an application's own does. */
+/** Finds its users by the header `Authorization`, like an application's own guard. */
 class BasicGuard extends RequestGuard {
   protected override retrieve() {
     return this.context.request.header("authorization") === "Basic MTox" ? this.model.findByAuthId(1) : null;
@@ -47,7 +47,7 @@ const open = (driver: object = {}): Promise<TestApi> =>
     providers: [guardProvider({ basic: BasicGuard }, ["basic"])],
   });
 
-/** What caches see of a response. */
+/** The headers that caches use. */
 function seen({ headers }: { readonly headers: Headers }): readonly (string | null)[] {
   return [headers.get("cache-control"), headers.get("vary")];
 }

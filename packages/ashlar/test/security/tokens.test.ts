@@ -104,7 +104,7 @@ describe.each([
     const staged = await testApi({ sharing: before, driver: { authenticates, previousSecrets: [OTHER_SECRET] } });
     const promoted = { authenticates, secret: OTHER_SECRET, previousSecrets: [SECRET] };
     const after = await testApi({ sharing: before, driver: promoted });
-    // One user has one token, so each pair exchanges its own.
+    // A user has one token, so each pair of processes uses its own user.
     for (const [one, other] of [
       [before, staged],
       [staged, before],

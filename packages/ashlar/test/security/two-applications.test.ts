@@ -18,7 +18,7 @@ import {
   testAccounts,
 } from "../support/account-application.ts";
 
-/** A model that no configuration uses: it belongs to the application whose request it is used in. */
+/** A model outside the configuration belongs to the application whose request uses it. */
 class Order extends Model {
   static override timestamps = false;
   declare id: number;
@@ -89,7 +89,7 @@ async function tokenOf({ accounts }: Site): Promise<string> {
   return (body as { readonly data: string }).data;
 }
 
-/** What `GET /mine` returns to the bearer of a token. */
+/** The response to `GET /mine` with a token. */
 async function accepts({ accounts }: Site, token: string): Promise<number> {
   return (await accounts.visitor().get("/mine", { ...JSON_ONLY, authorization: `Bearer ${token}` })).status;
 }

@@ -16,7 +16,7 @@ import { addAdmins } from "../support/second-guard.ts";
 import { emptyTables, onEachDatabase } from "../support/services.ts";
 
 /**
- * The ways into the accounts of the two guards. Both are tried with the same address, and the first user of each has
+ * The ways into the accounts of the two guards. Both are tested with the same address, and the first user of each has
  * the same key.
  */
 const WEB = { guard: "web", prefix: "", table: "users", cookie: "token", password: "a password of the user" } as const;
@@ -126,7 +126,9 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     return url.replace(/^https?:\/\/[^/]+/, "");
   }
 
-  /** The first user of each guard. They are registered once: the two hashes take as long as the rest of a test. */
+  /**
+   * The first user of each guard. They are registered once, because the two hashes take as long as the rest of a test.
+   */
   const people = new Map<string, Record<string, unknown>>();
 
   async function both(): Promise<void> {
@@ -200,8 +202,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     const fields = { current_password: there.password, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
     const answer = await client.submit(open, `[action="${there.prefix}/account/password"]`, fields);
     answer.assertRedirect(`${there.prefix}/home`);
-    // No one is logged in any more: the forms became invalid with the last login, and another login does not revive
-    // them.
+    // No one is logged in anymore. The forms became invalid with the last logout, and a new login doesn't revive them.
     const last = await client.get(`${there.prefix}/account/email`);
     await send(client, `${there.prefix}/logins`, `${there.prefix}/logout`);
     const form = `[action="${there.prefix}/account/email"]`;
@@ -272,7 +273,7 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     expect(await Promise.all(clients.map(seenBy))).toEqual([[], [there.guard]]);
     await loggedIn(door, visitor(), NEW_PASSWORD);
     await loggedIn(there);
-    // The other link still works: nothing that happened here was about it.
+    // The other link still works, because nothing here concerned it.
     (await send(guest, rest, `${there.prefix}/password_reset`, fields)).assertRedirect(`${there.prefix}/login`);
   });
 
@@ -312,8 +313,8 @@ await onEachDatabase("two guards with equal keys and addresses", (engine) => {
     await client.get(follow);
     expect([(await row(door)).email, (await row(there)).email]).toEqual([email, EMAIL]);
     expect(await seenBy(admitted)).toEqual([there.guard]);
-    // Nor can the change be undone on any page but its own guard's, and it is undone for its own user. The mail about
-    // the login on a new device may arrive in between.
+    // The change can only be undone on its own guard's page, for its own user. The mail about the login on a new device
+    // may arrive in between.
     const sent = (await mail.all()).flatMap((one) => (one.to === EMAIL ? linksIn(one) : []));
     const undo = sent.map((url) => new URL(url).pathname).find((path) => path.includes("/email/undo/")) ?? "";
     expect(undo.startsWith(`${door.prefix}/email/undo/`)).toBe(true);

@@ -20,7 +20,7 @@ await onEachDatabase("a change of address", (engine) => {
   const email = async (): Promise<string | undefined> => (await shop.user())?.email;
 
   /**
-   * A thief who knows the password has moved the account of a verified address; returns the link mailed to its owner.
+   * A thief who knows the password changes the account's verified address; returns the link mailed to the owner.
    */
   async function stolen(to = THIEF): Promise<{ thief: TestClient; undo: string }> {
     await (await shop.user())!.markEmailAsVerified();
@@ -110,7 +110,7 @@ await onEachDatabase("a change of address", (engine) => {
       false,
       false,
     ]);
-    // The thief knows the password, and would be back before the owner has set another.
+    // The thief knows the password, and could log in again before the owner has set a new one.
     expect(await shop.logsIn(shop.visitor(), EMAIL, PASSWORD)).toBe(false);
     expect(await shop.resetsPassword(answer.headers.get("location")!, NEW_PASSWORD)).toBe(true);
     expect(await shop.logsIn(shop.visitor(), EMAIL, NEW_PASSWORD)).toBe(true);
@@ -214,7 +214,7 @@ await onEachDatabase("a change of address", (engine) => {
     const taken = await refusal(shop.visitor(), "/register", registration("bob@example.com"));
     expect([taken, await refusal(shop.visitor(), "/register", registration(EMAIL))]).toEqual([TAKEN, TAKEN]);
     expect(await refusal(bob, "/account/email", { email: EMAIL, password: PASSWORD })).toBe(TAKEN);
-    // Bob is notified about the attempt on the account; the old address belongs to no account, and gets no mail.
+    // Bob is notified of the attempt. The old address belongs to no account, so it gets no mail.
     const mails = (await shop.mail.all()).map(({ to, subject }) => [to, subject]);
     expect(mails).toEqual([["bob@example.com", "You already have an account"]]);
     (await shop.undo(undo)).assertRedirect(/^\/password_reset\?token=/);

@@ -26,7 +26,7 @@ await onEachDatabase("an address that an account has left without having verifie
     await shop.mail.clear();
   });
 
-  /** The addresses of all accounts but the first. */
+  /** The addresses of all accounts except the first. */
   async function addresses(): Promise<string[]> {
     return (await shop.User.rows().orderBy("id").get()).slice(1).map(({ email }) => email);
   }

@@ -6,13 +6,13 @@ import { type FullUser, NEW_PASSWORD, PASSWORD } from "../support/account-applic
 import { desk } from "../support/desk.ts";
 import { onEachDatabase, type TestEngine } from "../support/services.ts";
 
-/** A way in which something of the access to an account ends. */
+/** A way in which access to an account ends, or part of it. */
 interface Door {
-  /** Opens the door, with the account's owner logged in. */
+  /** Ends the access, with the account's owner logged in. */
   readonly pass: (bench: AccessBench) => Promise<unknown>;
-  /** Which keys still open the account afterwards: all of them, these, or all but these. */
+  /** Which kinds of access still work afterwards: all of them, these, or all except these. */
   readonly survivors: "all" | { readonly only: readonly string[] } | { readonly allBut: readonly string[] };
-  /** What `auth.access_ended` says; left out if nothing but a login has ended. */
+  /** The payload of `auth.access_ended`; missing if only a login has ended. */
   readonly ended?: readonly string[];
   /** Whether the user has to be a model, with methods that the framework adds. */
   readonly isOfModels?: true;
@@ -36,13 +36,13 @@ const DOORS: Readonly<Record<string, Door>> = {
   "the end of one login": {
     async pass({ owner, accounts }) {
       const rows = (await accounts.rows("logins")).filter(({ access_epoch }) => access_epoch !== "pending");
-      // The owner's is the first, and the other one the second.
+      // The first is the owner's, the second the other one.
       await owner.post("/end-one", { id: String(rows[1]!.id) });
     },
     survivors: { allBut: ["another login"] },
   },
   "a login too many": {
-    // Three are there already, and four stay.
+    // There are three already, and four remain.
     async pass(bench) {
       await bench.loggedIn();
       await bench.loggedIn();
@@ -201,7 +201,7 @@ function testsWith(engine: TestEngine | null): void {
       // In the order in which their logins begin.
       for (const [key, make] of Object.entries(bench.keys)) opened.push([key, await make()]);
       said = await bench.ended(() => door.pass(bench));
-      // The copy of a cookie last: it could get the new one.
+      // The copied cookie comes last, because it could get the new one.
       for (const [key, isOpen] of opened) open.set(key, await isOpen());
     }, 60_000);
 
@@ -244,12 +244,12 @@ describe("the table of doors", () => {
       const code = readFileSync(new URL(name, root), "utf8").replace(/^\s*(?:\*|\/\/|\/\*\*).*$/gm, "");
       return ENDS.test(code);
     });
-    // A file that is new here ends access in a new way: add a door for it above, and then its name.
+    // If a new file appears here, access ends in a new way: add a door for it above, and then its name.
     expect(ending.sort()).toEqual(PLACES);
   });
 });
 
-/** The calls that end access, or logins alone. */
+/** The calls that end access, or only logins. */
 const ENDS = /\b(?:endAccess|announceEnd|access\.end|rotateAccess|updateEnding|store\.end)\(|\.(?:endAll|endOldest)\(/;
 
 const PLACES = [

@@ -1,5 +1,5 @@
-// Two generated applications under two paths of one host, behind a real proxy that keeps the path of one and removes that of
-// the other.
+// Two generated applications under two paths of one host, behind a real proxy that keeps one path and removes the
+// other.
 
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// A generated application at https://x.example/shop: APP_URL in .env is all that differs.
+// A generated application at https://x.example/shop, which only sets APP_URL in .env.
 
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ async function atShop(root: string, url = "https://x.example/shop"): Promise<voi
   await writeFile(env, (await readFile(env, "utf8")).replace(/^APP_URL=.*$/m, `APP_URL=${url}`));
 }
 
-/** What a page refers to that is on its own origin. */
+/** The page's references to its own origin. */
 function referencesOf(page: TestResponse): string[] {
   return [...page.text.matchAll(/ (?:href|src|action)="(\/[^"]*)"/g)].map(([, path]) => path!);
 }

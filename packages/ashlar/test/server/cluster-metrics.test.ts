@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { builtModule } from "../support/built-module.ts";
 import { runScript } from "../support/script-process.ts";
 
-/** A primary with two workers, which say at /who who they are. Without the relay if the environment says so. */
+/** A primary with two workers, which identify themselves at /who. A variable turns off the relay. */
 const SCRIPT = `
 import cluster from "node:cluster";
 import { createApplication, Route } from "${builtModule("index")}";
@@ -47,11 +47,11 @@ async function start(env: Readonly<Record<string, string>> = {}) {
     return response.text();
   };
   const scrape = () => {
-    // Node never closes a connection that it has handed to a worker which was killed before it took it.
+    // Node never closes a connection that was sent to a worker that is killed before it receives it.
     const signal = AbortSignal.timeout(10_000);
     return fetch(`http://127.0.0.1:${metricsPort}/metrics`, { headers: { connection: "close" }, signal });
   };
-  /** The number of successful requests to /who by worker, as any worker shows them. */
+  /** The number of successful requests to /who by worker, as reported by any worker. */
   const counts = async (): Promise<Record<string, number>> => {
     const text = await (await scrape()).text();
     const lines = text.matchAll(
@@ -65,12 +65,12 @@ async function start(env: Readonly<Record<string, string>> = {}) {
 test("each worker shows the metrics of all, by worker, and no longer those of workers that have ended", async () => {
   const { child, visit, scrape, counts } = await start();
   const seen: Record<string, number> = {};
-  // The system decides who gets a connection: until both have had some.
+  // The system distributes the connections, so repeat until both workers have had some.
   while (Object.keys(seen).length < 2) {
     const { worker } = JSON.parse(await visit("/who")) as { readonly worker: number };
     seen[worker] = (seen[worker] ?? 0) + 1;
   }
-  // Whichever process is asked. A worker that a busy machine keeps from responding in time is left out once.
+  // Every process reports both. On a busy machine, a worker may not respond in time and be left out once.
   for (let count = 0; count < 6; count++) await expect.poll(counts).toEqual(seen);
   const waiting = async () =>
     (await (await scrape()).text()).match(/(?<=^ashlar_worker_waiting_connections)\{.+/gm)?.sort();

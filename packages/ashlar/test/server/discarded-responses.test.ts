@@ -19,7 +19,9 @@ function resources() {
   return process.getActiveResourcesInfo().filter((name) => name.startsWith("File") || name.startsWith("FS"));
 }
 
-/** How many files of the folder stay open, whatever is collected, and however long a busy machine takes to close them. */
+/**
+ * How many files in the folder stay open after garbage collection, with enough time for a busy machine to close them.
+ */
 async function openFiles() {
   const endsAt = performance.now() + 30_000;
   let open = [];
@@ -38,7 +40,10 @@ async function openFiles() {
   }
 }
 
-/** Reads the first piece of a response and drops the rest; in its own function, so that nothing refers to it later. */
+/**
+ * Reads the first chunk of a response and drops the rest. It is a separate function so that nothing refers to the
+ * response later.
+ */
 async function begin(path) {
   const { body } = await application.fetch(new Request("http://localhost/" + path));
   const { value } = await body.getReader().read();
@@ -196,7 +201,7 @@ describe("no files stay open when a response is replaced or dropped", () => {
     );
     await Promise.all(gone);
     expect(await openFiles(port)).toEqual(NOTHING_OPEN);
-    // Every started generator ends; those whose first chunk arrived were started.
+    // Every generator that was started ends. Those whose first chunk arrived were started.
     const ended = async () => ((await openFiles(port)) as { closed: number }).closed - closed;
     await expect.poll(ended).toBeGreaterThanOrEqual(5);
   });

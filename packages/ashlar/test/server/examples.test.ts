@@ -11,7 +11,7 @@ const EXAMPLES = join(REPOSITORY, "examples");
 
 /** Lints an application with its own settings, as `npm run lint` does. */
 async function lint(root: string): Promise<void> {
-  // This repository ignores what its tests generate, and the linter would, too.
+  // This repository ignores files that tests generate, and so would the linter.
   await execute(root, "git", ["init", "--quiet"]);
   const { code, output } = await execute(root, process.execPath, [
     join(REPOSITORY, "node_modules/oxlint/bin/oxlint"),
@@ -32,7 +32,7 @@ async function exampleOf(name: string): Promise<string> {
   return root;
 }
 
-/** Where an example is to be served. */
+/** The host and port for an example. */
 async function place(): Promise<{ readonly PORT: string; readonly HOST: string; readonly APP_URL: string }> {
   const port = await freePort();
   return { PORT: String(port), HOST: "127.0.0.1", APP_URL: `http://127.0.0.1:${port}` };
@@ -51,10 +51,10 @@ async function start(
   return `${environment.APP_URL}/`;
 }
 
-/** Goes through a shop: a guest, the login, an order with and without a CSRF token, a logout, and a token of the API. */
+/** Goes through a shop: a guest, the login, an order with and without a CSRF token, a logout, and an API token. */
 async function walkShop(url: string): Promise<void> {
   const origin = { origin: url.slice(0, -1) };
-  // As browsers do: SvelteKit looks at both.
+  // As browsers send them; SvelteKit checks both.
   const browser = { ...origin, accept: "text/html,*/*;q=0.8" };
   const guest = new PageVisitor(url, browser);
   expect((await guest.open("/orders")).path).toBe("/login");
@@ -111,7 +111,7 @@ test.each(["hono", "fastify"])("the example with %s lets its handlers know who i
 
 test("the example with SvelteKit lets its pages know who is logged in", async () => {
   const root = await exampleOf("sveltekit");
-  // What is not installed for all of the repository. SvelteKit writes into the folder.
+  // Packages that the repository's root doesn't have. SvelteKit writes to the folder.
   const installed = join(EXAMPLES, "sveltekit/node_modules");
   await mkdir(join(root, "node_modules"));
   for (const name of await readdir(installed)) await symlink(join(installed, name), join(root, "node_modules", name));

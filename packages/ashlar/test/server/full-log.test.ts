@@ -65,7 +65,7 @@ describe.skipIf(!existsSync("/dev/full"))("S50 if the log's disk is full", () =>
     for (let count = 0; count < 30; count++) expect(await get(running, `/page/${count}`)).toBe(String(count));
     running.child.kill("SIGTERM");
     expect(await running.ended).toEqual([0, null]);
-    // At the start, a warning and the address; 30 requests; the signal.
+    // A warning and the address at startup, 30 requests, and the signal.
     expect(running.output()).toMatch(/^port \d+\n33 lines of the log could not be written to standard output\.\n$/);
   });
 

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => remove());
 
-/** The statuses that a generated application returns in a process with one of Node's options. */
+/** The statuses that a generated application responds with, run with one of Node's options. */
 async function statuses(option: string, paths: readonly string[]): Promise<number[]> {
   const { url } = await serve(root, { APP_ENV: "test", NODE_OPTIONS: option });
   const headers = { accept: "application/json" };
@@ -31,7 +31,7 @@ test("an API boots and responds under --disallow-code-generation-from-strings, a
   expect(await statuses("--disallow-code-generation-from-strings", ["/api/me", "/login"])).toEqual([401, 500]);
 });
 
-/** What an application with pages wrote to the standard error stream from its start to its end. */
+/** An application's complete output on standard error, with pages. */
 async function warned(options: string): Promise<string> {
   const { url, child } = await serve(root, { APP_ENV: "test", NODE_OPTIONS: options });
   let errors = "";

@@ -4,7 +4,7 @@ import { createApplication, createLogger, Route } from "../../src/public/index.t
 import { builtModule } from "../support/built-module.ts";
 import { runScript, type ScriptProcess } from "../support/script-process.ts";
 
-/** Responses of many kinds, some of them broken; an error that nothing handles ends the process, and fails the test. */
+/** Many kinds of responses, some of them broken. An unhandled error ends the process and fails the test. */
 const SCRIPT = `
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
@@ -85,7 +85,7 @@ const FILES = { "public/large.bin": "a".repeat(1024 * 1024), "public/small.css":
 
 const start = (): Promise<ScriptProcess> => runScript(SCRIPT, { flags: ["--expose-gc"], files: FILES });
 
-/** Sends bytes on a separate connection, ends it after a moment or immediately, and returns what came back. */
+/** Sends bytes on a separate connection, closes it after a moment or immediately, and returns the response. */
 async function send(port: number, bytes: string, how: "wait" | "end" | "reset", patienceMs = 500): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   let received = "";

@@ -89,7 +89,7 @@ await fastify.listen({ port: 0, host: "127.0.0.1" });
 console.log("port " + fastify.server.address().port);`,
 } as const;
 
-/** The hosts that by default don't pass the socket's address to the application. */
+/** The hosts that don't pass the socket's address by default. */
 const WITHOUT_ADDRESS: ReadonlySet<string> = new Set([
   "@hono/node-server",
   "@hono/node-server, loaded after the application",

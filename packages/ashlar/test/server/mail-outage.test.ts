@@ -1,4 +1,4 @@
-// An outage of the mail server: what happens to the mails in the meantime, and once it is back.
+// What happens to mails during an outage of the mail server and after it.
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { SMTPServer } from "smtp-server";
@@ -33,7 +33,7 @@ async function listen(port: number, accepted: string[]): Promise<SMTPServer> {
   return server;
 }
 
-/** What is at the server's port while it is down; returns how that ends. */
+/** Whatever listens on the server's port during the outage; returns a function that ends it. */
 const OUTAGES: readonly [string, (port: number) => Promise<() => Promise<void>>][] = [
   ["nothing listens", async () => async () => {}],
   [
@@ -84,8 +84,8 @@ await onEachDatabase("an outage of the mail server", (engine) => {
     const mail = application.container.make("mail");
     (await mail.outbox())!.start();
     for (let count = 0; count < MAILS; count++) await mail.queue(new Note("note"), `jane${count}@shop.example`);
-    // How many attempts there are until all are stored depends on the machine. Two more rounds follow, with one mail each; each mail
-    // alone would be tried in both: 80 attempts.
+    // How many attempts are made until all mails are stored depends on the machine. After that, two more rounds follow,
+    // with one mail each. If each mail were tried separately, they would take 80 attempts.
     const atFirst = application.stats().mail!.failedAttempts;
     const enough = expect.poll(() => application.stats().mail!.failedAttempts, { timeout: 60_000 });
     await enough.toBeGreaterThanOrEqual(Math.max(atFirst, 1) + 2);
@@ -98,7 +98,7 @@ await onEachDatabase("an outage of the mail server", (engine) => {
     onTestFinished(() => closed(again));
     await expect.poll(() => accepted.length, { timeout: 60_000 }).toBe(MAILS);
     expect(new Set(accepted).size).toBe(MAILS);
-    // No attempt failed after the server was back, so none waited for its own pause.
+    // No attempt failed after the server was back, so no mail had to wait for a pause.
     expect(application.stats().mail!.failedAttempts).toBeLessThanOrEqual(failed + 1);
   });
 });

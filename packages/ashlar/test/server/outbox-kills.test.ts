@@ -20,7 +20,7 @@ import { startProcess } from "../support/long-process.ts";
 const PASSWORD = "a password of theirs";
 const KILLS = 6;
 
-/** A mail server that takes its time, and can be down, or silent before it receives a mail. */
+/** A slow mail server, which can be down, or hang before it receives a mail. */
 async function slowMailServer(delayMs: () => number) {
   const received: { readonly to: string; readonly subject: string; readonly id: string }[] = [];
   const state = { isDown: false, isSilent: false, refused: 0 };
@@ -129,7 +129,7 @@ test("S50 kill -9 at random times loses no mail that a response has promised, an
   const visitors = Array.from({ length: 6 }, visitor);
   for (let kill = 0; kill < KILLS; kill++) {
     const before = promised.length;
-    // Some work first, also on a slow machine; then at any moment of it.
+    // Wait for some work first, even on a slow machine, and then kill it at a random moment.
     await expect.poll(() => promised.length - before).toBeGreaterThan(10);
     await sleep(randomInt(150));
     shaky.child.kill("SIGKILL");
@@ -142,7 +142,7 @@ test("S50 kill -9 at random times loses no mail that a response has promised, an
   await expect
     .poll(() => promised.filter((one) => !arrived().has(one)), { timeout: 60_000, interval: 200 })
     .toEqual([]);
-  // A mail that was sent twice, because the process was killed before it could say so, is recognized by its id.
+  // A mail that was sent twice, because the process was killed before it could record that, has the same id.
   for (const same of Map.groupBy(mails.received, (mail) => `${mail.to} ${kindOf(mail)}`).values()) {
     expect(new Set(same.map(({ id }) => id)).size).toBe(1);
   }
@@ -189,7 +189,7 @@ test("S50 at SIGTERM, mails that a slow server does not take in time stay in the
   await once(server.child, "close");
   mails.state.isSilent = false;
   await serve(root);
-  // Each once: the server had been told none of them.
+  // Each once: the mail server hadn't received any of them.
   await expect.poll(() => mails.received.map(({ to }) => to).sort()).toEqual(people.sort());
 });
 
@@ -217,7 +217,7 @@ test("abandoned mails are listed and sent again by commands", async () => {
     output: expect.stringMatching(/^1 mail will be sent again/m),
   });
   await expect.poll(() => mails.received.map(({ to }) => to)).toEqual(["ada@example.com"]);
-  // The mail server has it before this one has deleted it.
+  // The mail server receives the mail before this process has deleted its row.
   await expect.poll(listed).toMatch(/^0 mails could not be sent, 0 mails waiting\./m);
 });
 

@@ -59,10 +59,10 @@ const statusOf = (response: string): string => response.slice(9, 12);
 
 test("S150 connections that have waited too long for a worker are refused by the primary process, and health checks continue", async () => {
   const { port, pid, lines, stop } = await serving(1);
-  // The first request may have taken long on a busy machine. After these, nothing waits.
+  // On a busy machine, the first request may have been slow. After these, nothing waits.
   for (let count = 0; count < 5; count++) await rawSocket(port, `GET / HTTP/1.1\r\n${CLOSE}`).closed;
   freeze(pid);
-  // The channel of a frozen worker has room for some, which can't be taken back.
+  // A frozen worker's channel has room for some, which the primary can't take back.
   const sent = Array.from({ length: 3 }, () => rawSocket(port, `GET / HTTP/1.1\r\n${CLOSE}`));
   for (const { socket } of sent) await expect.poll(() => socket.readyState).toBe("open");
   const waiting = Array.from({ length: 50 }, () => rawSocket(port, `GET / HTTP/1.1\r\n${CLOSE}`));
@@ -82,7 +82,7 @@ test("S150 connections that have waited too long for a worker are refused by the
   const late = (await Promise.all(sent.map(({ closed }) => closed))).map(statusOf);
   expect(late).toContain("200");
   expect(late.filter((status) => status !== "200" && status !== "503")).toEqual([]);
-  // What is sent once nothing waits anymore is handled, with all of its body.
+  // Once nothing waits anymore, a request is handled with its complete body.
   silent.socket.write(
     `POST /form HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 15\r\nConnection: close\r\n\r\n{"a":`,
   );
@@ -91,7 +91,7 @@ test("S150 connections that have waited too long for a worker are refused by the
   await stop();
   const all = refused.length + late.filter((status) => status === "503").length;
   const counted = lines().filter(({ msg }) => /^Requests were refused with 503/.test(String(msg)));
-  // On a busy machine, the worker may have refused what was on its way to it.
+  // On a busy machine, the worker may have refused requests that were on their way to it.
   expect(counted.reduce((sum, line) => sum + Number(line.refused), 0)).toBe(all);
   expect(counted.find(({ worker }) => worker === undefined)!.refused).toBeGreaterThanOrEqual(refused.length);
 });
@@ -105,7 +105,7 @@ test("S150 browsers get a page in their language from each process that refuses,
       port,
       `${method} / HTTP/1.1\r\nAccept: ${accept}\r\nAccept-Language: ${language}\r\nContent-Length: 0\r\n${CLOSE}`,
     );
-  // What fills the channel of the worker, which refuses it itself.
+  // Fills the worker's channel; the worker itself refuses these.
   const first = Array.from({ length: 40 }, () => asked("GET", HTML, "de-AT,de;q=0.9"));
   for (const { socket } of first) await expect.poll(() => socket.readyState).toBe("open");
   const read = asked("GET", HTML, "de-AT,de;q=0.9");
@@ -138,7 +138,7 @@ test("S150 an excessive burst is refused in part, and every request gets a respo
   const refused = statuses.filter((status) => status === "503").length;
   expect([refused > 0, statuses.filter((status) => status === "200").length]).toEqual([true, 400 - refused]);
   await stop();
-  // Each process that has refused says it once or twice, and all of them count together.
+  // Each process that has refused requests logs that once or twice, and the counts add up.
   const totals = lines().filter(({ msg }) => /^Requests were refused/.test(String(msg)));
   expect(totals.reduce((sum, line) => sum + Number(line.refused), 0)).toBe(refused);
   expect(lines().filter(({ msg }) => /refused/.test(String(msg))).length).toBeLessThanOrEqual(6);

@@ -7,7 +7,7 @@ import { withProgram } from "../support/system-programs.ts";
 
 const SECRET = "the administration";
 
-/** Requests for `/admin` that some parser takes for one. */
+/** Targets that some parser reads as `/admin`. */
 const SPELLINGS = [
   ...["/x/../admin", "/x\\..\\admin", "/x/..\\admin", "\\admin", "/\\admin", "/.\\admin", "/x/.\\../admin"],
   ...["/./admin", "/x/./../admin", "/../admin", "/../../admin", "/x/..//admin", "//admin", "///admin", "/x//../admin"],
@@ -41,7 +41,7 @@ async function shop(): Promise<Application> {
   return application;
 }
 
-/** Sends a request whose target no client library would send, and returns what comes back. */
+/** Sends a request with a target that no client library would send, and returns the response. */
 async function answerTo(port: number, target: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   const { promise, resolve } = Promise.withResolvers<string>();
@@ -54,7 +54,7 @@ async function answerTo(port: number, target: string): Promise<string> {
 
 const statusOf = (answer: string): number => Number(answer.split(" ")[1]);
 
-/** What denies `/admin` denies it in every spelling, and lets other paths through. */
+/** A guard for `/admin` denies it in every spelling, and lets other paths through. */
 async function expectNoWayPast(port: number): Promise<void> {
   await expect.poll(() => answerTo(port, "/open").then(statusOf)).toBe(200);
   expect(statusOf(await answerTo(port, "/admin"))).toBe(403);
@@ -85,7 +85,7 @@ test("S131 only the plain spelling leads to a route, and no part of another does
   const application = await shop();
   const { port } = await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
   expect(await answerTo(port, "/admin")).toContain(SECRET);
-  // A rule for one path alone has to name this one as well.
+  // A rule for a single path has to name this one as well.
   expect(await answerTo(port, "/admin/")).toContain(SECRET);
   const statuses = await Promise.all(SPELLINGS.map(async (one) => [one, statusOf(await answerTo(port, one))] as const));
   expect(statuses.filter(([, status]) => status !== 400 && status !== 404)).toEqual([]);

@@ -8,7 +8,7 @@ import { redisStore } from "../../src/throttle/stores/redis-store.ts";
 import { freePort } from "../support/free-port.ts";
 import { MemorySessions } from "../support/memory-sessions.ts";
 
-/** What `/ready` tells this machine about an application whose Redis is down. */
+/** `/ready`'s response to this machine while the application's Redis is down. */
 async function ready(limits: object, sessions: object): Promise<unknown> {
   const url = `redis://127.0.0.1:${await freePort()}`;
   const application = await createApplication({

@@ -16,7 +16,7 @@ class Note extends Mailable {
   }
 }
 
-// In a separate file, because counting objects walks everything that a process's tests have left.
+// In a separate file, because counting objects goes through everything that other tests in the process have left.
 test("nothing from a sent mail is kept", async () => {
   const application = await createApplication({
     root: await folderWith({ "views/note.edge": "Hello" }),

@@ -7,7 +7,7 @@ const SCRIPT = `
 import { createApplication, createLogger, Route } from ${JSON.stringify(builtModule("index"))};
 
 const released = new Promise((resolve) => process.once("SIGUSR2", resolve));
-// The drain ends when the test says so, however long it takes what it does until then.
+// The test decides when the drain ends, so it can take as long as it needs.
 const { setTimeout: later } = globalThis;
 const isDrain = (ms) => ms > 2_900_000 && ms <= 3_000_000;
 globalThis.setTimeout = (task, ms, ...more) => (isDrain(ms) ? void released.then(task) : later(task, ms, ...more));

@@ -71,7 +71,7 @@ describe("S50 while the log's reader has stopped", () => {
     const lines = running.log();
     const numbers = lines.flatMap(({ number }) => number ?? []);
     expect(numbers.slice(0, 100)).toEqual(Array.from({ length: 100 }, (_, index) => index));
-    // A paused stream may read once more: then there is room for some lines after the first that were dropped.
+    // A paused stream may read once more, which makes room for some lines after the first dropped ones.
     expect(numbers).toEqual([...new Set(numbers)].toSorted((a, b) => a - b));
     const reports = lines.filter(({ msg }) => msg.includes("dropped"));
     expect(reports).toMatchObject([{ level: "error", app: "Shop" }]);
@@ -164,7 +164,7 @@ describe("S50 when the log's reader is gone", () => {
     running.child.kill("SIGTERM");
     expect(await running.ended).toEqual([0, null]);
     const [, count] = /\n(\d+) lines of the log could not/.exec(running.output())!;
-    // The pipe takes a few; a third of the others was kept.
+    // The pipe takes a few; a third of the others were kept.
     expect(Number(count)).toBeGreaterThan(220);
     expect(Number(count)).toBeLessThan(303);
   });

@@ -22,9 +22,9 @@ import { sessionApplication } from "../support/session-application.ts";
 import { testWeb } from "../support/web-application.ts";
 
 const MEBIBYTE = 1024 * 1024;
-/** More than all buffers on the way together: the kernel's two alone may have 64 MiB (`net.ipv4.tcp_rmem`, `tcp_wmem`). */
+/** More than all buffers in between: the kernel's two alone may have 64 MiB (`net.ipv4.tcp_rmem`, `tcp_wmem`). */
 const BUFFERED_MIB = 128;
-/** Twice that: what isn't held back shows. */
+/** Twice that, so that a missing backpressure shows. */
 const SENT_MIB = 256;
 /** `STREAMED_MIB=2048` sends 2 GiB. */
 const STREAMED_MIB = Number(process.env.STREAMED_MIB ?? SENT_MIB);
@@ -55,7 +55,7 @@ async function folder(): Promise<string> {
   return path;
 }
 
-/** What a handler does with a body: everything it got, or the error it met. */
+/** What a handler received: the complete body, or an error. */
 async function lengthOf(context: HttpContext): Promise<{ length: number }> {
   let length = 0;
   for await (const chunk of context.request.bodyStream()) length += chunk.length;
@@ -222,7 +222,7 @@ describe("S183 a streamed body", () => {
     }).streamsBody();
     const { port } = await serve([route], { headersTimeoutSeconds: 1, requestTimeoutSeconds: 1 });
     let closed: Promise<string>;
-    // A busy machine may cut a request off before the handler gets it.
+    // On a busy machine, a request may be cut off before it reaches the handler.
     do closed = rawSocket(port, "POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\na").closed;
     while ((await Promise.race([begun, closed])) !== true);
     expect(await closed).toMatch(/^(?:HTTP\/1\.1 408 |$)/);
@@ -408,7 +408,7 @@ describe("the inputs of a route with a streamed body", () => {
     const form = (fields: Record<string, string>) => ({ method: "POST", body: new URLSearchParams(fields) });
     expect((await ask(application, "/files", form({ __method: "DELETE" }))).body).toBe('{"length":15}');
     expect((await ask(application, "/notes", form({ __method: "PUT" }))).body).toBe("posted");
-    // The limit of the other route is not that of the POST.
+    // The other route's limit doesn't apply to the POST.
     expect((await ask(application, "/notes", { method: "POST", body: "x".repeat(2 * MEBIBYTE) })).status).toBe(413);
     expect((await ask(application, "/alone", form({ __method: "PUT" }))).status).toBe(405);
   });

@@ -125,7 +125,7 @@ describe("a route that streams a form's files", () => {
       return isSettled;
     };
     await expect.poll(settled, { interval: 200 }).toBe(true);
-    // The kernel's buffers have the rest of what the client could send.
+    // The kernel's buffers hold the rest of what the client could send.
     expect(accepted).toBeLessThan(128);
     expect(application.serving.bodies.usage).toEqual({ memoryBytes: 0, diskBytes: 0 });
     release();

@@ -3,7 +3,7 @@ import { builtModule } from "../support/built-module.ts";
 import { outputOf } from "../support/own-process.ts";
 import { runScript, type ScriptProcess } from "../support/script-process.ts";
 
-/** An application that logs, with routes that leave promises unhandled, or throw where nothing catches. */
+/** An application with a log, and routes that leave promises unhandled or throw where nothing catches. */
 const SCRIPT = `
 import { setImmediate as turn } from "node:timers/promises";
 import { createApplication, createLogger, Provider, Route } from ${JSON.stringify(builtModule("index"))};
@@ -78,7 +78,7 @@ export async function application(name, server = {}) {
   return createApplication({
     environment: { APP_ENV: "production", APP_URL: "http://shop.example", APP_KEY: "q3Zr8pYt5Wn1Lx7Vc0Bm4Kj6Hg2Fd9Sa-_QwErTyUiO" },
     logger: createLogger(settings, { write: (line) => process.stdout.write(line) }),
-    // Only the tests that set a time end by it.
+    // Only tests that set a time reach it.
     config: { app: { APP: { name, server: { hostname: "127.0.0.1", shutdownTimeoutSeconds: 150, ...server } } } },
     providers: [Loud],
     routes: ROUTES,
@@ -211,7 +211,7 @@ describe("an error that nothing handles", () => {
     await get(running, "/forgotten/users");
     expect(await running.ended).toEqual([1, null]);
     expect(running.output().match(/provider down/g)).toHaveLength(8);
-    // Otherwise each of the eight would have had its full time, one after the other.
+    // Otherwise each of the eight providers would have had its full time, one after the other.
     const seconds = logOf(running).flatMap(
       ({ err }) => /longer than ([\d.]+) seconds/.exec(err?.message ?? "")?.[1] ?? [],
     );

@@ -24,7 +24,7 @@ const limits = { few: { buckets: [{ by: ["address"], attempts: 2, windowSeconds:
 
 export default await createApplication({
   kernel: Kernel,
-  // Several processes can't count in their memory.
+  // Several processes can't count in memory.
   providers: process.env.LIMITED ? [ThrottleProvider] : [],
   config: {
     app: { APP: { name: "Shop", log: { requests: false }, server: { drainSeconds: 0 } } },
@@ -51,7 +51,7 @@ interface Started extends LongProcess {
   readonly path: string;
 }
 
-/** Serves the application with `PORT` as the path of a socket, unless something else is said. */
+/** Serves the application, by default with a socket's path as `PORT`. */
 function start(args: readonly string[] = [], environment: Record<string, string> = {}, root = newRoot()): Started {
   const path = join(root, "app.sock");
   const all = { ...PRODUCTION, APP_KEY: generateSecret(), TRUSTED_PROXIES: "unix", PORT: path, ...environment };
@@ -67,7 +67,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** Asks over a unix socket, or a port of this machine. */
+/** Sends a request to a unix socket, or to a port of this machine. */
 async function ask(at: string | number, path = "/seen", headers: Record<string, string> = {}): Promise<Answer> {
   const place = typeof at === "string" ? { socketPath: at } : { host: "127.0.0.1", port: at };
   const sent = request({ ...place, path, agent: false, headers: { host: "shop.example", ...headers } }).end();
@@ -193,7 +193,7 @@ test("--watch listens at the socket again after a change", async () => {
   expect(existsSync(served.path)).toBe(false);
 });
 
-/** Runs the application like systemd, which has opened its socket, and starts it with the first connection. */
+/** Runs the application like systemd, which opens the socket and starts the application at the first connection. */
 function activated(
   listen: readonly string[],
   args: readonly string[],

@@ -185,7 +185,7 @@ describe("S197 a file that is too large for the memory", () => {
     whole.end();
     await begun;
     whole.destroy();
-    // What the handler has begun, it can finish.
+    // The handler can finish its work.
     expect(await shop.files()).toHaveLength(1);
     release();
     await expect.poll(() => handled).toBe(20_000);
@@ -247,7 +247,7 @@ describe("S197 a file that is too large for the memory", () => {
     const written = head.length - head.indexOf("\r\n\r\n") - 4;
     socket.write(ending + "x".repeat(length - written - UPLOADED_MIB * MEBIBYTE - ending.length));
     expect(await closed).toContain(`{"size":${UPLOADED_MIB * MEBIBYTE}}`);
-    // What is kept of the beginning, until there is more of it.
+    // The beginning stays in memory until there is more.
     expect(held).toBeLessThanOrEqual(2 * MEBIBYTE + 65_536);
     await expect.poll(shop.files).toEqual([]);
     if (process.env.UPLOADED_MIB) console.log(`held: ${held} bytes; more memory: ${rss} bytes`);
@@ -278,7 +278,7 @@ describe("S196 the space that all requests' bodies use", () => {
     await expect.poll(refused.received).toMatch(/^HTTP\/1\.1 503 [\s\S]*retry-after: 5/i);
     expect(refused.received()).not.toContain("100 Continue");
     expect(JSON.stringify(shop.logged)).toContain("APP.limits.maxDiskBytes");
-    // A form without files, and one whose files are small, need no room on the disk.
+    // Forms without files, or with small ones, need no disk space.
     const small = fetch(`${shop.server.url}photos`, post(formOf(["photo", fileOf(500)])));
     release();
     expect((await (await first).text()) + (await (await small).text())).toBe("donedone");
@@ -305,7 +305,7 @@ describe("S196 the space that all requests' bodies use", () => {
     await expect.poll(() => shop.application.serving.bodies.usage.memoryBytes).toBe(0);
   });
 
-  /** Asks whether to send a request's body, and returns the beginning of the response. */
+  /** Sends a request's headers with `Expect: 100-continue`, and returns the beginning of the response. */
   const asked = async (port: number, head: string) => {
     const { received, socket } = rawSocket(port, head);
     await expect.poll(received).toContain("\r\n\r\n");
@@ -322,7 +322,7 @@ describe("S196 the space that all requests' bodies use", () => {
     const fields = "Content-Type: application/json\r\nContent-Length: 300000\r\nExpect: 100-continue\r\n";
     const refused = await asked(shop.server.port, `POST /data HTTP/1.1\r\nHost: x\r\n${fields}\r\n`);
     expect(refused).toMatch(/^HTTP\/1\.1 503 /);
-    // It needs the disk instead.
+    // It uses the disk instead.
     const form = await asked(shop.server.port, openForm("/data", 300_000, "Expect: 100-continue\r\n"));
     expect(form).toBe("HTTP/1.1 100 Continue\r\n\r\n");
     release();

@@ -6,7 +6,7 @@ import { createApplication, Route } from "../../src/public/index.ts";
 
 const CONNECTIONS = 50;
 
-/** Connects and sends requests while the server's thread is blocked, and reports what came back. */
+/** Connects and sends requests while the server's thread is blocked, and returns the responses. */
 const CLIENT = `
 const { connect } = require("node:net");
 const { parentPort, workerData: { port, flag, connections, request } } = require("node:worker_threads");
