@@ -5,7 +5,7 @@ import { generateSecret } from "../security/index.ts";
 import { ViewProvider } from "../views/index.ts";
 import { MailProvider } from "./mail-provider.ts";
 
-/** What an application with mail logs as warnings when it boots. */
+/** The warnings that an application with mail logs at boot. */
 async function warnings(APP_URL: string, MAIL: object = {}, APP_ENV = "development"): Promise<string[]> {
   const logged: string[] = [];
   const settings = { name: "Shop", environment: "production", log: { level: "warn", requests: false } } as const;

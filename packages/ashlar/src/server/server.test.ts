@@ -17,7 +17,7 @@ import { AshlarError, ConfigurationError } from "../support/index.ts";
 import type { ConnectionSource, RunningServer } from "./server.ts";
 
 const open: Application[] = [];
-/** Resolved when a request for `/slow` is being handled, and to let it finish. */
+/** The first resolves when a request for `/slow` is being handled; resolving the second lets it finish. */
 let begun: PromiseWithResolvers<void>;
 let released: PromiseWithResolvers<void>;
 const clients: (string | null)[] = [];
@@ -288,7 +288,7 @@ describe("S50 slow clients do not block others", () => {
   test("S50 how often slow headers are checked for depends on how long they may take", async () => {
     const { server } = await serve({ headersTimeoutSeconds: 0.3, requestTimeoutSeconds: 60 });
     const slow = dial(server, "GET / HTTP/1.1\r\nHost: a\r\n");
-    // Both are due in the same event loop, so that a busy machine delays them alike.
+    // Both timers are in the same event loop, so a busy machine delays them equally.
     const first = Promise.race([slow.closed, sleep(3000, "nothing within ten times as long")]);
     expect(await first).toMatch(/^HTTP\/1\.1 408 /);
   });
@@ -359,7 +359,7 @@ test("S50 a connection that the system cannot accept is logged, and the server c
   });
   open.push(application);
   const { port, url } = await application.listen({ port: 0, handleSignals: false });
-  // Running out of files is how the system reports it; a test that does so would break others.
+  // The system's error for too many open files; a test that really ran out would break others.
   const handles = (process as unknown as { _getActiveHandles(): unknown[] })._getActiveHandles();
   const listening = handles.filter(
     (handle): handle is Server => handle instanceof Server && (handle.address() as AddressInfo | null)?.port === port,
@@ -465,7 +465,7 @@ console.log("port " + server.port);
       const found = /port (\d+)/.exec(output);
       if (found) resolve(found[1]!);
     });
-    // Not before its output was read to the end.
+    // Only after its output was read to the end.
     const ended = new Promise<unknown[]>((done) => child.on("close", (code, signal) => done([code, signal])));
     void ended.then((how) => reject(new Error(`The script ended by itself: ${how.join()}`)));
     return { child, port: await port, output: () => output, ended };

@@ -68,7 +68,7 @@ const ROUTES: readonly RouteEntry[] = [
   }),
 ];
 
-/** What `/read` returns. */
+/** The response of `/read`. */
 async function read(browser: Browser): Promise<{ all: object }> {
   return JSON.parse((await browser.send("/read")).text);
 }
@@ -334,7 +334,7 @@ describe.each(["cookie", "database"])("with the store %s", (store) => {
   test("S25 with any invalid cookie, the visitor just has no session", async () => {
     const application = await create();
     const owner = new Browser(application);
-    // With a space, which no random id in a response can contain.
+    // Contains a space, so no random id in a response can match.
     await owner.send("/put/name/Ada%20Lovelace");
     const own = owner.cookies.get("session")!;
     const hostile = fc.oneof(

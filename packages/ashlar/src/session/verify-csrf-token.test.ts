@@ -13,7 +13,7 @@ const NO_TOKEN =
 const ELSEWHERE =
   "The request came from another site. Nothing was changed. Open the page on this site, and submit the form from there.";
 
-/** How often the handler of an unsafe method ran. */
+/** How often a handler for an unsafe method ran. */
 let handled: string[] = [];
 
 const ROUTES: readonly RouteEntry[] = [
@@ -55,7 +55,7 @@ async function withForm(application?: Application): Promise<Browser> {
   return browser;
 }
 
-/** What a refused request looks like to a visitor. */
+/** The response to a refused request, as a visitor sees it. */
 function refused(answer: Page, text = EXPIRED): void {
   expect([answer.status, answer.headers.get("content-type")]).toEqual([419, "text/html; charset=utf-8"]);
   expect(answer.text).toContain(`<p>${escapeHtml(text)}</p>`);

@@ -15,7 +15,7 @@ function summary(throttle: unknown): Record<string, string[]> {
   );
 }
 
-/** The message of the error that makes startup fail. */
+/** The startup error's message. */
 function problem(settings: unknown): string {
   try {
     readThrottleSettings(settings);
@@ -71,7 +71,7 @@ describe("without any configuration", () => {
     expect(summary({ store: "memory", limits: {} })).toEqual(DEFAULTS);
     expect(readThrottleSettings(null).store).toBeNull();
     expect(readThrottleSettings({ store: null }).store).toBeNull();
-    // These are about a guard; the others count by something that has nothing to do with one.
+    // These are about a guard; the others count by something unrelated to guards.
     const others = [...readThrottleSettings(null).limits.values()].filter(({ ofAccounts }) => !ofAccounts);
     expect(others.map(({ name }) => name).toSorted()).toEqual([
       "api",
@@ -86,7 +86,7 @@ describe("without any configuration", () => {
 
   test("S33 the limit by address alone is always the higher of the two", () => {
     for (const { name, buckets } of readThrottleSettings(null).limits.values()) {
-      // Those that don't count by both.
+      // The limits that don't count by both.
       if (name === "api" || buckets.every(({ by }) => by.join() === "account")) continue;
       const [pair, address] = ["account,address", "address"].map((by) => buckets.find((one) => one.by.join() === by)!);
       expect(address!.attempts, name).toBeGreaterThan(pair!.attempts);

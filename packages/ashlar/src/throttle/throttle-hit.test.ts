@@ -40,7 +40,7 @@ async function passing(attempts: number, attempt: (index: number) => Promise<Thr
   return attempts - refused.length;
 }
 
-/** A login form that was sent. */
+/** A submitted login form. */
 function login(email: unknown, ip: string | null = "203.0.113.7"): Promise<HttpContext> {
   return makeLoadedContext({
     url: "http://localhost/login",
@@ -50,7 +50,7 @@ function login(email: unknown, ip: string | null = "203.0.113.7"): Promise<HttpC
   });
 }
 
-/** What a provider of guards would say about accounts: each is identified by its own identifier. */
+/** Fake guards, for which each account is its identifier. */
 function accountsOf(guardOf: ThrottleAccounts["guardOf"]): ThrottleAccounts {
   return {
     guardOf,
@@ -66,7 +66,7 @@ function accountsOf(guardOf: ThrottleAccounts["guardOf"]): ThrottleAccounts {
   };
 }
 
-/** The error of a refused hit. */
+/** The error from a refused hit. */
 async function refusal(hit: Promise<unknown>): Promise<AshlarError> {
   const error = await hit.then(
     () => null,
@@ -120,7 +120,7 @@ describe("hit", () => {
     for (const by of [["account"], ["account", "address"]] as const) {
       const limit = { account: "email", buckets: [bucket(...by)] };
       expect(await told(limit, "ann@example.com")).toBe(own);
-      // Without an account, everyone at the address is counted together. Only limits for accounts keep that to themselves.
+      // Without an account, everyone at the address is counted together. Only limits for accounts don't reveal that.
       expect(await told(limit, null, "orders")).toBe(network);
       expect(await told(limit, null)).toBe(own);
     }
@@ -372,7 +372,7 @@ test("S33 without an account, attempts belong to the user, and another user's ar
   };
   expect(await passing(8, () => throttle.hit(asUser(1), "resend"))).toBe(5);
   expect(await passing(8, () => throttle.hit(asUser(2), "resend"))).toBe(5);
-  // A guest has no account; a given account precedes the user's.
+  // A guest has no account, and a given account takes precedence over the user's.
   expect(await passing(8, () => throttle.hit(makeContext({ ip: "203.0.113.7" }), "resend"))).toBe(5);
   expect(await passing(8, () => throttle.hit(asUser(1), "resend", { account: "ann@example.com" }))).toBe(5);
 });

@@ -125,7 +125,7 @@ describe("ThrottleMiddleware", () => {
   test("S53 with `user`, no input decides whose attempts are counted", async () => {
     const routes = [Route.post("/login", () => "welcome").middleware("throttle:login,user")];
     const application = await create({ routes });
-    // In the query, which is available before the body is.
+    // In the query, which is available before the body.
     const attempts = Array.from({ length: 5 }, (_, index) => ({ path: `/login?email=user${index}@example.com` }));
     expect(await statuses(application, attempts)).toEqual([200, 200, 200, 429, 429]);
   });

@@ -28,7 +28,7 @@ function deviceOf(request: HttpContext["request"]) {
   return id === null ? null : { id, group: request.header("x-group") ?? "" };
 }
 
-/** Accounts as guards know them; a header selects the active guard, what was proved, and the device. */
+/** Accounts as guards identify them; headers select the active guard, the proof and the device. */
 const ACCOUNTS: ThrottleAccounts = {
   guardOf: ({ request }) => request.header("x-guard"),
   refusal: () => null,
@@ -65,7 +65,7 @@ function create(
   return { throttle, left, logged };
 }
 
-/** A request, from the usual address and for the guard `web` by default. */
+/** A request, by default from the usual address and for the guard `web`. */
 function request(headers: Record<string, string> = {}, ip: string = HERE, query = ""): HttpContext {
   return makeContext({ url: `http://localhost/login${query}`, ip, headers: { "x-guard": "web", ...headers } });
 }
@@ -91,7 +91,7 @@ describe("known devices", () => {
     expect(await passing(throttle, 6, () => request())).toBe(5);
     expect(await passing(throttle, 2, () => request({ "x-device": "one" }))).toBe(2);
     expect(await passing(throttle, 4, () => request({ "x-device": "one" }, "203.0.113.8"))).toBe(3);
-    // They used up none of the address's attempts.
+    // They didn't use up any of the address's attempts.
     expect(await left({ ...bob, address: HERE })).toEqual({ address: 14, "account,address": 5 });
     expect(await left({ ...bob, address: "203.0.113.8" })).toEqual({ address: 20, "account,address": 5 });
   });
@@ -106,7 +106,7 @@ describe("known devices", () => {
     // Buckets by account alone have counted each of them once.
     expect(await left({ ...ann, address: HERE })).toEqual({ account: 21, address: 16, "account,address": 1 });
     expect(await passing(throttle, 5, () => request({ "x-device": "five" }))).toBe(1);
-    // The other account's devices have not been tried.
+    // The other account's devices haven't made any attempts.
     expect(await passing(throttle, 5, () => request({ "x-device": "four" }), bob)).toBe(5);
     expect(await left({ ...bob, address: HERE })).toMatchObject({ "account,address": 5 });
   });
@@ -591,7 +591,7 @@ describe("the account of an attempt", () => {
   });
 });
 
-/** A store that responds later, as one in another process would. */
+/** A store with a delay, like one in another process. */
 class LaterStore implements ThrottleStore {
   readonly #store = new MemoryStore();
 
@@ -641,7 +641,7 @@ test("an attempt that moves to another account is given back first, so that it d
   await expect(throttle.hit(request(), "login", ann)).rejects.toMatchObject({ code: "E_TOO_MANY_REQUESTS" });
 });
 
-/** A store that counts, and fails at everything else that writes, as one whose server goes away in between. */
+/** A store that counts but fails at all other writes, as if its server went down in between. */
 class HalfStore extends MemoryStore {
   readonly calls: string[] = [];
 
@@ -668,7 +668,7 @@ test("S53 a success remains valid if its attempts cannot be given back: that is 
   const context = request();
   await throttle.hit(context, "login", ann);
   await throttle.clear(context, "login", ann);
-  // Everything is tried, and logged as one failure.
+  // All counts are attempted, and the failures are logged as one.
   expect(store.calls).toEqual(["takeBack", "delete"]);
   expect(logged).toEqual([[{ err: new Error("No takeBack: 1."), limit: "login" }, UNSETTLED]]);
   expect(await left({ ...ann, address: HERE })).toEqual({ address: 19, "account,address": 4 });

@@ -58,7 +58,7 @@ describe("consume", () => {
       await throttle.consume("login", ann);
     }
     travel(60);
-    // By address alone the window is longer: its 20 attempts are used up.
+    // The window by address alone is longer, and its 20 attempts are used up.
     expect((await throttle.consume("login", ann)).allowed).toBe(false);
     travel(600);
     expect((await throttle.consume("login", ann)).allowed).toBe(true);
@@ -222,7 +222,7 @@ describe("reset", () => {
       expect(await passing(5, () => throttle.consume("login", ann))).toBe(5);
       await throttle.reset("login", ann);
     }
-    // 20 attempts from one address: that its client could log in to ann's account does not change the rest.
+    // 20 attempts from one address. That its client could log in to ann's account doesn't change that.
     expect(outcome(await throttle.peek("login", { ...ann, account: "bob@example.com" })).slice(0, 3)).toEqual([
       false,
       20,

@@ -22,12 +22,12 @@ const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.
 interface Shop {
   readonly url: string;
   readonly mail: MailServer;
-  /** How its process ended; `null` while it runs. */
+  /** How its process ended, or `null` while it runs. */
   readonly end: () => string | null;
   close(): Promise<void>;
 }
 
-/** A new application, served, that sends its mails to a real mail server. */
+/** A new application that is served, and sends its mails to a real mail server. */
 async function openShop(): Promise<Shop> {
   const { root, remove } = await generateApplication();
   const { mail, close } = await openMailServer();
@@ -70,7 +70,7 @@ inBrowser("accounts, in a browser", () => {
   });
   afterEach(async () => {
     for (const context of browser.contexts()) await context.close();
-    // Otherwise the test would only show a browser that can't connect.
+    // Otherwise, the test would only report that the browser can't connect.
     expect(shop.end()).toBe(null);
   });
 
@@ -284,14 +284,14 @@ inBrowser("accounts, in a browser", () => {
 
     const look = async (name: string): Promise<void> => {
       await page.evaluate(`${AXE}; 0`);
-      // Colors do not depend on the width, nor the layout on colors: each is checked once.
+      // Colors don't depend on the width, or the layout on colors, so each is checked once.
       for (const [colorScheme, device, width] of [
         ["light", "phone", 390],
         ["dark", "desktop", 1280],
       ] as const) {
         await page.emulateMedia({ colorScheme });
         await page.setViewportSize({ width, height: 860 });
-        // Most of the result would be passed checks: those stay in the page.
+        // Passed checks, which are most of the result, stay in the page.
         const found = await page.evaluate<string[]>(
           `axe.run(document, { resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] })
             .then(({ violations }) => violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html).join(" ")))`,

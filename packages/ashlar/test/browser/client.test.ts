@@ -9,10 +9,10 @@ import { type LocalServer, serveClientPage, serveSecurely } from "../support/cli
 import { makeFolder, temporaryFolder } from "../support/temporary-folder.ts";
 
 const PASSWORD = "a password of hers";
-/** What a call on a page led to. */
+/** The outcome of a call on a page. */
 type Result = { readonly value: unknown } | { readonly name: string; readonly code: string };
 
-/** What a page gets if it may not read the response, as for any network failure. */
+/** The error that a page gets if it may not read the response, as for any network failure. */
 const BLOCKED = { name: "ClientError", code: "E_NETWORK", status: 0 };
 
 inBrowser("ashlar/client, in a browser", () => {
@@ -29,7 +29,7 @@ inBrowser("ashlar/client, in a browser", () => {
     return context;
   }
 
-  /** Opens a page that has a client of an application as `session`, and one as `tokens`. */
+  /** Opens a page with two clients for an application, `session` and `tokens`. */
   async function open(context: BrowserContext, origin: string, api: string): Promise<Page> {
     const page = await context.newPage();
     await page.goto(origin);
@@ -47,7 +47,7 @@ inBrowser("ashlar/client, in a browser", () => {
   const logIn = (page: Page, email: string) =>
     run(page, `session.login(${JSON.stringify({ email, password: PASSWORD })})`);
 
-  /** Requests of a page's scripts, as `POST /login`, with their preflights. */
+  /** The requests by a page's scripts, as `POST /login`, including preflights. */
   function watch(page: Page): string[] {
     const seen: string[] = [];
     page.on("request", (request) => {
@@ -135,7 +135,7 @@ inBrowser("ashlar/client, in a browser", () => {
       expect(await run(other, "tokens.login({ username: 'grace@example.com', password: 'no' })")).toMatchObject(
         BLOCKED,
       );
-      // The same request without the client's, and without a preflight: it has no token.
+      // The same request without the client and without a preflight. It has no token.
       const status = await other.evaluate(`new Promise((resolve) => {
         const form = document.createElement("form");
         Object.assign(form, { method: "post", action: "${url}/logout", target: "frame" });
@@ -223,7 +223,7 @@ inBrowser("ashlar/client, in a browser", () => {
       for (const { httpOnly, secure, sameSite } of cookies) {
         expect({ httpOnly, secure, sameSite }).toEqual({ httpOnly: true, secure: true, sameSite: "None" });
       }
-      // The cookies come along from every site, so the list and the token are all that is left.
+      // Every site's requests include the cookies, so only the list and the token protect against them.
       const other = await open(context, `https://127.0.0.1:${servers[1]!.port}`, url);
       for (const call of ["user()", "logout()", "post('/notes')"]) {
         expect([call, await run(other, `session.${call}`)]).toMatchObject([call, BLOCKED]);

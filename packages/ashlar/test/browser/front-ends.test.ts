@@ -1,4 +1,4 @@
-// The examples of front ends, built as their README says, on another origin than the application.
+// The example front ends, built as their README says, on a different origin than the application.
 import { once } from "node:events";
 import { cp, mkdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -103,7 +103,10 @@ inBrowser("the examples of front ends, in a browser", () => {
       await page.getByRole("button", { name: action, exact: true }).click();
     };
     const shows = (text: string) => page.getByText(text).first().waitFor();
-    /** The link of the newest of so many mails that have one like it. They are sent after the responses. */
+    /**
+     * Waits until this many mails have a link like this, and returns the newest one's. They are sent after the
+     * responses.
+     */
     const mailed = async (pattern: RegExp, count: number): Promise<string> => {
       const links = async (): Promise<string[]> => {
         const mails = (await (await fetch(`${api}/dev/mailbox.json`)).json()) as { text: string }[];
@@ -129,7 +132,7 @@ inBrowser("the examples of front ends, in a browser", () => {
     await shows("Hello, Ada");
     await look("unverified");
     expect(await page.getByLabel("Name").count()).toBe(0);
-    // A user who is logged in already isn't asked to register, or to log in.
+    // A logged-in user isn't asked to register or log in.
     for (const entry of ["/register", "/login"]) {
       await page.goto(`${origin}${entry}`);
       await shows("Hello, Ada");
@@ -170,7 +173,7 @@ inBrowser("the examples of front ends, in a browser", () => {
     await page.goto(origin);
     await fill({ "Email address": EMAIL, Password: OTHER }, "Log in");
     await shows("Hello, Ada Lovelace");
-    // A forgotten password: what happened is said, and a link that was used leads to another one.
+    // A forgotten password: the page says what happened, and after a used link offers a new one.
     await fill({}, "Log out");
     await page.getByRole("link", { name: "Forgot your password?" }).click();
     await fill({ "Email address": EMAIL }, "Send the link");
@@ -186,12 +189,12 @@ inBrowser("the examples of front ends, in a browser", () => {
     await fill(forgotten, "Set password");
     await shows("Your password has been reset. Log in with the new one.");
     await look("reset");
-    // With the same password, it would be the same form, sent twice.
+    // With the same password, it would count as the same form sent twice.
     for (const label of Object.keys(forgotten)) await late.getByLabel(label, { exact: true }).fill(`${PASSWORD}!`);
     await late.getByRole("button", { name: "Set password" }).click();
     await late.getByText(dead).waitFor();
     await late.close();
-    // A link that no longer works asks for no password.
+    // The page of a dead link doesn't ask for a password.
     await page.goto(resetLink);
     await shows(dead);
     expect(await page.getByLabel("New password").count()).toBe(0);

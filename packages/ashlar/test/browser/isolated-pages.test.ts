@@ -11,7 +11,7 @@ import { folderWith } from "../support/temporary-folder.ts";
 
 const PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" width="7" height="7"/>';
 
-/** A separate site: to browsers, each name below localhost is one. */
+/** A separate site, as each name below localhost is to browsers. */
 async function startSite(page: string): Promise<string> {
   const server = createServer((_, response) => {
     response.setHeader("content-type", "text/html");
@@ -59,7 +59,7 @@ inBrowser("pages that are isolated from other sites, in a browser", () => {
     await page.goto(await serve(await freePort(), [], script));
     await page.click("html");
     await expect.poll(() => page.title()).toBe("logged in");
-    // Chromium complains about a policy that names a feature it doesn't know.
+    // Chromium logs a warning about unknown features in a policy.
     expect(problems).toEqual([]);
   });
 

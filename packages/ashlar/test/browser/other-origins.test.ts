@@ -10,10 +10,10 @@ import { edit, generateApplication } from "../support/generated-application.ts";
 const PASSWORD = "a password of hers";
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
-/** What a script on a page gets: a response, or the error that a browser throws if the script may not read it. */
+/** A script's result: a response, or the browser's error if the script may not read it. */
 type Reply = { readonly status: number; readonly data: Record<string, unknown> } | { readonly error: string };
 
-/** A front end's script: `fetch` with cookies, on the page that is open. */
+/** Calls `fetch` with cookies on the open page, like a front end's script. */
 class Script {
   readonly page: Page;
   readonly #api: string;

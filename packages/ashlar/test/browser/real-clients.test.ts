@@ -11,7 +11,7 @@ import { edit, freePort, generateApplication } from "../support/generated-applic
 
 /** The folder for screenshots, for inspection; without it, none are taken. */
 const PICTURES = process.env.ASHLAR_SCREENSHOTS;
-/** A name of an intranet, over plain http: browsers send it no `Sec-Fetch-Site`. */
+/** An intranet host over plain http, to which browsers don't send `Sec-Fetch-Site`. */
 const HOST = "shop.intranet.example";
 const PROVIDER = "provider.example";
 const PASSWORD = "stones and mortar";
@@ -19,7 +19,7 @@ const PASSWORD = "stones and mortar";
 const page = (title: string, body: string): string =>
   `@component("layouts/sheet", { title: "${title}" })\n${body}\n@end\n`;
 
-/** What a page loads while it is still open after its login has ended. */
+/** Requests by a page that is still open after its login has ended. */
 const LOADS = `
   const load = (name) => new Promise((done) => {
     const element = document.createElement(name);
@@ -28,7 +28,7 @@ const LOADS = `
     document.body.append(element);
   });
   const sent = [fetch("/own/data"), fetch("/own/page", { headers: { accept: "text/html", "x-requested-with": "XMLHttpRequest" } })];
-  // Over plain http, nothing tells a frame from a page.
+  // Over plain http, a frame can't be distinguished from a page.
   const names = ["img", "script", ...(isSecureContext ? ["iframe"] : [])];
   Promise.allSettled([...sent, ...names.map(load)]).then(() => (document.title = "Loaded"));
 `;
@@ -59,7 +59,7 @@ const ROUTES = (provider: string): string => `
   Route.post("/pay", ({ response }) => response.away("${provider}/checkout").status(303)),
 `;
 
-/** Responds to every path with a page that says which, on another site. */
+/** Another site, whose pages show the requested path. */
 async function startProvider(): Promise<Server> {
   const server = createServer((request, response) => {
     response.setHeader("content-type", "text/html");
@@ -153,7 +153,7 @@ inBrowser("pages on plain http, in a browser", () => {
     const headers = await (await sent).allHeaders();
     await page.waitForURL("**/login");
     await picture(page, "reset");
-    // What this test is about: the browser hides the page, and says nothing else.
+    // The point of this test: the browser hides the page's URL and sends nothing else about it.
     expect([headers.origin, headers.referer, headers["sec-fetch-site"]]).toEqual(["null", undefined, undefined]);
   });
 

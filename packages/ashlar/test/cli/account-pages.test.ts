@@ -14,7 +14,7 @@ afterAll(() => shop.close());
 beforeEach(() => shop.reset());
 afterEach(travelBack);
 
-/** The form on the page of devices that logs out the visitor's own device, or the only other one. */
+/** The form on `/logins` that logs out the visitor's own device, or the only other one. */
 function formOf(page: TestResponse, which: "own" | "other"): string {
   const entries = page.text.split("<li>").filter((text) => text.includes('action="/logins/'));
   const entry = entries.find((text) => text.includes("This device") === (which === "own"))!;

@@ -8,7 +8,7 @@ import { sqlite } from "../support/services.ts";
 
 const CODE = "314159";
 
-/** Adds a second factor as an application would: a step, its page, and the route that verifies the code. */
+/** Adds a second factor like an application would: a step, its page, and the route that verifies the code. */
 async function addCode(root: string): Promise<void> {
   await writeFile(
     join(root, "app/code.ts"),

@@ -6,7 +6,7 @@ import { ashlar } from "../support/command-line.ts";
 import { checkTypes, edit, generatedApplication, passesItsOwnChecks } from "../support/generated-application.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-/** Every file of an application by path, without secrets and without the times in the names of migrations. */
+/** Every file of an application by path, without secrets and the times in migrations' names. */
 async function filesOf(root: string): Promise<Record<string, string>> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile() && entry.name !== ".env");
@@ -20,7 +20,7 @@ async function filesOf(root: string): Promise<Record<string, string>> {
   );
 }
 
-/** Adds the author's own lines to the files that wire up an application's features. */
+/** Adds an author's lines to the files that wire up the features. */
 async function makeOwn(root: string): Promise<void> {
   const first = (path: string) => edit(root, path, ["\n", "\n// Mine.\n"]);
   await first("app/kernel.ts");
@@ -200,7 +200,7 @@ routes/web.ts
     const root = await generatedApplication();
     const folder = join(root, "database/migrations");
     for (const file of await readdir(folder)) {
-      // Its logins were in a table with another name.
+      // The table of its logins had another name.
       if (file.includes("create_logins")) await rm(join(folder, file));
       if (!file.includes("create_users")) continue;
       const text = await readFile(join(folder, file), "utf8");

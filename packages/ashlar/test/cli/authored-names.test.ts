@@ -1,4 +1,4 @@
-// What authors call the parts of their API, as `ashlar api:install` finds it in their application.
+// Names that authors give to the parts of their API, which `ashlar api:install` finds in the application.
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -55,7 +55,7 @@ async function migrationsOf(root: string): Promise<string[]> {
   return files.map((file) => file.replace(/^[\d_]+|\.ts$/g, ""));
 }
 
-/** What the doctor says about an application whose migrations were run. */
+/** The doctor's findings about a migrated application. */
 async function isHealthy(root: string): Promise<void> {
   for (const args of [["migrate"], ["doctor"]]) {
     const { code, output } = await execute(root, process.execPath, [COMMAND, ...args], { APP_ENV: "development" });

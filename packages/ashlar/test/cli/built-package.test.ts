@@ -12,7 +12,7 @@ function readmeOf(folder: string): Promise<string> {
   return readFile(join(PACKAGE, "../..", folder, "README.md"), "utf8");
 }
 
-/** The last line, as JSON, that a module prints when it runs next to the `app.ts` of a generated application. */
+/** Runs a module next to a generated application's `app.ts`, and returns its last line of output as JSON. */
 async function printed(module: string): Promise<unknown> {
   const root = await generatedApplication({ pages: false, api: false });
   await writeFile(join(root, "module.ts"), module);
@@ -62,7 +62,7 @@ interface Locked {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-/** The folders of what a production install has, relative to the repository, and of those the native ones. */
+/** The folders of a production install's packages, relative to the repository, and which of them are native. */
 async function installed(): Promise<{ readonly places: readonly string[]; readonly native: readonly string[] }> {
   const lock = JSON.parse(await readFile(join(PACKAGE, "../../package-lock.json"), "utf8"));
   const packages = lock.packages as Readonly<Record<string, Locked>>;
@@ -86,7 +86,7 @@ async function installed(): Promise<{ readonly places: readonly string[]; readon
 test("a production install adds no more packages than the README says, and only one is native", async () => {
   const { places, native } = await installed();
   expect(native).toEqual(["node_modules/@node-rs/argon2"]);
-  // An install gets one of its optional packages, each of which is for one platform.
+  // An install gets one of the optional packages, each of which is for one platform.
   const [, promised] = /the framework installs as (\d+) packages,/.exec(await readmeOf(".")) ?? [];
   expect(places.length + native.length).toBeLessThanOrEqual(Number(promised));
   expect(places.length).toBeGreaterThan(5);
@@ -105,7 +105,7 @@ test("a production install takes as much disk space as the README says", async (
       if (entry.isFile() && !path.slice(folder.length).includes("node_modules")) files.push(path);
     }
   }
-  // As `du` counts on most file systems: a folder takes a block too.
+  // As `du` counts on most file systems, where a folder takes a block too.
   const blocks = (bytes: number) => Math.ceil(bytes / BLOCK) * BLOCK;
   let size = new Set(files.map((file) => dirname(file))).size * BLOCK;
   for (const file of files) size += blocks((await stat(file)).size);
@@ -114,11 +114,11 @@ test("a production install takes as much disk space as the README says", async (
 });
 
 test("the package's README is the repository's, without the parts about the repository", async () => {
-  // The comparison with other frameworks is in the manual, which the package has.
+  // The comparison with other frameworks is in the manual, which is part of the package.
   const whole = (await readmeOf(".")).replace(/## From nothing to a token\n[\s\S]*?\n(?=## )/, "");
   const [before = "", section = ""] = whole.split("\n## This repository\n");
   const published = `${before}\n${section.slice(section.lastIndexOf("\n\n") + 2)}`
-    // Links that do not work on a registry's page.
+    // Links that don't work on a registry's page.
     .replaceAll(/in \[[\w/.-]+\]\((bench\/[\w.-]+)\)/g, "in the repository, under `$1`")
     .replaceAll(/in \[[\w/.-]+\]\((docs\/[\w.-]+)\)/g, "in this package, under `$1`");
   expect(await readmeOf("packages/ashlar")).toBe(published);

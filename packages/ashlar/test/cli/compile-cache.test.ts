@@ -7,7 +7,7 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 const FOLDER = `ashlar-compile-cache-${process.getuid?.()}`;
 
 /**
- * Runs the command on a machine with this folder for temporary files.
+ * Runs the command with this folder for temporary files.
  *
  * @param chosen the value of `NODE_COMPILE_CACHE`; not set if omitted
  */

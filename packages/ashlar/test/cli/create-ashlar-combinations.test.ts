@@ -24,7 +24,7 @@ async function filesOf(root: string): Promise<Record<string, string>> {
   return texts;
 }
 
-// What other files generate has registration, verification and English pages.
+// The other commands generate registration, verification and English pages.
 describe.for([
   { pages: true, api: true, registration: false, verification: true, language: "de" },
   { pages: true, api: false, registration: true, verification: false, language: "de" },

@@ -12,7 +12,7 @@ const SHOW = `${ESCAPE}[?25h`;
 const HIDE = `${ESCAPE}[?25l`;
 const { enter, up, down, space, interrupt } = KEYS;
 
-/** The prompts in their order, and the keys that accept what they suggest. */
+/** The prompts in order, and the keys that accept the suggestions. */
 const PROMPTS = [
   /Project directory/,
   /Add account pages/,
@@ -23,7 +23,7 @@ const PROMPTS = [
   /Which package manager\?/,
 ] as const;
 
-/** Asked of someone who wants no account pages. */
+/** Asked if there are no account pages. */
 const JSON_PROMPT = /Add accounts with JSON/;
 
 type Options = NonNullable<Parameters<typeof startInTerminal>[3]>;
@@ -77,12 +77,12 @@ describe.skipIf(!hasPseudoTerminals)(
         terminal,
         [PROMPTS[0], `my place${enter}`],
         [PROMPTS[1], `y`],
-        // The second feature is taken away, and the first one stays.
+        // Deselects the second feature and keeps the first.
         [PROMPTS[2], `${down}${space}${enter}`],
         [PROMPTS[3], `n`],
         [PROMPTS[4], `${down}${enter}`],
         [PROMPTS[5], `${down}${enter}`],
-        // Upwards from the first one is the last one.
+        // Up from the first option leads to the last.
         [PROMPTS[6], `${up}${enter}`],
       );
       expect(await terminal.ended).toBe(0);
@@ -249,7 +249,7 @@ describe.skipIf(!hasPseudoTerminals)(
     test.for([20, 40])("in a terminal of %i columns, all prompts can be answered", async (columns) => {
       const parent = await temporaryFolder();
       const terminal = start(parent, [], { columns });
-      // Questions wrap, so each is recognized by one word.
+      // Questions may wrap, so each is recognized by one word.
       const words = [/Project/, /account/, /features/, /API/, /SQLite/, /Deutsch/, /pnpm/];
       await answer(terminal, ...accepting(words));
       expect(await terminal.ended).toBe(0);
@@ -274,7 +274,7 @@ describe.skipIf(!hasPseudoTerminals)(
         await terminal.shows(/(Installing the packages with npm …[^…]*){3}/);
         expect(terminal.raw().lastIndexOf(HIDE)).toBeGreaterThan(terminal.raw().lastIndexOf(SHOW));
         await writeFile(join(parent, "shop/go"), "");
-        // With the timer, the process would run on.
+        // With the timer, the process would keep running.
         expect(await terminal.ended).toBe(Math.min(code, 1));
         const [, after] = terminal.raw().split(SHOW);
         expect([after, after]).toEqual([expect.stringContaining(line), expect.not.stringContaining("…")]);

@@ -42,7 +42,7 @@ test("it works without the framework installed", async () => {
     await cp(join(source, part), join(modules, "create-ashlar", part), { recursive: true });
   }
   await mkdir(join(modules, "@clack"));
-  // Through links, the dependencies of these two are found as well.
+  // Links also make the dependencies of these two available.
   for (const name of Object.keys(dependencies)) {
     await symlink(dirname(findPackageJSON(name, SCRIPT)!), join(modules, name), "junction");
   }
@@ -75,7 +75,7 @@ function onNode(parent: string, version: string, flags: readonly string[] = []):
   return execute(parent, process.execPath, ["--import", preload, SCRIPT, "shop", ...HERE, ...flags]);
 }
 
-/** What it prints when it succeeds. */
+/** Its output on success. */
 async function generated(parent: string, version: string): Promise<string> {
   const { code, output } = await onNode(parent, version);
   expect(code).toBe(0);
@@ -100,7 +100,7 @@ test("if Node.js is too old, the application installs its own, and the generator
     /^An application needs Node\.js 24\.7 or newer, and this is 24\.6\.0\.\nNode\.js 26 will be one of the application's packages\. Its scripts run on it\.\nCreated /,
   );
   const manifest = JSON.parse(await readFile(join(parent, "shop/package.json"), "utf8"));
-  // Not a development dependency, which a deployment leaves out: npm start runs on it.
+  // Not a development dependency, which deployments leave out, because `npm start` runs on it.
   expect(manifest.dependencies.node).toBe("^26.0.0");
   expect(Object.keys(manifest.devDependencies)).not.toContain("node");
   expect([manifest.allowScripts, manifest.trustedDependencies]).toEqual([{ node: true }, ["node"]]);
@@ -294,7 +294,7 @@ async function folderWithNpm(script: string): Promise<string> {
 /** What a package manager writes before it fails. */
 const HALF = "mkdir -p node_modules/half && echo { > node_modules/half/package.json && echo { > package-lock.json";
 
-/** The names in a folder, as created: complete, without anything of an installation or a database. */
+/** The complete list of names in a new folder, without traces of an installation or a database. */
 async function completeNames(root: string): Promise<readonly string[]> {
   const parent = await temporaryFolder();
   await execute(parent, process.execPath, [SCRIPT, "shop", ...HERE]);
@@ -337,9 +337,9 @@ test("--verbose shows what the package manager prints; otherwise it is shown if 
 });
 
 /**
- * Starts the generator in a separate process group, and waits until its package manager has begun.
+ * Starts the generator in a separate process group, and waits until its package manager has started.
  *
- * @param before what the package manager does before it counts as begun
+ * @param before what the package manager does before that
  */
 async function installing(parent: string, script: string, before = ":"): Promise<ReturnType<typeof startProcess>> {
   const begun = `echo > "${parent}/begun"`;
@@ -358,7 +358,7 @@ describe.for([
   test("leaves the complete application and nothing else, and says how to continue", async () => {
     const parent = await temporaryFolder();
     const generator = await installing(parent, "exec sleep 600");
-    // Only to the generator, which must notify its child processes.
+    // Sent only to the generator, which has to pass it on to its child processes.
     generator.child.kill(signal);
     expect((await generator.ended).code).toBe(exit);
     expect(generator.output()).toContain(
@@ -441,7 +441,7 @@ test("after a kill that leaves part of an application, the next run says to dele
   await rm(root, { recursive: true });
   expect((await again()).code).toBe(0);
   await completeNames(root);
-  // A complete application is not one whose creation was cut off, and neither is a folder with other files.
+  // Neither a complete application nor a folder with other files counts as interrupted.
   const complete = await again();
   expect([complete.code, complete.output.endsWith("or empty this one.\n")]).toEqual([1, true]);
   await rm(root, { recursive: true });
@@ -481,7 +481,7 @@ test.for(["shop", "shop/below/it"])("%s, where shop is a file, is refused in one
   expect(await readFile(file, "utf8")).toBe("mine");
 });
 
-// The first one may be written by its permissions, and still nothing can be made in it.
+// The first one's permissions allow writing, but nothing can be created in it.
 test.skipIf(process.platform !== "linux").for(["/proc/shop", "/proc/shop/below/it", "/proc"])(
   "%s, where no folder can be created, is refused in one line",
   async (folder) => {
@@ -532,7 +532,7 @@ test("a full disk is reported in one sentence, and leaves no new files", async (
   const parent = await temporaryFolder();
   await mkdir(join(parent, "shop"));
   await writeFile(join(parent, "shop/LICENSE"), "mine");
-  // Files may not exceed 4 KB: the stylesheet is longer.
+  // Files are limited to 4 KB, and the stylesheet is longer.
   const limited = `ulimit -f 4; exec "${process.execPath}" "${SCRIPT}" shop ${HERE.join(" ")}`;
   const { code, output } = await execute(parent, "bash", ["-c", limited]);
   expect(code).toBe(1);

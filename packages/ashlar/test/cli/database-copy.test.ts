@@ -99,7 +99,7 @@ await onPostgres("an application on PostgreSQL moves to MariaDB", async () => {
 });
 
 function defineFor(target: Target): void {
-  /** Generates an application on SQLite whose `.env` names the server as well. */
+  /** Generates an application on SQLite whose `.env` also has the server's URL. */
   async function begun(): Promise<{ root: string; url: string }> {
     const root = await generatedApplication();
     const name = `ashlar_copy_${randomBytes(6).toString("hex")}`;
@@ -121,7 +121,7 @@ function defineFor(target: Target): void {
 
   test("with its users, logins, tokens and waiting mails, and changes only .env", async () => {
     const { root } = await begun();
-    // One that nothing gets while the application moves.
+    // A port that nothing else gets while the application moves.
     const port = await freePort();
     const before = await run(root, { smtpPort: 1, port });
     const visitor = await new PageVisitor(before.url).register();
@@ -130,7 +130,7 @@ function defineFor(target: Target): void {
     const remembered = { "Stay logged in on this device": true } as const;
     await browser.logIn(await browser.open("/login"), login.email, login.password, remembered);
     const token = await tokenFrom(before.url, login);
-    // No mail server responds, so it waits.
+    // No mail server responds, so the mail waits.
     const { NewDeviceMail } = (await import(join(root, "app/mailables/new-device-mail.ts"))) as {
       NewDeviceMail: { preview(): Mailable };
     };
@@ -219,7 +219,7 @@ test("a copy that can't begin is refused before one is announced", async () => {
   expect(await refused("--to", "sqlite")).toContain('"sqlite" can\'t be copied to itself.');
 });
 
-/** Starts a command, and ends it with the test. */
+/** Starts a command, and ends it after the test. */
 function started(root: string, args: readonly string[]): { child: ChildProcess; output: () => string } {
   const child = spawn(process.execPath, [COMMAND, ...args], { cwd: root, env: shellEnvironment() });
   onTestFinished(() => void child.kill("SIGKILL"));
@@ -229,7 +229,7 @@ function started(root: string, args: readonly string[]): { child: ChildProcess; 
   return { child, output: () => output };
 }
 
-/** Serves the application in this process, as its `.env` says, in production. */
+/** Serves the application in this process, in production, with its `.env`. */
 async function run(root: string, { smtpPort, port }: { readonly smtpPort: number; readonly port: number }) {
   const { Kernel } = (await import(join(root, "app/kernel.ts"))) as { Kernel: KernelClass };
   const application = await createApplication({
@@ -260,7 +260,7 @@ async function tokenFrom(url: string, { email, password }: { readonly email: str
   return ((await response.json()) as { data: string }).data;
 }
 
-/** Starts a mail server that notes the recipients. @returns its port */
+/** Starts a mail server that records the recipients. @returns its port */
 async function mailServer(recipients: string[]): Promise<number> {
   const server = new SMTPServer({
     authOptional: true,

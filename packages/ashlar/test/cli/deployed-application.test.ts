@@ -1,4 +1,4 @@
-// What `ashlar make:deploy` writes, run as it says: two instances with the unit's commands, behind each proxy.
+// The files from `ashlar make:deploy` in use: two instances, run with the unit's commands, behind each proxy.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -12,7 +12,7 @@ import { type LongProcess, startProcess } from "../support/long-process.ts";
 import { withProgram } from "../support/system-programs.ts";
 import { readUnit, type SystemdUnit } from "../support/systemd-unit.ts";
 
-/** Not the address that the proxies come from, which is trusted. */
+/** A different address than the proxies', which is trusted. */
 const VISITOR = "127.0.0.2";
 const VISITORS = 3;
 
@@ -49,9 +49,9 @@ interface Instance {
   process: LongProcess;
 }
 
-/** Starts an instance as systemd would, up to the moment at which it counts as started. */
+/** Starts an instance like systemd would, and waits until it counts as started. */
 async function start(unit: SystemdUnit): Promise<LongProcess> {
-  // The unit looks for Node.js in folders of its machine; here it is the test's own.
+  // The unit looks for Node.js in the machine's folders; here it uses the test's.
   const { PATH: _, ...environment } = unit.environment;
   const all = { ...variables, ...environment };
   const here = (command: string[]): string[] =>
@@ -73,14 +73,14 @@ async function startTwo(): Promise<Instance[]> {
   return Promise.all(units.map(async (unit) => ({ unit, process: await start(unit) })));
 }
 
-/** Restarts an instance as systemd would. */
+/** Restarts an instance like systemd would. */
 async function restart(instance: Instance): Promise<void> {
   instance.process.child.kill("SIGTERM");
   expect(await instance.process.ended).toEqual({ code: 0, signal: null });
   instance.process = await start(instance.unit);
 }
 
-/** Replaces an instance's workers as systemd would, and waits until those that have responded before are gone. */
+/** Reloads an instance like systemd would, and waits until its old workers are gone. */
 async function reload({ unit, process: { child } }: Instance, answers: readonly Answer[]): Promise<void> {
   expect(unit.command("ExecReload")).toEqual(["/bin/kill", "-HUP", "$MAINPID"]);
   const workers = new Set(answers.filter(({ parent }) => parent === child.pid).map(({ pid }) => pid));
@@ -102,7 +102,7 @@ function visitor({ secure }: DeployedProxy): HttpsVisitor {
   return one;
 }
 
-/** Waits until the proxy passes requests on. */
+/** Waits until the proxy forwards requests. */
 async function passesOn(proxy: DeployedProxy): Promise<void> {
   await expect
     .poll(() =>
@@ -121,7 +121,7 @@ interface Answer {
   readonly [member: string]: unknown;
 }
 
-/** Reads pages and sends forms, one after the other, until the test ends it. */
+/** Requests pages and sends forms, one after the other, until the test ends. */
 async function load(one: HttpsVisitor, isOver: () => boolean, answers: Answer[]): Promise<void> {
   const { text } = await one.ask("/login");
   const [, token = ""] = /name="__token" value="([^"]+)"/.exec(text) ?? [];
@@ -143,7 +143,7 @@ async function configuration(name: ProxyName): Promise<string> {
   return await readFile(join(root, "deploy", file), "utf8");
 }
 
-// nginx has no health checks: as the manual says, only a reload loses no request there.
+// nginx has no health checks, so as the manual says, only a reload loses no request.
 const UPDATES = [
   ["nginx", "reloaded", reload],
   ["caddy", "restarted", restart],

@@ -1,4 +1,4 @@
-// The image and the services that `ashlar make:deploy` writes.
+// The image and the services from `ashlar make:deploy`.
 import { existsSync } from "node:fs";
 import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -16,20 +16,20 @@ import { canInstall, packageRegistry } from "../support/package-registry.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const DATABASES = ["sqlite", "postgres", "mariadb"] as const;
-/** Style, and the rule that a public site's ports are not public. */
+/** Rules about style, and one against public ports, which a public site needs. */
 const OTHER_TASTE = ["no-unbound-port-interfaces", "require-quotes-in-ports", "service-keys-order"];
 
-/** What the linter finds. Its own types lack the endings of files, so TypeScript doesn't find them. */
+/** The linter's findings. Its types import files without extensions, so TypeScript doesn't find them. */
 interface Finding {
   readonly rule: string;
   readonly category: string;
   readonly message: string;
 }
 
-/** What is wrong with a Compose file, by Compose's schema and by the linter's rules. */
+/** The problems in a Compose file, according to Compose's schema and the linter. */
 async function problemsOf(file: string): Promise<string[]> {
   const linter = new DCLinter({ rules: {}, quiet: false, debug: false, exclude: [], disableAllRules: false });
-  // The linter doesn't look into what services have in common, and merge.
+  // The linter doesn't follow YAML merges, which the services use.
   const merged = join(await temporaryFolder(), "compose.yaml");
   await writeFile(
     merged,
@@ -111,7 +111,7 @@ test("two instances on PostgreSQL trust only nginx, and start after the migratio
     command: ["node", "node_modules/ashlar/bin/ashlar.js", "migrate", "--allow-newer"],
     depends_on: { database: { condition: "service_healthy" } },
   });
-  // Nothing but the instances and the migrations reaches the data.
+  // Only the instances and the migrations can reach the data.
   expect([database!.networks, redis!.networks, nginx!.networks]).toEqual([
     ["back"],
     ["back"],
@@ -171,7 +171,7 @@ test("with SQLite, both instances and the migrations share one file, in a volume
   expect(nginx).toBeDefined();
 });
 
-/** Runs a command as another user, who owns none of the files, or without the permission to write any. */
+/** Runs a command as another user, who doesn't own the files and can't write to any. */
 async function asStranger(folder: string, command: readonly string[]): Promise<readonly [string, ...string[]]> {
   const [, ...args] = command;
   if (process.getuid!() === 0) {
@@ -206,12 +206,12 @@ test.skipIf(!canInstall && !process.env.CI)(
     expect(image.environment).toMatchObject({ APP_ENV: "production", HOST: "0.0.0.0", PORT: String(port) });
     const files = await readdir(image.workFolder);
     expect(files).toEqual(expect.arrayContaining(["app.ts", "config", "node_modules", "package.json"]));
-    // Neither secrets nor what is only there for development.
+    // Neither secrets nor files for development.
     expect(files.filter((file) => /^\.env|Dockerfile|^deploy$/.test(file))).toEqual([]);
     for (const name of ["typescript", "youch"]) {
       expect([name, existsSync(join(image.workFolder, "node_modules", name))]).toEqual([name, false]);
     }
-    // A database of another name, keys, and what a package manager or a dump may hold.
+    // A database with another name, keys, and files that a package manager or a dump may have left.
     expect(files.filter((file) => planted.includes(file))).toEqual([]);
 
     const data = join(image.folder, "data");

@@ -1,4 +1,5 @@
-// What `ashlar make:deploy kubernetes` writes: accepted by the types of Kubernetes, and in agreement with the application.
+// The files from `ashlar make:deploy kubernetes`: valid according to Kubernetes' types, and consistent with the
+// application.
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -69,16 +70,16 @@ test("probes, ports and times come from the application's settings", async () =>
   expect(container.readinessProbe.httpGet).toEqual({ path: "/health/ready", port: "http" });
   expect(of("Service").spec.ports).toEqual([{ name: "http", port: 80, targetPort: "http" }]);
 
-  // The drain begins after preStop, and there is a reserve.
+  // Draining begins after preStop, and there is a margin.
   const preStop = Number(container.lifecycle.preStop.exec.command[1]);
   expect(spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(preStop + 30 + 20 + 5);
-  // It is not ready for most of its drain, and other pods don't get busy checks killed.
+  // A draining pod is soon not ready, and a busy pod isn't killed because of slow checks.
   const { periodSeconds, failureThreshold } = container.readinessProbe;
   expect(periodSeconds * failureThreshold).toBeLessThan(30);
   expect(container.livenessProbe.timeoutSeconds).toBeGreaterThanOrEqual(5);
-  // It boots for as long as it waits for the database (30 s), and longer.
+  // It may take longer to boot than it waits for the database (30 s).
   expect(container.startupProbe.periodSeconds * container.startupProbe.failureThreshold).toBeGreaterThan(60);
-  // As many processes as there can be pods, during an update one more at most.
+  // As many processes as there can be pods, plus one during an update.
   const { minReplicas, maxReplicas, scaleTargetRef } = of("HorizontalPodAutoscaler").spec;
   expect(container.env).toContainEqual({ name: "APP_PROCESSES", value: String(maxReplicas) });
   expect(minReplicas).toBeGreaterThanOrEqual(2);

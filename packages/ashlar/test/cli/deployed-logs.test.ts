@@ -1,4 +1,4 @@
-// What the proxies of `ashlar make:deploy` write while people follow mailed links, also while no instance responds.
+// The logs of the proxies from `ashlar make:deploy` while users follow mailed links, even while no instance responds.
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ import { withProgram } from "../support/system-programs.ts";
 const PROXIES = { nginx: "nginx.conf", caddy: "Caddyfile", haproxy: "haproxy.cfg" } as const;
 const ADDRESS = "jane@shop.example";
 const PASSWORD = "correct horse battery staple";
-/** Short enough to be a word of a path. */
+/** Short enough to look like a word in a path. */
 const PIN = "sesame";
 
 let root: string;
@@ -57,7 +57,7 @@ function visitorOf({ secure }: DeployedProxy): HttpsVisitor {
   return visitor;
 }
 
-/** Where a mail's link leads, without the host. */
+/** A mail's link, without the host. */
 function targetOf(link: string): string {
   const { pathname, search, host } = new URL(link);
   expect(host).toBe(HOST);
@@ -72,7 +72,7 @@ async function send(visitor: HttpsVisitor, page: string, filling: Filling, butto
   expect((await visitor.ask(action || page, fields)).status).toBe(302);
 }
 
-/** The parts of a target that a log must not have. */
+/** The parts of a target that must not be logged. */
 function secretsIn(target: string): string[] {
   const { pathname, searchParams } = new URL(target, `https://${HOST}`);
   return [...pathname.split("/").filter((segment) => segment.length > 24), ...searchParams.values()].flatMap((one) => [
@@ -88,7 +88,7 @@ describe.each(Object.keys(PROXIES) as ProxyName[])("behind %s", (name) => {
       const served = await startServing(root, variables(mail));
       onTestFinished(() => void served.child.kill("SIGKILL"));
       const text = await readFile(join(root, "deploy", PROXIES[name]), "utf8");
-      // Caddy logs nothing but what fails, unless it is told to.
+      // By default, Caddy only logs failures.
       const proxy = await startProxy(name, name === "caddy" ? text.replace(`${HOST} {`, `${HOST} {\n\tlog`) : text);
       const visitor = visitorOf(proxy);
       await expect.poll(() => visitor.ask("/login").then(({ status }) => status, String)).toBe(200);
@@ -127,7 +127,7 @@ describe.each(Object.keys(PROXIES) as ProxyName[])("behind %s", (name) => {
       expect(secrets.filter((secret) => written.includes(secret))).toEqual([]);
       expect(served.output().length).toBeGreaterThan(0);
       expect(secrets.filter((secret) => secret !== PIN && served.output().includes(secret))).toEqual([]);
-      // It still shows what happened.
+      // The log still shows what happened.
       for (const path of ["/register", "/password_reset", "/unsubscribe", "/coupons/", "/door/"]) {
         expect(written).toContain(path);
       }

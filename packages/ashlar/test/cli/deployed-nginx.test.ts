@@ -1,4 +1,4 @@
-// The configuration of nginx that `ashlar make:deploy` writes, put into Debian's own as the manual says.
+// The nginx configuration from `ashlar make:deploy`, added to Debian's as the manual says.
 import { existsSync } from "node:fs";
 import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -61,7 +61,7 @@ async function startDebianNginx(instance: number): Promise<DebianNginx> {
       .replaceAll("/var/log/nginx", join(folder, "log"))
       .replaceAll("/run/nginx.pid", join(folder, "nginx.pid"))
       .replaceAll(DEBIAN, copy)
-      // Only root can have it change its user.
+      // Only root can make nginx change its user.
       .replace(/^user .*$/m, "");
     if (changed !== text) await writeFile(join(parentPath, name), changed);
   }
@@ -81,7 +81,7 @@ async function startInstance(handler: (request: IncomingMessage, response: Serve
   return port;
 }
 
-/** Opens connections that have had one response each, and stay open. */
+/** Opens connections that get one response each and stay open. */
 async function keepOpen(port: number, count: number): Promise<Socket[]> {
   const sockets: Socket[] = [];
   onTestFinished(() => {

@@ -1,4 +1,4 @@
-// The image of an application that is a package of a workspace.
+// The image of an application that is a package in a workspace.
 import { existsSync } from "node:fs";
 import { chmod, cp, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";

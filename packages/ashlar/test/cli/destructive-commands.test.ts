@@ -8,7 +8,7 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 const MIGRATION = `export const up = (database) => database.schema.createTable("kept").addColumn("n", "integer").execute();
 export const down = (database) => database.schema.dropTable("kept").execute();`;
 
-/** An application with a migrated database, in production by its environment or by its configuration. */
+/** An application with a migrated database, in production because of a variable or its configuration. */
 async function application(by: "environment" | "configuration"): Promise<string> {
   const root = await temporaryFolder();
   await mkdir(join(root, "config"), { recursive: true });

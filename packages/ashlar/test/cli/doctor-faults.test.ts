@@ -19,7 +19,7 @@ import { canInstall, packageRegistry } from "../support/package-registry.ts";
 import { OLDEST_RUNTIME } from "../support/runtimes.ts";
 import { folderWith } from "../support/temporary-folder.ts";
 
-/** The ids that a test has planted, found, fixed as advised, and no longer found. */
+/** The ids of findings that a test has caused, found, fixed as advised, and no longer found. */
 const shown = new Set<string>();
 let remove: () => Promise<void>;
 /** A migrated application without findings, in development. It is only copied. */
@@ -44,9 +44,9 @@ async function sh(root: string, command: string): Promise<void> {
 }
 
 /**
- * Expects exactly these findings, fixes each as it says, and expects them to be gone.
+ * Expects exactly these findings, follows their advice, and expects them to be gone.
  *
- * @param isCode whether modules were changed, which have to be loaded again
+ * @param isCode whether modules were changed, which have to be reloaded
  */
 async function mendAll(
   root: string,
@@ -55,7 +55,7 @@ async function mendAll(
 ): Promise<void> {
   const report = await doctor(root, ...args);
   expect(idsOf(report)).toEqual([...expected].sort());
-  // From the end, so that the lines of the others stay where they are.
+  // From the end, so that the other findings' line numbers stay valid.
   for (const finding of report.findings.toSorted((one, other) => (other.line ?? 0) - (one.line ?? 0))) {
     await mend(root, finding);
   }
@@ -84,7 +84,7 @@ async function addDrivers(root: string): Promise<void> {
   await ashlar(root, "migrate");
 }
 
-/** Makes the migration that a finding names, with its lines in up(), and runs it. */
+/** Creates the migration that a finding names, with the finding's lines in up(), and runs it. */
 async function migrateAsTold(root: string, { remedy }: Finding): Promise<void> {
   const [, name] = /npx ashlar make:migration (\w+), then npx ashlar migrate\./.exec(remedy.note!)!;
   const { output } = await ashlar(root, "make:migration", name!);
@@ -307,7 +307,7 @@ describe("secrets", () => {
     vi.stubEnv("GIT_TRACE", join(root, "../traced"));
     const { findings } = await doctor(root);
     vi.unstubAllEnvs();
-    // Git is asked once whether there is a repository.
+    // The doctor asks git once whether there is a repository.
     expect((await readFile(join(root, "../traced"), "utf8")).match(/built-in: git rev-parse/g)).toHaveLength(1);
     expect(findings.map(({ id }) => id)).toEqual(["secret.tracked", "secret.history", "secret.history"]);
     expect(findings[0]).toMatchObject({ file: "deploy.sh", line: 2 });
@@ -443,7 +443,7 @@ describe("lifetimes", () => {
       "lifetimeMinutes: 120,",
       "lifetimeMinutes: 120,\n  absoluteMinutes: 200_000,",
     ]);
-    // Once tokens expire, it shows that they can be renewed forever.
+    // Once tokens expire, the doctor finds that they can be renewed forever.
     const { findings } = await doctor(root);
     const immortal = findings.find(({ id }) => id === "tokens.immortal")!;
     expect(immortal.severity).toBe("warning");
@@ -489,7 +489,7 @@ describe("the database", () => {
     expect(await ashlar(root, "migrate")).toMatchObject({ code: 1 });
     expect(await ashlar(root, ...note!.match(/migrate --allow-newer/)![0].split(" "))).toMatchObject({ code: 0 });
     shown.add("migrations.newer");
-    // With a file that is newer, the missing one is not what a later version has left.
+    // If there is a newer file, the missing one doesn't come from a later version.
     await ashlar(root, "make:migration", "create_payments");
     expect(await ashlar(root, "migrate", "--allow-missing")).toMatchObject({ code: 0 });
     const missing = await doctor(root);
@@ -524,7 +524,7 @@ describe("the database", () => {
     await ashlar(root, "migrate:rollback");
     await ashlar(root, "migrate");
     await mendAll(root, ["users.blocked"]);
-    // The installer knows no column of another name.
+    // The installer only knows the default column name.
     const renamed = await copyOf(root);
     const line = "\n  static override table";
     await edit(renamed, "app/models/user.ts", [line, `\n  static override blockedColumn = "suspended_at";${line}`]);
@@ -557,7 +557,7 @@ describe("the database", () => {
     for (const email of ["U@B\u00fccher.example", "a%b@corp.example"]) database.exec(store(email));
     const told = await doctor(root);
     expect(idsOf(told)).toEqual(["users.address", "users.twins"]);
-    // By their keys: the report may be in the log of a deployment.
+    // By their keys, because the report may end up in a deployment's log.
     expect(JSON.stringify(told)).not.toMatch(/corp\.example|xn--bcher/);
     database.exec("delete from users where email in ('U@B\u00fccher.example', 'a%b@corp.example')");
     database.close();
@@ -578,7 +578,7 @@ describe("the database", () => {
     await ashlar(root, "migrate:rollback");
     const priority = "/await addPriorityToMailOutbox/d; s/addPriorityToMailOutbox, //";
     await sh(root, `sed -i '${priority}' database/migrations/*_create_mail_outbox.ts`);
-    // The migration was loaded for the rollback already.
+    // The migration was already loaded for the rollback.
     root = await copyOf(root);
     await ashlar(root, "migrate");
     await mendAll(root, ["mail.priority"]);
@@ -613,7 +613,7 @@ describe("the database", () => {
       await setVariables(root, "APP_ENV=development");
       await ashlar(root, "migrate");
       await ashlar(root, "api:install");
-      // The model was loaded for the migrations already.
+      // The model was already loaded for the migrations.
       root = await copyOf(root);
       await sh(root, "rm -f database/migrations/*_api_token*");
       await mendAll(root, ["api.column"]);
@@ -691,7 +691,7 @@ export class Admin extends compose(Model, Authenticates, AuthenticatesTokens) {}
 
   test("that doesn't respond is skipped after a few seconds, and the other checks continue", async () => {
     const root = await copyOf(original);
-    // It accepts connections and says nothing.
+    // It accepts connections but doesn't respond.
     const silent = createServer(() => {});
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
     try {
@@ -728,7 +728,7 @@ describe("servers", () => {
     const [{ problem, remedy }] = report.findings as [Finding];
     expect(problem).toBe('The database of the connection "limits" has no table rate_limits.');
     expect(remedy.note).toContain("each start of the application creates it on this one, too");
-    // As advised: the default connection has it.
+    // As advised, because the default connection has it.
     const started = await copyOf(root);
     const command = await execute(started, process.execPath, [COMMAND, "prune"]);
     expect(command.code, command.output).toBe(0);
@@ -799,7 +799,7 @@ describe("code", () => {
       ["export const ROUTES", page],
       ["  ...Api.routes(),\n", "  ...Api.routes(),\n  ...Api.personalTokens(Tokens),\n"],
     );
-    // Other problems of the application don't mention it.
+    // The application's other problems don't mention it.
     const worse = await copyOf(root);
     await edit(worse, "app/models/user.ts", [", MustVerifyEmail)", ")"]);
     expect(idsOf(await doctor(worse))).toEqual(["boot.failed"]);
@@ -814,7 +814,7 @@ describe("code", () => {
       ["import type { DriversSettings }", "import { type DriversSettings, personal }"],
       ["    expires: 60,", "    expires: 60,\n    personal: personal(),"],
     );
-    // The application boots, and what is left is the migration.
+    // The application boots, and only the migration is left.
     expect(idsOf(await doctor(await copyOf(root)))).toEqual(["api.table"]);
   });
 
@@ -856,7 +856,7 @@ describe("code", () => {
     await mendAll(unnamed, ["pages.middleware"], { isCode: true });
     const used = await copyOf(original);
     await edit(used, "app/models/user.ts", [", MustVerifyEmail)", ")"]);
-    // It doesn't matter that the kernel names the middleware: no route uses it yet.
+    // The kernel names the middleware, but that doesn't count, because no route uses it yet.
     expect((await doctor(used)).findings).toEqual([]);
     await edit(used, "routes/api.ts", ['middleware("auth:jwt")', 'middleware("auth:jwt", "verified")']);
     await mendAll(await copyOf(used), ["pages.model"], { isCode: true });
@@ -1157,7 +1157,7 @@ describe("packages", () => {
       [">=24.7", "24.7.0"],
       [">=24.7", "26.0.0"],
       ["^24.7.1", "24.10.0"],
-      // Newer than its name says.
+      // Newer than its folder's name says.
       ["^24.7.1", "26.0.0"],
       ["24.x || 26.x", "24.0.0"],
       [">=24.7", "27.0.0-nightly20261101"],
@@ -1177,13 +1177,12 @@ async function npmSettings(): Promise<string> {
     .join("");
 }
 
-/** Fixed by installing with npm, which needs a registry. */
+/** Fixing these takes an npm install, which needs a registry. */
 const INSTALLED: readonly string[] = ["node.version", "package.copies"];
 
 /**
- * Found and fixed in `test/redis/doctor.test.ts`, which has a Redis server of its own, in `doctor.test.ts` on
- * PostgreSQL and MariaDB, and in `cli/doctor/checks/`, where `uploads.test.ts` and `database-folder.test.ts` have a
- * disk of their own.
+ * Tested elsewhere: in `test/redis/doctor.test.ts`, which has its own Redis server, in `doctor.test.ts` on PostgreSQL
+ * and MariaDB, and in `cli/doctor/checks/`, where `uploads.test.ts` and `database-folder.test.ts` have their own disk.
  */
 const ELSEWHERE: readonly string[] = [
   "database.folder",

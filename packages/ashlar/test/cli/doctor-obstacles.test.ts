@@ -26,10 +26,13 @@ beforeAll(async () => {
 
 afterAll(() => remove());
 
-/** Who owns an application that isn't root's: root may do everything. `null` if the tests run as another user anyway. */
+/**
+ * The owner of an application for tests in which root would be allowed everything, or `null` if the tests don't run as
+ * root.
+ */
 const OWNER = process.getuid?.() === 0 ? 65_534 : null;
 
-/** A copy of an application that belongs to a user who is not root, and that user may reach. */
+/** A copy of an application that belongs to a user other than root, in a folder that the user can access. */
 async function ownedCopy(): Promise<string> {
   const root = await copyOf(original);
   if (OWNER === null) return root;

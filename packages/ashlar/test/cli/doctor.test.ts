@@ -21,7 +21,7 @@ async function production(root: string): Promise<void> {
   await setVariables(root, "APP_ENV=production");
 }
 
-/** Everything in a folder, by path; files with their sizes, times and modes. */
+/** Everything in a folder by path, with the files' sizes, times and modes. */
 async function listing(root: string): Promise<string[]> {
   const paths = await readdir(root, { recursive: true });
   const lines = paths.map(async (path) => {
@@ -228,14 +228,14 @@ describe("side effects", () => {
     const database = new DatabaseSync(join(root, "database/app.sqlite"));
     onTestFinished(() => database.close());
     database.exec("drop table email_changes");
-    // While the connection is open, the files are as a crash would leave them.
+    // While the connection is open, the files look as a crash would leave them.
     const crashed = await copyOf(root);
     const before = await listing(crashed);
     expect(before.join("\n")).toContain("database/app.sqlite-wal");
     expect((await doctor(crashed)).findings).toMatchObject([
       { id: "pages.tables", problem: expect.stringContaining("email_changes") },
     ]);
-    // SQLite may rebuild the index of the log, -shm, which holds no data.
+    // SQLite may rebuild the log's index, -shm, which holds no data.
     const kept = (lines: readonly string[]) => lines.filter((line) => !line.includes("-shm"));
     expect(kept(await listing(crashed))).toEqual(kept(before));
   });
@@ -251,7 +251,7 @@ describe("side effects", () => {
     );
     await setVariables(root, "APP_ENV=development", `PORT=${port}`);
     expect(await doctor(root)).toMatchObject({ errors: 0, skipped: [] });
-    // Whatever was listening there would keep this from it.
+    // This would fail if anything was listening there.
     const server = createServer();
     await new Promise<void>((resolve, reject) => server.once("error", reject).listen(port, "127.0.0.1", resolve));
     await new Promise((resolve) => server.close(resolve));

@@ -10,12 +10,12 @@ import { checkTypes, edit, generatedApplication, passesItsOwnChecks } from "../s
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const BIOME = createRequire(import.meta.url).resolve("@biomejs/biome/bin/biome");
-/** The files that both features add lines to, besides the missing ones. */
+/** The files that both features add lines to, in addition to the missing ones. */
 const WIRING = ["app/kernel.ts", "app/models/user.ts", "config/providers.ts", "routes/web.ts"];
 const COMMANDS = ["auth", "api:install"] as const;
 const NOTHING = "Everything is already in place; nothing was changed.";
 
-/** Every file of an application by path, without the times in the names of migrations; of secrets, only that they exist. */
+/** Every file of an application by path, without the times in migrations' names, and with secrets masked. */
 async function filesOf(root: string): Promise<Record<string, string>> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile());
@@ -27,7 +27,7 @@ async function filesOf(root: string): Promise<Record<string, string>> {
   return Object.fromEntries(await Promise.all(texts));
 }
 
-/** Formats the files that wire up the features, with the formatter of another project. */
+/** Formats the files that wire up the features with a different formatter. */
 async function reformat(root: string, formatter: object, quoteStyle: string, semicolons: string): Promise<void> {
   const settings = join(root, "biome.json");
   await writeFile(
@@ -168,7 +168,7 @@ describe("an interrupted command", () => {
     const plan = await planInstallation(root, feature);
     await ashlar(root, command);
     const complete = await filesOf(root);
-    // Each file appears in one step, so what is left of an interrupted command is a number of whole files.
+    // Each file is written in one step, so an interrupted command leaves a number of complete files.
     const every = feature === "api" ? 1 : 6;
     for (let count = 0; count <= plan.files.length; count += every) {
       const copy = join(await temporaryFolder(), `after-${count}`);
@@ -185,7 +185,7 @@ describe("an interrupted command", () => {
 
 test("while printed lines are missing, each command keeps the other's additions, and its secret", async () => {
   const root = await generatedApplication({ pages: false, api: false });
-  // A spread, whose providers a command can't know, at a place where it would insert its own.
+  // A spread, whose providers a command can't know, where the command would insert its own.
   await edit(
     root,
     "config/providers.ts",

@@ -9,7 +9,7 @@ import { bootApplication, userClass } from "../support/booted-application.ts";
 import { edit, generateApplication } from "../support/generated-application.ts";
 
 const PASSWORD = "a password of hers";
-/** A host that is not shown the details of failures. */
+/** A host that isn't shown details of failures. */
 const PUBLIC = "https://shop.example";
 const ROUTES = `export const ROUTES: RouteEntry[] = [
   Route.get("/forbidden", () => { throw new AshlarError("E_FORBIDDEN"); }),
@@ -49,7 +49,7 @@ beforeAll(async () => {
   User = await userClass(root);
   const settings = { name: "Shop", environment: "test", log: { level: "warn", requests: false } } as const;
   const logger = createLogger(settings, { write: (line) => void logged.push(JSON.parse(line)) });
-  // Tests change templates while the application runs, which it only notices in development.
+  // Tests change templates while the application runs, which only development mode notices.
   const booted = await bootApplication(root, { logger, environment: { APP_ENV: "development" } });
   ({ application } = booted);
   application.container.make("database").onQuery(({ sql }) => queries.push(sql));
@@ -274,7 +274,7 @@ describe("a page that fails", () => {
     expect([failed.status, isOfSite(failed.text)]).toEqual([500, true]);
     failed.assertSee("Something went wrong", "Go to the home page");
     expect(failed.text).not.toMatch(/Log in|Register|Log out/);
-    // The page makes no further queries to a database that has just failed.
+    // The page doesn't query a database that has just failed.
     expect([asked.length > 0, queries]).toEqual([true, asked]);
     expect((await guest().get("/nowhere")).text).toContain("Log in");
   });
@@ -298,7 +298,7 @@ describe("a page that fails", () => {
       expect([answer.status, isOfSite(answer.text)]).toEqual([status, false]);
       expect(answer.text).not.toContain("Log in");
     }
-    // In the same words.
+    // With the same words.
     (await client.get("/home")).assertSee("Not available right now", "can't be reached right now");
     expect(isOfSite((await guest().get("/busy")).text)).toBe(true);
   });

@@ -14,7 +14,7 @@ import {
 } from "../support/generated-application.ts";
 import { startProcess } from "../support/long-process.ts";
 
-/** An application as in its repository: without the files in `.gitignore`. */
+/** An application as in its repository, without the files in `.gitignore`. */
 async function clonedApplication(options: Parameters<typeof generatedApplication>[0] = {}): Promise<string> {
   const root = await generatedApplication(options);
   await rm(join(root, ".env"));

@@ -451,7 +451,7 @@ describe("the API setup steps, done by hand on an application created without th
     await addUser(root);
     const { url } = await serve(root);
     const token = await authenticate(url);
-    // Without routes.api.prefix, the API's paths are as written.
+    // Without routes.api.prefix, the API's paths have no prefix.
     const me = await fetch(`${url}me`, { headers: { Authorization: `Bearer ${token}` } });
     expect(await me.json()).toMatchObject({ email: "ada@example.com" });
     expect((await fetch(`${url}me`)).status).toBe(401);

@@ -28,7 +28,7 @@ beforeAll(async () => {
   const { root } = made;
   await mkdir(join(root, "lang"));
   for (const [file, code] of await samples()) await writeFile(join(root, file), code);
-  // A user who reads German, whatever the browser prefers.
+  // A user whose setting is German, whatever the browser prefers.
   await edit(root, "app/models/user.ts", [
     "  declare id: number;",
     '  get language() {\n    return this.name === "Heidi" ? "de" : undefined;\n  }\n  declare id: number;',
@@ -44,7 +44,7 @@ beforeAll(async () => {
 
 afterAll(() => remove());
 
-/** The response to a page's form, in German: the page that it leads to. */
+/** Sends a page's form, and returns the page that it leads to, in German. */
 async function submit(client: TestClient, path: string, fields: Readonly<Record<string, string>>) {
   const answer = await client.submit(await client.get(path), fields);
   return client.follow(answer);

@@ -1,4 +1,4 @@
-// Under --watch, newer versions of Node report a worker thread's imports to its parent, on the worker's own port.
+// Under --watch, newer versions of Node report a worker thread's imports to its parent, on the worker's default port.
 import { mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { RUNTIMES } from "../support/runtimes.ts";
 
 const PASSWORD = "a password of hers";
 
-/** A generated application with its tables, whose scripts run with this Node, like those of an installed one. */
+/** A migrated application whose scripts run on this Node, like an installed one's. */
 async function application(node: string): Promise<string> {
   const root = await generatedApplication();
   expect((await ashlar(root, "migrate")).output).toContain("create_users");
@@ -41,7 +41,7 @@ async function token(url: string, username: string, password: string): Promise<n
   return (await fetch(`${url}api/auth`, { method: "POST", body })).status;
 }
 
-/** Makes the application hash on all of its threads, and then respond once more. */
+/** Makes the application hash on all threads, and then respond once more. */
 async function expectToHash(dev: LongProcess): Promise<void> {
   const [, url] = await dev.printed(/ is listening on (http:\S+)/);
   const registered = await register(url!, "ada@example.com");

@@ -6,7 +6,10 @@ import { execute, generatedApplication } from "../support/generated-application.
 
 const OXLINT = join(import.meta.dirname, "../../../../node_modules/oxlint/bin/oxlint");
 
-/** Runs the application's own `npm run lint`, in a separate repository: this one ignores what its tests generate. */
+/**
+ * Runs the application's own `npm run lint` in a separate repository, because this one ignores files that tests
+ * generate.
+ */
 async function lint(root: string): Promise<{ code: number | null; found: string[]; output: string }> {
   const { scripts } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { scripts: { lint: string } };
   expect(scripts.lint).toBe("oxlint");

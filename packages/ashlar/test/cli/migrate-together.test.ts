@@ -7,7 +7,7 @@ import { folderWith } from "../support/temporary-folder.ts";
 const INSTANCES = 4;
 const NAMES = ["2026_01_01_000000_make_a", "2026_01_02_000000_make_b", "2026_01_03_000000_make_c"];
 
-/** A configuration that leaves a mark for each process that reads it. */
+/** A configuration file that records each process that reads it. */
 const configuration = (main: object): string => `
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ writeFileSync(join(import.meta.dirname, process.pid + ".begun"), "");
 export const DATABASES = { default: "main", main: ${JSON.stringify(main)} };
 `;
 
-/** A migration that waits until all processes have begun, and would fail if it ran twice. */
+/** A migration that waits until all processes have started, and would fail if it ran twice. */
 const migration = (name: string): string => `
 import { readdirSync } from "node:fs";
 import { join } from "node:path";

@@ -7,7 +7,7 @@ test.each(["start", "dev"])("S50 SIGTERM to npm alone stops the application serv
   const npm = startProcess(root, "npm", ["run", script], { PORT: String(await freePort()) });
   const [, url] = await npm.printed(/ is listening on (http:[^\s"]+)/);
   npm.child.kill("SIGTERM");
-  // npm's streams are also the server's, so that they end with the server.
+  // npm's streams are also the server's, so they end when the server does.
   await npm.ended;
   await expect(fetch(url!)).rejects.toThrow();
 });

@@ -1,4 +1,4 @@
-// The commands, run on the application at the beginning of the README: one file, without folders.
+// The commands on the application at the beginning of the README, which is one file without folders.
 import { execFileSync } from "node:child_process";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
@@ -26,7 +26,7 @@ const MANIFEST = `{
 `;
 
 /**
- * The README's own application, set up so that it finds the framework, with a test's additional or other files.
+ * The README's own application, set up to find the framework, with a test's additional or changed files.
  */
 async function oneFileApplication(files: Readonly<Record<string, string>> = {}): Promise<string> {
   const { folder, remove } = await makeApplicationFolder();

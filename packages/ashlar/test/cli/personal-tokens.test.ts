@@ -132,7 +132,7 @@ describe("the commands for personal tokens", () => {
   });
   afterAll(() => remove());
 
-  /** Runs a command in a separate process, because an application boots once per process. */
+  /** Runs a command in a separate process, because an application can only boot once per process. */
   const command = (...args: string[]) => execute(root, process.execPath, [COMMAND, ...args]);
   const valid = ["--user", "1", "--name", "deploy", "--abilities", "orders.read,orders.write", "--days", "90"];
 

@@ -8,14 +8,14 @@ import { canInstall, packageRegistry } from "../support/package-registry.ts";
 import { RUNTIMES, type Runtime } from "../support/runtimes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-/** The commands in a section of a document: its indented lines, except for those in fences. */
+/** The commands in a section of a document: its indented lines outside of code fences. */
 function commandsOf(document: string, heading: string): string[] {
   const [, section = ""] = document.replaceAll(/^```[\s\S]*?^```$/gm, "").split(`\n## ${heading}\n`);
   const [text = ""] = section.split("\n## ");
   return text.split("\n").flatMap((line) => (line.startsWith("    ") ? [line.trim()] : []));
 }
 
-/** The commands in the repository's README, without their remarks. */
+/** The commands in the repository's README, without comments. */
 async function readmeCommands(): Promise<string[]> {
   const document = await readFile(join(import.meta.dirname, "../../../../README.md"), "utf8");
   return commandsOf(document, "A new application").map((line) => line.replace(/\s+#.*$/, ""));
@@ -24,11 +24,11 @@ async function readmeCommands(): Promise<string[]> {
 interface Machine {
   /** Runs commands in a folder, one after the other. */
   run(folder: string, commands: readonly string[]): LongProcess;
-  /** Waits until the application returns a page, and ends it. */
+  /** Waits until the application responds with a page, and stops it. */
   answers(application: LongProcess): Promise<void>;
 }
 
-/** A developer's machine with this version of Node, where this repository's packages can be installed. */
+/** A developer's machine with this version of Node, which can install this repository's packages. */
 async function machine(node: Runtime): Promise<Machine> {
   const registry = await packageRegistry();
   const port = String(await freePort());
@@ -38,7 +38,7 @@ async function machine(node: Runtime): Promise<Machine> {
         PATH: `${dirname(node.path)}:${process.env.PATH}`,
         PORT: port,
         ...registry,
-        // The developer's answer when npm asks whether it may fetch the generator.
+        // Answers yes when npm asks whether to download the generator.
         npm_config_yes: "true",
       }),
     answers: async (application) => {
@@ -51,7 +51,7 @@ async function machine(node: Runtime): Promise<Machine> {
   };
 }
 
-/** Starts an application in a folder with a space in its name. */
+/** Creates and starts an application in a folder with a space in its name. */
 async function begin(node: Runtime): Promise<string> {
   const { run, answers } = await machine(node);
   const parent = join(await temporaryFolder(), "my projects");

@@ -37,7 +37,7 @@ async function installFirst(shop: string): Promise<string> {
   return join(shop, "releases/v1.4.2");
 }
 
-/** Installs another release: what `git clone` and `npm ci` would leave. */
+/** Installs another release, with the result of `git clone` and `npm ci`. */
 async function install(shop: string, name: string): Promise<string> {
   const folder = join(shop, "releases", name);
   await cp(join(shop, "releases/v1.4.2"), folder, { recursive: true, verbatimSymlinks: true });
@@ -46,7 +46,7 @@ async function install(shop: string, name: string): Promise<string> {
   return folder;
 }
 
-/** Runs commands of the page, with the folder of the test. */
+/** Runs the page's commands in the test's folder. */
 async function run(shop: string, lines: readonly string[]): Promise<void> {
   const script = lines
     .join("\n")
@@ -62,7 +62,7 @@ interface Shop {
   readonly instance: LongProcess;
 }
 
-/** Serves a first release in production, with two workers that nothing has been asked of. */
+/** Serves a first release in production, with two workers that haven't had a request yet. */
 async function serveFirst(): Promise<Shop> {
   const folder = await temporaryFolder();
   const first = await installFirst(folder);
@@ -116,7 +116,7 @@ async function ask(url: string, init: RequestInit = {}): Promise<{ status: numbe
   return { status: response.status, text: await response.text() };
 }
 
-/** What each of a few requests in turn was answered by. */
+/** The releases that responded to a few requests in turn. */
 async function releases(url: string): Promise<{ names: string[]; pids: number[] }> {
   const answers: { release: string; pid: number }[] = [];
   for (let count = 0; count < 4; count++) answers.push(JSON.parse((await ask(`${url}/code`)).text));
@@ -126,7 +126,7 @@ async function releases(url: string): Promise<{ names: string[]; pids: number[] 
   };
 }
 
-/** What a worker loads with its first page, and with its first password: both are asked of each of two workers. */
+/** Makes both workers load the code for a first page and a first password. */
 async function firstUses({ url }: Shop): Promise<(readonly [number, string | undefined])[]> {
   const seen: (readonly [number, string | undefined])[] = [];
   for (let count = 0; count < 2; count++) {
@@ -171,7 +171,7 @@ test("an update in a separate folder breaks no worker that has not served yet, a
   const shop = await serveFirst();
   const old = join(shop.folder, "releases/v1.4.2");
   const next = await follow(shop, "v1.4.3");
-  // What is used for the first time comes from the release that runs: its code, its views, its packages.
+  // Code, views and packages that are used for the first time come from the running release.
   expect(await firstUses(shop)).toEqual([
     [200, "v1.4.2"],
     [200, "v1.4.2"],
@@ -190,7 +190,7 @@ test("an update in a separate folder breaks no worker that has not served yet, a
   ]);
   expect(JSON.parse((await ask(`${shop.url}/code`)).text)).toMatchObject({ folder: next });
 
-  // The way back is the same link.
+  // Going back uses the same link.
   const back = (await markdownSamples(PAGE)).find(({ code }) => code.startsWith("ln -s releases/v1.4.2"))!.code;
   await run(shop.folder, [back.split("\n")[0]!]);
   shop.instance.child.kill("SIGHUP");

@@ -15,7 +15,7 @@ interface Dev extends LongProcess {
   readonly url: string;
   /** The application's response at a path after it has restarted because of this file. */
   again(file: string, path: string): Promise<string>;
-  /** Changes several files, or one in several steps, so that the command sees all of it at once, however busy the machine is. */
+  /** Makes several changes that the command sees at once, however busy the machine is. */
   atOnce(change: () => Promise<void> | void): Promise<void>;
 }
 
@@ -83,8 +83,8 @@ const SAVES: Readonly<Record<string, (root: string, value: string) => Promise<vo
 };
 
 describe.each([...RUNTIMES, OLDEST_RUNTIME])("serve --watch on Node $version", ({ path }) => {
-  // A file watcher must notice that another file has replaced its own. Which system calls report that is the runtime's
-  // choice, and does not change from one round to the next.
+  // A file watcher must notice that its file was replaced by another one. Which system calls report that depends on the
+  // runtime, not on the round.
   const rounds = path === process.execPath ? [1, 2] : [1];
 
   test("serves a saved file, however it is saved", async () => {
@@ -143,7 +143,7 @@ describe("serve --watch", () => {
     for (const round of [1, 2]) {
       await writeFile(join(root, "app/word.ts"), "export const WORD = ;\n");
       await printed(/^The application exited \(1\)/m);
-      // The error is on the other stream, which may be read later.
+      // The error is on the other stream, which may be read later than this one.
       const errors = () => output().match(/routes\/web\.ts: it could not be loaded/g);
       await expect.poll(errors).toHaveLength(round);
       await writeFile(join(root, "app/word.ts"), word(`mended ${round}`));
@@ -161,7 +161,7 @@ describe("serve --watch", () => {
     git("init", "--initial-branch=main");
     git("add", ".");
     git("commit", "--message=first");
-    // The other branch is written in a separate folder, so that nothing changes here until it is checked out.
+    // The other branch is created in a separate folder, so that nothing changes here before the checkout.
     const folder = await mkdtemp(join(tmpdir(), "ashlar-other-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const other = join(folder, "other");
@@ -255,7 +255,7 @@ describe("the end of serve --watch", () => {
   test("the application ends too if the command is killed", async () => {
     const { child, ended, url } = await dev();
     child.kill("SIGKILL");
-    // The streams are the application's as well: they end when it has.
+    // The application shares the streams, so they end when it does.
     await ended;
     await expect(fetch(url)).rejects.toThrow();
   });

@@ -7,7 +7,7 @@ import { FolderWatcher } from "../../src/cli/watch/folder-watcher.ts";
 import { supervise } from "../../src/cli/watch/supervise.ts";
 import { folderWith } from "../support/temporary-folder.ts";
 
-/** The beginning of each application: it writes to a log when it starts, and when it ends gracefully. */
+/** The beginning of each application: it logs when it starts, and when it shuts down gracefully. */
 const TELLING = `
 import { spawnSync } from "node:child_process";
 import { appendFileSync } from "node:fs";
@@ -17,12 +17,12 @@ tell("begins");
 `;
 /** An application that ignores every message. */
 const HANGING = `${TELLING}Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);`;
-/** The end of an application that runs until it is told to end. */
+/** The end of an application that runs until it is asked to stop. */
 const WAITING = `setInterval(() => {}, 60_000);\nawait new Promise(() => {});`;
 
 interface Supervised {
   readonly root: string;
-  /** What the supervisor has printed. */
+  /** The supervisor's output. */
   readonly printed: readonly string[];
   /** Settles when the supervisor has ended. */
   readonly ended: Promise<void>;
@@ -32,7 +32,7 @@ interface Supervised {
   told(): string[];
 }
 
-/** Supervises an application in this process, which is its supervisor until the test has finished. */
+/** Makes this process the supervisor of an application until the test ends. */
 async function supervised(program: string): Promise<Supervised> {
   const root = folderWith({ "app.ts": program });
   const others = { SIGINT: process.listeners("SIGINT"), SIGTERM: process.listeners("SIGTERM") };
@@ -93,11 +93,12 @@ test("a Ctrl+C that npm repeats counts once, and the application ends gracefully
 
 test("changes less than 100 milliseconds apart cause one restart", async () => {
   const { root, printed, ended, signal, told } = await supervised(`${TELLING}${WAITING}`);
-  // One that is created later is not notified earlier: what this one has seen, the supervisor's has seen as well.
+  // A watcher that is created later isn't notified earlier, so once this one has seen a change, the supervisor's has
+  // too.
   const seen = new Set<string>();
   const watcher = new FolderWatcher(root, (path) => void seen.add(path));
   onTestFinished(() => watcher.close());
-  // Not by a stopped clock, which `expect.poll` moves.
+  // Not `expect.poll`, which would move the stopped clock.
   let passed = 0;
   const start = Date.now();
   const clock = vi.spyOn(Date, "now").mockImplementation(() => start + passed);
@@ -140,7 +141,7 @@ test("changes less than 100 milliseconds apart cause one restart", async () => {
 });
 
 test("the next application starts only after a slow one has ended", async () => {
-  // Ending takes as long as starting a few other processes.
+  // It takes as long to end as to start a few other processes.
   const slow = `
 process.prependListener("exit", () => {
   for (let count = 0; count < 4; count++) spawnSync(process.execPath, [process.argv[1], "--version"]);
@@ -151,7 +152,7 @@ process.prependListener("exit", () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   writeFileSync(join(root, "app.ts"), `${TELLING}${WAITING}`);
-  // Without `expect.poll`, which lets the stopped time pass.
+  // Without `expect.poll`, which would move the stopped clock.
   while (told().filter((what) => what === "begins").length < 2) await timers.setTimeout(20);
   expect(told()).toEqual(["begins", "ends", "begins"]);
   signal("SIGTERM");

@@ -48,7 +48,7 @@ test("if .env belongs to another user, the commands say what to do", async () =>
   const path = join(root, ".env");
   await chmod(path, 0);
   await chmod(dirname(root), 0o755);
-  // The administrator may read everything, so another user runs the command.
+  // Root may read everything, so another user runs the command.
   const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
   const { status, stdout, stderr } = spawnSync(process.execPath, [COMMAND, "serve"], {
     cwd: root,

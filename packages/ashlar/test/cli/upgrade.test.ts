@@ -10,7 +10,7 @@ import { execute, generatedApplication, serve } from "../support/generated-appli
 const PACKAGE = join(import.meta.dirname, "../..");
 const APPLICATIONS = join(PACKAGE, "test/upgrade/applications");
 
-/** An application as an earlier version has generated and run it, with a user who is logged in. */
+/** An application that an earlier version has generated and run, with a logged-in user. */
 interface Former {
   readonly files: Readonly<Record<string, string>>;
   readonly environment: string;
@@ -20,7 +20,7 @@ interface Former {
   readonly token: string;
 }
 
-/** Writes an application of an earlier version, whose logins are as if they had just been made. */
+/** Writes an earlier version's application, with logins as if they had just been created. */
 async function formerApplication(name: string): Promise<{ readonly root: string; readonly former: Former }> {
   const former = JSON.parse(await readFile(join(APPLICATIONS, `${name}.json`), "utf8")) as Former;
   // Inside the package, so that it resolves `ashlar`.
@@ -47,7 +47,7 @@ async function formerApplication(name: string): Promise<{ readonly root: string;
 
 const digest = (token: string): string => createHash("sha256").update(token).digest("base64url");
 
-/** The token with the time at which it expires as far away as when it was issued. */
+/** The token, with as much time left as when it was issued. */
 function reissued({ token, environment }: Former): string {
   const [header = "", payload = ""] = token.split(".");
   const claims = JSON.parse(Buffer.from(payload, "base64url").toString()) as { iat: number; exp?: number };
@@ -59,7 +59,7 @@ function reissued({ token, environment }: Former): string {
   return `${signed}.${createHmac("sha512", secret).update(signed).digest("base64url")}`;
 }
 
-/** The text of a page, and its status, for the browser of the user who was logged in. */
+/** A page's text and status, in the logged-in user's browser. */
 async function page(url: string, path: string, { cookies }: Former): Promise<[status: number, text: string]> {
   const cookie = Object.entries(cookies)
     .map((pair) => pair.join("="))

@@ -8,7 +8,7 @@ import { edit, generatedApplication } from "../support/generated-application.ts"
 import { installPersonalTokens } from "../support/install-personal-tokens.ts";
 
 /**
- * One event in a run of {@link SCRIPT}: the text before and after it, its mail, and what a token can still do.
+ * One event in a run of {@link SCRIPT}: the text before and after it, its mail, and the token's abilities afterwards.
  */
 interface Seen {
   readonly page: string;
@@ -19,7 +19,7 @@ interface Seen {
 }
 
 /**
- * What an API token can do: the status on a route behind the `api` stack and of a renewal, and whether it has a user.
+ * How an API token works: the statuses of a route behind the `api` stack and of a renewal, and whether it has a user.
  */
 interface TokenUse {
   readonly open: number;
@@ -34,7 +34,7 @@ interface Run {
   readonly undo: string;
   readonly others: { readonly status: string; readonly token: TokenUse | null };
   readonly deleted: TokenUse | null;
-  /** The token from before the reset, as old as tokens become with the generated configuration. */
+  /** The token from before the reset, at the age at which tokens expire with the generated configuration. */
   readonly later: TokenUse | null;
 }
 
@@ -110,7 +110,7 @@ const SCRIPT = `
   const [undoing] = linksIn((await mail.all()).findLast(({ text }) => text.includes("/email/undo/")));
   const undo = lead(await createTestClient(application).get(undoing));
 
-  // The page of devices logs out all others.
+  // Logs out all other devices on /logins.
   const fresh = await issue({ email: "new@example.com" }, "the last of hers");
   await logIn({ email: "new@example.com" }, "the last of hers");
   const devices = await client.get("/logins");
@@ -131,7 +131,9 @@ interface ApiSettings {
   readonly authenticates: boolean;
 }
 
-/** Creates an application, with the generated API except for two settings, and returns what its pages and mails say. */
+/**
+ * Creates an application with the generated API, except for two settings, and returns the texts of its pages and mails.
+ */
 async function run(
   api: ApiSettings | null,
   ...edits: (readonly [path: string, from: string, to: string])[]
@@ -184,7 +186,7 @@ const STILL_GOOD: TokenUse = { open: 200, hasUser: true, renewal: 401 };
 const FOREVER = "API tokens issued before then keep working. They don't expire.";
 const FOR_AN_HOUR = "API tokens issued before then keep working. They expire within 1 hour.";
 
-// An hour passes in each run.
+// In each run, an hour passes.
 afterEach(travelBack);
 
 describe("S56 pages and mails say correctly what happens to API tokens when access ends", () => {
@@ -263,7 +265,7 @@ describe("S56 the caller that ends access learns that personal tokens end with i
     return { application, client, mail };
   }
 
-  /** Creates a token, and returns the status that the API then has for it, whenever it is asked. */
+  /** Creates a token, and returns a function for the API's status with it. */
   async function tokenOf({ application, client }: Awaited<ReturnType<typeof open>>) {
     const form = { name: "backup", abilities: ["orders.read"], days: 30 };
     const { json } = (await client.postJson("/account/tokens", form)).assertStatus(201);

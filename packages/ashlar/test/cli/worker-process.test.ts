@@ -69,7 +69,7 @@ class TestWorker {
     this.#child.send({ type, ...more });
   }
 
-  /** Hands a connection over, and returns the client's side of it. */
+  /** Passes a connection to the worker, and returns the client's side of it. */
   async connection(text: string): Promise<RawSocket> {
     const server = createServer({ pauseOnConnect: true }).listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -80,7 +80,7 @@ class TestWorker {
     return client;
   }
 
-  /** Waits until the worker has said this so many times. */
+  /** Waits until the worker has sent this message this many times. */
   async says(type: string, times = 1): Promise<void> {
     await expect.poll(() => this.told.filter((one) => one.type === type).length).toBe(times);
   }
@@ -177,12 +177,12 @@ test.each(["retire", "end"])("a worker that receives %s while it boots ends with
 });
 
 test("a worker without its primary process shuts down, even while it drains, and ends with 1", async () => {
-  // Without its port, there is nothing to drain for.
+  // There is no longer a port, so there's no point in draining.
   const patient = APP.replace("drainSeconds: 0", "drainSeconds: 3600");
   const [idle, draining] = [new TestWorker({ "app.ts": patient }), new TestWorker()];
   for (const worker of [idle, draining]) await worker.serves();
   draining.tell("drain");
-  // By the time it takes a connection, it has read what came before.
+  // By the time it receives a connection, it has read the earlier messages.
   expect(await (await draining.connection(GET)).closed).toContain("answered");
   for (const worker of [idle, draining]) worker.leave();
   expect([await idle.ended(), await draining.ended()]).toEqual([

@@ -50,7 +50,7 @@ interface Instance extends LongProcess {
   readonly url: string;
 }
 
-/** What `ashlar serve --workers` does, with a shorter time until a worker counts as one that hangs. */
+/** `ashlar serve --workers`, with less time until a worker counts as hanging. */
 const IMPATIENT = `
 import { processTerminal } from ${source("cli/terminal.ts")};
 import { Primary } from ${source("cli/workers/primary.ts")};
@@ -64,8 +64,8 @@ function source(path: string): string {
 }
 
 /**
- * @param stallMs how long a worker may take no connection; the command's own time if it is left out
- * @param bootMs with `stallMs`, how long a replacement may take to boot
+ * @param stallMs how long a worker may leave connections waiting; default: as in the command @param bootMs with
+ *   `stallMs`, how long a replacement may take to boot
  */
 async function start(
   server: Record<string, unknown> = {},
@@ -133,7 +133,7 @@ test("connections go to the workers in turn, and requests are handled as in a si
 });
 
 test("slow clients are cut off by workers too", async () => {
-  // Long enough for what `start` asks, whose answers a busy machine delays.
+  // Long enough for `start`'s requests on a busy machine.
   const { port } = await start({ headersTimeoutSeconds: 2, requestTimeoutSeconds: 4 });
   expect(await rawSocket(port, "GET / HTTP/1.1\r\nHost: a\r\n").closed).toMatch(/^HTTP\/1\.1 408 /);
 });
@@ -143,7 +143,7 @@ test("connections beyond a worker's limit are closed at once", async () => {
   const get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
   let first = rawSocket(port, get);
   const received = () => {
-    // The worker may not have noticed yet that the connection before has ended.
+    // The worker may not have noticed yet that the previous connection has ended.
     if (first.socket.destroyed) first = rawSocket(port, get);
     return first.received();
   };
@@ -190,14 +190,14 @@ test("a worker that ends after an unhandled error gets no more connections, has 
 test("connections that wait for a worker that dies go to another one", async () => {
   const instance = await start();
   const { pid } = await ask(instance.url);
-  // A process that doesn't run takes one connection from the primary at most; the others wait there.
+  // A frozen process takes at most one connection from the primary; the others wait there.
   freeze(pid);
   const get = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
   const sockets = Array.from({ length: 10 }, () => rawSocket(instance.port, get));
   const answered = () => sockets.filter(({ received }) => received().includes("200 OK"));
   await expect.poll(() => answered().length).toBeGreaterThanOrEqual(5);
   process.kill(pid, "SIGKILL");
-  // What the dead one had been given is closed, and no client waits for it.
+  // The dead worker's connections are closed, so no client hangs.
   const answers = await Promise.all(sockets.map(({ closed }) => closed));
   expect(answers.filter((answer) => answer.includes("200 OK")).length).toBeGreaterThanOrEqual(9);
 });
@@ -325,7 +325,10 @@ test("if a worker's replacements can't boot, the command ends with the startup e
   expect(logged(instance, "Workers can't boot anymore")).toMatchObject([{ level: "fatal" }]);
 });
 
-/** Sends requests until it is told to end: on connections that are kept, and on new ones. @returns what failed, and how many were sent */
+/**
+ * Sends requests until it is stopped, on open connections and on new ones. @returns the failures, and the number of
+ * requests
+ */
 function load(url: string): { readonly end: () => Promise<{ sent: number; failed: string[]; versions: Set<string> }> } {
   const agent = new Agent({ keepAlive: true, maxSockets: 4 });
   const failed: string[] = [];
@@ -378,7 +381,7 @@ test("SIGHUP replaces the workers with new ones, and no request fails", async ()
   expect(after).toHaveLength(2);
   expect(after.filter((pid) => before.includes(pid))).toEqual([]);
   expect(before.filter(isAlive)).toEqual([]);
-  // A hang-up doesn't make it forget how to end.
+  // After SIGHUP, it still reacts to SIGTERM.
   instance.child.kill("SIGTERM");
   expect(await instance.ended).toEqual({ code: 0, signal: null });
 });
@@ -447,7 +450,7 @@ test("a roll kills a worker that hangs, and continues", async () => {
 test("after SIGTERM during a roll, no other worker starts", async () => {
   const instance = await start({ drainSeconds: 0, shutdownTimeoutSeconds: 600 });
   const before = await pids(instance.url);
-  // The roll continues when the worker that it replaces has ended, which can't end before its request.
+  // The roll continues once the replaced worker has ended, which waits for its request.
   const slow = before.map(() => fetch(`${instance.url}slow`).then((response) => response.text()));
   for (const _ of slow) await instance.printed(/slow begun/);
   await writeFile(join(instance.root, "version"), "2");
@@ -494,7 +497,7 @@ test("S50 while the application drains, /ready says so on every worker, and requ
     .toEqual([503, 503, 503, 503]);
   const before = await pids(instance.url);
   expect(before).toHaveLength(2);
-  // A second signal ends all of them at once.
+  // A second signal ends all processes at once.
   instance.child.kill("SIGTERM");
   expect(await instance.ended).toEqual({ code: null, signal: "SIGTERM" });
   await expect.poll(() => before.filter(isAlive)).toEqual([]);
@@ -513,7 +516,7 @@ test("S50 a worker that connections wait for drains at once, and answers them", 
   expect(await instance.ended).toEqual({ code: 0, signal: null });
   const answers = await Promise.all(sockets.map(({ closed }) => closed));
   expect(answers.filter((answer) => answer.includes("200 OK"))).toHaveLength(20);
-  // Those that had been sent before come first.
+  // Connections that were sent earlier come first.
   const kept = answers.filter((answer) => answer.includes("Connection: keep-alive"));
   expect(kept.length).toBeLessThanOrEqual(3);
 });
@@ -532,7 +535,7 @@ test("S50 connections that wait for a worker are closed in time on shutdown, and
   expect(instance.output()).not.toContain("is killed");
   const answers = await Promise.all(sockets.map(({ closed }) => closed));
   const [line] = logged(instance, "Connections were closed");
-  // Those that it had been sent are answered.
+  // It responds on the connections that it was sent.
   const answered = answers.filter((answer) => answer.includes("200 OK"));
   expect([answered.length, line!.connections]).toEqual([10 - Number(line!.connections), expect.any(Number)]);
 });
@@ -578,7 +581,7 @@ test("a retiring worker finishes its requests, even if the process that started 
   // By now it shuts down.
   await idle.closed;
   instance.child.kill("SIGKILL");
-  // It says so, and so does its successor.
+  // Both the worker and its successor report it.
   await expect.poll(() => logged(instance, "The process that started the workers is gone.").length).toBe(2);
   expect(isAlive(pid!)).toBe(true);
   await writeFile(join(instance.root, "released"), "");

@@ -1,4 +1,4 @@
-// What a front end gets: the built module, as a bundler takes it.
+// The built module, as a bundler includes it in a front end.
 import { readFileSync } from "node:fs";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ const PACKAGE = join(import.meta.dirname, "../..");
 const BUILT = join(PACKAGE, "dist/client.js");
 const LIMIT = 5000;
 
-/** The program that imports these names from the client, minified, with nothing left to import. */
+/** Bundles a program that imports these names from the client, minified and without remaining imports. */
 async function bundled(names: string): Promise<string> {
   const entry = "front-end";
   const bundle = await rolldown({
@@ -52,7 +52,7 @@ test("a front end that uses one kind of client doesn't get the other", async () 
   expect(sizeOf(tokens!)).toBeLessThan(sizeOf(all!) - 500);
 });
 
-/** A program in a context that has only what the language has, and these globals: as in React Native. */
+/** Runs a program in a context with only the language's own globals and these, as in React Native. */
 const BARE = `
   import { readFileSync } from "node:fs";
   import { createContext, SourceTextModule } from "node:vm";
@@ -96,7 +96,7 @@ test("it needs nothing but fetch, timers and AbortController", async () => {
   });
 });
 
-/** A front end that names what the client has, and branches on codes. */
+/** A front end that uses the client's types, and branches on codes. */
 const FRONT_END = `
 import { ClientError, SessionClient, TokenClient, type TokenStore } from "ashlar/client";
 

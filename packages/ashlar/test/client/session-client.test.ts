@@ -102,7 +102,7 @@ describe("accounts", () => {
     expect(wrong).toMatchObject({ fields: { code: ["That is not the code."] } });
     expect(await client.post("/login/code", { code: "123456" })).toEqual({ data: { status: "complete" } });
     expect(await client.user()).toMatchObject({ email });
-    // The session has another id by now.
+    // By now, the session has another id.
     expect(await client.post("/notes")).toEqual({ by: email });
     const refused = await code(
       visitor().client.register({ name: "Mallory", email: "m@example.com", password: PASSWORD }),
@@ -182,7 +182,7 @@ describe("accounts", () => {
   test("lists the logins page by page, and ends one, the others, and its own", async () => {
     const { client, email } = await registered();
     const others = Array.from({ length: 26 }, () => visitor().client);
-    // One after the other: each gives its attempt back.
+    // One after the other, because each returns its attempt.
     for (const other of others) await other.login({ email, password: PASSWORD });
     const first = await client.logins();
     expect([first.logins.length, first.before]).toEqual([25, null]);
@@ -258,7 +258,7 @@ describe("CSRF tokens", () => {
     const tab = new SessionClient({ url: api.url, fetch });
     const email = `tab-${++count}@example.com`;
     await client.post("/echo");
-    // Another tab has the same cookies: its login gives the session another id.
+    // Another tab with the same cookies, whose login gives the session another id.
     await tab.register({ name: "Ada", email, password: PASSWORD });
     sent.length = 0;
     const notes = await Promise.all(Array.from({ length: 10 }, (_, note) => client.post("/echo", { note })));

@@ -19,7 +19,7 @@ afterEach(() => void travelBack());
 
 type Options = Partial<ConstructorParameters<typeof TokenClient>[0]>;
 
-/** A store that tests can look into, and break. */
+/** A store that tests can inspect and break. */
 class Store implements TokenStore {
   text: string | null = null;
   failure: Error | null = null;
@@ -36,7 +36,7 @@ class Store implements TokenStore {
 
   async set(text: string): Promise<void> {
     if (this.failure !== null) throw this.failure;
-    // As a file or a database would: what doesn't wait for it comes first.
+    // Delayed, like a file or a database, so code that doesn't await it runs first.
     await nextTurn();
     this.events.push("store");
     this.text = text;
@@ -55,7 +55,7 @@ class Store implements TokenStore {
 
 type Sent = (path: string, send: () => Promise<Response>, signal: AbortSignal) => Promise<Response>;
 
-/** A client, its store, and what happens: `POST /api/reauth`, `store`. */
+/** A client, its store, and a record of what happens: `POST /api/reauth`, `store`. */
 function open({ store, through = (_, send) => send(), ...options }: Options & { through?: Sent } = {}) {
   const own = store ?? new Store();
   const events = own instanceof Store ? own.events : [];
@@ -105,7 +105,7 @@ describe("a login", () => {
     const { kysely } = api.application.container.make("database");
     const rows = await kysely.selectFrom("api_tokens").selectAll().execute();
     expect(rows.at(-1)).toMatchObject({ name: "A phone", abilities: "orders.read" });
-    // Another program, later, with the same store.
+    // Another client, later, with the same store.
     expect(await open({ store }).client.get("/api/me")).toMatchObject({ email: username });
   });
 
@@ -287,7 +287,7 @@ describe("a renewal", () => {
     await vi.waitUntil(() => renewals(events) === 1, { timeout: 60_000 });
     let passed = 0;
     for (; renewals(events) < 4; passed += 100) await vi.advanceTimersByTimeAsync(100);
-    // The server answers the old token for a minute.
+    // The server accepts the old token for another minute.
     expect(passed).toBeLessThan(50_000);
     await vi.advanceTimersByTimeAsync(15_000);
     expect(await Promise.all(calls)).toMatchObject([{ code: "E_TIMEOUT" }, { code: "E_TIMEOUT" }]);
@@ -344,7 +344,7 @@ describe("a renewal", () => {
     await vi.waitUntil(() => isRenewing, { timeout: 60_000 });
     const login = client.login({ username: other, password: PASSWORD });
     await vi.waitUntil(() => isAnswered, { timeout: 60_000 });
-    // A login that didn't wait would store its tokens now.
+    // If the login didn't wait, it would store its tokens now.
     for (let turn = 0; turn < 50; turn++) await nextTurn();
     held.resolve();
     await Promise.all([call, login]);
@@ -434,7 +434,7 @@ describe("a logout", () => {
     const call = client.get("/api/me").catch(() => null);
     await vi.waitUntil(() => renewals(events) === 1, { timeout: 60_000 });
     const loggedOut = client.logout();
-    // Otherwise it would be sent within a few turns.
+    // Otherwise, it would be sent within a few turns.
     for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
     expect(events).not.toContain("POST /api/logout");
     held.resolve();

@@ -1,5 +1,5 @@
-// Walks through every generated page and JSON route with an account in every state. The result is a page of the manual:
-// `-u` writes it.
+// Goes through every generated page and JSON route with an account in every state. The result is a page of the manual,
+// which `-u` writes.
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DOCS } from "../../../../docs/.vitepress/contents.ts";
@@ -30,7 +30,7 @@ which no one is logged in. \`x\` in a path stands for a token that was never iss
 before the state began.
 `;
 
-/** For each flavor, what was responded in each state. */
+/** The responses in each state, for each flavor. */
 const walked = new Map<string, StateAnswer[]>();
 
 describe("accounts in every state", { shuffle: false }, () => {

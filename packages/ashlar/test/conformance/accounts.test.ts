@@ -165,7 +165,7 @@ await onEachDatabase("accounts", (engine) => {
       const visitor = accounts.visitor();
       await visitor.get("/login");
       const credentials = { email: ADA.email, password: PASSWORD };
-      // Tabs of one browser: all send the cookies it had when the form was opened.
+      // Tabs of one browser, which all send the cookies from when the form was opened.
       const tabs = Array.from({ length: 20 }, () => visitor.copy());
       const paired = inPairs();
       const answers = await Promise.all(

@@ -9,14 +9,14 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const PASSWORD = "correct horse battery staple";
 
-/** A change to one file: a part of it removed or replaced. */
+/** A change to one file, which removes or replaces a part of it. */
 function without(path: string, part: string, replacement = ""): Record<string, string> {
   const text = API_FILES[path]!;
   expect(text).toContain(part);
   return { [path]: text.replace(part, replacement) };
 }
 
-/** Creates the table of users, with its token column under this name, and the user Ada. */
+/** Creates the users table, with this name for the token column, and the user Ada. */
 async function createUsers(application: Application, tokenColumn: string | null = "api_token"): Promise<void> {
   const { kysely } = application.container.make("database");
   await kysely.schema

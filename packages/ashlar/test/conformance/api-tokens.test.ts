@@ -21,7 +21,7 @@ const REFUSED = {
   },
 };
 
-/** The parts of a response by which a caller could distinguish refusals. */
+/** The parts of a response that could reveal why a token was refused. */
 function told({ status, headers, body }: { status: number; headers: Headers; body: unknown }): unknown {
   return { status, challenge: headers.get("www-authenticate"), type: headers.get("content-type"), body };
 }

@@ -4,7 +4,7 @@ import { type AskedRequest, ask, askOverSocket } from "../support/asking-applica
 
 const ip = ({ request }: HttpContext) => request.ip();
 
-/** The result of `ip()` for a request with these headers, which came through a private address by default. */
+/** The result of `ip()` for a request with these headers, by default from a private address. */
 function resolved(
   headers: AskedRequest["headers"] = {},
   peer = "192.168.1.1",

@@ -9,7 +9,7 @@ import { ERRORS } from "../../src/support/index.ts";
 
 const SOURCE = join(import.meta.dirname, "../../src");
 const CODES = /^(?:export )?const (?:CODES|[A-Z]+_ERRORS) = \{\n([\s\S]*?)^\} as const;/m;
-/** A code that is thrown, not one that something is compared with. */
+/** Matches codes that are thrown, not codes that something is compared with. */
 const THROWN = /(?<!=== )"(E_[A-Z_]+)"/g;
 
 const files = new Map(
@@ -43,7 +43,7 @@ test("every code whose type a feature declares has that status, and a sentence",
 });
 
 test("support declares only its own codes and those that unrelated folders share", () => {
-  // Not those of ERRORS: other tests in this process declare codes too.
+  // Not the codes in ERRORS, because other tests in this process declare codes too.
   const [, base = ""] = /^const BASE = \{\n([\s\S]*?)^\} as const;/m.exec(files.get("support/errors.ts")!) ?? [];
   const own = [...base.matchAll(/^ {2}(E_\w+): /gm)].map(([, code]) => code!);
   expect(own.toSorted()).toEqual([

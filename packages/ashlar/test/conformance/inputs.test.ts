@@ -200,7 +200,7 @@ describe("Dot notation and *", () => {
   });
 });
 
-/** The headers for JSON that is sent as text, unparsed. */
+/** The headers for JSON that is sent as raw text. */
 function headersFor(body: unknown): Record<string, string> {
   return typeof body === "string" ? { "content-type": "application/json" } : {};
 }

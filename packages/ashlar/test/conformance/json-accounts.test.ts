@@ -17,7 +17,7 @@ const GUIDE = join(import.meta.dirname, "../../../../docs/guides/single-page-app
 const PASSWORD = "a password of hers";
 const OTHER = "another password altogether";
 
-/** Steps for users of certain names. They have no pages: a front end shows its own. */
+/** Steps for users with certain names. They have no pages, because a front end shows its own. */
 const STEPS = `steps: [
     { name: "blocked", check: ({ user }) => (user.name === "Mallory" ? { failed: "This account is blocked." } : "passed") },
     { name: "code", check: ({ user, purpose }) => (user.name === (purpose === "login" ? "Penny" : "Connie") ? "pending" : "passed") },
@@ -29,7 +29,7 @@ class FrontEnd {
   readonly #noted: Set<string>;
   readonly #agent: string;
 
-  /** @param agent the program that the user has */
+  /** @param agent the API client's `User-Agent` */
   constructor(application: Application, noted: Set<string>, agent = "a browser") {
     this.client = createTestClient(application);
     this.#noted = noted;
@@ -85,7 +85,7 @@ interface Answer {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** The lines of the table in the guide. */
+/** The rows of the guide's table. */
 async function promised(): Promise<string[]> {
   const rows = [
     ...(await readFile(GUIDE, "utf8")).matchAll(/^\| (`[A-Z]+ \/[^|]*`)? *\|[^|]*\| (\d{3}) \| ([^|]+) \|/gm),
@@ -126,7 +126,7 @@ const noted = { pages: new Set<string>(), json: new Set<string>() };
 const bodies = new Map<string, unknown>();
 
 for (const form of ["pages", "json"] as const) {
-  // The last test looks at what the others have seen.
+  // The last test checks the responses that the others have received.
   describe(`S108 an application with accounts as ${form}, used with JSON`, { shuffle: false }, () => {
     let shop: Started;
     let preventing: Started;
@@ -142,7 +142,7 @@ for (const form of ["pages", "json"] as const) {
 
     const frontEnd = ({ application }: Started = shop) => new FrontEnd(application, noted[form]);
 
-    /** Both forms must say the same. */
+    /** Both forms must return the same. */
     function same(name: string, { status, body }: Answer): void {
       if (!bodies.has(name)) bodies.set(name, { status, body });
       expect(bodies.get(name)).toEqual({ status, body });
@@ -167,7 +167,7 @@ for (const form of ["pages", "json"] as const) {
       return pathname + search;
     }
 
-    /** Tries wrong passwords on unknown devices, each on another network, until the account allows no more. */
+    /** Tries wrong passwords on unknown devices in different networks until the account refuses guesses. */
     async function useUpGuesses(email: string): Promise<void> {
       for (let count = 0; count < 200; count++) {
         const bot = createTestClient(shop.application, { address: `100.64.${count}.1` });
@@ -276,7 +276,7 @@ for (const form of ["pages", "json"] as const) {
       const front = frontEnd();
       expect((await front.post("/login", { email, password: PASSWORD })).status).toBe(429);
       const path = await link(email, shop, "/login/device/");
-      // The device that is logged in doesn't need the link.
+      // The logged-in device doesn't need the link.
       expect((await user.get(path)).data).toEqual({ email, isKnown: true });
       same("device known", await user.post(path));
       expect((await front.get(path)).data).toEqual({ email, isKnown: false });
@@ -323,7 +323,7 @@ for (const form of ["pages", "json"] as const) {
     });
 
     test("learns that another account now has the old address", async () => {
-      // An address that was never verified isn't kept for its former owner.
+      // An address that was never verified isn't reserved for its former owner.
       const { front, email } = await registered();
       await front.post("/account/email", { email: `new-${email}`, password: PASSWORD });
       await frontEnd().post(await link(`new-${email}`));

@@ -1,4 +1,4 @@
-// The same registration twice on a generated application, with its CSRF tokens, sessions and limits.
+// Sends the same registration twice to a generated application, with its CSRF tokens, sessions and limits.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -85,7 +85,7 @@ describe.for([
       const other = isAtOnce ? send() : null;
       const complete = { status: "complete", verificationSent: true };
       expect(((await first).json as { data: unknown }).data).toEqual(complete);
-      // Once the response has arrived, the program has another session, and asks for its token.
+      // Once the response has arrived, the API client has another session, and requests its token.
       const second = other ?? client.withCsrfToken().postJson("/register", fields);
       expect(((await second).json as { data: unknown }).data).toEqual(complete);
       expect((await client.getJson("/home")).status).toBe(200);

@@ -4,23 +4,22 @@ import { testApi } from "../support/api-application.ts";
 import { isOfLimits } from "../support/application-parts.ts";
 import { onEachDatabase, type TestEngine } from "../support/services.ts";
 
-/** What a statement does, and to which table: `insert users`. */
+/** A statement's kind and table: `insert users`. */
 function summary(sql: string): string {
   const [verb = ""] = /^\w+/.exec(sql) ?? [];
-  // MariaDB's name for it.
+  // MariaDB has another name for it.
   if (verb === "start") return "begin";
   const [, table = ""] = /(?:from|into|^update) ["`]?(\w+)/.exec(sql) ?? [];
   return `${verb} ${table}`.trim();
 }
 
-/** MariaDB is asked for the keys of a table once in the life of a process, before the first of some writes to it. */
+/** Once per process, MariaDB's dialect looks up a table's keys, before the first write of some kinds. */
 function isAboutKeys(sql: string): boolean {
   return sql.includes("information_schema");
 }
 
 /**
- * The statements of a request, and of what follows its response, without those that count attempts, and those that keep
- * mails from being lost.
+ * The statements of a request and of the work after its response, except those for limits and the outbox.
  */
 async function statementsOf(
   accounts: TestAccounts,
@@ -32,14 +31,14 @@ async function statementsOf(
   await accounts.mails();
   const isLeftOut = (sql: string) => isOfLimits(sql) || sql.includes("mail_outbox") || isAboutKeys(sql);
   const statements = accounts.queries.filter((sql) => !isLeftOut(sql)).map(summary);
-  // A transaction of mails alone is empty now.
+  // A transaction with only mails is now empty.
   const isEmpty = (index: number) => statements[index] === "begin" && statements[index + 1] === "commit";
   return statements.filter((_, index) => !isEmpty(index) && !isEmpty(index - 1));
 }
 
 async function shop(engine: TestEngine): Promise<TestAccounts> {
   const accounts = await testAccounts({ engine });
-  // Whatever is only asked once in the life of a process.
+  // Gets one-time queries out of the way.
   await accounts.loggedIn();
   return accounts;
 }

@@ -25,13 +25,13 @@ async function respond(application: Application, path: string, method = "GET"): 
   return await application.fetch(new Request(`http://localhost${path}`, { method }));
 }
 
-/** What the routes return for a `GET`: the JSON, or the status if it is not 200. */
+/** The routes' response to a `GET`: the JSON, or the status if it isn't 200. */
 async function get(routes: readonly RouteEntry[], path: string): Promise<unknown> {
   const response = await respond(await applicationWith(routes), path);
   return response.status === 200 ? await response.json() : response.status;
 }
 
-/** The error of the boot of an application with these routes. */
+/** The error with which an application with these routes fails to boot. */
 async function problemWith(...routes: RouteEntry[]): Promise<unknown> {
   return await createApplication({ routes, environment: { APP_ENV: "test" } }).then(
     () => null,

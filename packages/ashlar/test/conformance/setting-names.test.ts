@@ -32,7 +32,7 @@ const boot = (auth: Record<string, unknown>, others: Record<string, Record<strin
     environment: { APP_ENV: "test" },
   });
 
-/** The function that reads an object of the configuration, a misspelt name, and the suggested one. */
+/** The function that reads part of the configuration, a misspelled name, and the suggested one. */
 const OBJECTS: readonly (readonly [
   where: string,
   read: (settings: object) => unknown,
@@ -103,7 +103,7 @@ describe("a misspelled setting makes startup fail, with a suggestion", () => {
     "$where.$written",
     async ({ where, read, written, meant }) => {
       const sentence = `${where}.${written}: is not a known setting. Did you mean "${meant}"?`;
-      // A line may follow about the value, where the name is the author's.
+      // A line about the value may follow if the author chooses the name.
       await expect((async () => await read({ [written]: 5 }))()).rejects.toMatchObject({
         code: "E_INVALID_CONFIGURATION",
         message: expect.toSatisfy((message: string) => message.split("\n")[0] === sentence, sentence),

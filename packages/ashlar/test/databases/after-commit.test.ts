@@ -12,7 +12,7 @@ declare module "../../src/events/event-map.ts" {
   }
 }
 
-/** What a transaction throws to be rolled back. */
+/** Thrown to roll back a transaction. */
 const NO = new Error("no");
 
 await onEachDatabase("after the commit", (engine) => {

@@ -8,7 +8,7 @@ import { type AtEnd, buildApplication, ownDatabases } from "../support/build-app
 import { onEachDatabase } from "../support/services.ts";
 import { makeFolder } from "../support/temporary-folder.ts";
 
-/** Columns with values at the edges of what each database holds: the type, and the values as SQL. */
+/** Columns with each database's extreme values: the type, and the values as SQL. */
 const COLUMNS: Readonly<Record<string, readonly (readonly [type: string, ...values: string[]])[]>> = {
   sqlite: [
     ["integer", "null", "0", "-1", "9007199254740991", "9007199254740993", "-9223372036854775808"],
@@ -74,7 +74,7 @@ class Plain extends Model {
   static override timestamps = false;
 }
 
-/** What `t` puts a value into, alone and as the number that selects a plural form. */
+/** Sentences with a value as a parameter, and as the number that selects a plural form. */
 const MESSAGES = `export const MESSAGES = {
   "app.value": "value: {value}.",
   "app.count": { one: "{count} file", other: "{count} files" },

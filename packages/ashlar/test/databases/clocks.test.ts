@@ -15,12 +15,12 @@ import { SocketVisitor } from "../support/socket-visitor.ts";
 const AHEAD_SECONDS = 300;
 const PASSWORD = "correct horse battery staple";
 
-/** Where Debian's package has the library that changes a process's clock. */
+/** Where Debian's package puts the library that changes a process's clock. */
 const LIBRARY = ["x86_64", "aarch64"]
   .map((machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketime.so.1`)
   .find((path) => existsSync(path));
 
-/** Variables that set a process's clock wrong by some seconds. Timers still run at their usual pace. */
+/** Variables that shift a process's clock by some seconds. Timers still run at their usual pace. */
 function clock(seconds: number): Record<string, string> {
   const sign = seconds < 0 ? "-" : "+";
   return { LD_PRELOAD: LIBRARY!, FAKETIME: `${sign}${Math.abs(seconds)}s`, FAKETIME_DONT_FAKE_MONOTONIC: "1" };
@@ -93,7 +93,7 @@ describe.skipIf(LIBRARY === undefined && !process.env.CI)("with libfaketime", as
       expect((await here.submit("/login", { email, password: PASSWORD })).status).toBe(200);
       const there = visitor(other, here);
       expect([await isInside(here), await isInside(there)]).toEqual([true, true]);
-      // A form of one process, sent to the other.
+      // A form from one process, sent to the other.
       expect((await there.submit("/logout", {}, "/logins")).status).toBe(200);
       expect([await isInside(here), await isInside(there)]).toEqual([false, false]);
     });

@@ -18,7 +18,7 @@ class Parcel extends Model {
   declare weight: number | null;
 }
 
-/** What a JSON body contains instead of a single value, and the results of the text that a form sends. */
+/** Values other than a single one in a JSON body, and the results of text that a form sends. */
 const NO_VALUES: readonly [what: string, value: unknown][] = [
   ["a list", ["a", "b"]],
   ["an empty list", []],
@@ -36,7 +36,7 @@ await onEachDatabase("a value from a request that no column can hold", (engine) 
 
   const ends: (() => Promise<void>)[] = [];
 
-  // One application for all: nearly every test ends by checking that the rows are unchanged.
+  // One application for all tests, because nearly every one checks at the end that the rows are unchanged.
   beforeAll(async () => {
     accounts = await testAccounts({
       engine,

@@ -13,7 +13,7 @@ class Counter extends Model {
   declare n: number;
 }
 
-/** Makes every transaction and statement serializable from here on, as a server's configuration can. */
+/** Makes every transaction and statement serializable from now on, as a server's configuration can. */
 function serializeAll(): void {
   const before = process.env.PGOPTIONS;
   process.env.PGOPTIONS = "-c default_transaction_isolation=serializable";
@@ -50,7 +50,7 @@ await onPostgres("what PostgreSQL refuses because of another transaction", () =>
     beforeEach(open);
     const SERIALIZABLE = { isolation: "serializable" } as const;
 
-    /** A transaction whose first attempts meet with a conflict. */
+    /** A transaction whose first attempts run into a conflict. */
     const contested = (conflicts: number, retries: number | undefined, seen: unknown[] = []) => {
       let attempts = 0;
       return database.transaction(
@@ -209,7 +209,7 @@ await onPostgres("what PostgreSQL refuses because of another transaction", () =>
     const asked: string[] = [];
     database.onQuery(({ sql: text }) => asked.push(text));
     let raised = 0;
-    // Until there was a conflict: without one, this shows nothing.
+    // Repeated until there was a conflict; without one, this tests nothing.
     while (asked.length <= raised && raised < 60 * 100) {
       await Promise.all(Array.from({ length: 60 }, () => raise.execute(database.kysely)));
       raised += 60;
@@ -229,12 +229,12 @@ await onPostgres("with a server on which everything is serializable", () => {
     await holder.connect();
     await holder.query("begin; select * from users for update");
     const sent = Array.from({ length: 120 }, () => api.post("/api/reauth", { token }));
-    // All but one of those that wait for the row meet with a conflict.
+    // All but one of the renewals that wait for the row run into a conflict.
     const waiting =
       "select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
     await expect
       .poll(async () => {
-        // In a transaction, the server would repeat its first answer.
+        // In a transaction, the server would return the first result again.
         await holder.query("select pg_stat_clear_snapshot()");
         return (await holder.query(waiting)).rows[0].n;
       })

@@ -72,14 +72,14 @@ const NONE = { is_active: null, settings: null, biography: null, photo: null, ba
 /** A copy of every table, without reports. */
 const QUIETLY = { from: "from", to: "to", skip: [], begin: () => {}, progress: () => {} };
 
-/** Triggers of a target by what they do, and the table that then has other rows. */
+/** The target's triggers by what they do, and the table whose rows they change. */
 const TRIGGERS = [
   [
     "loses a row",
     "create trigger loses before insert on notes when new.n = 7 begin select raise(ignore); end",
     "notes",
   ],
-  // Also of a table that was copied before.
+  // Even of a table that was already copied.
   [
     "adds rows",
     "create trigger adds after insert on posts begin insert into authors (large) values (1); end",
@@ -282,7 +282,7 @@ await onEachDatabase("db:copy from SQLite", (engine) => {
       .execute();
     // SQLite's own columns take everything.
     if (engine.name === "sqlite") return;
-    // MariaDB's JSON is text with a check, and its refusal names the column.
+    // MariaDB's JSON is text with a check constraint, whose violation names the column.
     const ofServer =
       /row with id 3: "to" refuses it\. MariaDB: CONSTRAINT `authors\.settings` failed .*\. Nothing was copied\. /;
     const named = /row with id 3: the column "settings" has text that is not JSON\. Nothing was copied\. /;
@@ -421,7 +421,7 @@ await onEachDatabase("db:copy back to SQLite", (engine) => {
       const found: Record<string, unknown> = {};
       for (const table of ["authors", "posts", "memberships", "notes", "countries", "sqlite_sequence"]) {
         const { rows } = await sql<Row>`select * from ${sql.id(table)}`.execute(database.connection(name).kysely);
-        // The databases write JSON in their own way, and a boolean of SQLite may be written as a whole number.
+        // Databases format JSON differently, and SQLite may return a boolean as an integer.
         const settled = rows.map((row) => ({ ...row, settings: JSON.parse(String(row.settings ?? null)) as unknown }));
         found[table] = settled
           .map((row) => JSON.stringify(row, (_, value) => (typeof value === "bigint" ? `${value}` : value)))
@@ -473,7 +473,7 @@ function defineFromServer(engine: TestEngine): void {
     for (const { database } of [from, to]) await new Migrations(database, join(root, "database/migrations")).up();
     await from.database.kysely.insertInto("authors").values({ biography: "old" }).execute();
     const both = new Database({ default: "from", from: from.configuration, to: to.configuration }, root);
-    // The copy is held where it deletes what the migrations have inserted: it knows the last keys by then.
+    // Holds the copy when it deletes the migrations' rows, because it knows the last keys by then.
     const isHeld = Promise.withResolvers<void>();
     both.connection("to").onQuery(({ sql: text }) => void (text.startsWith("delete from") && isHeld.resolve()));
     let copying: Promise<unknown> | null = null;
@@ -522,13 +522,13 @@ async function refusing({ kysely }: Database, name: string): Promise<void> {
     await sql`alter table memberships add constraint no_b check (name <> 'b')`.execute(kysely);
     return;
   }
-  // Its tables get no constraints later.
+  // SQLite's tables can't get constraints later.
   await sql`drop table memberships`.execute(kysely);
   await sql`create table memberships (author_id integer not null references authors (id),
     name text not null check (name <> 'b'), primary key (author_id, name))`.execute(kysely);
 }
 
-/** Creates a trigger that changes values of authors, and no number of rows. */
+/** Creates a trigger that changes authors' values, but no row counts. */
 async function summing({ kysely, dialect }: Database, event: string, table: string): Promise<void> {
   const begun = `create trigger sums_${event}_${table} after ${event} on ${table} for each row`;
   const sum = "update authors set large = large + 1";

@@ -50,7 +50,7 @@ await onEachDatabase("errors", (engine) => {
       .execute()
       .catch((error: unknown) => error);
 
-  /** Everything in an error that a log could show. */
+  /** Everything about an error that a log could show. */
   const whole = (error: unknown): string => {
     const parts: string[] = [];
     for (let one = error; one instanceof Error; one = one.cause) {
@@ -172,7 +172,7 @@ await onEachDatabase("errors", (engine) => {
       expect(await insert({ name: "kept", code: "k" })).not.toBeInstanceOf(Error);
       expect(await insert({ name: SECRET })).toBeInstanceOf(UniqueViolationError);
     });
-    // PostgreSQL has given up the transaction, and says so at its end; the others continue.
+    // PostgreSQL has aborted the transaction, and reports that at the end; the others continue.
     if (!engine.continues)
       await expect(attempt).rejects.toMatchObject({
         code: "E_DATABASE",

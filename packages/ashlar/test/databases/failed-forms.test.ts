@@ -128,7 +128,7 @@ await onPostgres("a form that the server could not process", () => {
     answer.assertSee("Shop", "Not available right now", UNREACHABLE, UNPROCESSED, KEPT, "Go to the home page");
     expect(answer.text).not.toMatch(/Log in|Register|Log out/);
     expect(backFrom(answer)).toBe("/photos");
-    // The page itself is down, too. What was typed waits until it is back.
+    // The form's page is down as well. The input waits until it is back.
     const away = (await client.get("/photos")).assertStatus(503);
     expect([backFrom(away), away.text.includes("Log in")]).toEqual([null, false]);
   });
@@ -209,7 +209,7 @@ await onPostgres("a form that the server could not process", () => {
     answer.assertSee(UNPROCESSED, LOST, RELOAD);
     expect([backFrom(answer), /Log in|Register/.test(answer.text)]).toEqual(["/login", false]);
     await own.proxy.start();
-    // What a browser sends when its user reloads the page.
+    // What a browser sends when the page is reloaded.
     const sent = await untilBack(() => client.submit(form, '[action="/login"]', typed));
     expect((await client.follow(sent)).text).toContain("Incorrect email address or password.");
   });

@@ -8,7 +8,7 @@ import { generateSecret } from "../../src/security/index.ts";
 import { freePort } from "../support/free-port.ts";
 import { type OwnPostgres, startPostgres, withOwnPostgres } from "../support/own-postgres.ts";
 
-/** Whether something that was started has ended, after each of these times, while timers are stopped. */
+/** Whether a task has finished after each of these times, with fake timers. */
 async function endedAfter(times: readonly number[], begun: Promise<unknown>): Promise<boolean[]> {
   let hasEnded = false;
   const end = (): void => {
@@ -114,7 +114,7 @@ withOwnPostgres("a PostgreSQL server that is frozen", () => {
     });
   });
 
-  /** Ends backends, and returns once they are gone. This process has not read what they said last. */
+  /** Ends backends, and returns once they are gone. This process hasn't read their last messages yet. */
   const endUnread = (pids: readonly number[]): void => {
     const clock = new Int32Array(new SharedArrayBuffer(4));
     for (const pid of pids) process.kill(pid, "SIGTERM");
@@ -139,7 +139,8 @@ withOwnPostgres("a PostgreSQL server that is frozen", () => {
   test("a statement that may have been sent is not sent again", async () => {
     const database = connect({ poolSize: 1 });
     const asked: string[] = [];
-    // In use until a moment ago, however long the server takes to end: that arrives as the answer to the statement.
+    // The connection counts as recently used, however long the server takes to end, so its end arrives in response to
+    // the statement.
     const now = performance.now();
     const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
     onTestFinished(() => clock.mockRestore());

@@ -6,10 +6,10 @@ import { ashlar } from "../support/command-line.ts";
 import { generatedApplication } from "../support/generated-application.ts";
 import { onEachDatabase, type TestDatabase } from "../support/services.ts";
 
-/** What the migration of the outbox lacks in an application that is older than the priority of mails. */
+/** The part that the outbox's migration lacks in applications from before mails had priorities. */
 const PRIORITY = /^.*await addPriorityToMailOutbox.*\n|addPriorityToMailOutbox, /gm;
 
-/** The folder of an application's migrations, each kind with migrations that the others do not have. */
+/** The migration folders of different kinds of applications, each with migrations that the others don't have. */
 const APPLICATIONS: Readonly<Record<string, () => Promise<string>>> = {
   async "created with everything"() {
     return join(await generatedApplication(), "database/migrations");
@@ -39,7 +39,7 @@ const APPLICATIONS: Readonly<Record<string, () => Promise<string>>> = {
       if (file.includes("create_mail_outbox")) {
         await writeFile(join(folder, file), text.replaceAll(PRIORITY, ""));
       }
-      // Its logins were in a table with another name.
+      // The table of its logins had another name.
       if (file.includes("create_logins")) await rm(join(folder, file));
     }
     expect(await ashlar(root, "auth")).toMatchObject({ code: 0, output: expect.stringContaining("_to_users") });
@@ -112,7 +112,7 @@ await onEachDatabase("the migrations of an application", (engine) => {
     if (dialect.name === "sqlite") return JSON.stringify((await sql`explain query plan ${query}`.execute(kysely)).rows);
     if (dialect.name === "mariadb") return JSON.stringify((await sql`explain ${query}`.execute(kysely)).rows);
     return await own.database.transaction(async () => {
-      // These are empty, so reading them in full is faster.
+      // These tables are empty, so reading them in full is faster.
       await sql`set local enable_seqscan = off`.execute(own.database.kysely);
       return JSON.stringify((await sql`explain ${query}`.execute(own.database.kysely)).rows);
     });

@@ -30,7 +30,7 @@ const GROWING = [...OF_ACCOUNTS, "api_tokens"];
 /** Statements that read a table from its beginning in the order of its key, a bounded number of rows at a time. */
 const WALK = /^select [^?$]* from ["`]\w+["`] order by ["`](?:id|token)["`](?: asc)? limit [?$]\d*$/;
 
-/** Does everything with accounts that a visitor can do, and prunes, and returns the statements of all that. */
+/** Does everything that a visitor can do with accounts, prunes, and returns all statements. */
 async function statementsOf(accounts: TestAccounts): Promise<readonly string[]> {
   accounts.forgetQueries();
   const visitor = accounts.visitor();
@@ -108,11 +108,11 @@ async function scansOf(
     }
   }
   if (name === "mariadb") {
-    // MariaDB takes no parameters in an explain. Its plan does not depend on them.
+    // MariaDB doesn't accept parameters in `explain`, and its plan doesn't depend on them.
     const filled = statement.replaceAll(/ (limit|offset) \?/g, " $1 10").replaceAll("?", "'1'");
     const { rows } = await sql.raw<Record<string, unknown>>(`explain ${filled}`).execute(database.kysely);
     const complete = rows.filter(({ select_type: select, type, possible_keys: keys }) => {
-      // The line of an insert says ALL, although it reads nothing.
+      // The plan's line for an insert says ALL, although it reads nothing.
       return select !== "INSERT" && type === "ALL" && keys === null;
     });
     return complete.map(({ table }) => String(table)).filter((table) => GROWING.includes(table));
@@ -120,7 +120,7 @@ async function scansOf(
   const numbers = [...statement.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number));
   const values = Array.from({ length: Math.max(0, ...numbers) }, () => "null").join(", ");
   return database.transaction(async () => {
-    // The tables are too small for an index to be worth it: only a plan that has no other way reads one completely.
+    // The tables are too small for an index to pay off, so make the planner avoid reading one completely if it can.
     for (const set of ["enable_seqscan = off", "plan_cache_mode = force_generic_plan"]) {
       await sql.raw(`set local ${set}`).execute(database.kysely);
     }
@@ -146,7 +146,7 @@ async function allScansOf(
   return found;
 }
 
-/** Does everything with tokens of `many()` that a client can do, and prunes, and returns the statements of all that. */
+/** Does everything that a client can do with tokens of `many()`, prunes, and returns all statements. */
 async function tokenStatementsOf(tokens: ManyTokensApi): Promise<readonly string[]> {
   const { api } = tokens;
   api.forgetQueries();
@@ -197,7 +197,7 @@ await onEachDatabase("indexes", (engine) => {
     await (await migrationOfStub("auth/migrations/create_security_events.ts.stub")).up(accounts.database.kysely);
     const statements = await statementsOf(accounts);
     expect(await allScansOf(engine, accounts, statements)).toEqual([]);
-    // What was examined: all tables, and everything that is pruned.
+    // The test has examined all tables, and everything that is pruned.
     const examined = (pattern: RegExp) => statements.filter((statement) => pattern.test(statement)).length;
     expect(statements.length).toBeGreaterThan(30);
     for (const table of OF_ACCOUNTS) expect(examined(new RegExp(`\\b${table}\\b`)), table).toBeGreaterThan(1);
@@ -216,7 +216,7 @@ await onEachDatabase("indexes", (engine) => {
     const about = statements.filter((statement) => /.api_tokens\b/.test(statement));
     const kinds = (kind: string) => about.filter((statement) => statement.startsWith(kind)).length;
     expect(kinds("insert")).toBe(1);
-    // The renewal, the end of a family or a logout, and the last use; by the user, by the limit (two), and by time.
+    // The renewal, ending a login, and the last use; by user, by the limit (two), and by time.
     expect([kinds("update"), kinds("delete")]).toEqual([3, 4]);
   });
 });

@@ -8,7 +8,7 @@ import { kernelWith } from "../support/application-parts.ts";
 import { freePort } from "../support/free-port.ts";
 import { type OwnPostgres, startPostgres, startStandby, withOwnPostgres } from "../support/own-postgres.ts";
 
-/** An application with a replica, and what the log says of that. */
+/** An application with a replica, and the log's lines about it. */
 async function shopOn(primary: OwnPostgres, standby: OwnPostgres) {
   const said: string[] = [];
   const settings = { name: "test", environment: "test", log: { level: "warn", requests: false } } as const;

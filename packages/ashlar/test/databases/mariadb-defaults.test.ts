@@ -6,7 +6,7 @@ import { WRITES } from "../../src/testing/suites/dialect/writes.ts";
 import { dialectSuite } from "../../src/testing/suites/dialect-suite.ts";
 import { type OwnMariadb, startMariadb, withOwnMariadb } from "../support/own-mariadb.ts";
 
-/** What a server's administrator may have set for all sessions, for other programs. */
+/** Global defaults that a server's administrator may have set for other programs. */
 const DEFAULTS: readonly (readonly [name: string, value: string])[] = [
   ["autocommit", "0"],
   ["completion_type", "1"],
@@ -68,7 +68,7 @@ withOwnMariadb("a MariaDB server whose defaults would lose what was acknowledged
         .$call(primaryKey(kysely))
         .addColumn("person_id", reference(kysely), (id) => id.notNull().references("people.id").onDelete("cascade"))
         .execute();
-      // With two transactions before it, the insert may be in one that the server has begun by itself.
+      // After two transactions, the insert may be in one that the server has begun by itself.
       for (const name of ["ada", "bob"]) {
         await database.transaction(() => kysely.insertInto("people").values({ name }).execute());
       }

@@ -57,7 +57,7 @@ withOwnMariadb("a MariaDB server", () => {
     (await sql<{ id: number }>`select connection_id() as id`.execute(database.kysely)).rows[0]!.id;
 
   test("that is frozen gets a deadline, after which its connection is dropped and nothing waits for the rollback", async () => {
-    // Long enough for what happens before the server is frozen, on a busy machine too.
+    // Long enough for everything before the server is frozen, even on a busy machine.
     const database = open({ statementTimeoutMs: 5000, acquireTimeoutMs: 5000, poolSize: 1 });
     onTestFinished(() => server.thaw());
     const id = await connectionOf(database);

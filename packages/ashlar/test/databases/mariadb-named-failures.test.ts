@@ -16,11 +16,11 @@ async function asRoot<T>({ port }: OwnMariadb, use: (client: Connection) => Prom
   return await use(client).finally(() => client.end());
 }
 
-/** An application with the rights that it needs. The administrator may also write on a server that only reads. */
+/** An application with only the privileges that it needs. The administrator can write even to a read-only server. */
 const onServer = ({ port }: OwnMariadb, settings: object = {}): Promise<Shop> =>
   shop({ driver: "mariadb", host: "127.0.0.1", port, user: "shop", database: "shop", ...settings });
 
-/** Makes the server check everyone's rights, which it starts without. */
+/** Makes the server check privileges, which it starts without. */
 const checkRights = (client: Connection): Promise<unknown> => client.query("flush privileges");
 
 async function prepare(server: OwnMariadb, table: string): Promise<void> {
@@ -72,7 +72,7 @@ withOwnMariadb("MariaDB", () => {
     });
     await asRoot(server, async (root) => {
       await root.query(`kill ${rows[0]!.id}`);
-      // All places are taken, the application's too: one that was to be free soon would still let it in.
+      // All connections are taken, including the application's, which it could otherwise use again.
       await expect
         .poll(async () => {
           const options = { host: "127.0.0.1", port: server.port, user: "shop" };
@@ -112,7 +112,7 @@ withOwnMariadb("MariaDB", () => {
 
 withOwnMariadb("MariaDB whose tables may not grow any further", () => {
   test("is E_DATABASE_FULL, while reads continue", async () => {
-    // A limit of its own instead of a small disk: without space on the disk, the server itself may end.
+    // A size limit instead of a small disk, because the server itself may exit if the disk is full.
     const server = await startMariadb(async () => [
       "--innodb-file-per-table=0",
       "--innodb-data-file-path=ibdata1:12M:autoextend:max:20M",
@@ -123,7 +123,7 @@ withOwnMariadb("MariaDB whose tables may not grow any further", () => {
     let stored = 0;
     while ((await get(full, "/fill")) === 200) stored++;
     expect(stored).toBeGreaterThan(0);
-    // What a refused statement had taken, the next one can get.
+    // The next statement can use the space that the refused one had taken.
     await expect.poll(() => refusal(full, "/fill")).toEqual(named("E_DATABASE_FULL"));
     expect(await get(full, "/read")).toBe(200);
   });

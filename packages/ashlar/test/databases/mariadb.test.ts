@@ -231,7 +231,7 @@ await onMariadb("MariaDB alone", () => {
   });
 
   test("a statement that takes too long is canceled, and its connection continues", async () => {
-    // Long enough for the other statements, on a busy machine too.
+    // Long enough for the other statements, even on a busy machine.
     const main = { ...own.configuration, statementTimeoutMs: 1000, poolSize: 1 };
     const hurried = new Database({ default: "main", main }, "/");
     const [{ id }] = (await sql<{ id: number }>`select connection_id() as id`.execute(hurried.kysely)).rows as [
@@ -413,7 +413,7 @@ await onMariadb("MariaDB alone", () => {
   });
 });
 
-/** MySQL returns no rows of inserts and deletions. MariaDB understands what is sent to it instead. */
+/** MySQL returns no rows from inserts and deletions. MariaDB understands the statements that MySQL gets instead. */
 await onMariadb("the writes for MySQL", () => {
   const titles = WRITES.map(({ title }) => title);
   const suite = dialectSuite(async (options) => {

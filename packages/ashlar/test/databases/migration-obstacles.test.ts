@@ -48,7 +48,7 @@ export const down = (database) => database.schema.dropTable("${table}").execute(
         new RegExp(`missing in .*: ${NAMES[1]}\\..* npx ashlar ${command} --allow-missing$`),
       ),
     });
-    // Not even the existing one of the batch, which comes after the missing one, is rolled back.
+    // Even the batch's existing migration, which comes after the missing one, is not rolled back.
     expect(await tables()).toEqual(["a", "b"]);
   });
 

@@ -88,10 +88,10 @@ await onEachDatabase("migrations lose nothing", (engine) => {
   };
 
   const onSqlite = engine.name === "sqlite";
-  // Only SQLite rebuilds a table to change it, and only on PostgreSQL can migrations block each other.
+  // Only SQLite rebuilds a table to change it, and migrations can only block each other on PostgreSQL.
   const describeOnSqlite = onSqlite ? describe : () => {};
   const testOnPostgres = engine.name === "postgres" ? test : () => {};
-  /** What an error says about a failed migration, as a regular expression. */
+  /** A regular expression for the error about a failed migration. */
   const outcome = engine.undoesTables ? "nothing of it remains\\." : "what it did before that remains,";
 
   describeOnSqlite("where a table is rebuilt", () => {
@@ -350,7 +350,7 @@ await onEachDatabase("migrations lose nothing", (engine) => {
       export async function up(database: any): Promise<void> { ${body} }
       export async function down(database: any): Promise<void> { ${down} }`;
 
-    // MariaDB has no statement that a transaction refuses: such statements end it.
+    // On MariaDB, transactions refuse no statements; such statements end the transaction.
     testWhere(engine.undoesTables, "S67 a statement that a transaction would refuse is run, and recorded", async () => {
       const index = engine.name === "postgres" ? "create index concurrently" : "create index";
       // SQLite refuses this one inside a transaction.
@@ -396,7 +396,7 @@ await onEachDatabase("migrations lose nothing", (engine) => {
     });
 
     test("S67 only one of four processes that migrate concurrently runs it", async () => {
-      // It continues when all four have come as far as they can, or when another one has begun as well.
+      // It continues when all four have come as far as they can, or when a second one has begun.
       const body = `
         const marks = (kind: string) => readdirSync("${folder.path}").filter((name) => name.endsWith(kind)).length;
         writeFileSync("${folder.path}/" + process.pid + ".begun", "");

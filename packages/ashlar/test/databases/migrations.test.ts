@@ -97,7 +97,7 @@ await onEachDatabase("migrations", (engine) => {
     await write(SECOND, POSTS);
     await write(FIRST, USERS);
     if (engine.name === "postgres") {
-      // Another application's, which statements without its schema's name do not find.
+      // Another application's table, which statements without the schema's name don't find.
       await sql`create schema other`.execute(own.database.kysely);
       await sql`create table other.migrations (name text)`.execute(own.database.kysely);
       await sql`insert into other.migrations values (${FIRST})`.execute(own.database.kysely);

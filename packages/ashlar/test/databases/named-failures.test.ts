@@ -34,7 +34,7 @@ test("a SQLite file that another process has locked is E_DATABASE_BUSY", async (
 
 test("a damaged SQLite file is E_DATABASE_DAMAGED", async () => {
   const path = notesIn(await temporaryFolder());
-  // The first page stays: it can be opened, and says where the table is.
+  // The first page is intact, so the file can be opened, and the table is found.
   writeFileSync(path, Buffer.alloc(4096, 0xff), { flag: "r+" as "w" });
   const file = new DatabaseSync(path);
   expect(() => file.prepare("select * from notes").all()).toThrow("not a database");
@@ -77,7 +77,7 @@ withOwnPostgres("PostgreSQL", () => {
       "superuser_reserved_connections=0",
     ]);
     await server.run("create table notes (text text)");
-    // The server doesn't wait for its disk: one that is killed soon after would not have the table.
+    // The server doesn't wait for the disk, so a server that is killed soon after wouldn't have the table.
     await server.run("checkpoint");
   });
   afterAll(() => server.remove());
@@ -119,7 +119,7 @@ withOwnPostgres("PostgreSQL", () => {
     const gate = Promise.withResolvers<void>();
     const reservations: Promise<unknown>[] = [];
     let held = 0;
-    // Connections that have just ended may still count, so that the server refuses one of these.
+    // The server may still count connections that have just ended, and refuse one of these.
     await expect
       .poll(() => {
         const reservation = connection.reserved(() => {
@@ -168,7 +168,7 @@ withSmallDisk("a disk", () => {
       writeFileSync(other, Buffer.alloc(500_000));
       const full = await shop({ driver: "postgres", url: server.url });
       while ((await get(full, "/fill")) === 200);
-      // What a refused statement had taken, the next one can get.
+      // The next statement can use the space that the refused one had taken.
       await expect.poll(() => refusal(full, "/fill")).toEqual(named("E_DATABASE_FULL"));
       expect(await get(full, "/read")).toBe(200);
       rmSync(other);

@@ -56,7 +56,7 @@ await onEachDatabase("a pool that more requests need than it can serve", (engine
       await application.shutdown();
       const told = lines.filter(({ msg }) => String(msg).includes("refused"));
       expect(told.length).toBeGreaterThan(0);
-      // The listener may have refused some itself, and says so by itself.
+      // The listener may have refused some itself, which it logs separately.
       expect(told.length).toBeLessThanOrEqual(4);
       expect(told.some(({ connection }) => connection === "config/database.ts: DATABASES.main")).toBe(true);
       expect(lines.filter((line) => "err" in line)).toEqual([]);

@@ -23,7 +23,7 @@ describe("an application's own dialect keeps the promises", () => {
   for (const { title, run } of suite) test(title, run);
 });
 
-/** The tests of the suite that fail when something is wrong with SQLite, by title. */
+/** The titles of the suite's tests that fail when something is wrong with SQLite. */
 function found(change: (dialect: Dialect) => Changes): Promise<readonly string[]> {
   const suite = dialectSuite((options) => ({
     dialect: changed(sqlite({ path: ":memory:", ...options }), change),
@@ -45,7 +45,7 @@ async function failed(suite: readonly SuiteTest[]): Promise<readonly string[]> {
   return outcomes.filter(({ failed }) => failed).map(({ title }) => title);
 }
 
-/** Other members of a dialect and of its contracts. */
+/** Replaces members of a dialect and of its contracts. */
 interface Changes extends Partial<Omit<Dialect, "values" | "transactions" | "maintenance">> {
   readonly values?: Partial<Dialect["values"]>;
   readonly transactions?: Partial<Dialect["transactions"]>;
@@ -387,7 +387,7 @@ test("a dialect learns of a connection whose transaction could not be rolled bac
   expect(released.splice(0)).toEqual([false, false, false, false]);
   failing = "transaction";
   await expect(database.transaction(fail)).rejects.toBe(no);
-  // The connection stays reserved for what is around the transaction.
+  // The connection stays reserved for the surrounding code.
   const around = () => expect(database.transaction(fail)).rejects.toBe(no);
   await database.connection().reserved(around);
   failing = "savepoint";

@@ -14,19 +14,19 @@ await onPostgres("PostgreSQL alone", () => {
   afterAll(() => own.drop());
 
   const rows = async (text: string): Promise<unknown[]> => (await sql.raw(text).execute(database.kysely)).rows;
-  /** How many connections there are. The server's own work, such as its vacuum, has none. */
+  /** The number of connections, without the server's own work, such as vacuum. */
   const connections = async (): Promise<{ readonly n: number }> => {
     const [count] = await rows(
       `select count(*)::int as n from pg_stat_activity where datname = current_database() and backend_type = 'client backend'`,
     );
     return count as { readonly n: number };
   };
-  /** Ends the other connections, waits until the server has, and returns how many there were. */
+  /** Ends the other connections, waits until they are gone, and returns how many there were. */
   const killOthers = async () => {
     const killed = await rows(
       `select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
     );
-    // Their ends have arrived as well, and are read in the next turns.
+    // Their ends have arrived at this process as well, which reads them in the next turns.
     for (let turn = 0; turn < 5; turn++) await nextTurn();
     return killed.length;
   };
@@ -64,7 +64,7 @@ await onPostgres("PostgreSQL alone", () => {
       const other = new Database({ default: "main", main: own.configuration }, "/");
       await sql.raw(`select pg_terminate_backend(${pid})`).execute(other.kysely);
       await other.close();
-      // Long enough for the news to arrive while nothing runs on the connection.
+      // Long enough for the message to arrive while nothing runs on the connection.
       await sleep(100);
       await rows("insert into kept values (2)");
     });
@@ -95,7 +95,7 @@ await onPostgres("PostgreSQL alone", () => {
   });
 
   test("a statement that takes too long is canceled, and the connection stays usable", async () => {
-    // Long enough for the other statements, on a busy machine too.
+    // Long enough for the other statements, even on a busy machine.
     const main = { ...own.configuration, statementTimeoutMs: 2000, poolSize: 1 };
     const hurried = new Database({ default: "main", main }, "/");
     onTestFinished(() => hurried.close());
@@ -196,12 +196,12 @@ await onPostgres("PostgreSQL alone", () => {
       await copy.close();
       expect(seen).toEqual({ name: expect.stringMatching(/^ashlar_test_[0-9a-f]{16}$/), timeout: "1234ms" });
       const before = (await connections()).n;
-      // An idle connection would be closed after half a minute, but not while no timer elapses.
+      // An idle connection would be closed after half a minute, but the timers are stopped.
       const remove = async (): Promise<void> => {
         vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
         await made.remove().finally(() => vi.useRealTimers());
       };
-      // The server refuses to drop a template, and the caller gets to know.
+      // The server refuses to drop a template, and the caller gets the error.
       await rows(`alter database ${seen!.name} is_template true`);
       await expect(remove()).rejects.toThrow("template");
       await rows(`alter database ${seen!.name} is_template false`);

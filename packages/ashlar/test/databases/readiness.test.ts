@@ -53,7 +53,7 @@ async function behindProxy(server: Record<string, unknown>, files: Record<string
   return { proxy, lines, boot };
 }
 
-/** What `/ready` reports to this machine. */
+/** `/ready`'s response to this machine. */
 async function ready(application: Application): Promise<readonly [number, unknown]> {
   const response = await application.fetch(new Request("http://localhost/ready"), { address: "127.0.0.1" });
   return [response.status, ((await response.json()) as { checks: unknown }).checks];
@@ -104,7 +104,7 @@ await onPostgres("an application and its database", () => {
     expect(lines.at(-1)!.err).toMatchObject({ message: `Migrations have not been run on this database: ${A}.` });
     const folder = join(application.root, "database/migrations");
     await new Migrations(application.container.make("database"), folder).up();
-    // A deployment puts the next version's files there while this one runs.
+    // A deployment adds the next version's files while this one runs.
     await writeFile(join(folder, `${B}.ts`), making(B));
     await expect.poll(() => ready(application)).toEqual([200, { database: "ok" }]);
     // Once they have run, this isn't checked again.
@@ -136,7 +136,7 @@ await onPostgres("an application and its database", () => {
     await sent.promise;
     expect(await application.stop({ drains: false })).toEqual({ requests: 1, providers: 1 });
     expect(await asked).toBe("cut off");
-    // The times of its parts; each of them alone could take a second. A timer may be a millisecond early.
+    // The times of its parts, each of which could take a second by itself. A timer may be a millisecond early.
     const [late] = lines.flatMap(
       ({ err }) => /longer than ([\d.]+) seconds/.exec((err as Error)?.message ?? "")?.[1] ?? [],
     );

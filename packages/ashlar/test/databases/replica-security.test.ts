@@ -27,7 +27,7 @@ import { testWeb } from "../support/web-application.ts";
 const SESSION_DATA: Contents = { name: "session-data", fill: ({ kysely }) => createSessionDataTable(kysely) };
 
 function replicasOf(engine: TestEngine): void {
-  /** With a replica that has the same tables, and no rows. */
+  /** An application with a replica that has the same tables, but no rows. */
   const behind: TestEngine = {
     ...engine,
     async open(settings, contents) {
@@ -98,7 +98,7 @@ function replicasOf(engine: TestEngine): void {
     expect((await browser.send("/step")).text).toBe("two");
   });
 
-  // Each link is opened by a browser that has not written, so nothing else leads to the primary.
+  // Each link is opened in a browser that hasn't written anything, so nothing else makes it read from the primary.
   test("S85 are never asked about password links", async () => {
     const accounts = await accountsWith();
     const token = await accounts.resetToken();
@@ -106,7 +106,7 @@ function replicasOf(engine: TestEngine): void {
     expect((await accounts.visitor().get(path)).status).toBe(200);
     const sent = { token, password: NEW_PASSWORD, password_confirmation: NEW_PASSWORD };
     expect((await accounts.visitor().post("/password_reset", sent)).headers.get("location")).toBe("/login");
-    // A replica would not know that it was used.
+    // A replica wouldn't know that it was used.
     expect((await accounts.visitor().get(path)).status).toBe(410);
   });
 

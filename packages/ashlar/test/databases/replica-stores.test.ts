@@ -10,7 +10,7 @@ const urlOf = ({ user, host, port, database }: Readonly<Record<string, unknown>>
   `postgres://${user}@${host}:${port}/${database}`;
 
 await onPostgres("read replicas beside stores of the application's own", () => {
-  /** PostgreSQL with a replica that no longer gets changes. */
+  /** PostgreSQL with a replica that no longer receives changes. */
   const stopped: TestEngine = {
     ...postgres,
     async open(settings, contents) {

@@ -12,7 +12,7 @@ import { mariadb, onMariadb, onPostgres, postgres, type TestEngine } from "../su
 const urlOf = ({ driver, user, host, port, database }: Readonly<Record<string, unknown>>): string =>
   `${driver}://${user}@${host}:${port}/${database}`;
 
-/** A database in which it shows that it was read: the table `notes` has one row, with a text. */
+/** A database that identifies itself: the table `notes` has one row, with a text. */
 async function databaseWith({ open }: TestEngine, text: string) {
   const own = await open();
   onTestFinished(() => own.drop());
@@ -32,7 +32,7 @@ interface Shop {
   readonly application: Application;
   readonly database: Database;
   readonly logged: Record<string, unknown>[];
-  /** Where a request reads: `primary`, or the text of a replica. */
+  /** Where a request reads from: `primary`, or the text in a replica. */
   get(path?: string, cookie?: string): Promise<{ readonly text: string; readonly cookies: readonly string[] }>;
 }
 
@@ -153,7 +153,7 @@ function replicasOf(engine: TestEngine): void {
       expect(text).toBe("primary");
       expect(cookies).toEqual([expect.stringMatching(/^read_primary=1; Max-Age=7;.*HttpOnly/)]);
       expect((await get("/", cookies[0]!.split(";")[0])).text).toBe("primary");
-      // Without the cookie, it is someone else, or later.
+      // Without the cookie, like another visitor, or later.
       expect(await get("/")).toEqual({ text: "old", cookies: [] });
     },
   );
@@ -175,7 +175,7 @@ function replicasOf(engine: TestEngine): void {
     const reports = () => logged.map(({ msg, connection }) => [msg, connection]);
     const away = ["The read replica 0 is down. Its reads go elsewhere until it is back.", "main"];
     expect(reports().filter(([text]) => String(text).includes("replica 0"))).toEqual([away]);
-    // Its port leads to the server from here on.
+    // From here on, its port leads to the server.
     const { createServer, connect } = await import("node:net");
     const proxy = createServer((socket) => {
       const other = connect(Number(address.port), address.hostname);
@@ -193,7 +193,7 @@ function replicasOf(engine: TestEngine): void {
     clock.mockRestore();
     await expect.poll(async () => (await get()).text).toBe("back");
     const ofFirst = reports().filter(([text]) => String(text).includes("replica 0"));
-    // On a busy machine, a connection may take so long that it counts as away again.
+    // On a busy machine, connecting may take so long that the replica counts as down again.
     for (const [n, one] of ofFirst.entries())
       expect(one).toEqual([away, ["The read replica 0 is back.", "main"]][n % 2]);
     expect(ofFirst.length).toBeGreaterThanOrEqual(2);

@@ -333,7 +333,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
     expect([ada.isStored(), await Person.rows().count()]).toEqual([false, 0]);
   });
 
-  // MariaDB has no constraints that are checked at the end of a transaction.
+  // MariaDB has no deferred constraints.
   testWhere(engine.name === "mariadb", "S68 a commit that fails with its connection is a rollback", async () => {
     const ada = person("Ada");
     const attempt = own.database.transaction(async (trx) => {

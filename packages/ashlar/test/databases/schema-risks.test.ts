@@ -55,12 +55,12 @@ await onPostgres("what changes lock on PostgreSQL", () => {
     await fill();
   });
 
-  /** Modes that let no other connection write. */
+  /** Lock modes that keep other connections from writing. */
   const KEEPING_WRITES = ["ShareLock", "ShareRowExclusiveLock", "ExclusiveLock", "AccessExclusiveLock"];
 
   /**
-   * Whether a statement keeps others from writing a table for as long as it takes to read all of its rows: by the locks that it
-   * holds in the end, and by the rows that it has read, or written to another file.
+   * Whether a statement blocks writes to a table for as long as it takes to read all rows. It checks the locks held at
+   * the end, and whether rows were read or the table's file was rewritten.
    *
    * @param before statements of the same transaction
    */
@@ -237,7 +237,7 @@ await onPostgres("what changes lock on PostgreSQL", () => {
     expect(await risksOf([statement], false)).toMatchObject([
       { problem: expect.stringContaining("as long as it has to") },
     ]);
-    // It lacks what a migration in a transaction has.
+    // There is no lock timeout, unlike in a migration with a transaction.
     const show = (transaction: boolean) => `
       import { sql } from "${import.meta.resolve("../../src/database/index.ts")}";
       export const transaction = ${transaction};
@@ -272,7 +272,7 @@ await onMariadb("what changes lock on MariaDB", () => {
     await fill();
   });
 
-  /** Whether the server can do it while others write, which it is asked to refuse otherwise. */
+  /** Whether the server can do it while others write; it is asked to refuse otherwise. */
   const isRefusedOnline = async (statement: string): Promise<boolean> =>
     await execute(`${statement}${statement.startsWith("create") ? "" : ","} lock = none`).then(
       () => false,

@@ -7,7 +7,7 @@ import { folderWith } from "../support/temporary-folder.ts";
 
 const KEY = "q3Zr8pYt5Wn1Lx7Vc0Bm4Kj6Hg2Fd9Sa-_QwErTyUiO";
 
-/** Boots an application whose database is at a path, and that serves a stylesheet. */
+/** Boots an application with its database at this path, and a stylesheet to serve. */
 async function boot(root: string, path: string, environment = "production") {
   const application = await createApplication({
     root,

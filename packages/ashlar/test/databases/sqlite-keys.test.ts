@@ -8,12 +8,12 @@ import { sleeps } from "../support/sleeps.ts";
 // What SQLite itself would do with the keys of a rolled back transaction: reuse them for other rows.
 
 const NO = new Error("no");
-/** For the file, while a statement waits in these tests. */
+/** How long a statement waits for the file in these tests. */
 const BUSY_TIMEOUT_MS = 150;
 
 let own: TestDatabase;
 let database: Database;
-/** Another process, as far as SQLite is concerned. */
+/** To SQLite, this is another process. */
 let other: DatabaseSync;
 
 beforeEach(async () => {
@@ -40,7 +40,7 @@ const rolledBack = async (task: () => Promise<unknown>): Promise<void> => {
   });
   await expect(attempt).rejects.toBe(NO);
 };
-/** Calls a function once after a rollback's statement, before anything else that this process does. */
+/** Calls a function once, immediately after a rollback's statement. */
 const afterRollback = (act: () => void): void => {
   const end = database.onQuery(({ sql: text }) => {
     if (!text.startsWith("rollback")) return;

@@ -7,7 +7,7 @@ import { Route } from "../../src/routing/index.ts";
 import { sqlite, type TestDatabase } from "../support/services.ts";
 
 let own: TestDatabase;
-/** Another process, as far as SQLite is concerned: a connection unknown to the framework. */
+/** A connection unknown to the framework; to SQLite, this is another process. */
 let other: DatabaseSync;
 let locked: Database;
 let origin: string;
@@ -189,7 +189,7 @@ async function openWithoutLog(): Promise<Connection> {
   return connection;
 }
 
-/** Locks the file against everyone, including those who open it: without a write-ahead log, that is possible. */
+/** Locks the file completely, so that it can't even be opened. That is only possible without a write-ahead log. */
 async function lockUnopened(settings: object = {}): Promise<Database> {
   await openWithoutLog();
   await locked.close();
@@ -235,7 +235,7 @@ test("the wait for its turn counts toward a caller's wait for the file", async (
   const first = locked.connection().reserved(() => gate.promise);
   const second = insert("late");
   await nextTurn();
-  // The second one gets its turn just before its time is over.
+  // The second one gets its turn just before its time is up.
   clock.mockImplementation(() => begun + 9_999);
   gate.resolve();
   await first;

@@ -30,7 +30,7 @@ afterEach(() => own.drop());
 
 const run = (text: string) => sql.raw<Record<string, unknown>>(text).execute(database.kysely);
 
-/** Returns the stored texts, in each way in which an application reads. */
+/** Every way in which an application reads, each returning the stored texts. */
 const READS: readonly (readonly [string, () => Promise<unknown>])[] = [
   ["find", async () => [(await Note.find(1))?.text]],
   ["findBy", async () => [(await Note.findBy("text", "uncommitted"))?.text ?? "committed"]],
@@ -58,7 +58,7 @@ const READS: readonly (readonly [string, () => Promise<unknown>])[] = [
 ];
 
 describe("an open transaction", () => {
-  /** Runs a function outside of a transaction, while that is open and has written. */
+  /** Runs a function outside a transaction, while the transaction is open and has written. */
   const beside = async <T>(task: () => Promise<T>): Promise<T> => {
     const [started, done] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const transaction = database.transaction(async () => {
@@ -67,7 +67,7 @@ describe("an open transaction", () => {
       await done.promise;
     });
     await started.promise;
-    // The transaction continues only when the task has ended: one that waited for it would never end.
+    // The transaction continues only after the task has ended, so a task that waited for it would never end.
     return await task().finally(async () => {
       done.resolve();
       await transaction;
@@ -213,7 +213,7 @@ test("in memory everything is on one connection, and reads see all of it", async
   const read = memory.kysely.selectFrom("notes").select("text").execute();
   gate.resolve();
   expect(await read).toEqual([{ text: "a" }]);
-  // Once: not of an empty database first.
+  // Only once, because the database would be a new, empty one otherwise.
   expect(asked.filter((text) => text.startsWith("select"))).toHaveLength(1);
   await transaction;
   await memory.close();
@@ -241,13 +241,13 @@ test("a statement that writes and returns a row runs on the writing connection, 
   const outside = new AsyncResource("outside");
   await impatient.transaction(async () => {
     await sql`insert into notes (text) values ('before it')`.execute(impatient.kysely);
-    // In line with the transaction, not immediately: that has the file.
+    // After the transaction, which has the file, not immediately.
     begun = outside.runInAsyncScope(write);
     await nextTurn();
   });
   expect(await begun).toEqual({ text: "by first" });
   expect((await Note.all()).map(({ text }) => text)).toEqual(["committed", "before it", "by first"]);
-  // Of the two connections, only the writing one knows its latest key.
+  // Only the writing connection knows its latest key.
   const latest = sql`select last_insert_rowid() as id`.execute(impatient.kysely);
   expect((await latest).rows).toEqual([{ id: 3 }]);
 });

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { type TraceMessages, traceChannels } from "../../src/public/telemetry.ts";
 import { onEachDatabase } from "../support/services.ts";
 
-/** The statements that are traced, with how they ended. */
+/** The traced statements, and how they ended. */
 function listen(): [event: string, sql: string, error: string | null][] {
   const seen: [string, string, string | null][] = [];
   const { query } = traceChannels;

@@ -18,7 +18,7 @@ class Account extends Model {
   declare balance: number;
 }
 
-/** What a transaction throws to be rolled back. */
+/** Thrown to roll back a transaction. */
 const NO = new Error("no");
 
 await onEachDatabase("transactions", (engine) => {
@@ -90,7 +90,7 @@ await onEachDatabase("transactions", (engine) => {
   test("its changes are invisible outside until it is committed", async () => {
     const gate = Promise.withResolvers<void>();
     let answered = false;
-    // Begun outside of the transaction, so that it is not part of it.
+    // Started outside the transaction, so that it isn't part of it.
     const outside = gate.promise
       .then(() => Account.rows().count())
       .finally(() => {
@@ -362,8 +362,8 @@ await onEachDatabase("transactions", (engine) => {
           .where("id", "=", id)
           .execute();
       });
-    // One after the other on SQLite: the two are in one thread here, and the second would block it while waiting for
-    // the first.
+    // One after the other on SQLite, because both run in one thread here, and the second would block it while waiting
+    // for the first.
     for (let n = 0; n < 10; n++) {
       if (engine.name === "sqlite") for (const one of [database, second]) await addOne(one);
       else await Promise.all([addOne(database), addOne(second)]);
@@ -377,7 +377,8 @@ await onEachDatabase("transactions", (engine) => {
       acquireTimeoutMs: 100,
       ...(engine.name !== "sqlite" && { poolSize: 1 }),
     });
-    // Connecting has the same limit, and may take longer: only the pool is to be waited for.
+    // Connect first, because connecting has the same limit and may take longer; only waiting for the pool should time
+    // out.
     await expect
       .poll(() =>
         impatient.database.connect().then(
@@ -387,8 +388,8 @@ await onEachDatabase("transactions", (engine) => {
       )
       .toBe(true);
     const outside = Promise.withResolvers<void>();
-    // Begun outside of the transaction, awaited inside of it.
-    // On SQLite something that writes: reads wait for no transaction there.
+    // Started outside the transaction, awaited inside it. On SQLite it has to write, because reads don't wait for
+    // transactions.
     const statement = engine.name === "sqlite" ? sql`create table never_made (n integer)` : sql`select 1`;
     const query = outside.promise.then(() => statement.execute(impatient.database.kysely));
     query.catch(() => undefined);

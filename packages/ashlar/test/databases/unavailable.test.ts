@@ -29,7 +29,7 @@ await onPostgres("a database that is unavailable", () => {
         Route.get("/slow", async () => {
           const database = application.container.make("database");
           await database.transaction(async () => {
-            // For this statement alone: a busy machine may take as long for any other.
+            // Only for this statement, because on a busy machine any other may take as long.
             await sql`set local statement_timeout = 20`.execute(database.kysely);
             await sql`select pg_sleep(10)`.execute(database.kysely);
           });

@@ -15,7 +15,7 @@ const NOW = Math.floor(Date.now() / 1000) * 1000;
 const EARLIER = new Date(NOW - HOUR_MS);
 const LATER = new Date(NOW + HOUR_MS);
 
-/** The first form of a table that a later one replaced, before the column `reserved_until`. */
+/** A table's first form, before the column `reserved_until` was added. */
 const EMAIL_CHANGES = `
 import { type Kysely, primaryKey, reference, timestamp } from "ashlar/database";
 
@@ -97,7 +97,7 @@ await onEachDatabase("the tables of an earlier version", (engine) => {
       ...{ authenticated_at: EARLIER, last_used_at: EARLIER, expires_at: LATER, created_at: EARLIER },
     });
     const logins = [login("ada", "a1", "web"), login("ada", "a2", "web"), login("bob", "b1", "web")];
-    // The last two have no user, and a guard that isn't this application's.
+    // The last two have no user, or a guard that this application doesn't have.
     const others = [{ ...login("bob", "b2", "web"), user_id: 4711 }, login("bob", "b3", "support")];
     await insert("sessions", ...logins, ...others);
     const resets = [

@@ -21,7 +21,7 @@ async function make() {
   return application;
 }
 
-/** Works without a pause, as a slow handler does. */
+/** Computes without a pause, like a slow handler. */
 function work(ms: number): void {
   const end = performance.now() + ms;
   while (performance.now() < end);

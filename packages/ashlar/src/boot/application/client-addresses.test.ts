@@ -82,7 +82,7 @@ test("S54 one setting decides whether the forwarded address, scheme and host of 
   const believed = { url: "https://shop.example/seen", host: "shop.example", secure: true };
   const [socket, client] = ["10.0.0.1", "203.0.113.7"];
   expect(await ask(application, { headers: FORWARDED }, socket)).toEqual({ ...believed, socket, client });
-  // With the Host header, which some hosts leave in the request.
+  // Some hosts leave the Host header in the request.
   const headers = { ...FORWARDED, host: "inside:3000" };
   expect(await ask(application, { headers }, socket)).toEqual({ ...believed, socket, client });
   expect(await ask(application, { headers: FORWARDED }, "8.8.8.8")).toMatchObject({

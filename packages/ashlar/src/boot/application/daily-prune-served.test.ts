@@ -26,7 +26,10 @@ beforeEach(() => {
   onTestFinished(() => void vi.useRealTimers());
 });
 
-/** An application with an orphaned session, the statements about the daily task, and the end of the first prune. */
+/**
+ * An application with an orphaned session, its statements about the daily task, and a promise for the end of the first
+ * prune.
+ */
 async function withOrphan(options: object): Promise<[TestAccounts, string[], Promise<void>]> {
   const accounts = await testAccounts({ engine: sqlite, environment: SERVED, config: QUIET, ...options });
   const statements: string[] = [];
@@ -49,13 +52,13 @@ test("a server prunes within a quarter of an hour after it has started to listen
   const config = { ...QUIET, mail: { MAIL: { outbox: { enabled: false } } } };
   const [accounts, statements, done] = await withOrphan({ config });
   await accounts.application.listen({ port: 0, handleSignals: false });
-  // The other timer is that of expired counts of limits.
+  // The other timer deletes expired limit counts.
   expect([vi.getTimerCount(), await users(accounts)]).toEqual([2, [BOB.id, ADA.id]]);
   await vi.advanceTimersByTimeAsync(15 * MINUTE);
   await done;
   expect(await users(accounts)).toEqual([BOB.id]);
   expect(statements).toEqual(["insert", "update"]);
-  // The processes of an application share this name, in all its versions.
+  // All processes of an application share this name, whatever their version.
   expect(await accounts.rows("maintenance")).toMatchObject([{ task: "prune" }]);
 });
 
@@ -105,7 +108,7 @@ test("a server without a database prunes once a day, in each process", async () 
   const start = Date.now();
   const at = async (time: number): Promise<number> => {
     setClock(() => start + time);
-    // Each process checks at least once.
+    // Every process checks at least once.
     await vi.advanceTimersByTimeAsync(75 * MINUTE);
     return prunes;
   };
@@ -142,7 +145,7 @@ test.each([
   await accounts.application.listen({ port: 0, handleSignals: false });
   await vi.advanceTimersByTimeAsync(2 * DAY);
   expect([statements, await users(accounts)]).toEqual([[], [BOB.id, ADA.id]]);
-  // The command still does.
+  // The command still prunes.
   expect(await accounts.application.prune()).toMatchObject({ logins: 1 });
 });
 
@@ -182,7 +185,7 @@ test("a server stops a running prune when it shuts down, before the providers th
       order.push("shut down");
     }
   }
-  // Listed last, so that it is shut down first.
+  // It is listed last, so that it is shut down first.
   class LaterAuthProvider extends AuthProvider {}
   const { application } = await testAccounts({
     environment: SERVED,

@@ -12,13 +12,13 @@ const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
 
 afterEach(() => setClock(null));
 
-/** The daily pruning in one process of an application, with a count. */
+/** One process's daily pruning, with a counter. */
 class Process {
   readonly daily: DailyPrune;
   prunes = 0;
   errors: string[] = [];
   deleted: unknown[] = [];
-  /** Further work during a prune. */
+  /** Additional work during a prune. */
   also: (signal: AbortSignal) => unknown = () => {};
 
   constructor({ application, database }: TestAccounts) {
@@ -168,7 +168,7 @@ describe("the time at which a process checks", () => {
     return Array.from({ length: count }, () => Object.assign(new DailyPrune(parts), { claim: nothingToDo }));
   };
 
-  /** The delays of the timers since the last call, in minutes and in order, each once. */
+  /** The timers' delays since the last call, in minutes and in order, without duplicates. */
   function useTimers(): () => number[] {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());

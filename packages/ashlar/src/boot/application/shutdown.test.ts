@@ -38,12 +38,15 @@ async function serve(
   return { application, port, lines };
 }
 
-/** Stops the clock of timers, but not the network. */
+/** Fakes timers, but not the network. */
 function stopClock(): void {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
 }
 
-/** Lets time pass in small steps, and the network do its work in each, until a promise has settled. @returns how much */
+/**
+ * Lets time pass in small steps, with real network traffic in each, until a promise has settled. @returns how much time
+ * passed
+ */
 async function passUntil(settled: Promise<unknown>): Promise<number> {
   let isSettled = false;
   void settled.then(() => (isSettled = true));
@@ -236,7 +239,7 @@ test("S50 requests, jobs and providers that never end share one deadline, and on
   const half = rawSocket(port, "GET / HTTP/1.1\r\nHo");
   await begun.promise;
   await expect.poll(() => half.socket.bytesWritten).toBeGreaterThan(0);
-  // A request on another connection, sent later, has been responded to: so the server has read the half one.
+  // A later request on another connection got a response, so the server has read the incomplete one.
   expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe("hello");
   stopClock();
   const started = Promise.withResolvers<void>();
@@ -248,7 +251,7 @@ test("S50 requests, jobs and providers that never end share one deadline, and on
   const ms = await passUntil(stopped);
   await started.promise;
   expect(await stopped).toEqual({ requests: 1, connections: 1, jobs: 1, mails: 3, providers: 1 });
-  // Their separate limits would add up to 40 seconds.
+  // Separate limits would add up to 40 seconds.
   expect(ms).toBeGreaterThanOrEqual(9900);
   expect(ms).toBeLessThanOrEqual(10_200);
   expect(told).toEqual(["hanging", "first"]);

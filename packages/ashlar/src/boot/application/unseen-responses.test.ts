@@ -1,4 +1,4 @@
-// Responses that are made outside of the middleware, and whether a front end on another origin can read them.
+// Responses that are created outside the middleware, and whether a front end on another origin can read them.
 
 import { mkdir, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage } from "node:http";
@@ -20,7 +20,7 @@ class Kernel extends HttpKernel {
   override routeMiddleware = { web: [] };
 }
 
-/** A response of the application's own class, of which nothing can be read. */
+/** A response of a custom class, without readable properties. */
 function unreadable(): Response {
   return Object.defineProperty(new (class extends Response {})("x"), "status", {
     get() {
@@ -56,7 +56,7 @@ function open(trustedOrigins: readonly string[] = [FRONT_END], root?: string): P
   });
 }
 
-/** Who may read a response, and by which request headers it varies. */
+/** Which origin may read a response, and which request headers it varies by. */
 const permissionOf = ({ headers }: Response) => [
   headers.get("access-control-allow-origin"),
   headers.get("access-control-allow-credentials"),

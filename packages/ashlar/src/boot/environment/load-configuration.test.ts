@@ -53,7 +53,7 @@ describe("loadConfiguration", () => {
     );
   });
 
-  // When a module is done, Node runs all files that waited for it in the context of one of them.
+  // When a module has loaded, Node runs all files that waited for it in the async context of one of them.
   test("env() does so even if files of several applications wait for the same module", async () => {
     const root = folderWith({
       "config/app.ts": `import "../app/shared.ts";\nimport { env } from ${JSON.stringify(ENVIRONMENT)};\nexport const APP = env("APP_NAME");`,

@@ -14,7 +14,7 @@ function read(app: unknown, environment: Record<string, string> = {}, hasRoot = 
 /** The error for an application without a folder whose variables are missing. */
 const NO_ROOT = "Without a root, no .env is read: add root: import.meta.dirname to createApplication().";
 
-/** Which of several addresses belong to trusted proxies. */
+/** Which of several addresses count as trusted proxies. */
 function trusted({ trustedProxies }: CompleteApplicationSettings, ...addresses: readonly string[]): boolean[] {
   return addresses.map((address) => trustedProxies.trusts(address));
 }

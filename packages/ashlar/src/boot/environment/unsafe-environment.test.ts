@@ -4,7 +4,7 @@ import { createLogger } from "../log/create-logger.ts";
 
 const KEY = "q3Zr8pYt5Wn1Lx7Vc0Bm4Kj6Hg2Fd9Sa-_QwErTyUiO";
 
-/** What an application logs during its boot: the level and the message of each line. */
+/** The level and message of each line that an application logs at boot. */
 async function bootLog(environment: Record<string, string>): Promise<string[]> {
   const lines: string[] = [];
   const settings = { name: "Shop", environment: "production", log: { level: "info", requests: false } } as const;

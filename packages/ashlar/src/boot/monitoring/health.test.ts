@@ -9,7 +9,7 @@ import { createLogger } from "../log/create-logger.ts";
 
 type Line = Readonly<Record<string, unknown>>;
 
-/** What the checks of {@link StockProvider} throw; `null` while they pass. */
+/** The error that the checks of {@link StockProvider} throw, or `null` while they pass. */
 let failure: Error | null = null;
 
 class StockProvider extends Provider {
@@ -35,7 +35,7 @@ class Kernel extends HttpKernel {
 interface Made {
   readonly application: Application;
   readonly lines: Line[];
-  /** Sends a request from an address, and returns status and content. */
+  /** Sends a request from an address, and returns the response's status and content. */
   readonly ask: (path: string, address?: string, init?: RequestInit) => Promise<readonly [number, unknown]>;
 }
 

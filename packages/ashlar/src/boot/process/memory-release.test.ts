@@ -7,7 +7,7 @@ import { MemoryRelease } from "./memory-release.ts";
 
 const MB = 1024 * 1024;
 
-/** Which of several periods in a row ends with a release, by how busy each was. */
+/** Which of several successive periods ends with a release, depending on how busy each was. */
 function released(utilizations: readonly number[], heapBytes = 20 * MB): boolean[] {
   const settings = { name: "test", environment: "test", log: { level: "silent", requests: false } } as const;
   const release = new MemoryRelease(createLogger(settings));

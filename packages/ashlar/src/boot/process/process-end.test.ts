@@ -7,7 +7,7 @@ const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 const EVENTS = [...SIGNALS, "uncaughtException"] as const;
 const GRACE_SECONDS = 2;
 
-/** Of this test: the module keeps what has happened to its process. */
+/** A new module for each test, because it remembers what has happened to the process. */
 let endWithProcess: typeof import("./process-end.ts").endWithProcess;
 let theirs: ReadonlySet<unknown>;
 let exits: unknown[];
@@ -43,7 +43,7 @@ function ours(event: string): ((...args: unknown[]) => void)[] {
 /** Which events are listened to. */
 const heard = (): string[] => EVENTS.filter((event) => ours(event).length > 0);
 
-/** Lets an event happen to this process, as far as the module can tell. */
+/** Simulates an event of this process for the module. */
 async function happen(event: (typeof EVENTS)[number], value: unknown = event): Promise<void> {
   for (const listener of ours(event)) listener(value);
   await vi.advanceTimersByTimeAsync(0);
@@ -55,7 +55,7 @@ class TestApplication implements Ending {
   readonly drainSeconds: number;
   readonly lines: object[] = [];
   readonly logger: Ending["logger"];
-  /** Whether it may drain, for each time it was told to shut down. */
+  /** For each call to shut down, whether it may drain. */
   readonly told: boolean[] = [];
   readonly ended: PromiseWithResolvers<boolean> = Promise.withResolvers();
 
@@ -185,7 +185,7 @@ describe("an error that nothing handles", () => {
     const [first, second] = [new TestApplication(), new TestApplication()];
     const forgets = [first, second].map((one) => endWithProcess(one));
     await happen("SIGTERM");
-    // As each does at the end of its shutdown.
+    // Like each application at the end of its shutdown.
     for (const forget of forgets) forget();
     expect(heard()).toEqual(["uncaughtException"]);
     await happen("uncaughtException", new Error("late"));
@@ -199,7 +199,7 @@ describe("an error that nothing handles", () => {
     const first = new TestApplication();
     const forget = endWithProcess(first);
     await happen("uncaughtException", new Error("lost"));
-    // Signals have their usual effect already, or still do.
+    // Signals have their default effect already, or still do.
     const before = EVENTS.map((event) => ours(event).length);
     forget();
     const late = new TestApplication();

@@ -5,7 +5,7 @@ import { waitFor } from "./wait-for.ts";
 
 type Line = Readonly<Record<string, unknown>>;
 
-/** A target that accepts a connection after some attempts, and the lines logged in the meantime. */
+/** A target that accepts a connection after some attempts, and the log's lines until then. */
 function away(attempts: number, error: Error = new AshlarError("E_OVERLOADED")) {
   const lines: Line[] = [];
   const settings = { name: "Shop", environment: "test", log: { level: "info", requests: false } } as const;

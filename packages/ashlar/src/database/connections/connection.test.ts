@@ -12,7 +12,7 @@ class Note extends Model {
   declare text: string;
 }
 
-/** What a transaction throws to be rolled back. */
+/** Thrown to roll back a transaction. */
 const NO = new Error("no");
 
 let database: Database;
@@ -182,7 +182,7 @@ test("a transaction waits longer than one turn for a nested one that was not awa
       await Note.create({ text: "inner" });
     });
   });
-  // Until the outer one only waits for this.
+  // Until the outer transaction waits only for this one.
   for (let turn = 0; turn < 5; turn++) await nextTurn();
   vi.advanceTimersByTime(60_000);
   gate.resolve();

@@ -29,7 +29,7 @@ const settings = ({ driver, ...options }: Record<string, unknown>): Record<strin
     ? { ...readSqliteSettings(options as never, where("a")) }
     : { ...readPostgresSettings(options, where("a")) };
 
-/** Settings that a connection with its own address doesn't need. */
+/** Settings that a connection with a URL doesn't need. */
 const NO_FILES = { ca: null, cert: null, key: null, servername: null };
 const POSTGRES_DEFAULTS = {
   ...NO_FILES,

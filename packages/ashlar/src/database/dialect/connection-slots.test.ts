@@ -20,7 +20,7 @@ function make(poolSize: number, maxWaiting = 10, maxQueueMs = 0) {
       ({ code, message }) => events.push(`${name}: ${code} ${message}`),
     );
   };
-  /** What has happened since the last call. */
+  /** The events since the last call. */
   const since = async (): Promise<string[]> => {
     await nextTurn();
     return events.splice(0);
@@ -35,7 +35,7 @@ test("only so many callers have a connection at once, and each returned connecti
   for (const name of ["a", "b", "c", "d", "e"]) void take(name);
   expect([await since(), slots.waiting]).toEqual([["a", "b"], 3]);
   slots.release();
-  // A caller that comes in between waits behind the others.
+  // A caller that arrives in between waits behind the others.
   void take("f");
   expect([await since(), slots.waiting]).toEqual([["c"], 3]);
   for (let n = 0; n < 3; n++) slots.release();
@@ -59,7 +59,7 @@ test("if the queue is full, a caller is refused at once", async () => {
   expect([await since(), slots.waiting]).toEqual([["b"], 2]);
 });
 
-test("a caller waits only so long, and leaves its place to the next", async () => {
+test("a caller that has waited too long gives up its place to the next", async () => {
   const { slots, take, since } = make(1);
   void take("a");
   void take("late");
@@ -75,7 +75,6 @@ test("a caller waits only so long, and leaves its place to the next", async () =
   expect(await since()).toEqual(["c"]);
 });
 
-/** Runs a function as part of a request. */
 const inRequest = (request: RequestTrace, run: () => void): void => requestTraces.run(request, run);
 
 function request(): RequestTrace {
@@ -117,7 +116,7 @@ test("S150 during an overload, requests are refused before they do anything, and
   const begun = request();
   inRequest(begun, () => void take("begun"));
   for (let count = 0; count < 100; count++) inRequest(request(), () => void take(`${count}`));
-  // The line is too long from 200 ms on, and for more than half a second at 800.
+  // The queue is too long from 200 ms on, so at 800 ms it has been for more than half a second.
   for (let count = 0; count < 8; count++) {
     pass(100);
     slots.release();
@@ -141,7 +140,7 @@ test("S150 during an overload, requests are refused before they do anything, and
   expect(slots.waiting).toBe(15);
   for (let count = 0; count < 20; count++) inRequest(request(), () => void take(`late ${count}`));
   inRequest(begun, () => void take("begun again"));
-  // 15 wait, which is few; with the 16th, others would wait behind too many.
+  // 15 waiting callers are few enough; the 16th makes it too many for others.
   expect(await since()).toEqual(Array.from({ length: 19 }, (_, index) => `late ${index + 1}: ${REFUSED}`));
   slots.release();
   expect(await since()).toEqual(["begun again"]);
@@ -182,7 +181,7 @@ test("S150 a refusal states how long the request has waited, and whether another
   await nextTurn();
   expect(refusals.splice(0)).toEqual(Array.from({ length: 77 }, () => refusal(800)));
   expect([slots.waiting, vi.getTimerCount()]).toEqual([15, 15]);
-  // The 16th makes the line too long for others.
+  // The 16th makes the queue too long for others.
   begin();
   begin();
   await nextTurn();
@@ -250,6 +249,6 @@ test("closing waits until the last connection is returned", async () => {
     slots.release();
   }
   await unused;
-  // And then at once.
+  // And then it closes at once.
   await slots.unused();
 });

@@ -7,7 +7,7 @@ import { type BatchTable, deleteInBatches, visitInBatches } from "./batches.ts";
 
 let database: Database;
 let notes: BatchTable;
-/** Each statement in short: its verb, and how many keys it lists. */
+/** Each statement in short: its verb, and the number of keys in it. */
 let asked: string[];
 
 beforeEach(async () => {
@@ -26,7 +26,7 @@ afterEach(() => database.close());
 
 const keyOf = (n: number): string => String(n).padStart(5, "0");
 
-/** Stores this many rows of an age, those with the largest keys first. */
+/** Stores this many rows with an age, the largest keys first. */
 async function store(count: number, age: number, from = 0): Promise<void> {
   const values = Array.from({ length: count }, (_, n) => ({ key: keyOf(from + n), age, text: `note ${from + n}` }));
   await database.kysely.insertInto("notes").values(values.reverse()).execute();
@@ -65,7 +65,7 @@ test("a row that is used again after it was found is kept, and not counted", asy
   expect(await database.kysely.selectFrom("notes").select("key").execute()).toEqual([{ key: keyOf(1) }]);
 });
 
-/** Makes something else wait for its turn once a statement is issued, and records when that comes. */
+/** Makes other work wait for its turn after each statement, and records when it runs. */
 function otherAfter(verb: string): void {
   const end = database.onQuery(({ sql }) => {
     if (!sql.startsWith(verb)) return;

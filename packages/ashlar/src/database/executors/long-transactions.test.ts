@@ -33,18 +33,18 @@ afterEach(async () => {
   await database.close();
 });
 
-/** Keeps the process busy for longer than a transaction may be open: time passes without timers running. */
+/** Keeps the process busy for longer than a transaction may be open, so that time passes without running timers. */
 function dawdle(): void {
   time += 205;
 }
 
-/** As much time passes, and timers run. */
+/** The same time passes, and timers run. */
 function wait(): void {
   time += 205;
   vi.advanceTimersByTime(205);
 }
 
-/** The line of a text in this file. */
+/** The line on which a text is in this file. */
 function lineHere(error: Error): string {
   const line = /long-transactions\.test\.ts:(\d+):\d+/.exec(error.stack!)![1];
   return `${THIS_FILE}:${line}`;
@@ -81,7 +81,7 @@ test("short ones, nested ones on their own, and the wait for a turn are not repo
   });
   await started.promise;
   setImmediate(wait);
-  // Waits for the first one, which ends by being reported.
+  // Waits for the first one, which ends when it is reported.
   const second = database.transaction(() => "short");
   await Promise.all([first, second]);
   expect(reported).toHaveLength(1);

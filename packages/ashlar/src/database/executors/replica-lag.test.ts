@@ -12,7 +12,7 @@ beforeEach(() => {
   onTestFinished(() => void vi.restoreAllMocks());
 });
 
-/** What replicas report about the requested positions, which are times of the primary. */
+/** The replicas' answers about the requested positions, which are times on the primary. */
 function lagOf(reached: (executor: Executor, position: number) => Promise<boolean | null>) {
   const asked: number[] = [];
   const following = {

@@ -11,7 +11,7 @@ afterEach(() => void vi.restoreAllMocks());
 const SELECT = "select text from notes";
 const UNAVAILABLE = new DatabaseError("gone", null, null, "E_DATABASE_UNAVAILABLE");
 
-/** A primary and replicas that answer with their names, and note what each is asked. */
+/** A primary and replicas that return their names, and record each query. */
 function servers(names: readonly string[]) {
   const asked: string[] = [];
   const failures = new Map<string, unknown>();
@@ -34,7 +34,7 @@ function servers(names: readonly string[]) {
 }
 
 /**
- * Runs a function as a request does behind the middleware. @returns the function's result, and the response's cookies
+ * Runs a function like a request behind the middleware. @returns the function's result, and the response's cookies
  */
 async function request<T>(run: () => T, cookie: string | null = null) {
   const cookies: unknown[] = [];
@@ -67,7 +67,7 @@ test("reads go to each replica in turn, whole and by key, and outside of request
   expect(await inRequest(() => reads.first(SELECT, 1))).toEqual({ name: "three" });
 });
 
-// What each statement is: answered by a replica, by the primary, or a write, after which the primary answers.
+// Where each statement runs: on a replica, on the primary, or as a write, after which reads use the primary.
 test.each([
   [SELECT, "replica"],
   ["  SELECT\n  text\nFROM\n  notes", "replica"],
@@ -105,7 +105,7 @@ test.each([
   ...["set a = 1", "show a", "explain select 1"].map((sql) => [sql, "primary"] as const),
 ] as const)("%j is for: %s", async (sql, kind) => {
   const { reads, ask } = servers(["replica"]);
-  // Known before some of the tables are kept.
+  // Used before some of the tables are registered.
   await inRequest(() => ask(sql));
   reads.keepOnPrimary(["kept", "bewährt"]);
   reads.keepOnPrimary(["other"]);
@@ -170,7 +170,7 @@ test.each(["E_DATABASE_UNAVAILABLE", "E_OVERLOADED"] as const)(
     expect([(await read())[0], trials(), reports]).toEqual(["one", 2, [away, ["The read replica 1 is back.", null]]]);
     expect(await inRequest(async () => [await ask(), await ask()])).toEqual(expect.arrayContaining(["one", "two"]));
     expect(asked.filter((one) => one === `two: ${SELECT}`)).not.toEqual([]);
-    // From here on, it would be reported again.
+    // From here on, a failure would be reported again.
     failures.set("two", error);
     await read();
     expect(reports.slice(2)).toEqual([away]);

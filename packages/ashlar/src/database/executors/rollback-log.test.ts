@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { RollbackLog, type Snapshot } from "./rollback-log.ts";
 
-/** A value that a transaction changes, and what the rollback log did with it. */
+/** A value that a transaction changes, and a record of what the rollback log does with it. */
 class Thing {
   value = "before";
 

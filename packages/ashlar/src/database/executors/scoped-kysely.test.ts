@@ -2,7 +2,7 @@ import { CamelCasePlugin, sql } from "kysely";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Database } from "../connections/database.ts";
 
-/** What a transaction throws to be rolled back. */
+/** Thrown to roll back a transaction. */
 const NO = new Error("no");
 
 let database: Database;

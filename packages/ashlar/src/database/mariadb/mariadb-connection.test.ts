@@ -30,7 +30,7 @@ await onMariadb("a connection to MariaDB", () => {
   const reserved = <T>(task: () => Promise<T>): Promise<T> => database.connection().reserved(task);
   const count = async (table: string) => Number((await run(`select count(*) as n from ${table}`))[0]!.n);
 
-  /** A deletion that would delete every row, and that MariaDB would only warn about. */
+  /** A deletion that would delete every row, with only a warning from MariaDB. */
   const deletion = "delete from links where token = 0";
   const refused = { code: "E_DATABASE", databaseCode: "1292" };
 

@@ -31,7 +31,7 @@ await onMariadb("what MariaDB says about its tables", () => {
     await run('create table "o""dd" (id integer auto_increment primary key)');
     await run("create view shown as select a from pairs");
     await run("create sequence numbers");
-    // In the other database, these names belong to different objects.
+    // The other database has different objects with the same names.
     await run("create table pairs (note varchar(99) primary key, more integer)", other);
     await run("create table refs (a integer primary key)", other);
     await run("create table only_there (n integer auto_increment primary key)", other);

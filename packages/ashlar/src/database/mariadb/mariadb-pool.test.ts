@@ -75,7 +75,7 @@ await onMariadb("connections to MariaDB", () => {
     while ((await client.query(gone))[0].length > 0);
     await client.end();`;
 
-  /** Moves only the clock that measures idle time, and the given timers. */
+  /** Fakes only the clock that measures idle time, and the given timers. */
   const moveClock = (...others: readonly ("setTimeout" | "clearTimeout")[]): void => {
     vi.useFakeTimers({ toFake: ["performance", ...others] });
     onTestFinished(() => void vi.useRealTimers());
@@ -115,7 +115,7 @@ await onMariadb("connections to MariaDB", () => {
   });
 
   test("that don't respond after half a minute are replaced", async () => {
-    // A firewall that forgets the first connection, and drops what is sent on it.
+    // A firewall that forgets the first connection, and drops its packets.
     const firewall = createServer((client) => {
       const server = connect(MARIADB.port, MARIADB.host);
       const isFirst = ++connections === 1;

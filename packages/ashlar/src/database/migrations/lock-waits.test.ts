@@ -63,7 +63,7 @@ function define(engine: TestEngine, options: MigrateOptions): void {
     const waiting = (attempts: number, pauseMs: number, migration: string) => {
       expect(migration).toBe(FIRST);
       pauses.push(pauseMs);
-      // During the pause, queued and new statements get through.
+      // During the pause, both queued and new statements run.
       void read(shop, "locked").then(() => (attempts === 2 ? end() : null));
     };
     expect(await shop.folder.migrations.up({ ...options, waiting })).toEqual([FIRST]);
@@ -88,7 +88,7 @@ function define(engine: TestEngine, options: MigrateOptions): void {
   });
 }
 
-/** A connection on which each attempt fails, and a record of what happens on it. */
+/** A connection on which each attempt fails, and a record of its statements. */
 function lockedConnection({ limitsLockWaits = true } = {}) {
   const events: string[] = [];
   const connection = {
@@ -181,7 +181,7 @@ await onPostgres("locks that a migration waits for", () => {
     );
     await shop.folder.write(FIRST, "export const up = async () => {}; export const down = up;");
     const end = await using(shop, sql`insert into locked (n) values (1)`);
-    // The migration waits for the transaction, however long that takes.
+    // The migration waits for the transaction as long as necessary.
     const migrated = shop.folder.migrations.up({ lockTimeoutMs: 1 });
     const waits = async () => {
       const { rows } = await sql<{ n: number }>`

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Database, DatabaseError, sql } from "../index.ts";
 import { MigrationProgress } from "./migration-progress.ts";
 
-/** The description of what a migration's function leaves behind. */
+/** The description of the changes that a migration's function leaves behind. */
 async function told(task: (database: Database) => Promise<unknown>): Promise<string> {
   const database = new Database({ default: "main", main: { driver: "sqlite", path: ":memory:" } }, "/");
   const progress = new MigrationProgress();

@@ -161,7 +161,7 @@ test.each([
   for (let time = 0; time < 2; time++) expect((await Article.create(values)).title).toBe("Dear");
   new Article().fill({ titel: "Dear", other: 1 } as object);
   new Note().fill({ id: 7 });
-  // Names can come from requests, so only a limited number is kept.
+  // Names may come from requests, so only a limited number is kept.
   const many = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`a${index}`, 1]));
   new Article().fill(many).fill({ last: 1 } as object);
   await application.shutdown();
@@ -197,7 +197,7 @@ test("shutdown waits for the running transaction", async () => {
     .transaction(() => gate.promise)
     .then(() => events.push("committed"));
   const down = application.shutdown().then(() => events.push("down"));
-  // More turns of the event loop than a shutdown takes if it has nothing to wait for.
+  // More turns of the event loop than a shutdown needs if there is nothing to wait for.
   for (let turn = 0; turn < 20; turn++) await nextTurn();
   gate.resolve();
   await Promise.all([transaction, down]);

@@ -21,8 +21,8 @@ function machineAhead(ms: number): void {
 }
 
 /**
- * How far the framework's clock is from the machine's correct time, in seconds. Some time passes between the two
- * readings.
+ * The difference between the framework's clock and the machine's correct time, in seconds. Some time passes between the
+ * two readings.
  */
 const distance = (): number => Math.abs(now() - machine()) / 1000;
 
@@ -45,7 +45,7 @@ function clockOfServer(engine: TestEngine): void {
     onTestFinished(drop);
     const { lines, logger } = observedLog();
     const clock = new ServerClock(database.connection(), logger);
-    /** Compares until this many lines are logged, because slow responses are ignored. */
+    /** Repeats the comparison until this many lines are logged, because slow responses are ignored. */
     const until = (count: number) =>
       expect.poll(() => clock.compare().then(() => lines.length)).toBeGreaterThanOrEqual(count);
     return { clock, lines, database, until };

@@ -9,7 +9,7 @@ interface SealsStatics {
   sealColumn: string;
 }
 
-/** A mixin with a column whose name a subclass may choose. */
+/** A mixin with a column that a subclass may rename. */
 function Seals<B extends ModelClass>(base: B): B & Constructor<object> & SealsStatics {
   return class extends base {
     static sealColumn = "seal";

@@ -11,7 +11,6 @@ import type { ModelClass } from "./model-types.ts";
 const MEMORY = { driver: "sqlite", path: ":memory:" };
 
 const running: Application[] = [];
-/** The function that each application's route calls. */
 let inRequest: () => unknown;
 
 /** Boots an application whose table `notes` contains the application's name. */
@@ -37,7 +36,7 @@ async function asked(application: Application, task: () => unknown): Promise<unk
   return ((await response.json()) as { readonly result: unknown }).result;
 }
 
-/** Creates new classes for each test, because data recorded about a class is never removed. */
+/** Creates new classes for each test, because recorded data about a class is never removed. */
 function models() {
   class Note extends Model {
     static override timestamps = false;

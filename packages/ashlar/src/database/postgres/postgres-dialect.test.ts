@@ -12,7 +12,7 @@ import { Database, sql } from "../index.ts";
 import { PostgresDialect } from "./postgres-dialect.ts";
 import { readPostgresSettings } from "./postgres-settings.ts";
 
-/** The error of a pending task once this much time has passed on the fake timers. */
+/** Advances the fake timers by this much, and returns the pending task's error. */
 async function failureAfter(ms: number, begun: Promise<unknown>): Promise<unknown> {
   let failure: unknown = "none";
   begun.catch((error: unknown) => {
@@ -71,14 +71,14 @@ test("tables are empty once the call has ended", async () => {
   expect(statements).toEqual([expect.any(String), "truncate public.orders restart identity cascade"]);
 });
 
-/** A server that accepts every login, and a connection to it. */
+/** A fake server that accepts every login, and a connection to it. */
 interface Server {
   readonly database: Database;
   /** The number of requested connections. */
   readonly connections: () => number;
 }
 
-/** Answers every statement without rows, except those that it refuses. @param refusal the fields of the error */
+/** Returns no rows for every statement, except those that it refuses. @param refusal the fields of the error */
 async function serve(refusal: (statement: string) => string | null): Promise<Server> {
   let connections = 0;
   const ready = postgresMessage("Z", "I");
@@ -97,7 +97,7 @@ async function serve(refusal: (statement: string) => string | null): Promise<Ser
           fields === null
             ? postgresMessage("C", `${statement.split(" ")[0]!.toUpperCase()}\0`)
             : postgresMessage("E", `${fields}\0\0`);
-        // The connection stays open for now, even after an error that ends the session.
+        // The connection stays open at first, even after an error that ends the session.
         socket.write(Buffer.concat([answer, ready]));
       }
     });

@@ -29,7 +29,7 @@ function lockThat(fails: (statement: string) => boolean = () => false, isFree = 
     };
     return { reserve, close: async () => void done.push("close") } as unknown as PostgresClients;
   }, 0);
-  /** What has happened since the last call. */
+  /** The events since the last call. */
   const since = () => done.splice(0);
   return { lock, since };
 }

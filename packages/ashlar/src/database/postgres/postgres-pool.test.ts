@@ -11,7 +11,7 @@ import { readPostgresSettings } from "./postgres-settings.ts";
 const TLS_REQUEST = 80_877_103;
 
 /**
- * What a server receives from a client that logs in.
+ * The messages that a server receives when a client logs in.
  * https://www.postgresql.org/docs/current/protocol-message-formats.html
  */
 interface Login {
@@ -20,7 +20,7 @@ interface Login {
   readonly password: string | null;
 }
 
-/** What a server receives that doesn't support TLS, asks for the password, and refuses it. */
+/** The messages that a server without TLS receives, which asks for the password and refuses it. */
 async function loginWith(settings: object): Promise<Login> {
   let login: Login = { wantsTls: false, told: {}, password: null };
   const server = createServer((socket) => {
@@ -57,7 +57,7 @@ async function loginWith(settings: object): Promise<Login> {
   return login;
 }
 
-/** Sets a variable of the process for the running test. */
+/** Sets an environment variable for the running test. */
 function withVariable(name: string, value: string): void {
   process.env[name] = value;
   onTestFinished(() => void delete process.env[name]);

@@ -116,7 +116,7 @@ test("S67 a rejection that is not the migration's, and has no listener, is rethr
   await run(async () => {
     for (const listener of listeners) process.off("unhandledRejection", listener);
     try {
-      // The way Node calls the listeners.
+      // Like Node calls the listeners.
       expect(() => process.emit("unhandledRejection", other, Promise.resolve())).toThrow(other);
     } finally {
       for (const listener of listeners) process.on("unhandledRejection", listener);

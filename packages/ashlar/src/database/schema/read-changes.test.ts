@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { readChanges } from "./read-changes.ts";
 
-/** Only what isn't `null` or empty. */
+/** Only the properties that aren't `null` or empty. */
 const read = (sql: string) =>
   readChanges(sql).map(({ sql: _, columns: __, ...change }) =>
     Object.fromEntries(Object.entries(change).filter(([, value]) => value !== null && value !== "")),

@@ -387,7 +387,7 @@ test("a transaction that SQLite itself has rolled back ends with the error that 
   });
   await expect(attempt).rejects.toMatchObject({ code: "E_UNIQUE_VIOLATION" });
   end();
-  // No rollback was sent, because the transaction is already rolled back.
+  // No rollback is sent, because the transaction has already been rolled back.
   expect(asked).toEqual(["begin immediate", "insert into t values (2)", "insert or rollback into t values (1)"]);
   expect(await rows("select n from t")).toEqual([{ n: 1 }]);
 });

@@ -23,7 +23,7 @@ test("S67 only one process holds it at a time, and another gets it once it is re
   const order: string[] = [];
   await first.acquire();
   const waiting = second.acquire().then(() => order.push("second"));
-  // Many attempts of the second fit in here; none succeeds.
+  // Enough time for many attempts by the second; none succeeds.
   await expect(new SqliteMigrationLock(path, 50).acquire()).rejects.toMatchObject({ code: "E_MIGRATION" });
   order.push("released");
   first.release();

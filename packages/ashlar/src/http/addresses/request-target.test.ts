@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { cpuTimeOf } from "../../../test/support/cpu-time.ts";
 import { isAmbiguousTarget, targetPath } from "./request-url.ts";
 
-/** What makes one segment `.` or `..`, in the ways that any server resolves it. */
+/** All spellings of a segment that some server resolves as `.` or `..`. */
 const DOTS = [".", "..", "%2e", "%2E", "%2e%2e", "%2E.", ".%2e", "%2e%2E", "..;", "..;v=1", "%2e%2e;x"];
 const SEPARATORS = ["/", "\\", "%2f", "%2F", "%5c", "%5C"];
 

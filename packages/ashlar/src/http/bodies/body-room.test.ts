@@ -64,7 +64,7 @@ test("S196 a body that is only announced reserves a fixed minimum, and an arrivi
   expect(room.usedBytes).toBe(5 * ALWAYS_ROOM_BYTES);
   const [sending] = announced;
   sending!.take(2 * ALWAYS_ROOM_BYTES);
-  // What the four others have announced, what has arrived, and as much again.
+  // What the other four have announced, plus what has arrived, plus the same amount again.
   expect(room.usedBytes).toBe(4 * ALWAYS_ROOM_BYTES + 4 * ALWAYS_ROOM_BYTES);
   expect(() => room.share().reserve(LARGE / 2)).toThrow(expect.objectContaining({ code: "E_OVERLOADED" }));
 });

@@ -133,7 +133,7 @@ describe("any form", () => {
   test("a tree of objects and lists survives being written with brackets", () => {
     const key = fc.stringMatching(/^[a-z]{1,4}$/);
     const leaf = fc.string();
-    // Neither an empty list nor an empty object can be written as a form.
+    // A form can't represent empty lists and objects.
     const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
       tree: fc.oneof(
         { maxDepth: 4, depthSize: "small" },

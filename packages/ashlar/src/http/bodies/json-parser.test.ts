@@ -20,7 +20,7 @@ function objectsIn(value: unknown): object[] {
   return Array.isArray(value) ? nested : [value, ...nested];
 }
 
-/** How many members and elements there are in a value, at any depth. */
+/** The number of members and elements in a value, at any depth. */
 function valuesIn(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   return Object.values(value).reduce((sum: number, one) => sum + 1 + valuesIn(one), 0);
@@ -34,7 +34,7 @@ describe("the number of values in JSON", () => {
     ["an object of 90,000 names", `{${Array.from({ length: 90_000 }, (_, index) => `"k${index}":1`).join()}}`],
     ["lists in lists", `[${"[1],".repeat(5000)}[1]]`],
     ["empty lists", `[${"[],".repeat(10_000)}[]]`],
-    // What the parser would refuse does not reach the parser.
+    // The parser isn't given anything that it would refuse.
     ["a list that never ends", `[${"1,".repeat(10_001)}`],
   ])("S61 %s is refused before it is parsed", (_, text) => {
     expect(() => parse(text)).toThrow(expect.objectContaining({ code: "E_INVALID_BODY", status: 400, message }));
@@ -52,7 +52,7 @@ describe("the number of values in JSON", () => {
         fc.oneof(fc.array(fc.jsonValue()), fc.dictionary(fc.string(), fc.jsonValue())),
         indent,
         (value, by) => {
-          // Long enough to be counted, whatever the limit.
+          // Long enough for the count to apply, whatever the limit.
           const text = `${JSON.stringify(value, null, by)}${" ".repeat(5000)}`;
           const values = valuesIn(value);
           fc.pre(values < 2000);

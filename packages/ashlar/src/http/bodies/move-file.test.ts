@@ -19,7 +19,7 @@ function systemError(code: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`${code}: as the system says it`), { code });
 }
 
-/** Has the system refuse links, until the test is over. */
+/** Makes the system refuse links until the test ends. */
 function withoutLinks(code: string): void {
   const refused = vi.spyOn(fs, "link").mockRejectedValue(systemError(code));
   syncBuiltinESMExports();

@@ -23,7 +23,7 @@ async function parsePieces(
   return readForm(new FormParts(source, type, { ...DEFAULT_BODY_LIMITS, ...limits }, held), held);
 }
 
-/** A complete body from parts, each with a head and content. */
+/** Builds a complete body from parts, each with headers and content. */
 const form = (...parts: readonly (readonly [head: string, content: string])[]) =>
   `${parts.map(([head, content]) => `--B\r\n${head}\r\n\r\n${content}\r\n`).join("")}--B--\r\n`;
 
@@ -281,7 +281,7 @@ describe("S42 limits", () => {
 
 describe("any multipart body", () => {
   test("fields and files survive being written by FormData", async () => {
-    // FormData takes a backslash in a name literally; in the header's grammar it is an escape.
+    // FormData writes a backslash in a name literally, but in the header's grammar it is an escape.
     const name = fc.string({ unit: "grapheme-ascii", minLength: 1 }).filter((text) => !text.includes("\\"));
     const entry = fc.tuple(name, fc.string({ unit: "grapheme" }), fc.boolean());
     await fc.assert(

@@ -45,7 +45,6 @@ function recordedBody(text = "body", failure: Error | null = null) {
   return { stream, canceled: () => canceled };
 }
 
-/** Counts how often something was ended. */
 function counted() {
   let ended = 0;
   const end = async () => {

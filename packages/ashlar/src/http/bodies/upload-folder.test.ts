@@ -124,7 +124,7 @@ test("S197 a folder whose path is too long for a socket has one anyway", async (
   expect([path, killed.path, living.path].map((one) => existsSync(one))).toEqual([true, false, true]);
 });
 
-/** A folder of this machine, as {@link open} names it, with what its owner has put there. */
+/** A folder of this machine, named as {@link open} does, with its owner's entries. */
 async function folderOf(parent: string, owner: string | null, ageMs = 0): Promise<string> {
   const { folder, path } = await open(parent);
   const made = `${dirname(path)}${randomUUID()}`;

@@ -5,7 +5,7 @@ import { cpuTimeOf } from "../../../test/support/cpu-time.ts";
 import { AshlarError } from "../../support/index.ts";
 import { type CookieOptions, cookieValue, parseCookies, serializeCookie } from "./cookies.ts";
 
-/** The code of the error that writing a cookie throws. */
+/** The error code when a cookie is written. */
 function refusal(name: string, value: string, options: CookieOptions = {}): string {
   try {
     return `written: ${serializeCookie(name, value, options, false)}`;

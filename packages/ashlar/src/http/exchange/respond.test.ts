@@ -227,7 +227,7 @@ describe("a handler's result, with a response started", () => {
 describe("a result that cannot be sent", () => {
   const route = { name: "orders.show", pattern: "/orders/@id", methods: ["GET", "HEAD"] };
 
-  /** The refusal of a result, started response or not. */
+  /** The error for a result, with and without a started response. */
   function refusal(result: unknown): string[] {
     return [false, true].map((started) => {
       const context = makeContext({ route });

@@ -9,7 +9,7 @@ const BY_COOKIE = ["vary", "cookie"];
 test.each<[VisitorDependence, string | null, string | null, readonly string[] | null]>([
   ["none", null, null, null],
   ["none", "public", null, null],
-  // Some caches keep what says nothing.
+  // Some caches store responses without cache headers.
   ["asked", null, null, BY_COOKIE],
   ["asked", null, "accept", ["vary", "accept, cookie"]],
   ["shown", null, null, PRIVATE],
@@ -20,7 +20,7 @@ test.each<[VisitorDependence, string | null, string | null, readonly string[] | 
   // Never stored by a cache.
   ["asked", "No-Store", null, null],
   ["shown", "private, no-store", "accept", null],
-  // Already varies by the cookie, or matches no later request.
+  // It already varies by the cookie, or matches no later request.
   ["shown", "public", "Accept, Cookie", null],
   ["shown", "public", "*", null],
   ["asked", "public", "accept, *", null],

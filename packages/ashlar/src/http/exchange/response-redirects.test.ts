@@ -3,7 +3,7 @@ import { type ContextOptions, makeContext } from "../../../test/support/http-con
 import { AshlarError } from "../../support/index.ts";
 import type { HttpResponse } from "./response.ts";
 
-/** Where a response redirects to, and with which status. */
+/** A redirect's target and status. */
 function redirection(build: (response: HttpResponse) => unknown, options: ContextOptions = {}): string {
   const { response } = makeContext(options);
   build(response);

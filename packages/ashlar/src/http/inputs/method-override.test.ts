@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { RequestBody } from "../bodies/body.ts";
 import { overriddenMethod } from "./method-override.ts";
 
-/** A body that has not been parsed yet, with the result that parsing would have. */
+/** An unparsed body, and the result of parsing it. */
 function form(text: string): RequestBody {
   return { kind: "form", bytes: new TextEncoder().encode(text), type: "application/x-www-form-urlencoded" };
 }

@@ -22,7 +22,7 @@ class Inputs extends RequestInputs {
   }
 }
 
-/** The inputs of a request that went through the platform's own `Request`. */
+/** The inputs of a request that was built with the platform's `Request`. */
 async function inputsOf(
   body: Payload | null,
   type: string | null,

@@ -74,7 +74,7 @@ describe("mount", () => {
     const application = await make();
     application.mount("/trpc", echo);
     const request = new Request("http://localhost/trpc/x");
-    // Only a server creates such requests.
+    // Only a server can create such requests.
     const raw = new Proxy(request, {
       get: (_, name) => (name === "method" ? "TRACE" : Reflect.get(request, name, request)),
     });

@@ -9,7 +9,7 @@ import { Route } from "../../routing/index.ts";
 import { AshlarError, ValidationError } from "../../support/index.ts";
 import { developmentPage, stackLines } from "./development-page.ts";
 
-/** The client's address, which a host passes: without it, production warns once. */
+/** The client's address, because without it, production logs a warning. */
 const CLIENT = { address: "203.0.113.7" };
 const KEY = "q3Zr8pYt5Wn1Lx7Vc0Bm4Kj6Hg2Fd9Sa-_QwErTyUiO";
 

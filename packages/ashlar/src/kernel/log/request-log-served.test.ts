@@ -28,7 +28,7 @@ async function serve(handler: (context: HttpContext) => unknown, server: Record<
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
 
-/** A stream that yields a piece, and then does what a function decides. */
+/** A stream that yields a chunk, and then calls a function. */
 function piecesThen(next: (controller: ReadableStreamDefaultController) => unknown): ReadableStream {
   let pulls = 0;
   return new ReadableStream({

@@ -4,7 +4,7 @@ import type { HttpContext, Next } from "../../http/index.ts";
 import { Route } from "../../routing/index.ts";
 import { AshlarError } from "../../support/index.ts";
 import { HttpKernel } from "./http-kernel.ts";
-// Declares the code of a guard that does not exist.
+// Declares the error code for an unknown guard.
 import "../../auth/errors.ts";
 
 async function failure(options: ApplicationOptions): Promise<AshlarError> {

@@ -14,7 +14,7 @@ import type { Logger } from "../logger.ts";
 import { afterResponse, Background, fetchTraced } from "./after-response.ts";
 import { currentRequestId, requestTraces } from "./running-code.ts";
 
-/** An application whose handlers defer work, some of which continue for a while. */
+/** An application whose handlers defer work; some handlers continue for a while. */
 async function working(): Promise<{ readonly application: Application; readonly order: string[] }> {
   const order: string[] = [];
   const leave = () => afterResponse(() => order.push("work"));
@@ -49,7 +49,7 @@ async function working(): Promise<{ readonly application: Application; readonly 
   return { application, order };
 }
 
-/** A connection to a server whose responses stay open, or wait until they are released. */
+/** A connection to a server whose responses stay open, or wait until the test releases them. */
 async function heldServer() {
   const order: string[] = [];
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -118,7 +118,7 @@ function get(path: string): string {
   return `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
 }
 
-/** Waits, however slow the machine is. */
+/** Waits as long as necessary on a slow machine. */
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await turn();
 }
@@ -225,7 +225,7 @@ test("work of an endless stream begins a second later, and its timer does not ke
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const started = vi.spyOn(globalThis, "setTimeout");
   onTestFinished(() => {
-    // In this order: the reverse would leave the fake timer in place.
+    // The order matters: the reverse would leave the fake timer in place.
     started.mockRestore();
     vi.useRealTimers();
   });
@@ -349,7 +349,7 @@ test("a job that began before its request's response is done once", async () => 
     ],
   });
   expect(await (await application.fetch(new Request("http://localhost/"))).json()).toEqual({ done: 1 });
-  // Jobs that the response starts have begun by the end of the next turn.
+  // By the end of the next turn, the jobs that the response starts have begun.
   for (let count = 0; count < 3; count++) await turn();
   await application.shutdown();
   expect(done).toBe(1);
@@ -440,7 +440,7 @@ test("S32 an unpredictable job begins at a random time within a second after the
   const atOnce = begun.length;
   await vi.advanceTimersByTimeAsync(1000);
   expect([begun.length, background.pending]).toEqual([JOBS, 0]);
-  // Each tenth of the second has its share, which is 40 on average: less than 8 is as good as impossible.
+  // Each tenth of the second gets 40 on average; fewer than 8 is practically impossible.
   const shares = Array.from({ length: 10 }, (_, tenth) => begun.filter((at) => Math.floor(at / 100) === tenth).length);
   expect(Math.min(...shares)).toBeGreaterThan(8);
   expect(atOnce).toBeLessThan(8);

@@ -7,7 +7,7 @@ import { Route } from "../../routing/index.ts";
 type Line = Readonly<Record<string, unknown>>;
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[\da-f]{4}-[\da-f]{12}$/;
-/** Returned each time, as a handler may do. */
+/** Returned for every request, as a handler may do. */
 const SHARED = new Response("shared", { status: 404 });
 
 async function make({ trustedProxies = "" } = {}) {

@@ -44,7 +44,7 @@ describe("an application inside of another one", () => {
   });
 });
 
-/** What APP.hosts may return by mistake: a row, a number of rows, or their names. */
+/** Values that APP.hosts may return by mistake: a row, a row count, or a list of names. */
 const NOT_TRUE: readonly unknown[] = [false, null, undefined, 0, 1, "acme", {}, []];
 
 describe("a host that a function admits", () => {

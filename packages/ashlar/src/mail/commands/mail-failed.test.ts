@@ -21,7 +21,7 @@ const promise = {
   reason: "E_DATABASE",
 };
 
-/** What the command prints for these counts and mails. */
+/** The command's output for these counts and mails. */
 async function printed(failed: number, waiting: number, mails: readonly object[] = [], lost = 0): Promise<string[]> {
   const lines: string[] = [];
   const outbox = {

@@ -74,7 +74,7 @@ function send(mailable: Mailable, to = "jane@shop.example"): Promise<void> {
   return application.container.make("mail").send(mailable, to);
 }
 
-/** A page's markup without its style. */
+/** A page's markup without its styles. */
 function bare(page: string): string {
   return page.replace(/<style>[\s\S]*<\/style>/, "");
 }

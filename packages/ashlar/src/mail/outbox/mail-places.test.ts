@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { MailPlaces } from "./mail-places.ts";
 import type { MailPriority } from "./outbox-table.ts";
 
-/** Adds items that are named after their priorities, and returns in which order they get places, with those that are left. */
+/** Adds items named after their priorities, and returns the order in which they get places, and the remaining items. */
 function entered(places: MailPlaces<string>, ...priorities: readonly MailPriority[]): readonly string[] {
   for (const priority of priorities) places.add(priority, priority);
   const order: string[] = [];
@@ -30,12 +30,12 @@ test.each([
 ])("of %d places, bulk gets %d at most", (count, bulk) => {
   const places = new MailPlaces<string>(count);
   const all = [...Array<MailPriority>(count + 1).fill("bulk"), ...Array<MailPriority>(count).fill("ordinary")];
-  // Bulk comes first, when nothing else waits yet.
+  // Bulk comes first while nothing else waits.
   expect(entered(places, ...all.slice(0, count + 1))).toHaveLength(bulk);
   expect(places.room).toEqual({ all: count - bulk, bulk: 0 });
   expect(entered(places, ...all.slice(count + 1))).toEqual(Array(count - bulk).fill("ordinary"));
   expect(places.room).toEqual({ all: 0, bulk: 0 });
-  // A place that a bulk mail leaves goes to a waiting mail that isn't bulk.
+  // When a bulk mail is done, its place goes to a waiting mail that isn't bulk.
   places.leave({ priority: "bulk" });
   expect(places.room).toEqual({ all: 1, bulk: 1 });
   places.add("account", "account");

@@ -28,7 +28,7 @@ test("a database that doesn't answer is waited for for a second", async () => {
   expect([counts.read(), looks, vi.getTimerCount()]).toEqual([null, 1, 0]);
 });
 
-/** Counts whose queries find what a test says. */
+/** Counts with fake query results. */
 function setUp(find: () => Promise<MailSizes>) {
   let looks = 0;
   const outbox = {

@@ -10,7 +10,7 @@ await onEachDatabase("promised work", (engine) => {
     const one = await shop(own);
     const kept: string[] = [];
     const database = one.application.container.make("database");
-    // The work begins after the commit.
+    // The work only begins after the commit.
     await database.transaction(async () => {
       await one.mail.promise("greeting", "a greeting", {}, async () => void kept.push("one"));
       await database.kysely.updateTable("mail_outbox").set({ claim: "another process" }).execute();
@@ -76,7 +76,7 @@ test("promised work that fails withdraws its mails, and is tried again", async (
     [],
     [{ level: "error", job: "a greeting", message: "A background job failed." }],
   ]);
-  // An error's own text may say who it is about.
+  // An error's own text may identify a person.
   expect(await rows()).toMatchObject([{ kind: "greeting", claim: null, reason: "An error that is in the log." }]);
   await own.database.kysely.updateTable("mail_outbox").set({ available_at: 0 }).execute();
   store.start();

@@ -8,11 +8,11 @@ import { addPriorityToMailOutbox, createMailOutboxTable, type MailPriority } fro
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const START = Date.parse("2026-03-01T12:00:00Z");
-/** How far the clock of a database server may be from the one that a test has stopped, in milliseconds. */
+/** How far a database server's clock may be from the test's stopped clock, in milliseconds. */
 const INEXACT = 20_000;
 
 interface Table extends TestDatabase {
-  /** The statements of a process. Its claims end after a minute, and it tries a row for a day. */
+  /** One process's statements. Its claims end after a minute, and it retries a row for a day. */
   readonly rowsOf: (claimant: string, connection?: Connection) => OutboxRows;
   readonly stored: () => Promise<Row[]>;
   readonly set: (id: string, values: Record<string, unknown>) => Promise<unknown>;
@@ -46,7 +46,7 @@ const note = (content = "sealed", priority: MailPriority = "ordinary") => {
 const room = (all: number, bulk = all) => ({ all, bulk });
 const idsOf = (rows: readonly { readonly id: string }[]): string[] => rows.map(({ id }) => id).sort();
 
-/** A time of a row, in milliseconds since the start of the test. */
+/** A row's time, in milliseconds since the start of the test. */
 function since(value: unknown): number {
   return Number(value) - START;
 }
@@ -73,7 +73,7 @@ await onEachDatabase("rows of the outbox", (engine) => {
     expect(await first.claim(room(10), [])).toEqual([]);
     const [before] = await stored();
     expectTime(before!.available_at, 2 * MINUTE + inexact);
-    // The first one may still believe that it has it.
+    // The first process may still believe that it has the row.
     at(MINUTE + 2 * INEXACT);
     expect(await first.renew([id])).toEqual(new Set());
     expect(await first.postpone(id, "down", MINUTE)).toBe("lost");
@@ -110,7 +110,7 @@ await onEachDatabase("rows of the outbox", (engine) => {
 
   test("the work that has been due longest is claimed first, and no more than requested", async () => {
     const { database, rowsOf, set } = await opened(engine);
-    // A database that reads them along the index has them in this order anyway.
+    // A database that reads the index gets them in this order anyway.
     const index = database.kysely.schema.dropIndex("mail_outbox_due_by_priority");
     await (engine.name === "mariadb" ? index.on("mail_outbox") : index).execute();
     const [first, second] = [rowsOf("first"), rowsOf("second")];
@@ -132,7 +132,7 @@ await onEachDatabase("rows of the outbox", (engine) => {
       { claim: "faster", available_at: START + HOUR },
       { claim: null, failed_at: START },
     ];
-    // Such as a database that doesn't lock the rows that it reads.
+    // As on a database that doesn't lock the rows that it reads.
     const racing = {
       kysely: connection.kysely,
       transaction: connection.transaction.bind(connection),
@@ -229,7 +229,7 @@ await onEachDatabase("rows of the outbox", (engine) => {
     const { rowsOf, stored } = await opened(engine);
     const own = rowsOf("own");
     const ids = [await own.insert(note()), await own.insert(note())];
-    // The rest are done by now.
+    // The others are done by now.
     const others = Array.from({ length: 70_000 }, (_, n) => String(1_000_000 + n));
     const all = [ids[0]!, ...others, ids[1]!];
     at(MINUTE / 2);
@@ -378,7 +378,7 @@ await onEachDatabase("rows of the outbox", (engine) => {
     const fast = Date.now() + HOUR;
     vi.spyOn(Date, "now").mockReturnValue(fast);
     onTestFinished(() => void vi.restoreAllMocks());
-    // A file is shared by processes of one machine.
+    // Only processes on the same machine share a file.
     expect(await rowsOf("second").claim(room(10), [])).toHaveLength(engine.name === "sqlite" ? 1 : 0);
   });
 

@@ -5,7 +5,7 @@ import type { QueryEvent, Row } from "../../database/index.ts";
 import { outboxSizes } from "./outbox-sizes.ts";
 import { addPriorityToMailOutbox, createMailOutboxTable } from "./outbox-table.ts";
 
-/** More than are counted, of one priority. */
+/** More mails of one priority than are counted. */
 const MANY = 32_768;
 const COUNTED = 10_000;
 

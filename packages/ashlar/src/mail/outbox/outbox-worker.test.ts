@@ -23,15 +23,15 @@ afterEach(() => {
   expect(timers).toBe(0);
 });
 
-/** A table that records a worker's queries. */
+/** A fake table that records a worker's queries. */
 class Table {
   /** The ids of rows that are due. */
   due: string[] = [];
   /** The ids of rows that another process has taken over. */
   readonly lost = new Set<string>();
-  /** What statements fail with; `null` if they don't. */
+  /** The error that statements fail with, or `null`. */
   failure: Error | null = null;
-  /** What claims wait for. */
+  /** Claims wait for this. */
   gate: Promise<void> = Promise.resolve();
   readonly claims: { readonly limit: number; readonly own: readonly string[] }[] = [];
   readonly renewals: (readonly string[])[] = [];
@@ -58,7 +58,7 @@ class Table {
   }
 }
 
-/** Work that ends when a test says so. */
+/** Work that the test ends. */
 class Attempts {
   readonly begun: string[] = [];
   readonly signals = new Map<string, AbortSignal>();
@@ -102,7 +102,7 @@ function setUp(concurrency = 5) {
   return { table, attempts, logged, worker };
 }
 
-/** Lets everything that only waits for promises happen. */
+/** Lets all pending promise callbacks run. */
 async function turns(): Promise<void> {
   for (let count = 0; count < 5; count++) await nextTurn();
 }
@@ -112,7 +112,7 @@ async function pass(ms: number): Promise<void> {
   await turns();
 }
 
-/** Does something for a request whose response has not been sent yet. @returns sends the response */
+/** Runs a function for a request whose response hasn't been sent yet. @returns a function that sends the response */
 function inRequest(work: () => void): () => void {
   const waiting: (() => void)[] = [];
   const trace: RequestTrace = { id: null, logger: null!, application: null, isHandedOver: false, waiting };
@@ -282,7 +282,7 @@ describe("attempts", () => {
     await pass(501);
     const cleared = vi.spyOn(globalThis, "clearTimeout");
     await worker.close(1);
-    // Those of close(): its half, and its end.
+    // The timers of close(): for half of its time, and for its end.
     expect(cleared.mock.calls.filter(([timer]) => timer !== undefined)).toHaveLength(2);
   });
 
@@ -361,7 +361,7 @@ describe("polls", () => {
     await turns();
     await worker.look();
     expect(table.claims).toEqual([{ limit: 1, own: ["1"] }]);
-    // No capacity: it doesn't even poll.
+    // Without capacity, it doesn't even poll.
     await worker.look();
     expect(table.claims).toHaveLength(1);
     await attempts.end("1");
@@ -501,7 +501,7 @@ describe("close()", () => {
     expect(table.releases).toEqual([]);
     await pass(1);
     expect([await closed, table.releases, worker.pending]).toEqual([2, [["1", "2"]], 0]);
-    // Its later outcome doesn't matter, and nothing begins anymore.
+    // Its later result doesn't matter, and no other attempt begins.
     await attempts.fail("1");
     expect([attempts.begun, logged]).toEqual([["1"], []]);
     await worker.settled();
@@ -665,7 +665,7 @@ describe("an outage of the mail server", () => {
     await turns();
     for (const id of ["1", "2"]) await attempts.end(id, null, "unreachable");
     expect([attempts.begun, table.releases, worker.pending]).toEqual([["1", "2"], [["3", "4"]], 0]);
-    // A mail that is queued in the meantime isn't tried, and not held in memory.
+    // A mail that is queued in the meantime isn't tried, or held in memory.
     worker.add("5", attempts.of("5"), performance.now(), "account");
     await turns();
     expect([attempts.begun.length, table.releases.at(-1), worker.pending]).toEqual([2, ["5"], 0]);
@@ -684,7 +684,7 @@ describe("an outage of the mail server", () => {
     }
     table.due.push("7", "8");
     await attempts.end("4", null, "reached");
-    // From now on, as many as there are places for, without a pause.
+    // From now on, as many at once as there are places, without a pause.
     expect(attempts.begun.slice(-2)).toEqual(["6", "7"]);
     for (const id of ["6", "7", "8"]) await attempts.end(id, null, "reached");
     await worker.close(1);

@@ -24,7 +24,7 @@ import { createMailOutboxTable, DeliveryError, type MailMessage, MailProvider } 
 
 const HOUR = 60 * 60_000;
 
-/** Chooses random numbers until the test ends: by chance, two of them can be the same. */
+/** Fixes the random numbers until the test ends, because two of them might happen to be equal. */
 function byChance(choose: () => number): void {
   const chance = vi.spyOn(crypto, "randomInt").mockImplementation(choose as never);
   syncBuiltinESMExports();
@@ -35,8 +35,8 @@ function byChance(choose: () => number): void {
 }
 
 /**
- * Shuts a process down that has mails which never end: time passes until their attempts are aborted, and then none, however
- * long a busy machine takes to release them.
+ * Shuts down a process with attempts that never end. Time passes until they are aborted, and then stops, so that a busy
+ * machine has as long as it needs to release them.
  */
 async function shutDownUntil(aborted: Promise<void>, { application }: OutboxShop): Promise<void> {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
@@ -119,7 +119,7 @@ await onEachDatabase("the outbox", (engine) => {
     for (const { store } of processes) store.start();
     await allSent(processes[0]!.rows);
     expect([ids.length, new Set(ids).size]).toEqual([40, 40]);
-    // Without the object that the mail was composed from.
+    // Without the mailable that the mail was composed from.
     expect(processes.flatMap(({ transport }) => transport.deliveries).every(({ mailable }) => mailable === null)).toBe(
       true,
     );
@@ -136,7 +136,7 @@ await onEachDatabase("the outbox", (engine) => {
     });
     slow.transport.decide = () => gate.promise;
     await slow.queue("slow");
-    // It looks all the time, also after the first claim would have ended.
+    // It polls all the time, even after the first claim would have ended.
     other.store.start();
     await gate.promise;
     end();
@@ -236,7 +236,7 @@ await onEachDatabase("the outbox", (engine) => {
     transport.decide = () => Promise.reject(new Error("down"));
     const chances = [0, 500, 999];
     byChance(() => chances.pop()!);
-    // No clock is stopped: the server's would continue, between a statement's creation and its turn.
+    // The clock isn't stopped, because the server's would continue between a statement's creation and its execution.
     await Promise.all([queue("one"), queue("two"), queue("three")]);
     await mail.settled();
     const pauses = (await rows()).map(({ available_at, created_at }) => Number(available_at) - Number(created_at));
@@ -507,7 +507,7 @@ test("a process that can't tell whether it still has a mail checks before sendin
   onTestFinished(() => clock.mockRestore());
   let renewals = 0;
   const end = database.onQuery(({ sql: text }) => {
-    // The statement takes longer than the claim lasts that it makes.
+    // The statement takes longer than the claim that it makes.
     if (/^insert into .mail_outbox/.test(text)) passed += 3_600_000;
     if (/^update .mail_outbox. set .available_at/.test(text)) renewals++;
   });

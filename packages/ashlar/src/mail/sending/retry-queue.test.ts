@@ -229,7 +229,7 @@ describe("draining", () => {
   });
 
   test("an empty queue is drained at once", async () => {
-    // Without any time passing.
+    // No time passes.
     useFakeTimeouts();
     expect(await queue().drain(10)).toEqual([]);
   });

@@ -51,7 +51,7 @@ describe("whether another attempt could succeed", () => {
     expect(deliveryFailure(smtpError(`It failed: ${response}`, details), "delivering")).toEqual({
       reason: `It failed: ${response.replace("\n", " ")}`,
       isPermanent,
-      // What the server says before any mail is about the server.
+      // A response before any mail was sent is about the server.
       ...(["CONN", "EHLO", "HELO", "STARTTLS"].includes(command) && { isUnreachable: true }),
     });
   });
@@ -73,7 +73,7 @@ describe("whether another attempt could succeed", () => {
       { cause: smtpError("no", { code: "ECONNRESET", syscall: "read" }) },
       undefined,
     ],
-    // Some mail may be what the server can't take.
+    // The mail may be the cause.
     ["a connection that is lost during a mail", { code: "ECONNECTION", command: "CONN" }, undefined],
     ["silence during a mail", { code: "ETIMEDOUT", command: "CONN", timeoutType: "SOCKET_TIMEOUT" }, undefined],
     ["a temporary refusal of the mail", { command: "RCPT TO", responseCode: 451, permanent: false }, undefined],

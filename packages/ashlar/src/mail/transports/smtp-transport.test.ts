@@ -15,11 +15,11 @@ const MESSAGE = mailMessage();
 interface Server {
   readonly transport: SmtpTransport;
   readonly deliver: () => Promise<readonly string[]>;
-  /** The first word of each command, over all connections, and `connected` for each connection. */
+  /** The first word of each command on all connections, and `connected` for each connection. */
   readonly heard: string[];
 }
 
-/** A server with the minimum of SMTP that a mail needs, and a given response to one command. */
+/** A server with the minimum of SMTP for a mail, and the given response to one command. */
 async function serve(
   instead: Readonly<Record<string, (socket: Socket) => void>>,
   settings: Partial<CompleteSmtpSettings> = {},

@@ -687,7 +687,7 @@ describe("shutting down", () => {
       },
       onClose: () => void connections--,
     });
-    // However long a busy machine takes for all of them.
+    // Enough time to send all of them on a busy machine.
     const { application, lines } = await make({ port, poolSize: 3 }, {}, { server: { shutdownTimeoutSeconds: 3000 } });
     const mailer = application.container.make("mail");
     for (let number = 0; number < 50; number++) mailer.queue(new Note(`number ${number}`), "jane@shop.example");
@@ -722,7 +722,7 @@ describe("shutting down", () => {
     for (let number = 0; number < 5; number++) mailer.queue(new Note("secret", "secret"), `jane${number}@shop.example`);
     const sending = mailer.send(new Note(), "joe@shop.example").catch((error: AshlarError) => error.code);
     await asked;
-    // Of a real time, a busy machine may take what is left for the log.
+    // With a real clock, a busy machine might use up the time for the log.
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
     closing.push(async () => void vi.useRealTimers());
     let hasStopped = false;

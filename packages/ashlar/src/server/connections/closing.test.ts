@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { acceptWaiting, type CutConnections, close } from "./closing.ts";
 
-/** A connection for which a test decides whether anything was read from it. */
+/** A fake connection; the test decides whether anything was read from it. */
 class Connection extends EventEmitter {
   readonly bytesRead: number;
   isDestroyed = false;
@@ -22,7 +22,7 @@ class Connection extends EventEmitter {
   }
 }
 
-/** A server that listens, or gets its connections from another process, which resolves `last` with the last one. */
+/** A server that listens, or gets its connections from another process, which reports the last one with `last`. */
 function setUp(connections: readonly Connection[], listens: boolean, last: Promise<void> = Promise.resolve()) {
   const told: string[] = [];
   const server = Object.assign(new EventEmitter(), {
@@ -45,8 +45,8 @@ function setUp(connections: readonly Connection[], listens: boolean, last: Promi
 /** Stops the clock, and returns a function that moves it. */
 function stopClock(): (ms: number) => Promise<unknown> {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
-  // The module holds the object, not its name.
-  // Whole milliseconds: sums of others are rounded, and a time that has just passed may seem not to, or the other way around.
+  // The module keeps a reference to the object. The values are whole milliseconds, because with rounded sums, a time
+  // that has just passed may seem not to have, or the other way around.
   let time = Math.ceil(performance.now());
   const clock = vi.spyOn(performance, "now").mockImplementation(() => time);
   onTestFinished(() => {

@@ -13,7 +13,7 @@ const KIBIBYTE = 1024;
 const PATIENCE = { lingerMs: 5000, maxBytes: 100 * KIBIBYTE };
 
 interface Connection {
-  /** The client's side, which stays open when the server's side has ended. */
+  /** The client's side, which stays open when the server's side ends. */
   readonly client: Socket;
   readonly received: () => string;
   /** Resolves when the server has ended its side. */
@@ -64,7 +64,7 @@ function head(bytes: number, host = "a"): string {
   return `POST / HTTP/1.1\r\nHost: ${host}\r\nContent-Length: ${bytes}\r\n\r\n`;
 }
 
-/** Waits, however slow the machine is, without advancing held timers. */
+/** Waits as long as necessary on a slow machine, without advancing fake timers. */
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await turn();
 }

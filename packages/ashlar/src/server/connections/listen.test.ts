@@ -17,7 +17,7 @@ import { listen } from "./listen.ts";
 
 const hasIPv6 = Object.values(networkInterfaces()).some((one) => one?.some(({ address }) => address === "::1"));
 
-/** A server on loopback, closed when the test is finished. */
+/** A server on loopback, which is closed after the test. */
 async function listening(answer: RequestListener, maxConnections?: number): Promise<{ server: Server; port: number }> {
   const server = createServer(answer);
   if (maxConnections !== undefined) server.maxConnections = maxConnections;
@@ -75,7 +75,7 @@ describe.skipIf(!hasIPv6)("a port whose IPv6 side another program is using", () 
     }
   }
 
-  /** A server that gets this port from the system, the first `times` times that it asks for any port. */
+  /** A server that gets this port from the system the first `times` times that it requests any port. */
   function unlucky(port: number, times: number): { readonly server: Server; readonly asked: unknown[] } {
     const server = createServer((_request, response) => void response.end("hello"));
     onTestFinished(() => {
@@ -163,7 +163,7 @@ test.skipIf(process.platform !== "linux")(
   60_000,
 );
 
-/** Leaves a socket at which no process listens. */
+/** Leaves a socket file that no process listens on. */
 async function leaveSocketAt(path: string): Promise<void> {
   const source = `require("node:net").createServer().listen(process.argv[1], () => process.kill(process.pid, "SIGKILL"))`;
   await once(spawn(process.execPath, ["-e", source, path]), "exit");
@@ -190,7 +190,7 @@ test.skipIf(process.platform !== "linux")(
   },
 );
 
-// Elsewhere, a full queue is refused like a socket at which no process listens.
+// Elsewhere, a full queue looks like a socket that no process listens on.
 test.skipIf(process.platform !== "linux")(
   "the socket of a program that is too busy to take connections is left alone",
   async () => {

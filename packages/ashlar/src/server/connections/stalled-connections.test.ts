@@ -53,7 +53,7 @@ async function* events(): AsyncGenerator<string> {
   yield "data: second\n\n";
 }
 
-/** Waits until the server has closed the one connection of a test. */
+/** Waits until the server has closed the test's only connection. */
 async function serverHasClosed(): Promise<void> {
   await expect.poll(() => serverSockets.length).toBe(1);
   const [socket] = serverSockets;

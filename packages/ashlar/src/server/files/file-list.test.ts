@@ -40,7 +40,7 @@ test("a path without a file does not touch the disk", async () => {
   const list = new FileList(folder);
   for (let index = 0; index < 100; index++) expect(list.find(`/none-${index}`)).toBeNull();
   expect(list.reads).toBe(1);
-  // Once the list is old, any number of lookups share one reading.
+  // Once the list is out of date, any number of lookups share one reading.
   time += 60_000;
   expect(await Promise.all(Array.from({ length: 100 }, (_, index) => list.find(`/none-${index}`)))).toEqual(
     Array(100).fill(null),
@@ -151,7 +151,7 @@ test("a folder that cannot be read is retried once a second, and keeps its old l
 });
 
 describe("links", () => {
-  /** A site with links to their own folder, to the folder above, to themselves and to another folder of the site. */
+  /** A site with links to their own folder, its parent, themselves and another folder of the site. */
   function linked(): string {
     const root = folderWith({
       "secret.txt": "SECRET",
@@ -214,7 +214,7 @@ describe("links", () => {
     expect(await status("/assets/added.txt")).toBeUndefined();
     rmSync(join(site, "assets/added.txt"));
     expect(await status("/alias/added.txt")).toBeUndefined();
-    // A link that leads elsewhere, or begins to lead somewhere, is still the same entry of the folder.
+    // A link whose target changes or appears is still the same entry in the folder.
     rmSync(join(site, "assets"), { recursive: true });
     mkdirSync(join(site, "assets"));
     writeFileSync(join(site, "assets/new.txt"), "new");

@@ -9,7 +9,7 @@ import { staticFiles } from "./static-files.ts";
 const root = mkdtempSync(join(tmpdir(), "ashlar-names-"));
 const folder = join(root, "public");
 
-/** Names that authors give to files, each with a character that URLs treat in a special way. */
+/** File names, each with a character that is special in URLs. */
 const NAMES = [
   ...["a b.txt", "C#.txt", "what?.txt", "a&b=c.txt", "a+b.txt", "100%.txt", "%41.txt", "a%2fb.txt", "a%20b.txt"],
   ...["it's.txt", "a(1).txt", "[x].txt", "{x}.txt", "a@b,c;d:e$.txt", "a!*~.txt", "a|b^c`d.txt", '"q".txt', "<x>.txt"],
@@ -40,7 +40,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(root, { recursive: true }));
 
-/** What is served under a path that arrives as it is, at once and with its list of files. */
+/** The response to a raw path, right away and with the list of files. */
 async function served(path: string): Promise<(string | null)[]> {
   const request = () => Object.assign(new Request("http://localhost/"), { _url: { pathname: path, search: "" } });
   const responses = [await production(request()), await development(request())];
@@ -50,7 +50,7 @@ async function served(path: string): Promise<(string | null)[]> {
 const everyByte = (text: string): string =>
   [...new TextEncoder().encode(text)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
 
-/** The encodings of a name that clients use, and those that they may use. */
+/** The encodings of a name that clients use, and others that are allowed. */
 const ENCODINGS: Record<string, (name: string) => string> = {
   "as encodeURIComponent writes it": encodeURIComponent,
   "as the URL Standard writes it": (name) =>

@@ -6,7 +6,7 @@ import { withoutOpenFile } from "./static-body.ts";
 const RAW = new Request("http://localhost/file");
 const CHANGED = "The file changed while it was being sent.";
 
-/** A response with an open file of this size, as srvx makes one. */
+/** A response with an open file of this size, as srvx creates it. */
 function opened(bytes: number, length: number, status = 200): Response {
   const body = Readable.from([Buffer.alloc(bytes)]);
   const headers = { "content-length": String(length), etag: 'W/"1-1"' };

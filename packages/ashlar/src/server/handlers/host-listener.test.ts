@@ -26,7 +26,7 @@ async function shop(environment: Record<string, string> = {}): Promise<Applicati
   return application;
 }
 
-/** Serves a listener as other frameworks do, with Node's defaults; returns the port. */
+/** Serves a listener with Node's defaults, like other frameworks; returns the port. */
 async function listening(listener: RequestListener): Promise<number> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -37,7 +37,7 @@ async function listening(listener: RequestListener): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Sends a request as it is written, and returns the status and the body of the response. */
+/** Sends raw request text, and returns the response's status and body. */
 async function ask(port: number, ...lines: readonly string[]): Promise<readonly [number, unknown]> {
   const text = [...lines, "Connection: close", "", ""].join("\r\n");
   const answer = await rawSocket(port, text).closed;
@@ -78,7 +78,7 @@ test("S109 behind a trusted proxy, address, scheme and host are those that it re
 test("S109 a field that was sent twice is ignored", async () => {
   const { handler } = await shop();
   const port = await listening((message, response) => {
-    // Frameworks have read the headers by then.
+    // By then, frameworks have read the headers.
     void message.headers.authorization;
     handler(message, response);
   });
@@ -140,7 +140,7 @@ test("headers that the other framework has set stay", async () => {
   ]);
 });
 
-/** What a copy of a request without its body knows, for requests that another framework responds to itself. */
+/** The properties of a request's copy without the body, for requests that another framework responds to. */
 async function copied(
   lines: readonly string[],
   prepare: (message: IncomingMessage) => void = () => {},

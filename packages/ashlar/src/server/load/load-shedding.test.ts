@@ -31,7 +31,7 @@ interface Shop {
 /**
  * Serves an application.
  *
- * @param computes for how many milliseconds each response computes, or what it does instead, by path
+ * @param computes by path, for how many milliseconds a response computes, or a function to call instead
  */
 async function shop(
   maxQueueMs: number,
@@ -68,7 +68,7 @@ async function shop(
   return { server, logged, handled };
 }
 
-/** The time that passes, also while a test has stopped the server's clock. */
+/** The real time, even while a test has stopped the server's clock. */
 const now = performance.now.bind(performance);
 
 function compute(ms: number): void {
@@ -99,7 +99,7 @@ async function pipelined(
 
 const statusOf = (response: string): number => Number(response.slice(9, 12));
 
-/** Makes every turn of the event loop take too long from now on, while some work runs. */
+/** Makes every turn of the event loop take too long while some work runs. */
 async function whileOverloaded<T>(work: () => Promise<T>): Promise<T> {
   let isOver = false;
   const takeLong = (): void => {
@@ -108,7 +108,7 @@ async function whileOverloaded<T>(work: () => Promise<T>): Promise<T> {
   };
   setImmediate(takeLong);
   try {
-    // The server notices when a turn has ended.
+    // The server notices at the end of a turn.
     for (let turn = 0; turn < 3; turn++) await nextTurn();
     return await work();
   } finally {
@@ -117,12 +117,13 @@ async function whileOverloaded<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Stops the clock by which requests wait.
+ * Stops the clock that measures waiting.
  *
- * @returns lets time pass
+ * @returns a function that lets time pass
  */
 function stoppedClock(): (ms: number) => void {
-  // Whole milliseconds: sums of others are rounded, and a time that has just passed may seem not to, or the other way around.
+  // Whole milliseconds, because with rounded sums, a time that has just passed may seem not to have, or the other way
+  // around.
   let time = Math.ceil(performance.now());
   const clock = vi.spyOn(performance, "now").mockImplementation(() => time);
   onTestFinished(() => clock.mockRestore());
@@ -143,7 +144,7 @@ test("S50 while more requests come than can be handled, they are refused with Re
   const refused = responses.filter((response) => statusOf(response) === 503);
   expect(responses).toHaveLength(PATHS.length);
   expect(refused.length).toBeGreaterThan(0);
-  // It still works at capacity: accepted requests are handled.
+  // It still works at full capacity: accepted requests are handled.
   expect(handled).toHaveLength(PATHS.length - refused.length);
   expect(handled.length).toBeGreaterThan(0);
   expect(refused[0]!.replace(/Date: .*\r\n/, "")).toBe(
@@ -183,10 +184,10 @@ test("S117 a preflight request of a trusted origin is answered, so that its page
   const preflights = async (origin: string, method = "OPTIONS") => {
     const fields = `*/*\r\nOrigin: ${origin}\r\nAccess-Control-Request-Method: POST`;
     const responses = await whileOverloaded(() => pipelined(server.port, PATHS, fields, method));
-    // Those that are accepted are the application's, which says 200.
+    // The application responds to accepted requests with 200.
     return responses.filter((response) => statusOf(response) !== 200);
   };
-  // It is not held back, as a refusal is.
+  // Unlike a refusal, it isn't held back.
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const trusted = await preflights("https://app.shop.example");
   vi.useRealTimers();
@@ -242,9 +243,9 @@ test("S50 a burst refuses nothing for half of the limit, and requests that still
   const { server, handled } = await shop(1000, () => pass(10));
   const paths = Array.from({ length: 100 }, (_, index) => `/${index}`);
   const statuses = (await pipelined(server.port, paths)).map(statusOf);
-  // The line is too long from when the first one has waited for 100 ms, and may be that for 500 ms.
+  // The queue is too long once the first one has waited for 100 ms, and may be too long for 500 ms.
   expect(statuses.indexOf(503)).toBeGreaterThan(55);
-  // So few of the last ones wait that each is handled.
+  // So few are left that each is handled.
   expect(new Set(statuses.slice(statuses.indexOf(503), -16))).toEqual(new Set([503]));
   expect(handled.length).toBe(statuses.filter((status) => status === 200).length);
 });
@@ -293,7 +294,7 @@ test("one long turn with few requests is not an overload", async () => {
 
 const EXPECTING = "POST /form HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n";
 
-/** Requests that take 10 ms each, so that with a limit of 20 ms what follows them has waited too long. */
+/** Requests that take 10 ms each, so that with a limit of 20 ms, the requests after them have waited too long. */
 const TOO_MANY = PATHS.map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`).join("");
 
 test("a client that asks first gets permission to send its body, unless the server is overloaded", async () => {
@@ -311,7 +312,7 @@ test("a client that asks first gets permission to send its body, unless the serv
   await until(() => refused.received().split("try again in a moment.").length > PATHS.length - handled.length + 1);
   expect(refused.received()).toMatch(/HTTP\/1\.1 503 [\s\S]*Connection: close\r\n/i);
   expect([refused.received().includes("100 Continue"), handled.includes("/form")]).toEqual([false, false]);
-  // Bytes that it sends anyway are not taken for a request.
+  // If it sends the body anyway, the bytes aren't taken for a request.
   const before = handled.length;
   refused.socket.write("bodyGET /next HTTP/1.1\r\nHost: a\r\n\r\n");
   await refused.closed;
@@ -342,7 +343,7 @@ test("requests that waited too long before the server was idle don't count", asy
   await once(listening, "listening");
   onTestFinished(() => void listening.close());
   const { port } = listening.address() as AddressInfo;
-  // It is handled, and more of them would be an overload after 500 ms.
+  // It is handled; with more of them, it would be an overload after 500 ms.
   expect((await pipelined(port, ["/0"])).map(statusOf)).toEqual([200]);
   for (let turn = 0; turn < 5; turn++) await nextTurn();
   pass(600);
@@ -356,7 +357,7 @@ test("a request whose client has left while it waited is not handled", async () 
   const gone = Promise.withResolvers<void>();
   const { server, handled } = await shop(1000, (path) => {
     if (path !== "/first") return;
-    // Its turn is over, so that what comes with it waits.
+    // Its turn is over, so requests that arrive with it wait.
     pass(20);
     left.socket.resetAndDestroy();
   });
@@ -406,7 +407,7 @@ test("S150 all connections that wait to be accepted are accepted before more req
   expect(Atomics.wait(flag, 0, 0, 30_000)).not.toBe("timed-out");
   const [statuses] = (await answers) as [string[]];
   expect(before[1]).toBeGreaterThanOrEqual(connections - 1);
-  // The burst may take 50 ms; what has waited for more than 10 ms then is refused.
+  // The burst may take 50 ms; after that, requests that have waited for more than 10 ms are refused.
   expect(statuses.filter((status) => status === "200").length).toBeLessThan(12);
   expect(statuses.filter((status) => status !== "200" && status !== "503")).toEqual([]);
 });

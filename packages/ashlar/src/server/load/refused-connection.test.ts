@@ -16,7 +16,7 @@ interface Refused {
   stillRefuses: boolean;
 }
 
-/** Accepts connections, and refuses all. */
+/** Accepts connections and refuses all of them. */
 async function refusing(more: Partial<SheddingFacts> = {}): Promise<Refused> {
   const origins = originTable(NO_ORIGIN_HEADERS, new TrustedOrigins());
   const facts = {
@@ -105,7 +105,7 @@ test("S50 a health check is never refused: it continues with everything that was
   socket.write(text.slice(30), "latin1");
   await expect.poll(() => outcome.accepted).toHaveLength(1);
   expect([outcome.accepted[0]!.head, outcome.refused]).toEqual([text, 0]);
-  // What comes later is for the process that takes the connection.
+  // Later data is for the process that takes the connection.
   const [{ socket: accepted }] = outcome.accepted as [Refused["accepted"][0]];
   let stolen = 0;
   accepted.on("data", () => stolen++);

@@ -14,9 +14,9 @@ interface Outcome {
 }
 
 /**
- * Adds so many requests in each turn of the event loop, which has time for one.
+ * Adds this many requests in each turn of the event loop, which has time for one.
  *
- * @param turns how many turns there are, each of which takes as long as a request
+ * @param turns the number of turns, each of which takes as long as a request
  */
 async function load(perTurn: number, turns: number): Promise<Outcome> {
   let time = Math.ceil(performance.now());
@@ -65,7 +65,7 @@ test("S50 without an overload, nothing is refused, however long it lasts", async
   expect([handled.length >= 999, refused]).toEqual([true, []]);
 });
 
-/** A queue with a limit of a second, whose clock moves only when told to, and with each request that it handles. */
+/** A queue with a limit of a second, whose clock only moves when the test moves it, and with each handled request. */
 function stoppedQueue({ costMs = 0 } = {}) {
   let time = Math.ceil(performance.now());
   const clock = vi.spyOn(performance, "now").mockImplementation(() => time);
@@ -112,7 +112,7 @@ test.each([
 ])("S150 a request's wait in another process counts: %o", async ({ acceptedMsAgo, isRefused }) => {
   const { queue, refusedMs, handledAt, connect, send } = stoppedQueue({ costMs: 30 });
   const sockets = Array.from({ length: 20 }, () => connect(acceptedMsAgo));
-  // What was sent before is read in the next turn.
+  // Data that was sent earlier is read in the next turn.
   await turns(1);
   for (const socket of sockets) send(socket);
   while (queue.length > 0) await turns(1);
@@ -125,7 +125,8 @@ test("S150 only the first request of a connection has waited in another process"
   const socket = connect(MS_AGO);
   send(socket);
   await turns(1);
-  // What waits for longer than half a second is an overload, and what has waited for longer than a second is refused then.
+  // Waiting for longer than half a second makes it an overload, in which requests that have waited for more than a
+  // second are refused.
   pass(600);
   send(socket);
   await turns(2);
@@ -173,7 +174,7 @@ test("S50 a refused request is not also handled", async () => {
   }
   while (queue.length > 0) await turns(1);
   expect([refusedMs.length > 0, refusedMs.length + handledAt.length]).toEqual([true, sent]);
-  // Each comes with the time that it has waited.
+  // Each request comes with its waiting time.
   expect(refusedMs.filter((ms) => ms < 0 || ms > 700)).toEqual([]);
 });
 
@@ -183,6 +184,6 @@ test("S50 each of thousands of waiting requests is handled or refused once", asy
   for (let count = 0; count < 3000; count++) send(socket);
   while (queue.length > 0) await turns(1);
   expect(refusedMs.length + handledAt.length).toBe(3000);
-  // One each millisecond, for as long as a burst may take.
+  // One per millisecond, for as long as a burst may last.
   expect(handledAt.slice(0, 600)).toEqual(Array.from({ length: 600 }, (_, index) => index));
 });

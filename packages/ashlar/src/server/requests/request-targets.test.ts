@@ -53,7 +53,7 @@ async function serve(listener: RequestListener): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** How an application gets its requests from `node:http`. */
+/** The ways in which an application gets requests from `node:http`. */
 const LISTENERS = {
   "the application's own server": async (application: Application) =>
     (await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false })).port,
@@ -93,7 +93,7 @@ describe.each(Object.keys(LISTENERS) as (keyof typeof LISTENERS)[])("with %s", (
     const answer = await exchange(await start(), `GET ${target}`, "Host: shop.example", "Accept: text/html");
     expect(statusOf(answer)).toBe(400);
     expect(handled).toEqual([]);
-    // Node.js itself refuses what no URL contains.
+    // Node.js itself refuses characters that no URL contains.
     if (logged === null) return;
     expect(answer).toContain("This request can&#39;t be read. Check the address, or start from the home page.");
     await expect.poll(paths).toEqual([[400, logged]]);
@@ -162,7 +162,7 @@ test("S131 a chunked body is read, in upper or lower case, and TE doesn't affect
 
 describe("a request that comes to fetch", () => {
   const withUrl = (url: string, headers: Record<string, string> = {}): Request =>
-    // As Deno's requests have it: not resolved.
+    // Unresolved, as in Deno's requests.
     Object.defineProperty(new Request("http://shop.example/", { headers }), "url", { value: url });
 
   test.each(["/x/../admin", "/x\\..\\admin", "/x/%2e%2e/admin", "/ü"])(

@@ -5,7 +5,7 @@ import { createApplication } from "../../boot/index.ts";
 import { Route } from "../../routing/index.ts";
 import { RefusedError } from "../../support/index.ts";
 
-/** So long that a busy machine alone causes no refusal. */
+/** Long enough that a busy machine alone doesn't cause refusals. */
 const MAX_MS = 60_000;
 const HELD_MS = 15_000;
 

@@ -9,7 +9,7 @@ import { TrustedProxies } from "../../http/index.ts";
 import { nodeHandler } from "../handlers/node-handler.ts";
 import { type FinishedResponse, ResponseBatch } from "./response-batch.ts";
 
-/** A batch with its own clock, and what it sent, in order; sending each response takes this long. */
+/** A batch with its own clock and a record of what it sends, in order. Sending a response takes this long. */
 function observed(sendingMs = 0) {
   let ms = 1000;
   const sent: string[] = [];
@@ -183,7 +183,7 @@ describe("S66 responses of quick handlers wait for 0.25 ms at most, and those am
       batch.pass(0.2);
       batch.add(name);
     }
-    // The first has waited for longer than 0.25 ms, and takes the others along.
+    // The first has waited for longer than 0.25 ms, and the others are sent along with it.
     expect(batch.sent).toEqual(["one", "two", "three"]);
     await nextTurn();
     batch.handle("quick", 0.05);
@@ -224,7 +224,7 @@ describe("S66 responses of quick handlers wait for 0.25 ms at most, and those am
     onTestFinished(() => sockets.forEach((socket) => void socket.destroy()));
     await Promise.all(sockets.map((socket) => once(socket, "connect")));
     while (accepted < sockets.length) await nextTurn();
-    // All at once: the server finds them in one turn of its loop.
+    // All at once, so that the server reads them in one turn.
     for (const [index, socket] of sockets.entries()) {
       socket.write(`GET /${index} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`);
     }

@@ -29,7 +29,7 @@ describe("tokens", () => {
   test("S26 each token has a new mask, so no two pages share any part of it", () => {
     const issued = Array.from({ length: 200 }, () => tokens.issue(ID));
     expect(new Set(issued).size).toBe(200);
-    // Neither half repeats, nor is any one character the same in all of them at its position.
+    // Neither half repeats, and no position has the same character in all of them.
     expect(new Set(issued.map((token) => token.slice(0, 40))).size).toBe(200);
     expect(new Set(issued.map((token) => token.slice(-40))).size).toBe(200);
     for (let place = 0; place < 86; place++)
@@ -118,7 +118,7 @@ describe("S163 a token proves which page it was shown in", () => {
     const bytes = Buffer.from(tokens.issue(ID, PAGE), "base64url");
     for (let bit = 0; bit < 256; bit++) {
       const changed = Buffer.from(bytes);
-      // The same bit of both halves, so that the secret stays.
+      // The same bit in both halves, so that the secret doesn't change.
       for (const half of [0, 32]) changed[half + (bit >> 3)]! ^= 1 << (bit & 7);
       const token = changed.toString("base64url");
       expect([tokens.matches(ID, token), tokens.provesPage(ID, PAGE, token)]).toEqual([true, false]);

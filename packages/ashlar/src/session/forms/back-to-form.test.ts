@@ -21,7 +21,7 @@ const ROUTES: readonly RouteEntry[] = [
   }),
 ];
 
-/** What the next page sees. */
+/** The data that the next page sees. */
 async function read(browser: Browser): Promise<unknown> {
   return JSON.parse((await browser.send("/read")).text);
 }
@@ -111,7 +111,7 @@ describe("forms with mistakes", () => {
 
   test("input that does not fit is left out; the messages and the rest are kept", async () => {
     const browser = new Browser(await create());
-    // No page is at the path of this form.
+    // There is no page at this form's path.
     const answer = await browser.post("/elsewhere", { name: "Ada", story: "x".repeat(100_000) });
     expect([answer.status, answer.cookies]).toEqual([303, ["session"]]);
     expect(await read(browser)).toEqual({ all: {}, errors: plain({ "": ["no"] }), name: "Ada" });

@@ -33,7 +33,7 @@ const ERRORS: Readonly<Record<string, () => Error>> = {
   forbidden: () => new AshlarError("E_FORBIDDEN"),
 };
 
-/** Fails with the error that the request names, if it is sent to a separate path. */
+/** Fails with the error that the request's path names. */
 class Failing {
   beforeBody(): boolean {
     return true;
@@ -75,13 +75,13 @@ async function known(options: Partial<SessionApplicationOptions> = {}): Promise<
   return browser;
 }
 
-/** Sends the form with a `Content-Length`, because error handling reads the body only if its length is known. */
+/** Sends the form with a `Content-Length`, because error handling only reads a body of known length. */
 function post(browser: Browser, path: string, typed: Readonly<Record<string, string>>, more: Sent["headers"]) {
   const length = String(new URLSearchParams(typed)).length;
   return browser.post(path, typed, { headers: { "content-length": String(length), ...more } });
 }
 
-/** What an error page says about a form, and where it links to. */
+/** An error page's text about the form, and its link. */
 function told({ status, text }: Page) {
   const says = (sentence: string) => text.replaceAll("&#39;", "'").includes(sentence);
   return {

@@ -71,8 +71,7 @@ function create(): Promise<Application> {
 }
 
 /**
- * Without the address of the form's page, as some browsers send it. The form's page is then the page at the form's
- * path.
+ * Without `Referer`, like some browsers. Then the form's page is the page at the form's path.
  */
 const ANONYMOUS = { headers: { referer: null } };
 

@@ -15,7 +15,7 @@ const STORY = "and so on ".repeat(2000);
 const often = () => Promise.reject(new AshlarError("E_TOO_MANY_REQUESTS"));
 const refuse = () => Promise.reject(new ValidationError({ title: ["is taken"] }));
 
-/** How often the guarded page was run. */
+/** How often the guarded page ran. */
 let shown = 0;
 
 const ROUTES: readonly RouteEntry[] = [

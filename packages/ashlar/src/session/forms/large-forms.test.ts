@@ -50,7 +50,7 @@ const ROUTES: readonly RouteEntry[] = [
 const create = (session: object = {}): Promise<Application> =>
   sessionApplication({ routes: ROUTES, session, views: { page: PAGE } });
 
-/** Whether a page shows the form with everything that was typed. */
+/** Whether a page shows the form with all typed text. */
 function seen(text: string): object {
   return {
     heading: /<h1>(.*)<\/h1>/.exec(text)?.[1],
@@ -80,7 +80,7 @@ describe.each(["cookie", "database"])("S163 with the store %s", (store) => {
     expect([answer.status, seen(answer.text)]).toEqual([422, { heading: "create", ...COMPLETE }]);
     for (const secret of Object.values(SECRETS)) expect(answer.text).not.toContain(secret);
     expect(answer.headers.get("cache-control")).toBe("private, no-store");
-    // The form can be sent from there, at the form's own address, and nothing is left for other pages.
+    // The form can be sent from there to its own address, and nothing is left for other pages.
     browser.page = answer;
     const page = /name="__page" value="([^"]*)"/.exec(answer.text)![1]!;
     const headers = { referer: "http://localhost/stories" };

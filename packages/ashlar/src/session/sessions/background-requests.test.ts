@@ -5,7 +5,7 @@ import { Route, type RouteEntry } from "../../routing/index.ts";
 import { setClock } from "../../support/index.ts";
 import { SessionMiddleware } from "../index.ts";
 
-/** What browsers send with resources that they load. */
+/** The headers that browsers send when they load resources. */
 const PAGE = { accept: "text/html,*/*;q=0.8", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
 const IMAGE = { accept: "image/avif,image/*,*/*;q=0.8", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image" };
 const SCRIPT = { accept: "*/*", "sec-fetch-mode": "cors", "sec-fetch-dest": "empty" };
@@ -96,7 +96,7 @@ describe.each(["cookie", "database"])("S162 with the store %s", (store) => {
     setClock(() => time);
     const browser = new Browser(await create());
     await browser.send("/count", { headers: PAGE });
-    // Long enough ago that a request which only reads counts as a use.
+    // Long enough ago that a request that only reads counts as use.
     time += 600_000;
     const late = browser.send("/slow", { headers: SCRIPT });
     await browser.send("/save", { method: "POST", headers: PAGE });

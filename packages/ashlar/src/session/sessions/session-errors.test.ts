@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Message } from "../../support/index.ts";
 import { readStoredErrors, toStoredErrors } from "./session-errors.ts";
 
-/** What a page would show, after the errors were stored as JSON. */
+/** The errors as a page would show them, after being stored as JSON. */
 function read(errors: Parameters<typeof toStoredErrors>[0], t: (message: Message) => string) {
   return readStoredErrors(JSON.parse(JSON.stringify(toStoredErrors(errors))), t);
 }

@@ -186,7 +186,7 @@ test("an application that shuts down waits for background work", async () => {
   application.container.make("session").track(work.promise);
   const order: string[] = [];
   const ended = application.shutdown().then(() => void order.push("ended"));
-  // By now, a shutdown has done everything that it does without waiting.
+  // By now, a shutdown has done everything that doesn't need waiting.
   for (let turn = 0; turn < 100; turn += 1) await null;
   order.push("worked");
   work.resolve();
@@ -283,6 +283,6 @@ test("an error page does not treat a session that could not be read as empty", a
     ["E_DATABASE"],
     [],
   ]);
-  // A handler that reads no session does not run either.
+  // Even a handler that doesn't read the session isn't run.
   expect((await browser.send("/fail")).status).toBe(500);
 });

@@ -5,7 +5,6 @@ import { checkKey, toSessionValue } from "./session-value.ts";
 
 const ALLOWED = "A session holds what JSON can hold: text, finite numbers, booleans, null, lists and plain objects.";
 
-/** The message of the refusal. */
 function refusal(action: () => unknown): string {
   try {
     action();

@@ -3,7 +3,7 @@ import { Browser, sessionApplication } from "../../../test/support/session-appli
 import { Route, type RouteEntry } from "../../routing/index.ts";
 import { SessionMiddleware } from "../index.ts";
 
-/** What guards do with the data remembered about a visitor. */
+/** What guards do with remembered data about a visitor. */
 const ROUTES: readonly RouteEntry[] = [
   Route.get("/put", ({ session }) => {
     session.put("a", 1);

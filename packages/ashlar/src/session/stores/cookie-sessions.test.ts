@@ -126,7 +126,7 @@ describe("size", () => {
         return serializeCookie(cookie, full, options, true).length;
       });
     for (const sameSite of ["lax", "strict"]) {
-      // With this time, 60 and 61 seconds per minute differ by a digit.
+      // At this time, 60 and 61 seconds per minute make a difference of one digit.
       for (const absoluteMinutes of [1440, 1660]) {
         const found = lengths({ sameSite, absoluteMinutes }, "https://shop.example");
         expect([Math.max(...found), Math.min(...found) > 4092]).toEqual([4096, true]);

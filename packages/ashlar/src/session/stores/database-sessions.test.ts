@@ -66,7 +66,7 @@ await onEachDatabase("sessions in the database", (engine) => {
     await created.container.make("session").keeper.check?.();
     expect(await visitors.database.kysely.selectFrom("session_data").selectAll().execute()).toEqual([]);
     await visitors.database.kysely.schema.dropTable("session_data").execute();
-    // Where migrations haven't created it either, the server doesn't start.
+    // If migrations haven't created it there either, the server doesn't start.
     const without = await boot({ ...DATABASES, main: visitors.configuration });
     await expect(without.listen({ port: 0, handleSignals: false })).rejects.toMatchObject({
       code: "E_INVALID_CONFIGURATION",
@@ -149,7 +149,7 @@ await onEachDatabase("sessions in the database", (engine) => {
     await expect(createSessionDataTable(database.kysely)).rejects.toMatchObject({ code: "E_DATABASE" });
   });
 
-  // On MariaDB, the names of indexes are those of their table.
+  // On MariaDB, index names belong to their table.
   testWhere(engine.name !== "mariadb", "the migration fails if the index is there already", async () => {
     const { kysely } = database;
     await kysely.schema.dropTable("session_data").execute();
@@ -169,7 +169,7 @@ await onEachDatabase("sessions in the database", (engine) => {
   });
 });
 
-/** What a request for `/slow` waits for. */
+/** Requests for `/slow` wait for this. */
 let released = Promise.withResolvers<void>();
 
 const ROUTES: readonly RouteEntry[] = [
@@ -308,7 +308,7 @@ describe("requests", () => {
   });
 
   test.each([
-    // Used once more just before the ten minutes are over.
+    // Used again just before the ten minutes are over.
     ["idle", { lifetimeMinutes: 10, absoluteMinutes: 100 }, 19],
     ["old", { lifetimeMinutes: 10, absoluteMinutes: 15 }, 15],
   ])(

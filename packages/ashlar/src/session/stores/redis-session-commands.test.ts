@@ -10,7 +10,7 @@ const LATER = Date.UTC(2100, 0, 1);
 const SESSION = { createdAt: 1, usedAt: 2, contents: '{"d":{"name":"Ada"}}' };
 const UNAVAILABLE = new AshlarError("E_REDIS_UNAVAILABLE", "Redis can't be used: the connection was lost.");
 
-/** Sessions whose Redis answers what a test says, on a clock that it moves. */
+/** Sessions with a fake Redis, whose responses and clock the test controls. */
 function make(isCluster = false) {
   let time = 5000;
   vi.spyOn(performance, "now").mockImplementation(() => time);
@@ -43,7 +43,7 @@ test.each(WORK)("without Redis, the log says so once, and the request is refused
   const { work, answer, said } = make();
   answer(Promise.reject(UNAVAILABLE));
   for (const _ of [1, 2]) {
-    // The application starts nevertheless.
+    // The application starts anyway.
     if (name === "connect") await work[name]!();
     else await expect(work[name]!()).rejects.toBe(UNAVAILABLE);
   }
@@ -61,7 +61,7 @@ test.each(WORK)("an application error is not an outage: it is thrown, and the lo
 test.each([
   ["create", "OK"],
   ["update", "OK"],
-  // The session has ended, which a server that can't be written to would not say.
+  // The session has ended, which a read-only server wouldn't report.
   ["update", null],
   ["replace", null],
 ])("Redis counts as back once something was stored: %s, which returns %j", async (name, reply) => {

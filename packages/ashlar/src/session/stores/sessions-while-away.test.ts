@@ -36,7 +36,7 @@ class Leaving extends MemorySessions {
   }
 }
 
-/** A slow store: anything that isn't awaited has not happened yet. */
+/** A slow store, in which operations that aren't awaited haven't happened yet. */
 function slow(store: SessionStore): SessionStore {
   const later = async <T>(work: () => MaybePromise<T>): Promise<T> => {
     await nextTurn();
@@ -283,7 +283,7 @@ test("sessions are remembered up to the limit, and no more", async () => {
   first.isAway = true;
   for (const key of keys) await both.read(key);
   first.isAway = false;
-  // A session requested now can't be deleted in between.
+  // This session can't be deleted in the meantime.
   const found = await Promise.all(keys.toReversed().map((key) => both.read(key)));
   expect(found.toReversed()).toEqual([session("one"), null, null, null]);
 });

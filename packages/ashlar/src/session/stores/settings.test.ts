@@ -4,7 +4,7 @@ import { readSessionSettings } from "./settings.ts";
 
 const HTTPS = "https://shop.example";
 
-/** The message of the error for a configuration. */
+/** The error message for a configuration. */
 function refusal(session: unknown, url: string | null = null): string {
   try {
     readSessionSettings(session, url);

@@ -22,7 +22,7 @@ interface Options {
   readonly store?: ThrottleSettings["store"];
   /** The default connection of `config/database.ts`. */
   readonly connection?: object;
-  /** A second one, `limits`. */
+  /** A second connection, `limits`. */
   readonly second?: object;
 }
 
@@ -114,7 +114,7 @@ await onEachDatabase("where limits count", (engine) => {
     await expect(failing).rejects.toThrow("A wrong password.");
     expect((await counter.get("a"))!.attempts).toBe(2);
     store.close();
-    // On separate connections, attempts are not part of the transaction, and nothing is kept for it.
+    // On separate connections, attempts aren't part of the transaction, so nothing is kept in memory for it.
     expect((await counter.get("a"))?.attempts ?? null).toBe(engine.name === "sqlite" ? null : 2);
   });
 
@@ -280,7 +280,7 @@ describe("a store", () => {
     ["toString", 'config/database.ts has no connection "toString". Known are "limits", "main".'],
   ])("on a connection that does not exist makes startup fail: %s", async (name, problem) => {
     const store = databaseStore({ connection: name });
-    // Its provider may come before or after.
+    // The store's provider may come before or after.
     for (const providers of [[DatabaseProvider], [ThrottleProvider, DatabaseProvider]]) {
       await expect(boot({ providers, connection: SQLITE, second: SQLITE, store })).rejects.toMatchObject({
         code: "E_INVALID_CONFIGURATION",
@@ -362,7 +362,7 @@ describe("a store", () => {
     await expect(throttle.consume("export", keys)).rejects.toMatchObject({ code: "E_INTERNAL", status: 500 });
     // If nothing was added, nothing has to be counted.
     expect((await throttle.peek("export", keys)).remaining).toBe(3);
-    // The last moment of a window still belongs to it.
+    // The last moment of a window still counts.
     const atTheEnd = async () => ({ attempts: 1, resetInMs: 0.5 });
     const one = { counter: () => ({ ...COUNTER, add: atTheEnd }), close() {} };
     const other = (await boot({ store: one })).application.container.make("throttle");

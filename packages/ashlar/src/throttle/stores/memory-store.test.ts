@@ -14,7 +14,7 @@ function travel(seconds: number): void {
   setClock(() => START + seconds * 1000);
 }
 
-/** Makes the system's clock stand still until `vi` moves it on. */
+/** Stops the system's clock until `vi` moves it. */
 function fakeSystemClock(): void {
   vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
   // The framework's clock uses the current one from here on.
@@ -174,7 +174,7 @@ describe("memory", () => {
       return START;
     });
     for (let key = 0; key < 1000; key++) await counter.add(`key ${key}`, 1);
-    // When the oldest window ends, and when the new one will.
+    // The ends of the oldest window and of the new one.
     expect(looks).toBeLessThanOrEqual(2000);
   });
 

@@ -35,7 +35,7 @@ await onEachDatabase("the table rate_limits", (engine) => {
     expect(JSON.stringify(plan.rows)).toContain("rate_limits_resets_at");
   });
 
-  // On MariaDB, the names of indexes are those of their table.
+  // On MariaDB, index names belong to their table.
   testWhere(engine.name !== "mariadb", "fails if its index cannot be created", async () => {
     const { kysely } = await opened();
     await kysely.schema.createTable("rate_limits_resets_at").addColumn("id", "integer").execute();

@@ -10,7 +10,7 @@ import { RedisStore, type RedisStoreSettings, redisStore } from "./redis-store.t
 const UNAVAILABLE = new AshlarError("E_REDIS_UNAVAILABLE", "Redis can't be used: the connection was lost.");
 const WINDOW_MS = 60_000;
 
-/** A counter whose Redis and whose other store answer what a test says. */
+/** A counter with a fake Redis and a fake other store, whose responses the test controls. */
 async function make() {
   const lines: LoggedLine[] = [];
   const { container } = await emptyApplication(lines);

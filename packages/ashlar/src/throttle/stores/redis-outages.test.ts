@@ -19,7 +19,7 @@ import type { Bucket } from "../limits/limit.ts";
 import type { RedisStoreSettings } from "./redis-store.ts";
 import type { AttemptCounter } from "./store.ts";
 
-/** A busy machine may take long to run a command; one that takes too long counts as an outage. */
+/** On a busy machine, a command may take long, and one that takes too long counts as an outage. */
 const PATIENT = { commandTimeoutMs: 60_000 };
 const LOGIN: Bucket = { name: "login", by: ["address"], attempts: 5, windowSeconds: 3600 };
 
@@ -27,14 +27,14 @@ withProgram("redis-server", () => {
   let server: RedisServer;
   let lines: LoggedLine[];
   beforeEach(async () => {
-    // The driver is loaded on first use: that takes nothing from the time of a command here.
+    // The driver is loaded on first use. This keeps it from counting against a command's time.
     await import("ioredis");
     server = await RedisServer.start();
     lines = [];
     return () => server.remove();
   });
 
-  /** A counter that counts in memory while Redis is down, unless the settings say otherwise. */
+  /** A counter that by default counts in memory while Redis is down. */
   async function counterWith(settings: Partial<RedisStoreSettings> = {}): Promise<AttemptCounter> {
     const { container } = await emptyApplication(lines);
     const store = redisStore({ url: server.url, whenAway: memoryStore(), ...PATIENT, ...settings })(container);
@@ -80,7 +80,7 @@ withProgram("redis-server", () => {
     const counter = await counterWith({ commandTimeoutMs: 2000 });
     await counter.add("a", 1);
     server.freeze();
-    // If each of them waited, that would take twenty minutes.
+    // If each of them waited for the deadline, this would take twenty minutes.
     for (let attempt = 1; attempt <= 600; attempt++) expect((await counter.add("a", 1)).attempts).toBe(attempt);
     expect(saidOfRedis(lines)).toEqual([away("no answer within 2000 ms")]);
     server.thaw();
@@ -93,7 +93,7 @@ withProgram("redis-server", () => {
     await counter.add("a", 3);
     await server.run("REPLICAOF", "127.0.0.1", await freePort());
     for (let attempt = 1; attempt <= 5; attempt++) expect((await counter.add("a", 1)).attempts).toBe(attempt);
-    // The replica can be read, but doesn't have them.
+    // The replica can be read, but doesn't have these attempts.
     expect((await counter.get("a"))?.attempts).toBe(5);
     expect(saidOfRedis(lines)).toHaveLength(1);
     expect(saidOfRedis(lines)[0]).toContain("the server is a read-only replica (READONLY)");

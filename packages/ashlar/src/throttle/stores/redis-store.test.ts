@@ -12,7 +12,7 @@ import type { ThrottleStore } from "./store.ts";
 
 const LOGIN: Bucket = { name: "login", by: ["address"], attempts: 5, windowSeconds: 60 };
 
-/** A deadline that no busy machine misses by itself. */
+/** A deadline that is long enough for a busy machine. */
 const PATIENT = { commandTimeoutMs: 60_000 };
 
 let prefixes = 0;
@@ -22,7 +22,7 @@ async function storeWith(settings: RedisStoreSettings): Promise<ThrottleStore> {
   return redisStore({ prefix: `test-${++prefixes}:`, ...settings })(container);
 }
 
-/** A store that is closed with the test. */
+/** A store that is closed after the test. */
 async function ownStore(settings: RedisStoreSettings): Promise<ThrottleStore> {
   const store = await storeWith(settings);
   onTestFinished(async () => store.close());
@@ -80,7 +80,7 @@ withProgram("redis-server", () => {
     for (const one of work) await one();
     const after = await scripted();
     expect(after.map((count, index) => count - script[index]!)).toEqual([3, 0, 1]);
-    // Those of the scripts, the calls that scripts make, and what this test asks.
+    // The scripts, the calls that scripts make, and this test's own commands.
     expect((await sent()) - before).toBeLessThanOrEqual(4 + 6 + 8);
   });
 
