@@ -182,7 +182,7 @@ describe("without a session", () => {
     await application.shutdown();
   });
 
-  test("S63 a value that httpMiddleware takes from it after the handler is not cached either", async () => {
+  test("S63 a response isn't cached if httpMiddleware takes a value from the session after the handler", async () => {
     const outer = async (context: HttpContext, next: () => unknown): Promise<unknown> => {
       const result = await next();
       context.response.header("x-name", String(context.session.get("name")));
@@ -195,7 +195,7 @@ describe("without a session", () => {
     expect([headers.get("x-name"), headers.get("cache-control"), cookies]).toEqual(["Ada", "private, no-store", []]);
   });
 
-  test("S63 a value that httpMiddleware puts into it there is not cached either, even if it is too large to be saved", async () => {
+  test("S63 a response isn't cached if httpMiddleware stores a value there, even one that is too large to be saved", async () => {
     const outer = async (context: HttpContext, next: () => unknown): Promise<unknown> => {
       const result = await next();
       context.response.header("x-length", String(context.session.put("large", "x".repeat(5000)).get("large")).length);

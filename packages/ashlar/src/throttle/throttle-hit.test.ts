@@ -144,7 +144,7 @@ describe("hit", () => {
     [121, "3 minutes"],
     [300, "5 minutes"],
     [3600, "1 hour"],
-  ])("a wait of %i seconds is stated as %s", async (windowSeconds, told) => {
+  ])("a wait of %i seconds is displayed as %s", async (windowSeconds, told) => {
     travel(0);
     const { throttle } = create({ login: { account: "email", buckets: [{ ...PAIR, attempts: 1, windowSeconds }] } });
     await throttle.hit(await login("ann@example.com"), "login");

@@ -262,7 +262,7 @@ describe("proofs", () => {
     expect(await passing(throttle, 4, () => request({}, "203.0.113.8"), { ...ann, proof: "one" })).toBe(2);
   });
 
-  test("a limit that can't count an attempt by anything lets it pass, and reports its full limit", async () => {
+  test("a limit that can't count an attempt at all lets it pass, and reports the full limit", async () => {
     const { throttle } = create({ login: { buckets: [ADDRESS] } });
     const nothing = { allowed: true, limit: 20, remaining: 20, resetInSeconds: 0, buckets: [], policy: "" };
     for (const proof of [null, "one"]) {

@@ -49,7 +49,7 @@ test("a mail says that a link valid for one day expires in 24 hours", async () =
   for (const body of [mail!.text, mail!.html]) expect(body).toContain("This link expires in 24 hours.");
 });
 
-test("the page of devices shows each device's address, and offers to log out all others if there are any", async () => {
+test("/logins shows each device's address, and offers to log out all others if there are any", async () => {
   const client = await shop.loggedIn();
   const everyOther = "Log out all other devices";
   (await devices(client)).assertSee(/Last used .+ from 203\.0\.113\.7/).assertDontSee(everyOther);

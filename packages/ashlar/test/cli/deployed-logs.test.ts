@@ -83,7 +83,7 @@ function secretsIn(target: string): string[] {
 
 describe.each(Object.keys(PROXIES) as ProxyName[])("behind %s", (name) => {
   withProgram(name, () => {
-    test("S153 no log contains a token from a mailed link or a link that the author signs, even while no instance responds", async () => {
+    test("S153 no log contains a token from a mailed or signed link, even while no instance responds", async () => {
       const mail = await startMailServer();
       const served = await startServing(root, variables(mail));
       onTestFinished(() => void served.child.kill("SIGKILL"));

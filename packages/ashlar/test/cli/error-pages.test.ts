@@ -141,7 +141,7 @@ describe("error pages", () => {
     expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
   });
 
-  test("they keep the error's headers, and have no body for HEAD", async () => {
+  test("error pages keep the error's headers, and have no body for HEAD", async () => {
     const client = guest();
     expect((await client.get("/form")).headers.get("allow")).toBe("POST, OPTIONS");
     expect((await client.get("/busy")).headers.get("retry-after")).toBe("3");

@@ -138,7 +138,7 @@ test("only the framework update's changes may be uncommitted", async () => {
   expect(await ashlar(root, "upgrade", "--write")).toMatchObject({ code: 0, errors: "" });
 });
 
-test("code that can't be read is named before anything is said about the rest", async () => {
+test("unreadable code is reported before anything else", async () => {
   const { root } = await formerApplication("2026-11-21");
   await appendFile(join(root, "config/auth.ts"), "export const X = {{{ ;\n");
   await appendFile(join(root, "config/app.ts"), "}\n");

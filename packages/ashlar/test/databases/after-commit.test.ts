@@ -71,7 +71,7 @@ await onEachDatabase("after the commit", (engine) => {
     expect(done).toEqual(["first", "outside", "third", "1 stored"]);
   });
 
-  test("work vanishes with the rollback", async () => {
+  test("work is dropped on a rollback", async () => {
     await refused(async () => {
       later("never");
       await place("a");
@@ -115,7 +115,7 @@ await onEachDatabase("after the commit", (engine) => {
     expect(done).toEqual(["before", "after"]);
   });
 
-  test("work of a released savepoint vanishes with the transaction around it", async () => {
+  test("a released savepoint's work is dropped with the surrounding transaction", async () => {
     await refused(async () => {
       await database.transaction(() => later("nested"));
       throw NO;
@@ -277,7 +277,7 @@ await onEachDatabase("after the commit", (engine) => {
 });
 
 await onEachDatabase("after the commit of two databases", (engine) => {
-  test("work in a transaction inside that of another database waits for both, and vanishes with either", async () => {
+  test("work in a transaction inside another database's waits for both, and is dropped with either", async () => {
     const [outer, inner] = await Promise.all([engine.open(), engine.open()]);
     try {
       const done: string[] = [];

@@ -148,7 +148,7 @@ await onEachDatabase("db:copy from SQLite", (engine) => {
     ]);
   });
 
-  test("a trigger on inserts into a table ends it before anything is written, because it would run a second time", async () => {
+  test("an insert trigger stops the copy before anything is written, because it would run a second time", async () => {
     for (const { database } of [from, to]) await summing(database, "insert", "posts");
     await summing(to.database, "insert", "notes");
     const begun: string[] = [];
@@ -221,7 +221,7 @@ await onEachDatabase("db:copy from SQLite", (engine) => {
     expect(await rows("cities", "name")).toMatchObject([{ country: "FI", name: "Turku" }]);
   });
 
-  test("a table with other rows ends it before anything is copied", async () => {
+  test("a table with other rows stops the copy before it begins", async () => {
     await to.database.kysely.updateTable("countries").set({ name: "Suomi" }).where("code", "=", "FI").execute();
     await to.database.kysely.insertInto("notes").values({ note: "mine" }).execute();
     await expect(copy()).rejects.toMatchObject({
@@ -245,7 +245,7 @@ await onEachDatabase("db:copy from SQLite", (engine) => {
       { id: 2, title: "x", created_at: "soon" },
       'the column "created_at" has a value that is not a time.',
     ],
-  ])("%s ends it: the table and the row are named, and nothing is left", async (_, post, reason) => {
+  ])("%s stops the copy: the table and the row are named, and nothing is left", async (_, post, reason) => {
     await from.database.kysely.deleteFrom("posts").where("id", "=", 7).execute();
     await from.database.kysely.updateTable("posts").set(post).where("id", "=", 2).execute();
     const isKept = engine.name === "sqlite";
@@ -274,7 +274,7 @@ await onEachDatabase("db:copy from SQLite", (engine) => {
     expect(await counts()).toEqual([0, 0, 0, 0, 2]);
   });
 
-  test("text that is not JSON ends it, and the column is named", async () => {
+  test("text that isn't JSON stops the copy, and the column is named", async () => {
     await from.database.kysely
       .updateTable("authors")
       .set({ settings: '{"theme": dark}' })
@@ -290,7 +290,7 @@ await onEachDatabase("db:copy from SQLite", (engine) => {
     expect(await counts()).toEqual([0, 0, 0, 0, 2]);
   });
 
-  test("a row that refers to a missing one ends it", async () => {
+  test("a row that refers to a missing one stops the copy", async () => {
     await sql`pragma foreign_keys = off`.execute(from.database.kysely);
     await from.database.kysely.updateTable("posts").set({ parent_id: 99 }).where("id", "=", 2).execute();
     await expect(copy()).rejects.toThrow(
@@ -299,7 +299,7 @@ await onEachDatabase("db:copy from SQLite", (engine) => {
     expect(await counts()).toEqual([0, 0, 0, 0, 2]);
   });
 
-  test("a write to the source in the meantime ends it", async () => {
+  test("a write to the source in the meantime stops the copy", async () => {
     const other = new Database({ default: "a", a: from.configuration }, root);
     const written: Promise<unknown>[] = [];
     const progress = (): void => {

@@ -156,7 +156,7 @@ await onPostgres("PostgreSQL alone", () => {
     expect(pg.types.getTypeParser(20)("42")).toBe("42");
   });
 
-  test("an invalid key finds nothing, and inside a transaction is an error without values", async () => {
+  test("an invalid key finds nothing, and inside a transaction causes an error without values", async () => {
     class Thing extends Model {
       static override timestamps = false;
       declare id: number;

@@ -211,7 +211,7 @@ test("S194 access:end-all ends access for no guard if it can't for all", async (
   expect(await epochs()).toEqual(before);
 });
 
-test("limits:clear says so if the store can't forget a whole limit, or a command can't reach it", async () => {
+test("limits:clear says so if the store can't clear a whole limit, or a command can't reach it", async () => {
   const store = () => Object.assign(memoryStore()(), { isLocal: false, clear: undefined });
   const unable = await shop({ store } as never);
   expect((await run(unable, "limits:clear", "--limit", "login")).error).toMatch(

@@ -367,7 +367,7 @@ await onEachDatabase("the commands about accounts", (engine) => {
     expect((await run("limits:clear", "--address", "nowhere")).error).toBe('"nowhere" is not an IP address.');
   });
 
-  test("limits:clear forgets everything under one limit, for all accounts and addresses, and nothing under others", async () => {
+  test("limits:clear clears one limit for all accounts and addresses, and no others", async () => {
     await bob();
     const throttle = shop.application.container.make("throttle");
     const other = { address: "198.51.100.1" };
@@ -389,7 +389,7 @@ await onEachDatabase("the commands about accounts", (engine) => {
     expect((await run("limits:clear", "--limit", "logn")).error).toContain("login");
   });
 
-  test("limits:clear forgets the count of only one address or account, and only under the named limit", async () => {
+  test("limits:clear clears only one address's or account's counts, and only under the named limit", async () => {
     const throttle = shop.application.container.make("throttle");
     const [own, other] = [{ address: "198.51.100.1" }, { address: "198.51.100.2" }];
     const account = { realm: "web", account: EMAIL };
@@ -497,7 +497,7 @@ await onEachDatabase("the commands about accounts", (engine) => {
     });
   });
 
-  test("a name that fits no account, or several, is refused", async () => {
+  test("a name that matches no account, or several, is refused", async () => {
     const named = new shop.User().fill({ name: "Eve", email: "eve@example.com" });
     await named.save();
     for (const name of [

@@ -131,7 +131,7 @@ test.each(["auth", "password.confirm", "user, auth", "guard:web, auth"])(
   },
 );
 
-test("S61 so does a route for users with a verified address", async () => {
+test("S61 a route for users with a verified address refuses others before a byte of the body has been sent", async () => {
   const accounts = await testAccounts({ routes: [Route.post("/photos", () => "stored").middleware("verified")] });
   const { port } = await listening(accounts.application);
   expect(await answerToHeaders(port, "/photos", ...ANNOUNCED)).toMatch(/^HTTP\/1\.1 401 [\s\S]*E_UNAUTHENTICATED/);

@@ -117,7 +117,7 @@ describe.each(Object.keys(HOSTS) as (keyof typeof HOSTS)[])("an application unde
     expect(served.child.exitCode).toBeNull();
   });
 
-  test("S118 serves files, streams, large bodies, HEAD and errors, and its tools to this machine only", async () => {
+  test("S118 serves files, streams, large bodies, HEAD and errors, and development tools only to this machine", async () => {
     await walkResponses(served, WITHOUT_ADDRESS.has(host) ? null : "127.0.0.1");
     expect(served.child.exitCode).toBeNull();
   });

@@ -83,7 +83,7 @@ describe.each(Object.keys(RUNTIMES) as (keyof typeof RUNTIMES)[])("an applicatio
     expect((await ask("GET //evil.example/seen HTTP/1.1", "Host: a.example"))[0]).toBe(404);
   });
 
-  test("S118 serves files, streams, large bodies, HEAD and errors, and its tools to this machine only", async () => {
+  test("S118 serves files, streams, large bodies, HEAD and errors, and development tools only to this machine", async () => {
     await walkResponses(served, "127.0.0.1");
     expect(served.child.exitCode).toBeNull();
   });

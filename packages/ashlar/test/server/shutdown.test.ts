@@ -35,7 +35,7 @@ const printed = (running: ScriptProcess, text: string): Promise<void> =>
   expect.poll(running.output).toContain(text) as unknown as Promise<void>;
 
 describe("a process that receives a signal to end", () => {
-  test("S50 says so to load balancers while it serves, and then exits with 0", async () => {
+  test("S50 tells load balancers while it still serves, and then exits with 0", async () => {
     const running = await run({ drainSeconds: 3000 });
     const url = `http://127.0.0.1:${running.port}`;
     expect((await fetch(`${url}/ready`)).status).toBe(200);

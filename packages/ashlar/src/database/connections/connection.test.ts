@@ -128,7 +128,7 @@ test("a transaction's own Kysely cannot be used after its end", async () => {
   await expect(kept!()).rejects.toMatchObject({ code: "E_DATABASE", message: expect.stringContaining("has ended") });
 });
 
-test("a database is of the kind of its default connection", () => {
+test("a database's kind is its default connection's", () => {
   expect(database.dialect.name).toBe("sqlite");
 });
 

@@ -12,7 +12,7 @@ test.each([
   [1999, 1999],
   [50, 50],
 ])(
-  "with %j ms for a connection, one to a replica has %i, and otherwise the settings of the primary",
+  "with a connection timeout of %j ms, a replica's is %i, and its other settings are the primary's",
   (acquireTimeoutMs, ms) => {
     const options = { acquireTimeoutMs, poolSize: 7, statementTimeoutMs: 1234 };
     const common = { acquireTimeoutMs: ms, poolSize: 7, statementTimeoutMs: 1234, read: [] };

@@ -72,7 +72,7 @@ test("one that kept the process busy is reported too, each location once", async
   for (const place of reported) expect(place).toMatch(/long-transactions\.test\.ts:\d+$/);
 });
 
-test("short ones, nested ones on their own, and the wait for a turn are not reported", async () => {
+test("short transactions, nested ones, and waiting for a turn are not reported", async () => {
   const started = Promise.withResolvers<void>();
   const first = database.transaction(async () => {
     started.resolve();

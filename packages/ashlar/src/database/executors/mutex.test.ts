@@ -36,7 +36,7 @@ test("no task gets in between one that finishes and one that waits", async () =>
   expect(events).toEqual(["waiter", "late"]);
 });
 
-test("a task that throws, synchronously or later, lets the next one in", async () => {
+test("after a task that throws, synchronously or later, the next one runs", async () => {
   const mutex = new Mutex(1000);
   expect(() =>
     mutex.run(() => {

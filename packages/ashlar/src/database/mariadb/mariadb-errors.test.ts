@@ -139,7 +139,7 @@ test("no part of an error contains a value, or the statement's text", () => {
   }
 });
 
-test("the names of MariaDB's own errors aren't those that the driver knows of MySQL", () => {
+test("MariaDB's own errors have its names, not those that the driver knows from MySQL", () => {
   const error = reported(4161, "Unknown data type: 'jsonb'", "ER_INSTALL_COMPONENT_SET_UNUSED_VALUE");
   expect(translateMariadbError(error, "MariaDB").message).toBe("MariaDB: Unknown data type: 'jsonb' (4161).");
   const other = reported(4162, "hunter2", "ER_SOMETHING_OF_MYSQL");

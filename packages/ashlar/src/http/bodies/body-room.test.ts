@@ -26,7 +26,7 @@ test("S196 memory is reserved for the rest of a body, and bodies that don't fit 
   expect(room.usedBytes).toBe(0);
 });
 
-test("S196 what arrives takes from the reservation, and beyond it from the room", () => {
+test("S196 arriving bytes use up the reservation first, and then the free room", () => {
   const room = new BodyRoom(2 * LARGE, "maxMemoryBytes");
   const share = room.share();
   share.reserve(LARGE);

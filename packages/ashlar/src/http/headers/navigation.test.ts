@@ -13,7 +13,7 @@ const fetched = (mode: string, dest: string, accept = "*/*") => ({
   accept,
 });
 
-describe("S161 what a user went to", () => {
+describe("S161 a page that the user navigated to", () => {
   test.each<[string, Record<string, string>]>([
     ["a link, an address, a form", fetched("navigate", "document", PAGE)],
     ["a reload in Firefox", { ...fetched("navigate", "document", PAGE), "sec-fetch-user": "?1", priority: "u=0, i" }],
@@ -27,7 +27,7 @@ describe("S161 what a user went to", () => {
   });
 });
 
-describe("S161 what an open page loads itself", () => {
+describe("S161 a resource that an open page loads", () => {
   test.each<[string, Record<string, string>]>([
     ["an image", fetched("no-cors", "image", IMAGE)],
     ["an image over plain http", { accept: IMAGE }],

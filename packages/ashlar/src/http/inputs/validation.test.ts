@@ -287,7 +287,7 @@ describe("S60 a sentence that repeats the input is replaced", () => {
     expect(await errorsOf(saying("Not 4711.", "pin"), { pin: 4711 })).toEqual({ pin: [invalid("pin")] });
   });
 
-  test("a sentence about a secret has no number but the limits of its rule", async () => {
+  test("a sentence about a secret contains no number except its rule's limits", async () => {
     const pins = [v.literal(4711), v.literal(47), v.pipe(v.number(), v.maxValue(9999))];
     for (const pin of pins)
       expect(await errorsOf(v.object({ pin }), { pin: 12345 })).toEqual({ pin: [invalid("pin")] });

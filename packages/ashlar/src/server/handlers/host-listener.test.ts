@@ -203,7 +203,7 @@ test("S118 the Host header of a Fetch request can't choose its path", () => {
   }
 });
 
-test("S118 a host reads the requested host like the application's own server, even behind a proxy", async () => {
+test("S118 on any host, the requested host is read as on the application's own server, even behind a proxy", async () => {
   const application = await shop({ TRUSTED_PROXIES: "loopback" });
   const [status, hosts] = await ask(
     await listening((message, response) => {

@@ -114,7 +114,7 @@ describe("S163 a token proves which page it was shown in", () => {
     expect(proofs).toEqual(proofs.map(() => false));
   });
 
-  test("which can't be changed by a client that has a token, and so its secret", () => {
+  test("which a client that has a token, and so its secret, can't change", () => {
     const bytes = Buffer.from(tokens.issue(ID, PAGE), "base64url");
     for (let bit = 0; bit < 256; bit++) {
       const changed = Buffer.from(bytes);

@@ -42,7 +42,7 @@ describe("missing settings", () => {
     expect(readSessionSettings(blank, null)).toEqual(readSessionSettings(undefined, null));
   });
 
-  test("a session that may be idle for longer than a day may last as long", () => {
+  test("if a session may be idle for longer than a day, it may last just as long", () => {
     expect(readSessionSettings({ lifetimeMinutes: 5000 }, null).absoluteMinutes).toBe(5000);
   });
 });
