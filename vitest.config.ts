@@ -25,7 +25,7 @@ const UNITS =
 
 /** Tests of features with users, whose files share a process among themselves. */
 const FEATURES = [
-  "packages/ashlar/src/{api,auth}/**/*.test.ts",
+  "packages/ashlar/src/{api,auth,authenticators,passkeys,two-factor}/**/*.test.ts",
   "packages/ashlar/test/{conformance,vectors}/**/*.test.ts",
 ];
 
@@ -66,7 +66,7 @@ const configuration: ViteUserConfig = defineConfig({
     // Tests of generated applications import the framework by name; here that is its source.
     alias: [
       { find: /^ashlar$/, replacement: `${source}/public/index.ts` },
-      { find: /^ashlar\/([a-z]+)$/, replacement: `${source}/public/$1.ts` },
+      { find: /^ashlar\/([a-z-]+)$/, replacement: `${source}/public/$1.ts` },
     ],
   },
   test: {

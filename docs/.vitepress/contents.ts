@@ -71,6 +71,7 @@ const CONTENTS: readonly Part[] = [
           "login-steps",
           "proofs",
           "passkeys",
+          "two-factor",
           "sessions",
           "single-page-applications",
           "client",

@@ -5,8 +5,8 @@ import type { MaybePromise, RegisteredUser } from "../support/index.ts";
 
 /** A kind of authenticator, such as passkeys or authenticator apps, as its feature declares it. */
 export interface AuthenticatorKind {
-  /** The key of its name for users: `passkeys.title`. */
-  readonly label: MessageKey;
+  /** The key of its name for users: `passkeys.title`. Without it, lists of a user's authenticators leave the kind out. */
+  readonly label?: MessageKey;
   /** The name of the page where users manage theirs, as for `auth.route`; `account.security` links to it. */
   readonly page?: string;
   /** Whether authenticators of this kind end with access to the account, as trusted devices do; default: `false`. */
@@ -26,6 +26,12 @@ export interface SecondFactor<User extends object = RegisteredUser> {
    * for users who have another: a recovery code. Default: `false`.
    */
   readonly isRequired?: boolean;
+  /**
+   * Whether a proof could be guessed by trying, such as six digits. Attempts at such proofs have one limit for each account,
+   * from all addresses; others are only limited for each address, so that no one can keep the owner from using them. Default:
+   * `true`.
+   */
+  readonly isGuessable?: boolean;
   /** Reports whether a user has it. */
   has(user: User): MaybePromise<boolean>;
   /**

@@ -1,5 +1,6 @@
 import { asAuthenticatable, CredentialTable, keepsSameRows } from "../auth/index.ts";
 import type { Application, Feature } from "../boot/index.ts";
+import type { MessageKey } from "../messages/index.ts";
 import { ConfigurationError, type RegisteredUser, suggestion } from "../support/index.ts";
 import type { AuthenticatorKind, SecondFactor } from "./authenticator-kind.ts";
 import {
@@ -36,7 +37,6 @@ export class Authenticators {
   readonly #tables = new Map<string, AuthenticatorTable>();
   #factors: readonly NamedFactor[] | null = null;
 
-  /** @throws `E_INVALID_CONFIGURATION` if two features declare the same kind */
   constructor(application: Application) {
     this.#application = application;
     this.#kinds = kindsOf(application);
@@ -47,9 +47,9 @@ export class Authenticators {
     return [...this.#kinds.keys()];
   }
 
-  /** The key of a kind's name for users. */
-  labelOf(kind: string): AuthenticatorKind["label"] {
-    return this.#kind(kind).label;
+  /** The key of a kind's name for users; `null` if it has none. */
+  labelOf(kind: string): MessageKey | null {
+    return this.#kind(kind).label ?? null;
   }
 
   /** The second factors of all features. */
@@ -57,10 +57,10 @@ export class Authenticators {
     this.#factors ??= [...this.#kinds].flatMap(([name, { factor }]) => {
       if (factor === undefined) return [];
       const made = factor(this.#application);
-      const { amr, field, isRequired = false } = made;
+      const { amr, field, isRequired = false, isGuessable = true } = made;
       const has: SecondFactor["has"] = (user) => made.has(user);
       const accept: SecondFactor["accept"] = (user, proof, context) => made.accept(user, proof, context);
-      return [{ name, amr, field, isRequired, has, accept }];
+      return [{ name, amr, field, isRequired, isGuessable, has, accept }];
     });
     return this.#factors;
   }
@@ -98,12 +98,19 @@ export class Authenticators {
     return this.table(kind, this.#guardOf(user));
   }
 
-  /** The authenticators of a user, of all kinds, newest first in each. */
+  /** A text that names a user, the same for all guards with the same users: `web 17`. */
+  ownerOf(user: object): string {
+    const { container } = this.#application;
+    return `${container.make("auth").rowsOf(this.#guardOf(user))} ${asAuthenticatable(user).authId()}`;
+  }
+
+  /** The authenticators of a user, of all kinds with a name, newest first in each. */
   async of(user: RegisteredUser): Promise<readonly Authenticator[]> {
     const owner = asAuthenticatable(user);
     const guard = this.#guardOf(owner);
     const own: Authenticator[] = [];
     for (const kind of this.kinds) {
+      if (this.labelOf(kind) === null) continue;
       for (const { id, name, created_at, last_used_at } of await this.table(kind, guard).list(owner)) {
         own.push({ id, kind, name, createdAt: created_at, lastUsedAt: last_used_at });
       }
@@ -114,7 +121,7 @@ export class Authenticators {
   /** The sections of the page `account.security`: a section for each kind whose users manage theirs on a page. */
   get sections(): ReturnType<NonNullable<Feature["accountSections"]>> {
     return [...this.#kinds].flatMap(([kind, { label, page }]) => {
-      if (page === undefined) return [];
+      if (page === undefined || label === undefined) return [];
       const entries = async (user: RegisteredUser) => {
         const own = await this.tableOf(kind, user).list(asAuthenticatable(user));
         return own.map(({ name, created_at, last_used_at }) => ({
@@ -142,16 +149,5 @@ export class Authenticators {
 }
 
 function kindsOf({ features }: Application): ReadonlyMap<string, AuthenticatorKind> {
-  const kinds = new Map<string, { readonly kind: AuthenticatorKind; readonly provider: string }>();
-  for (const { feature, provider } of features) {
-    for (const [name, kind] of Object.entries(feature.authenticators ?? {})) {
-      const other = kinds.get(name);
-      if (other !== undefined) {
-        const problem = `a kind of authenticator named "${name}" is already declared by ${other.provider}.`;
-        throw new ConfigurationError(provider, problem, "Give one of them another name.");
-      }
-      kinds.set(name, { kind, provider });
-    }
-  }
-  return new Map([...kinds].map(([name, { kind }]) => [name, kind]));
+  return new Map(features.flatMap(({ feature }) => Object.entries(feature.authenticators ?? {})));
 }

@@ -1,4 +1,5 @@
 export {
+  AUTHENTICATORS,
   type Authenticator,
   type AuthenticatorKind,
   Authenticators,

@@ -1,6 +1,7 @@
 export type { CapturedMail } from "../mail/index.ts";
 export {
   accountStoreSuite,
+  authenticatorCode,
   captureEvents,
   captureMail,
   createTestApplication,

@@ -23,6 +23,7 @@ export { passkeyFiles } from "./install/passkeys.ts";
 export { personalTokenFiles } from "./install/personal-tokens.ts";
 export { planPublication, writePublication } from "./install/publish.ts";
 export type { RemainingStep } from "./install/steps.ts";
+export { hasAccountRoutes, twoFactorFiles } from "./install/two-factor.ts";
 export { type FilledSecrets, fillSecrets, type NewEnvironment } from "./keys/fill-secrets.ts";
 export {
   type JwtKeyNames,

@@ -3,6 +3,7 @@ export { createTestApplication, quickHasher, type TestApplicationOptions } from 
 export { resetDatabase } from "./application/test-database.ts";
 export { captureEvents, EventCapture } from "./captures/event-capture.ts";
 export { captureMail, linksIn, MailCapture } from "./captures/mail-capture.ts";
+export { authenticatorCode } from "./client/authenticator-code.ts";
 export { CookieJar } from "./client/cookie-jar.ts";
 export { createTestClient, TestClient } from "./client/test-client.ts";
 export { TestResponse } from "./client/test-response.ts";

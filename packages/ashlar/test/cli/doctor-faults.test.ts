@@ -1,4 +1,4 @@
-import { chmod, cp, mkdir, readFile, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -454,6 +454,15 @@ describe("lifetimes", () => {
 });
 
 describe("the database", () => {
+  test("without the table of second factors gets it", async () => {
+    const root = await copyOf(original);
+    await ashlar(root, "auth", "--two-factor");
+    const migrations = join(root, "database/migrations");
+    const [file] = (await readdir(migrations)).filter((name) => name.endsWith("_create_authenticators.ts"));
+    await rm(join(migrations, file!));
+    await mendAll(root, ["factors.table"]);
+  });
+
   test("without the table for several tokens gets it", async () => {
     const root = await copyOf(original);
     await edit(

@@ -10,12 +10,13 @@ import { PasskeysProvider } from "../../src/passkeys/index.ts";
 import { SessionProvider } from "../../src/session/index.ts";
 import { TelemetryProvider } from "../../src/telemetry/index.ts";
 import { ThrottleProvider } from "../../src/throttle/index.ts";
+import { TwoFactorProvider } from "../../src/two-factor/index.ts";
 import { ViewProvider } from "../../src/views/index.ts";
 
 /** The framework's own providers, in the order in which an application lists them. */
 export const FRAMEWORK_PROVIDERS: readonly ProviderClass[] = [
   ...[DatabaseProvider, EventProvider, ViewProvider, SessionProvider, ThrottleProvider, MailProvider, AuthProvider],
-  ...[ApiProvider, PasskeysProvider, MetricsProvider, TelemetryProvider],
+  ...[ApiProvider, PasskeysProvider, TwoFactorProvider, MetricsProvider, TelemetryProvider],
 ];
 
 /** All features of the framework. */

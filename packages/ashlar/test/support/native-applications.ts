@@ -29,7 +29,7 @@ framework.generation++;
 function registered(): Framework {
   registerHooks({
     resolve(specifier, context, next) {
-      const [found, name = "index"] = /^ashlar(?:\/([a-z]+))?$/.exec(specifier) ?? [];
+      const [found, name = "index"] = /^ashlar(?:\/([a-z-]+))?$/.exec(specifier) ?? [];
       if (found === undefined || !isApplication(context.parentURL)) return next(specifier, context);
       return { url: `${SCHEME}${name}?${shared.ashlarOfTests!.generation}`, format: "module", shortCircuit: true };
     },

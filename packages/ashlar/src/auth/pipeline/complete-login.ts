@@ -116,10 +116,10 @@ export class CompleteLogin<User extends object = RegisteredUser> {
         by: proof?.by ?? null,
         amr: amrOf(proved),
         passed: passed.map(({ name }) => name),
-        prove: async (verify, factor) => {
+        prove: async (verify, factor, limit) => {
           isTried = true;
           by = factor;
-          isProved = await prove(step.name, verify, factor);
+          isProved = await prove(step.name, verify, factor, limit);
           return isProved;
         },
       });

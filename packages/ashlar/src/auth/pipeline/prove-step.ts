@@ -1,5 +1,6 @@
 import type { HttpContext } from "../../http/index.ts";
 import { ConfigurationError, type MaybePromise } from "../../support/index.ts";
+import type { LimitName, ThrottleResult } from "../../throttle/index.ts";
 import { accessEpochOf } from "../access/access-epoch.ts";
 import { announce } from "../events.ts";
 import { STEP_LIMIT, STEP_TOTAL_LIMIT } from "../limits.ts";
@@ -16,6 +17,7 @@ import type { Authenticatable } from "../users/authenticatable.ts";
  *
  * @param step the name of the step
  * @param factor the proof that was given, if it isn't the step's own
+ * @param limit the name of the limit that counts the attempts; default: those of steps
  * @throws `E_TOO_MANY_REQUESTS`; `E_INVALID_CONFIGURATION` if the application has no limits
  */
 export async function proveStep(
@@ -25,6 +27,7 @@ export async function proveStep(
   step: string,
   verify: () => MaybePromise<boolean>,
   factor?: GivenFactor,
+  limit?: LimitName,
 ): Promise<boolean> {
   const { throttle } = context.auth;
   if (throttle === null) {
@@ -36,12 +39,20 @@ export async function proveStep(
     );
   }
   const epoch = accessEpochOf(user as Authenticatable);
-  const attempt = await throttle.hit(context, STEP_LIMIT, { guard, user, subject: `${step}\0${epoch}` });
-  const inTotal = await throttle.hit(context, STEP_TOTAL_LIMIT, { guard, user, subject: step });
+  const counts: readonly (readonly [LimitName, string])[] =
+    limit === undefined
+      ? [
+          [STEP_LIMIT, `${step}\0${epoch}`],
+          [STEP_TOTAL_LIMIT, step],
+        ]
+      : [[limit, step]];
+  const attempts: (readonly [LimitName, ThrottleResult])[] = [];
+  for (const [name, subject] of counts) {
+    attempts.push([name, await throttle.hit(context, name, { guard, user, subject })]);
+  }
   // Written so that only `true` passes.
   if ((await verify()) === true) {
-    await throttle.giveBack(context, STEP_LIMIT, { attempt });
-    await throttle.giveBack(context, STEP_TOTAL_LIMIT, { attempt: inTotal });
+    for (const [name, attempt] of attempts) await throttle.giveBack(context, name, { attempt });
     return true;
   }
   announce(context, "auth.failed", guard, { user, identifier: null, by: factor?.by ?? step });

@@ -1,5 +1,6 @@
 import type { HttpContext } from "../../http/index.ts";
 import type { MaybePromise, Message, RegisteredUser } from "../../support/index.ts";
+import type { LimitName } from "../../throttle/index.ts";
 import type { LoginFlow } from "./login-flow.ts";
 import type { GivenFactor } from "./login-methods.ts";
 
@@ -56,10 +57,12 @@ export interface LoginInProgress<User extends object = RegisteredUser> {
    * @param verify returns whether the proof holds; only called while there are attempts left
    * @param factor the proof that was given, if the step accepts several: the login records it, and its factors, instead
    * of the step's own; `{ by: "passkey", amr: ["hwk", "user"] }`
+   * @param limit the name of a limit that counts the attempts instead, for a proof that has too many bits to be guessed: if
+   * someone has used up the attempts at codes, its owner can still log in
    * @returns the result of `verify`
    * @throws `E_TOO_MANY_REQUESTS`; `E_INVALID_CONFIGURATION` if the application has no limits
    */
-  readonly prove: (verify: () => MaybePromise<boolean>, factor?: GivenFactor) => Promise<boolean>;
+  readonly prove: (verify: () => MaybePromise<boolean>, factor?: GivenFactor, limit?: LimitName) => Promise<boolean>;
 }
 
 /**

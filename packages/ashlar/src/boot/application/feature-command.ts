@@ -88,7 +88,10 @@ export interface ManualStep {
 export interface StepAddition {
   /** The values that it uses: the name, and the module that the file imports it from. */
   readonly imports: readonly { readonly name: string; readonly from: string }[];
-  /** The variable with the list or the object; for an object in an object, also the keys that lead there: `["DRIVERS", "jwt"]`. */
+  /**
+   * The variable with the list or the object; for an object in an object, also the keys that lead there: `["DRIVERS", "jwt"]`. A
+   * property of a class follows the name of the class: `["Kernel", "routeMiddleware"]`.
+   */
   readonly to: readonly [variable: string, ...keys: string[]];
   /** An element, such as `...Stock.routes()`, or a property, such as `stock: stock()`, with double quotes around its texts. */
   readonly text: string;

@@ -20,6 +20,7 @@ const WORDS: Readonly<Record<string, string>> = {
   userData: "data of users",
   accountMails: "mail",
   views: "folder of templates",
+  authenticators: "kind of authenticator",
 };
 
 /** The parts whose names several features may declare: variables, which are shared, and unchanged error codes. */

@@ -1,10 +1,12 @@
 import { Command, Option } from "commander";
 import {
   type Feature,
+  hasAccountRoutes,
   passkeyFiles,
   personalTokenFiles,
   planInstallation,
   planMigrations,
+  twoFactorFiles,
   writeInstallation,
   writeMigrations,
 } from "../../scaffold/index.ts";
@@ -23,6 +25,7 @@ interface Options {
   readonly migrations?: true;
   readonly passkeys?: true;
   readonly printNames?: true;
+  readonly twoFactor?: true;
 }
 
 /** `auth`, `api:install` and `tokens:install`: each adds a feature to the application, and prints what to add by hand. */
@@ -53,43 +56,57 @@ function installCommand(terminal: Terminal, name: string, feature: Feature, desc
           "json",
           "migrations",
         ]),
+      )
+      .addOption(
+        new Option("--two-factor", "also two-factor authentication: its table, settings, pages and mail").conflicts([
+          "migrations",
+          "migrate",
+        ]),
       );
   } else {
     command
       .option("--many", "users have several tokens: their table, and tokens: many() in config/api.ts")
       .addOption(new Option("--print-names").hideHelp());
   }
-  return command.action(async (options: Options) => {
-    const { json, dryRun, force, many, migrate: isMigrated, migrations, passkeys, printNames } = options;
-    if (passkeys) {
-      await publish(terminal, await passkeyFiles(terminal.root), dryRun === true);
-      if (isMigrated) await migrate(terminal);
-      return;
-    }
-    if (printNames) return terminal.print(await namesLine(terminal.root));
-    const wanted = json ? "json" : feature;
-    const read = feature === "api" ? await apiNamesOf(terminal.root) : null;
-    const plan = await (migrations ? planMigrations : planInstallation)(terminal.root, wanted, {
-      hasManyTokens: many === true,
-      ...(read !== null && { apiNames: read.names }),
-    });
-    if (dryRun) await printDiff(terminal, plan);
-    else if (migrations) {
-      await writeMigrations(terminal.root, plan);
-      printWritten(terminal, plan, { migrates: isMigrated === true });
-    } else {
-      const secrets = await writeInstallation(terminal.root, plan, force ?? false);
-      printWritten(terminal, plan, { secrets, migrates: isMigrated === true });
-    }
-    if (read !== null && read.problem !== null) {
-      terminal.print(
-        `The application can't be loaded (${read.problem}), so its API has the usual names: the column api_token, ` +
-          "routes/api, /api/auth. If you have chosen others, change them in the new files.",
-      );
-    }
-    printRemaining(terminal, plan.remaining);
-    if (isMigrated) await migrate(terminal);
+  return command.action(async ({ passkeys, twoFactor, ...options }: Options) => {
+    const isDryRun = options.dryRun === true;
+    // Both are added to the accounts that an application has.
+    const isComplete = passkeys === true || (twoFactor === true && (await hasAccountRoutes(terminal.root)));
+    if (!isComplete) await install(terminal, feature, options);
+    if (twoFactor) await publish(terminal, await twoFactorFiles(terminal.root), isDryRun);
+    if (passkeys) await publish(terminal, await passkeyFiles(terminal.root), isDryRun);
+    if (passkeys && options.migrate) await migrate(terminal);
   });
+}
+
+async function install(
+  terminal: Terminal,
+  feature: Feature,
+  { json, dryRun, force, many, migrate: isMigrated, migrations, printNames }: Options,
+): Promise<void> {
+  if (printNames) return terminal.print(await namesLine(terminal.root));
+  const wanted = json ? "json" : feature;
+  const read = feature === "api" ? await apiNamesOf(terminal.root) : null;
+  const plan = await (migrations ? planMigrations : planInstallation)(terminal.root, wanted, {
+    hasManyTokens: many === true,
+    ...(read !== null && { apiNames: read.names }),
+  });
+  if (dryRun) await printDiff(terminal, plan);
+  else if (migrations) {
+    await writeMigrations(terminal.root, plan);
+    printWritten(terminal, plan, { migrates: isMigrated === true });
+  } else {
+    const secrets = await writeInstallation(terminal.root, plan, force ?? false);
+    printWritten(terminal, plan, { secrets, migrates: isMigrated === true });
+  }
+  if (read !== null && read.problem !== null) {
+    terminal.print(
+      `The application can't be loaded (${read.problem}), so its API has the usual names: the column api_token, ` +
+        "routes/api, /api/auth. If you have chosen others, change them in the new files.",
+    );
+  }
+  printRemaining(terminal, plan.remaining);
+  if (isMigrated) await migrate(terminal);
 }
 
 function tokensInstallCommand(terminal: Terminal): Command {

@@ -1,7 +1,7 @@
 import type { Node, ObjectExpression } from "@babel/types";
 import type { StepAddition } from "../../boot/index.ts";
 import { bare, type Code } from "./code.ts";
-import { initialValueOf, propertyOf, withElement, withProperty } from "./declarations.ts";
+import { classesOf, initialValueOf, memberOf, propertyOf, withElement, withProperty } from "./declarations.ts";
 import type { Edit } from "./edits.ts";
 import { importsOf, withImport } from "./imports.ts";
 
@@ -15,17 +15,32 @@ export function adding({ imports, to: [variable, ...keys], text }: StepAddition)
       if (made === null || made.local !== name) return null;
       own = made.code;
     }
-    const place = keys.reduce<Node | null>(
-      (node, key) => (node?.type === "ObjectExpression" ? propertyValue(node, key) : null),
-      initialValueOf(own, variable),
-    );
+    const place = placeIn(own, variable, keys);
     const quoted = text.replaceAll(/"([^"]*)"/g, (_, inside: string) => own.quote(inside));
     if (place?.type === "ArrayExpression") return withElement(own, place, place.elements.length, quoted);
     if (place?.type !== "ObjectExpression") return null;
-    const isTaken = propertyOf(place, /^\w*/.exec(text)![0]) !== null;
+    const isTaken = propertyOf(place, /^"?([\w-]*)/.exec(text)![1]!) !== null;
     if (isTaken || place.properties.some(({ type }) => type === "SpreadElement")) return null;
     return withProperty(own, place, quoted, place.properties.length);
   };
+}
+
+/** The list or the object that keys lead to, from a variable, or from a property of a class. */
+function placeIn(code: Code, name: string, keys: readonly string[]): Node | null {
+  const variable = initialValueOf(code, name);
+  const [property = "", ...others] = keys;
+  const first = variable ?? classProperty(code, name, property);
+  const rest = variable === null ? others : keys;
+  return rest.reduce<Node | null>(
+    (node, key) => (node?.type === "ObjectExpression" ? propertyValue(node, key) : null),
+    first,
+  );
+}
+
+function classProperty(code: Code, name: string, property: string): Node | null {
+  const owner = classesOf(code).find(({ id }) => id?.name === name);
+  const member = owner === undefined ? null : memberOf(owner, property);
+  return member?.type === "ClassProperty" && member.value ? bare(member.value) : null;
 }
 
 function propertyValue(object: ObjectExpression, key: string): Node | null {

@@ -1,0 +1,10 @@
+export {
+  TwoFactor,
+  type TwoFactorAccountController,
+  type TwoFactorControllers,
+  type TwoFactorLoginController,
+  TwoFactorMiddleware,
+  TwoFactorProvider,
+  type TwoFactorSettings,
+  TwoFactorSetupMiddleware,
+} from "../two-factor/index.ts";

@@ -1,0 +1,141 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { PublishedFiles } from "../../boot/index.ts";
+import { AshlarError, PACKAGE_FOLDER } from "../../support/index.ts";
+import { codeOf } from "../files/existing-files.ts";
+
+const STUBS = join(PACKAGE_FOLDER, "stubs/two-factor");
+/** The layout of the account pages. */
+const LAYOUT = "views/layouts/main.edge";
+const CONTROLLERS = "app/controllers/auth";
+const LOGIN = `${CONTROLLERS}/two-factor-login-controller.ts`;
+const ACCOUNT = `${CONTROLLERS}/two-factor-account-controller.ts`;
+
+/** The stubs, by the path of what they become. */
+const ALWAYS: Readonly<Record<string, string>> = { "config/two-factor.ts": "two-factor.ts" };
+const WITHOUT_PAGES: Readonly<Record<string, string>> = {
+  [LOGIN]: "two-factor-login-controller.json.ts",
+  [ACCOUNT]: "two-factor-account-controller.json.ts",
+};
+const WITH_PAGES: Readonly<Record<string, string>> = {
+  [LOGIN]: "two-factor-login-controller.ts",
+  [ACCOUNT]: "two-factor-account-controller.ts",
+  "views/auth/two_factor.edge": "two_factor.edge",
+  "views/auth/two_factor_app.edge": "two_factor_app.edge",
+  "views/auth/recovery_codes.edge": "recovery_codes.edge",
+  "views/auth/account_two_factor.edge": "account_two_factor.edge",
+  "app/mailables/two-factor-changed-mail.ts": "two-factor-changed-mail.ts",
+  "views/mails/two_factor_changed.html.edge": "two_factor_changed.html.edge",
+  "views/mails/two_factor_changed.text.edge": "two_factor_changed.text.edge",
+  "tests/two-factor.test.ts": "two-factor.test.ts",
+};
+
+type Step = NonNullable<PublishedFiles["steps"]>[number];
+
+/** Reports whether an application has accounts, which two-factor authentication builds on. */
+export async function hasAccountRoutes(root: string): Promise<boolean> {
+  return /\bAuth\.routes\(/.test(await codeOf(root, "routes/web.ts"));
+}
+
+/**
+ * The files that two-factor authentication needs: the migration of its table, its settings, pages, mail and test; and what turns it
+ * on in the author's files.
+ *
+ * @throws `E_COMMAND` if the application has no accounts
+ */
+export async function twoFactorFiles(root: string): Promise<PublishedFiles> {
+  if (!(await hasAccountRoutes(root))) {
+    throw new AshlarError("E_COMMAND", "The application has no accounts. To add them: npx ashlar auth");
+  }
+  const hasPages = existsSync(join(root, LAYOUT));
+  return {
+    files: await stubs({ ...ALWAYS, ...(hasPages ? WITH_PAGES : WITHOUT_PAGES) }),
+    migrations: await stubs({ create_authenticators: "create_authenticators.ts" }),
+    steps: [PROVIDER, NAMED_MIDDLEWARE, WEB_MIDDLEWARE, routesStep(hasPages), ...(hasPages ? [MAIL] : [])],
+  };
+}
+
+const FROM = "ashlar/two-factor";
+
+const PROVIDER: Step = {
+  file: "config/providers.ts",
+  done: /\bTwoFactorProvider\b/,
+  lines: [`import { TwoFactorProvider } from "${FROM}";`, "// in PROVIDERS, after AuthProvider:", "TwoFactorProvider,"],
+  adds: {
+    imports: [{ name: "TwoFactorProvider", from: FROM }],
+    to: ["PROVIDERS"],
+    text: "TwoFactorProvider",
+  },
+};
+
+const NAMED_MIDDLEWARE: Step = {
+  file: "app/kernel.ts",
+  done: /\bTwoFactorMiddleware\b/,
+  lines: [
+    `import { TwoFactorMiddleware } from "${FROM}";`,
+    "// in routeMiddleware:",
+    '"two-factor": [TwoFactorMiddleware],',
+  ],
+  adds: {
+    imports: [{ name: "TwoFactorMiddleware", from: FROM }],
+    to: ["Kernel", "routeMiddleware"],
+    text: '"two-factor": [TwoFactorMiddleware]',
+  },
+};
+
+const WEB_MIDDLEWARE: Step = {
+  file: "app/kernel.ts",
+  done: /\bTwoFactorSetupMiddleware\b/,
+  lines: [
+    `import { TwoFactorSetupMiddleware } from "${FROM}";`,
+    "// in routeMiddleware.web, after LoadUserMiddleware:",
+    "TwoFactorSetupMiddleware,",
+  ],
+  adds: {
+    imports: [{ name: "TwoFactorSetupMiddleware", from: FROM }],
+    to: ["Kernel", "routeMiddleware", "web"],
+    text: "TwoFactorSetupMiddleware",
+  },
+};
+
+function routesStep(hasPages: boolean): Step {
+  const options = hasPages ? "" : ", { json: true }";
+  const controllers = "{ login: TwoFactorLoginController, account: TwoFactorAccountController }";
+  const routes = `...TwoFactor.routes(${controllers}${options})`;
+  const imports = [
+    { name: "TwoFactor", from: FROM },
+    { name: "TwoFactorAccountController", from: `../${ACCOUNT}` },
+    { name: "TwoFactorLoginController", from: `../${LOGIN}` },
+  ];
+  return {
+    file: "routes/web.ts",
+    done: /\bTwoFactor\.routes\(/,
+    lines: [...imports.map(({ name, from }) => `import { ${name} } from "${from}";`), "// in ROUTES:", `${routes},`],
+    adds: { imports, to: ["ROUTES"], text: routes },
+  };
+}
+
+/** The mail about changes, with the layout of the other mails. */
+const MAIL: Step = {
+  file: "config/auth.ts",
+  done: /\btwoFactorChanged\s*:/,
+  lines: [
+    'import { TwoFactorChangedMail } from "../app/mailables/two-factor-changed-mail.ts";',
+    "// in ACCOUNTS.mailables:",
+    "twoFactorChanged: TwoFactorChangedMail,",
+  ],
+  adds: {
+    imports: [{ name: "TwoFactorChangedMail", from: "../app/mailables/two-factor-changed-mail.ts" }],
+    to: ["ACCOUNTS", "mailables"],
+    text: "twoFactorChanged: TwoFactorChangedMail",
+  },
+};
+
+/** The texts of stubs, by path or name. */
+async function stubs(names: Readonly<Record<string, string>>): Promise<Record<string, string>> {
+  const texts = Object.entries(names).map(async ([path, name]) => {
+    return [path, await readFile(join(STUBS, `${name}.stub`), "utf8")] as const;
+  });
+  return Object.fromEntries(await Promise.all(texts));
+}
