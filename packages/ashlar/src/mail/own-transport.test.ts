@@ -93,7 +93,7 @@ test("an application can have its own transport, as an object or as a function t
   expect(given).toEqual([true]);
 });
 
-test("its failures are retried with the same message, unless they are marked as permanent", async () => {
+test("after a failure, the same message is sent again, unless the failure is marked as permanent", async () => {
   const retry = { attempts: 3, delaySeconds: 0.01 };
   const passing = new Recording(async (attempt) => {
     if (attempt === 1) throw new TypeError("fetch failed");

@@ -240,7 +240,7 @@ describe("a limit that counts known devices separately", () => {
 });
 
 describe("proofs", () => {
-  test("S54 a proof is counted separately and precedes a device, and the proofs of one account share nothing", async () => {
+  test("S54 a proof is counted separately and takes precedence over a device, and one account's proofs share nothing", async () => {
     const { throttle, left } = create();
     for (const proof of ["one", "two", "three", "four"]) {
       expect(await passing(throttle, 6, () => request({ "x-proof": proof, "x-device": "mine" }))).toBe(5);
@@ -249,7 +249,7 @@ describe("proofs", () => {
     expect(await left({ ...ann, proof: "mine" })).toEqual({ "account,address": 5 });
   });
 
-  test("S54 a given proof precedes the account's", async () => {
+  test("S54 a given proof takes precedence over the account's", async () => {
     const { throttle, left } = create();
     await throttle.hit(request({ "x-proof": "theirs" }), "login", { ...ann, proof: "given" });
     expect(await left({ ...ann, proof: "given" })).toEqual({ "account,address": 4 });
@@ -399,7 +399,7 @@ describe("giving back", () => {
     expect((await throttle.peek("export", { address: HERE })).remaining).toBe(19);
   });
 
-  test("S53 a success under one limit gives back the attempts of its request under the others that are named", async () => {
+  test("S53 a success under one limit gives back its request's attempts under the other named limits", async () => {
     const beside: LimitSettings = { account: "email", buckets: [PAIR, ACCOUNT] };
     const { throttle } = create({ login: LOGIN, export: beside, register: beside });
     const [context, other] = [request(), request()];
@@ -535,7 +535,7 @@ describe("the account of an attempt", () => {
     expect(await left({ ...ann, address: HERE })).toEqual({ address: 18, "account,address": 4 });
   });
 
-  test("S69 a given guard precedes the active one", async () => {
+  test("S69 a given guard takes precedence over the active one", async () => {
     const { throttle, left } = create();
     await throttle.hit(request(), "login", { ...ann, guard: "staff" });
     await throttle.hit(request(), "login", { user, guard: "staff" });

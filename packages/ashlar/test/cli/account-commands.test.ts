@@ -34,7 +34,7 @@ function command(...args: readonly string[]): Promise<{ code: number; output: st
   });
 }
 
-test("S195 each command leaves an audit line with who ran it, which --json keeps out of the document", async () => {
+test("S195 each command writes an audit line with who ran it, which --json keeps out of the document", async () => {
   const { code, output, errors } = await command("users:block", EMAIL, "--reason", "spam", "--json");
   expect(code).toBe(0);
   expect(JSON.parse(output)).toMatchObject({ guard: "web", id: "1", email: EMAIL, isBlocked: true });

@@ -374,7 +374,7 @@ describe("the environment", () => {
     await mendAll(root, ["env.contradiction"]);
   });
 
-  test("that is a folder is removed, after which its secrets can be made", async () => {
+  test("that is a folder is removed, after which its secrets can be generated", async () => {
     const root = await copyOf(original);
     await rm(join(root, ".env"));
     await mkdir(join(root, ".env"));

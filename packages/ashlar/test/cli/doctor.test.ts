@@ -294,7 +294,7 @@ describe("the report", () => {
     });
   });
 
-  test("for people has the findings by subject, what fixes them, and the counts", async () => {
+  test("for people lists the findings by subject, their fixes, and the counts", async () => {
     const root = await generatedApplication({ api: false });
     await setVariables(root, "APP_ENV=development", "APP_KEY=");
     const { code, output } = await ashlar(root, "doctor");

@@ -176,7 +176,7 @@ async function tokenStatementsOf(tokens: ManyTokensApi): Promise<readonly string
 }
 
 await onEachDatabase("indexes", (engine) => {
-  test("no statement scans a growing table completely", async () => {
+  test("no statement reads a growing table completely", async () => {
     class User extends FullUser {}
     const driver = { secret: generateSecret(), model: User, personal: personal() };
     const accounts = await testAccounts({

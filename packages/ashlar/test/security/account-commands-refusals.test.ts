@@ -61,7 +61,7 @@ const DEEDS: Readonly<Record<string, readonly [args: readonly string[], isAboutU
 };
 
 test.each(ACCOUNT_COMMANDS.map(({ name }) => name))(
-  "S195 %s leaves an audit line with who ran it and why",
+  "S195 %s writes an audit line with who ran it and why",
   async (name) => {
     const accounts = await shop();
     if (name === "users:unblock") await change(accounts, { blocked_at: new Date().toISOString() });

@@ -33,7 +33,7 @@ test("S33 after five wrong passwords from one address, the right one is refused 
   expect(body).toMatchObject({ status: 429, code: "E_TOO_MANY_REQUESTS" });
 });
 
-test("S33 they lock out neither the account at other addresses nor the address for its own account", async () => {
+test("S33 wrong passwords lock out neither the account at other addresses nor the address for its own account", async () => {
   const api = await throttled();
   await attempts(api, 6, WRONG);
   expect((await api.post("/api/auth", RIGHT, { ip: "198.51.100.1" })).status).toBe(200);

@@ -107,7 +107,7 @@ describe.each(Object.keys(HOSTS) as (keyof typeof HOSTS)[])("an application unde
     expect(served.child.exitCode).toBeNull();
   });
 
-  test("gives its handlers the client of a request", async () => {
+  test("gives its handlers the client's address", async () => {
     await walkAuthentication(served.url, WITHOUT_ADDRESS.has(host) ? null : "127.0.0.1");
     expect(served.child.exitCode).toBeNull();
   });

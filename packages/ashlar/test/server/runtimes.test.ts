@@ -46,7 +46,7 @@ describe.each(Object.keys(RUNTIMES) as (keyof typeof RUNTIMES)[])("an applicatio
     expect(served.child.exitCode).toBeNull();
   });
 
-  test("S154 prints pages like Node, with every field's name", async () => {
+  test("S154 renders pages as on Node, with every field's name", async () => {
     const fields = async (path: string) => {
       const html = await (await fetch(new URL(path, served.url))).text();
       return [...html.matchAll(/<input[^>]* name="([^"]*)"/g)].map(([, name]) => name);
@@ -61,7 +61,7 @@ describe.each(Object.keys(RUNTIMES) as (keyof typeof RUNTIMES)[])("an applicatio
     expect(served.child.exitCode).toBeNull();
   });
 
-  test("gives its handlers the client of a request", async () => {
+  test("gives its handlers the client's address", async () => {
     await walkAuthentication(served.url, "127.0.0.1");
     expect(served.child.exitCode).toBeNull();
   });

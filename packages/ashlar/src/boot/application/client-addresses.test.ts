@@ -63,7 +63,7 @@ test("S54 the client's address is the one passed to fetch, and unknown without i
   });
 });
 
-test("S54 other second arguments that hosts pass to fetch are not taken for an address", async () => {
+test("S54 other second arguments that hosts pass to fetch aren't used as an address", async () => {
   const { application } = await make();
   for (const own of [
     { address: { address: "0.0.0.0", port: 3000 } },

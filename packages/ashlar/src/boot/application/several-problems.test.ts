@@ -78,7 +78,7 @@ describe("a boot that fails reports everything that is wrong", () => {
     ]);
   });
 
-  test("in the files of routes, beside what providers say", async () => {
+  test("in route files, together with those that providers report", async () => {
     class Broken extends Provider {
       override boot(): void {
         settings<{ holdMinutes?: number }>()({ holdMinutes: integer({ from: 1, to: 5 }, 1) }).read(
@@ -128,7 +128,7 @@ describe("a boot that fails reports everything that is wrong", () => {
   });
 });
 
-describe("what follows from a mistake is left out", () => {
+describe("consequences of a mistake are left out", () => {
   class Stock extends Provider {
     override register(): void {
       throw new AshlarError("E_INVALID_CONFIGURATION", "config/stock.ts: STOCK: is wrong.");
@@ -152,18 +152,18 @@ describe("what follows from a mistake is left out", () => {
     }
   }
 
-  test("a provider that lacks one that has failed, by name or by its service", async () => {
+  test("a provider that needs a failed one, by name or by its service", async () => {
     const { lines } = await failure({ providers: [Stock, Shop, Cart] });
     expect(lines).toEqual(["config/stock.ts: STOCK: is wrong."]);
   });
 
-  test("what routes lack because a provider should have added it", async () => {
+  test("parts of routes that a failed provider should have added", async () => {
     const routes = [Route.get("/", () => "x").middleware("stock"), Route.get("/b", () => "x").middleware("unknown")];
     const { lines } = await failure({ providers: [Stock], kernel: Kernel, routes });
     expect(lines).toEqual(["config/stock.ts: STOCK: is wrong."]);
   });
 
-  test("what each route says about the same mistake", async () => {
+  test("the same mistake, reported by each route", async () => {
     const routes = [Route.get("/", () => "x").middleware("stock"), Route.get("/b", () => "x").middleware("unknown")];
     class Middleware {
       constructor() {

@@ -49,7 +49,7 @@ test.each([
   expect(await left()).toBe(7);
 });
 
-test("a row that is used again after it was found is kept, and not counted", async () => {
+test("a row that is used again after it was found is kept and not counted", async () => {
   await store(3, 10);
   let builds = 0;
   let used: Promise<unknown> = Promise.resolve();

@@ -65,7 +65,7 @@ test("a transaction that stays open is reported while it is still open, with the
   expect(reported).toEqual([`${file}:${Number(line) + 1}`]);
 });
 
-test("one that kept the process busy is reported too, each location once", async () => {
+test("a transaction that kept the process busy is reported too, once for each location", async () => {
   for (let n = 0; n < 3; n++) await database.transaction(dawdle);
   await database.kysely.transaction().execute(async () => dawdle());
   expect(reported).toHaveLength(2);
@@ -87,7 +87,7 @@ test("short transactions, nested ones, and waiting for a turn are not reported",
   expect(reported).toHaveLength(1);
 });
 
-test("one that is open for exactly the allowed time is not reported, and neither is a short one after its end", async () => {
+test("a transaction that is open for exactly the allowed time isn't reported, nor is a short one after its end", async () => {
   await database.transaction(() => {
     time += 200;
   });

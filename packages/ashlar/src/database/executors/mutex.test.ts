@@ -83,7 +83,7 @@ test("a thousand waiters all get in, once each", async () => {
   expect([most, count, mutex.free]).toEqual([1, 1000, true]);
 });
 
-test("a caller whose wait timed out gets the number of others, and one whose turn has come waits for no timer", async () => {
+test("a timeout reports the number of other callers, and a caller whose turn has come needs no timer", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   const mutex = new Mutex(20);

@@ -83,13 +83,13 @@ describe("risks", () => {
     expect(found).toEqual([["a", 4, "setNotNull", "orders"]]);
   });
 
-  test("a table that takes the place of another is that one, in later migrations too", async () => {
+  test("a table that replaces another counts as that one, in later migrations too", async () => {
     const rebuilt = ["create table new (id integer)", "drop table orders", "alter table new rename to orders"];
     const found = await risks(rebuilt, ["alter table orders drop column id"]);
     expect(found.map(({ change }) => change.kind)).toEqual(["dropColumn"]);
   });
 
-  test("each has the safe alternative for its database", async () => {
+  test("each comes with the safe alternative for its database", async () => {
     const [index, required] = await risks([
       "create unique index one on orders (note)",
       "alter table orders add column state text not null",

@@ -86,7 +86,7 @@ test("a full disk is E_DATABASE_FULL, 503 with Retry-After", () => {
   });
 });
 
-test("only problems with the file name it", () => {
+test("only problems with the file mention its name", () => {
   const messageOf = (errcode: number) =>
     translateSqliteError(Object.assign(new Error("it failed"), { errcode }), false, "data/app.sqlite").message;
   for (const errcode of [7, 8, 10, 11, 13, 14, 26])

@@ -69,7 +69,7 @@ test("S196 a body that is only announced reserves a fixed minimum, and an arrivi
   expect(() => room.share().reserve(LARGE / 2)).toThrow(expect.objectContaining({ code: "E_OVERLOADED" }));
 });
 
-test("S196 no more is reserved than there is room for, or than is still to come", () => {
+test("S196 neither more than the free room nor more than the remaining bytes is reserved", () => {
   const room = new BodyRoom(LARGE, "maxDiskBytes");
   const share = room.share();
   share.reserve(LARGE);

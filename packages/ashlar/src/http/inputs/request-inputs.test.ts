@@ -253,7 +253,7 @@ describe("merge", () => {
     expect([inputs.input("d.e"), inputs.query, inputs.body]).toEqual([4, { c: "3" }, { a: "1", b: "2" }]);
   });
 
-  test("takes a copy, and leaves the caller's object alone", async () => {
+  test("copies the caller's object, and leaves it alone", async () => {
     const values = { list: [1], when: new Date(0) };
     const inputs = query("");
     inputs.merge(values);

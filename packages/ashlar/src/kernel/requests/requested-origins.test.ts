@@ -10,7 +10,7 @@ const originsOf = (url: string, hosts: OwnHosts = new OwnHosts([])): RequestedOr
 };
 
 describe("an application inside of another one", () => {
-  test("each has its own origin, and an application around neither has none", async () => {
+  test("each has its own origin, and an application that contains neither has none", async () => {
     const [outer, inner, other] = [originsOf(SHOP), originsOf(BLOG), originsOf("https://other.example")];
     const all = () => [outer.current, inner.current, other.current];
     const found = await outer.run("https://acme.shop.example", async () => {

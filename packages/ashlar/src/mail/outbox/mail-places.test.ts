@@ -42,7 +42,7 @@ test.each([
   expect(places.enter()).toEqual({ item: "account", priority: "account" });
 });
 
-test("everything that waits can be removed", () => {
+test("all waiting items can be removed", () => {
   const places = new MailPlaces<string>(1);
   expect(entered(places, "bulk", "ordinary", "account")).toEqual(["account"]);
   expect([places.waiting, places.clear(), places.waiting, places.enter()]).toEqual([2, ["ordinary", "bulk"], 0, null]);
