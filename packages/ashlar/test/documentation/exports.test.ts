@@ -53,7 +53,10 @@ test("every name that a page imports from the package is exported there", async 
 });
 
 test("every import path that a page names exists", async () => {
-  const paths = new Set([...(await publicNames()).values()].map(({ from }) => from));
+  const manifest = await readFile(join(DOCS, "../packages/ashlar/package.json"), "utf8");
+  const { exports } = JSON.parse(manifest) as { readonly exports: Readonly<Record<string, unknown>> };
+  const files = Object.keys(exports).flatMap((path) => (path.endsWith(".json") ? [path.replace(".", "ashlar")] : []));
+  const paths = new Set([...files, ...[...(await publicNames()).values()].map(({ from }) => from)]);
   const wrong: string[] = [];
   for (const [page, text] of await handWrittenPages()) {
     for (const [, path = ""] of codeOf(text).matchAll(/["`](ashlar\/[\w./-]+)["`]/g)) {
