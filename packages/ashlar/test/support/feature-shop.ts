@@ -76,7 +76,10 @@ export class FeatureShop {
    *
    * @param options how it is booted, with its own providers and those in `providers`
    */
-  static async install(features: readonly FeatureName[], options: BootOptions = {}): Promise<FeatureShop> {
+  static async install(
+    features: readonly FeatureName[],
+    { personal = false, ...options }: BootOptions & { readonly personal?: boolean } = {},
+  ): Promise<FeatureShop> {
     const { root, remove } = await generateApplication({});
     // This has to come before any command, because the process loads the file only once.
     for (const name of features) await listProvider(root, FEATURES[name]);
@@ -94,6 +97,7 @@ export class FeatureShop {
       ["  // steps: [terms],", "  steps: [ending],"],
     );
     for (const name of features) await install(root, FEATURES[name]);
+    if (personal) await done(root, "tokens:install");
     const { PROVIDERS } = (await import(join(root, "config/providers.ts"))) as { PROVIDERS: readonly ProviderClass[] };
     const providers = [...PROVIDERS, ...(options.providers ?? [])];
     const { application, end } = await bootApplication(root, { ...options, providers });
