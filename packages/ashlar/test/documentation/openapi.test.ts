@@ -69,7 +69,7 @@ function compiled(pointer: string): ValidateFunction {
   return ajv.compile({ $ref: `openapi#/${pointer.replaceAll("{", "%7B").replaceAll("}", "%7D")}` });
 }
 
-/** The errors with members of their own. */
+/** The schemas of errors with further members. */
 const ERRORS: Readonly<Record<string, string>> = {
   E_LOGIN_PENDING: "LoginPending",
   E_UNAUTHENTICATED: "Unauthenticated",

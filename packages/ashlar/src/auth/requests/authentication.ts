@@ -120,7 +120,7 @@ export class Authentication<User extends object = RegisteredUser> {
 
   /**
    * Reports whether the user has proved who they are in a certain way, within a number of minutes; see
-   * {@link Auth.confirmedWith}.
+   * `auth.confirmedWith`.
    *
    * @param proof the name of a proof or a step, or a factor as a value of RFC 8176
    * @param minutes default: 180
