@@ -143,6 +143,7 @@ const WALKS: Readonly<Record<string, () => Promise<void>>> = {
     const { client, email } = await registered();
     described("/csrf", "get", await client.getJson("/csrf"), 200);
     described("/home", "get", await client.getJson("/home"), 200);
+    described("/account/security", "get", await client.getJson("/account/security"), 200);
     described("/register", "post", await visitor().postJson("/register", { email }), 422);
     described("/email/resend", "post", await client.postJson("/email/resend"), 202);
     const link = `/email/verify/${await verificationOf(email)}`;
