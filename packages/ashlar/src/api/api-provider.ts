@@ -1,12 +1,5 @@
-import {
-  authSettingsOf,
-  endAccessWithFeatures,
-  keepsSameRows,
-  requireEmailColumns,
-  requireHashing,
-} from "../auth/index.ts";
+import { Auth } from "../auth/index.ts";
 import { type Feature, Provider } from "../boot/index.ts";
-import { claimModel } from "../database/index.ts";
 import { ConfigurationError } from "../support/index.ts";
 import type { Driver } from "./drivers/drivers.ts";
 import { DriverResources, makeDrivers } from "./drivers/make-drivers.ts";
@@ -43,7 +36,6 @@ export class ApiProvider extends Provider {
     const drivers = container.make("apiDrivers");
     for (const driver of drivers.all) this.#addGuard(driver);
     this.#endTokensWithAccess();
-    endAccessWithFeatures(this.application);
     this.#reportRemainingTokens(drivers.all);
   }
 
@@ -54,11 +46,8 @@ export class ApiProvider extends Provider {
    */
   override async ready(): Promise<void> {
     const { container, environment, logger, router } = this.application;
-    this.#requireAccounts();
+    await container.make("auth").requireUsable("the token endpoints");
     requirePersonalTokens(this.application);
-    // AuthProvider does the same.
-    if (!container.has("accounts")) await requireEmailColumns(this.application);
-    await requireHashing(container.make("auth").hasher);
     if (container.has("throttle") || !router.routes.some(isTokenEndpoint)) return;
     const problem = "the token endpoints have no limits, so passwords can be guessed there indefinitely.";
     const remedy = 'Add ThrottleProvider to the list, from "ashlar/throttle".';
@@ -82,18 +71,8 @@ export class ApiProvider extends Provider {
     for (const table of this.#resources.tables) await table.flush();
   }
 
-  /** Without accounts, nothing would keep users with an unverified address from getting a token. */
-  #requireAccounts(): void {
-    const { config, container } = this.application;
-    if (container.has("accounts") || !authSettingsOf(config).accounts.preventEnumeration) return;
-    const problem = "users log in once their address is verified, but nothing checks that for the token endpoints.";
-    const remedy = 'Add AuthProvider to PROVIDERS, from "ashlar/auth".';
-    throw new ConfigurationError("config/auth.ts: ACCOUNTS.preventEnumeration", problem, remedy);
-  }
-
   #addGuard(driver: Driver): void {
     const { kind, model } = driver.settings;
-    claimModel(model, this.application);
     const Guard = kind === "foreign" ? ForeignGuard : JwtGuard;
     this.application.container.make("auth").registerDriver(driver.name, Guard.by(driver), model);
   }
@@ -119,7 +98,7 @@ export class ApiProvider extends Provider {
     if (remaining.length === 0 || !container.has("accounts")) return;
     container.make("accounts").remainingTokens.use((users) => {
       const lifetimes = remaining.flatMap(({ model, expiresInMinutes }) => {
-        return keepsSameRows(users, model) ? [expiresInMinutes ?? Number.POSITIVE_INFINITY] : [];
+        return Auth.keepsSameRows(users, model) ? [expiresInMinutes ?? Number.POSITIVE_INFINITY] : [];
       });
       if (lifetimes.length === 0) return null;
       const longest = Math.max(...lifetimes);

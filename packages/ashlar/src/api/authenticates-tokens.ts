@@ -1,14 +1,5 @@
-import {
-  type AccessConditions,
-  type AccessHolder,
-  type CredentialHolder,
-  endsWithRowBy,
-  holdsAccess,
-  staleProof,
-  type UserId,
-  writeColumns,
-} from "../auth/index.ts";
-import { applicationOf, type Model, type ModelClass, tableHasColumn } from "../database/index.ts";
+import type { AuthenticatesInstance, CredentialHolder, UserId } from "../auth/index.ts";
+import type { Model, ModelClass } from "../database/index.ts";
 import { digestEquals } from "../security/index.ts";
 import { AshlarError, type Constructor } from "../support/index.ts";
 import type { Issuer } from "./drivers/issuer.ts";
@@ -112,33 +103,36 @@ export function AuthenticatesTokens<B extends ModelClass>(
 
     async activateToken(digest: string): Promise<void> {
       // One conditional UPDATE: a token that is being issued while the password is reset must not survive that.
-      const conditions = holdsAccess(this) ? this.accessConditions() : {};
-      const { primaryKey, tokenColumn } = this.#class;
-      if (await writeColumns(this, { [tokenColumn]: digest }, conditions)) return;
+      const conditions = (this as Partial<AuthenticatesInstance>).accessConditions?.() ?? {};
+      if (await this.writeColumns({ [this.#class.tokenColumn]: digest }, conditions)) return;
       // A token must never be returned if nothing is stored for it.
-      const key = (this as unknown as Record<string, UserId>)[primaryKey]!;
-      throw (await this.#class.find(key)) === null ? new AshlarError("E_ROW_NOT_FOUND") : staleProof();
+      throw new AshlarError((await this.#stored()) === null ? "E_ROW_NOT_FOUND" : "E_STALE_PROOF");
     }
 
     async revokeToken(digest?: string): Promise<void> {
       const { tokenColumn } = this.#class;
-      await writeColumns(this, { [tokenColumn]: null }, digest === undefined ? {} : { [tokenColumn]: digest });
+      await this.writeColumns({ [tokenColumn]: null }, digest === undefined ? {} : { [tokenColumn]: digest });
     }
 
     async endCredentials(): Promise<void> {
       await (base.prototype as Partial<CredentialHolder>).endCredentials?.call(this);
       const { tokenColumn } = this.#class;
       // If the column wasn't read, the user may still have a token.
-      const isUnknown = this.getOriginal(tokenColumn as never) === undefined;
-      if (isUnknown ? await tableHasColumn(this.#class, tokenColumn) : this.tokenDigest() !== null) {
-        await this.revokeToken();
-      }
+      const known = this.getOriginal(tokenColumn as never);
+      const digest = known === undefined ? (await this.#stored())?.getOriginal(tokenColumn as never) : known;
+      if (typeof digest === "string") await this.revokeToken();
     }
 
-    accessChanges(): AccessConditions {
-      const inherited = (base.prototype as Partial<AccessHolder>).accessChanges?.call(this) ?? {};
+    accessChanges(): ReturnType<AuthenticatesInstance["accessChanges"]> {
+      const inherited = (base.prototype as Partial<AuthenticatesInstance>).accessChanges?.call(this) ?? {};
       const { tokenColumn } = this.#class;
       return this.getOriginal(tokenColumn as never) === undefined ? inherited : { ...inherited, [tokenColumn]: null };
+    }
+
+    /** The row as it is now; `null` if it is gone. */
+    #stored(): Promise<Model | null> {
+      const { primaryKey } = this.#class;
+      return this.#class.find((this as unknown as Record<string, UserId>)[primaryKey]!);
     }
 
     override toJSON(): ReturnType<Model["toJSON"]> {
@@ -147,14 +141,16 @@ export function AuthenticatesTokens<B extends ModelClass>(
       return json;
     }
   }
-  endsWithRowBy(HoldingTokens.prototype.endCredentials);
+  const inherited = (base.prototype as Partial<CredentialHolder>).endCredentials;
+  const endsWithRow = inherited === undefined || inherited.endsWithRow === true;
+  Object.assign(HoldingTokens.prototype.endCredentials, { endsWithRow });
   return HoldingTokens as unknown as B & Constructor<AuthenticatesTokensInstance> & AuthenticatesTokensStatics;
 }
 
 function issuerOf(modelClass: AuthenticatesTokensStatics & ModelClass): Issuer {
-  const { container } = applicationOf(modelClass) ?? {};
-  if (container?.has("apiDrivers")) {
-    const issuer = container.make("apiDrivers").issuerFor(modelClass);
+  const { services } = modelClass;
+  if (services?.has("apiDrivers")) {
+    const issuer = services.make("apiDrivers").issuerFor(modelClass);
     // A class that extends the model belongs to its application; a class with its own keys may have other users.
     requireUsersOf(issuer.settings, modelClass);
     return issuer;

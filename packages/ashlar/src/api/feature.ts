@@ -1,4 +1,4 @@
-import { AUTHENTICATION } from "../auth/index.ts";
+import { AuthProvider } from "../auth/index.ts";
 import { declareFeature, type Feature } from "../boot/index.ts";
 import { TOKEN_COMMANDS } from "./commands/token-commands.ts";
 import { API_ERRORS } from "./errors.ts";
@@ -13,7 +13,7 @@ import { REFRESH_TOKEN, SUCCESSOR } from "./stores/refresh-tokens.ts";
 /** API tokens. */
 export const API: Feature = declareFeature({
   name: "api",
-  includes: [AUTHENTICATION],
+  includes: [AuthProvider.guards],
   errors: API_ERRORS,
   messages: { english: API_MESSAGES, translations: { de: () => import("./messages.de.ts") } },
   limits: TOKEN_LIMITS,

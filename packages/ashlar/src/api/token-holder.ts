@@ -1,10 +1,4 @@
-import {
-  type Authenticatable,
-  type AuthenticatableClass,
-  type UserClass,
-  type UserId,
-  userClassOf,
-} from "../auth/index.ts";
+import type { Authenticatable, AuthenticatableClass, UserId } from "../auth/index.ts";
 import type { MaybePromise } from "../support/index.ts";
 
 /**
@@ -49,9 +43,9 @@ export interface TokenHolders extends AuthenticatableClass {
 }
 
 /** Reports whether users of a class can have API tokens: it has the mixin `AuthenticatesTokens`, or methods like it. */
-export function holdTokens(users: object): users is TokenHolders {
-  const { replaceToken } = users as Readonly<Record<string, unknown>>;
-  const { holdsToken, activateToken, revokeToken } = (userClassOf(users) as UserClass)
-    .prototype as Partial<TokenHolder>;
+export function holdTokens(users: AuthenticatableClass): users is TokenHolders {
+  const { replaceToken } = users as Partial<TokenHolders>;
+  const { prototype } = users.userClass ?? (users as unknown as { readonly prototype: object });
+  const { holdsToken, activateToken, revokeToken } = prototype as Partial<TokenHolder>;
   return [replaceToken, holdsToken, activateToken, revokeToken].every((method) => typeof method === "function");
 }

@@ -1,11 +1,11 @@
-import { type Application, type Feature, Provider } from "../boot/index.ts";
+import { type Feature, Provider } from "../boot/index.ts";
 import type {} from "../session/index.ts";
 import { SetupProblems } from "../support/index.ts";
 import type {} from "../views/index.ts";
-import { endAccessBy } from "./access/application-access.ts";
 import { installAccounts, startAccounts } from "./accounts/install-accounts.ts";
 import { CountedAccounts } from "./accounts/users/counted-accounts.ts";
-import { ACCOUNTS } from "./feature.ts";
+import { endAccessWithFeatures } from "./create-guards.ts";
+import { ACCOUNTS, AUTHENTICATION } from "./feature.ts";
 import type { GuardRegistry } from "./guards/guard-registry.ts";
 import { ownerNameOf } from "./guards/request-auth.ts";
 import { message } from "./messages.ts";
@@ -34,11 +34,6 @@ declare module "../kernel/container.ts" {
   }
 }
 
-/** Connects the methods of users who are rows, such as `endAccess()`, to the actions of the application's features. */
-export function endAccessWithFeatures({ container }: Application): void {
-  if (container.has("database")) endAccessBy(container.make("database"), container.make("access"));
-}
-
 /**
  * Adds authentication to the application: `context.auth`, `request.user()`, the middleware that identifies a request's
  * user, `context.accounts`, and the driver `web`, which keeps logins in the table `logins` or in a store of your own.
@@ -46,6 +41,11 @@ export function endAccessWithFeatures({ container }: Application): void {
  */
 export class AuthProvider extends Provider {
   static override readonly feature: Feature = ACCOUNTS;
+  /**
+   * Guards without accounts, a part of {@link feature}. A feature that registers a guard driver, or adds a proof, includes it, so
+   * that it works without this provider: `includes: [AuthProvider.guards]`.
+   */
+  static readonly guards: Feature = AUTHENTICATION;
   readonly #webGuards: WebGuards = new WebGuards(this.application);
 
   override register(): void {

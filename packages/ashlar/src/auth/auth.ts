@@ -6,6 +6,7 @@ import { authRoutes } from "./accounts/pages/auth-routes.ts";
 import type { Guard } from "./guards/guard.ts";
 import { LoginGuard } from "./guards/login-guard.ts";
 import { RequestAuth } from "./guards/request-auth.ts";
+import { deviceName } from "./logins/devices.ts";
 import type { UserLogins } from "./logins/user-logins.ts";
 import {
   type EntryOptions,
@@ -16,7 +17,8 @@ import {
 } from "./pipeline/complete-login.ts";
 import type { PendingLogin } from "./pipeline/pending-logins.ts";
 import { CONFIRMED_MINUTES, isProvedWithin, provedBy } from "./requests/proved-by.ts";
-import type { UserId } from "./users/authenticatable.ts";
+import { refuseGuest } from "./requests/refuse-guest.ts";
+import { isAuthenticatableClass, isUserClassOf, keepsSameRows, type UserId } from "./users/authenticatable.ts";
 import type { GuardOf } from "./web/guards-by-name.ts";
 import { WebGuard } from "./web/web-guard.ts";
 import "./errors.ts";
@@ -48,6 +50,21 @@ interface Answer {
 export class Auth extends RequestAuth {
   /** The routes of accounts, from `/login` to `/password_reset`, for the web routes list: `...Auth.routes(controllers)`. */
   static readonly routes: typeof authRoutes = authRoutes;
+  /**
+   * Reports whether a value of the configuration can be the class of a guard's users, or find them: `isUserClass(User)`.
+   */
+  static readonly isUserClass: typeof isAuthenticatableClass = isAuthenticatableClass;
+  /**
+   * Reports whether users of a class are users of a model: the model itself, or a class that extends it and keeps its rows
+   * in the same table. `isUserClassOf(user.constructor, model)`.
+   *
+   * Security: compare users this way wherever a key is stored. The key of another table's user belongs to another person.
+   */
+  static readonly isUserClassOf: typeof isUserClassOf = isUserClassOf;
+  /** Reports whether a primary key means the same user to two classes: both are models of one table, or one class. */
+  static readonly keepsSameRows: typeof keepsSameRows = keepsSameRows;
+  /** A name for the device that a user agent runs on, for people to recognize: `Firefox on Windows`. */
+  static readonly deviceName: typeof deviceName = deviceName;
   /**
    * Makes a guard the active one for the rest of the request, and returns it. Its users are of the class that `guards`
    * of `Register` names for it, or otherwise of the application's user class:
@@ -191,6 +208,16 @@ export class Auth extends RequestAuth {
     if (this.context.request.wantsJson()) throw error;
     this.#flash(error.detail);
     return page();
+  }
+
+  /**
+   * Responds to a request that needs a user of the active guard and has none, as the middleware `auth` does: a visitor of a
+   * page is sent to the login, and from there to the page they wanted.
+   *
+   * @throws `E_UNAUTHENTICATED` for an API client, with the guard's challenge
+   */
+  refuseGuest(): unknown {
+    return refuseGuest(this.context, this.active);
   }
 
   /**

@@ -1,14 +1,8 @@
 export {
-  type AccessConditions,
-  type AccessHolder,
-  holdsAccess,
   type LoginProof,
   proofOf,
-  staleProof,
 } from "./access/access-epoch.ts";
-export { type CredentialHolder, endsWithRowBy } from "./access/end-access.ts";
-export { writeColumns } from "./access/write-column.ts";
-export type { AccountMethod } from "./accounts/account-administration.ts";
+export type { CredentialHolder } from "./access/end-access.ts";
 export type { Accounts } from "./accounts/accounts.ts";
 export {
   MustVerifyEmail,
@@ -32,7 +26,7 @@ export type {
 } from "./accounts/pages/auth-controllers.ts";
 export { AuthPageMiddleware } from "./accounts/pages/auth-page-middleware.ts";
 export { Auth } from "./auth.ts";
-export { AuthProvider, endAccessWithFeatures } from "./auth-provider.ts";
+export { AuthProvider } from "./auth-provider.ts";
 export { tableOf } from "./checks/guard-models.ts";
 export { createCredentialTable } from "./credentials/create-credential-table.ts";
 export type {
@@ -43,14 +37,11 @@ export { DEFAULT_MAX_PER_USER, hasExpired, MAX_PER_USER } from "./credentials/cr
 export { CredentialTable } from "./credentials/credential-table.ts";
 export { SharedCredentials } from "./credentials/shared-credentials.ts";
 export type { SecurityEvent } from "./events.ts";
-export { AUTHENTICATION } from "./feature.ts";
 export type { Guard } from "./guards/guard.ts";
 export type { GuardFactory } from "./guards/guard-table.ts";
 export { LoginGuard } from "./guards/login-guard.ts";
 export { RequestGuard } from "./guards/request-guard.ts";
-export { requireGuards } from "./guards/require-guards.ts";
 export { databaseLogins } from "./logins/database/database-logins.ts";
-export { deviceName } from "./logins/devices.ts";
 export type {
   ListedLogin,
   Login,
@@ -62,13 +53,10 @@ export type {
 } from "./logins/login-store.ts";
 export type { LoginPage } from "./logins/user-logins.ts";
 export { Authenticates } from "./models/authenticates.ts";
-export { requireEmailColumns } from "./models/require-email-columns.ts";
 export type { AuthenticatesInstance, AuthenticatesStatics } from "./models/user-model.ts";
 export { hasherOf } from "./passwords/model-hasher.ts";
-export { requireHashing } from "./passwords/password-settings.ts";
 export {
   CompleteLogin,
-  LoginPendingError,
   type LoginResult,
   skipSteps,
   type UnfinishedLogin,
@@ -82,8 +70,7 @@ export type { FeatureProof } from "./proofs/proof.ts";
 export type { Authentication } from "./requests/authentication.ts";
 export { AuthenticationMiddleware, GuardMiddleware, LoadUserMiddleware } from "./requests/authentication-middleware.ts";
 export { ConfirmPasswordMiddleware } from "./requests/confirm-password-middleware.ts";
-export { refuseGuest } from "./requests/refuse-guest.ts";
-export { authSettingsOf, type GuardsSettings } from "./settings.ts";
+export type { GuardsSettings } from "./settings.ts";
 export type {
   AccountChanges,
   AccountStore,
@@ -96,8 +83,6 @@ export {
   asAuthenticatable,
   isAuthenticatableClass,
   isBlocked,
-  isUserClassOf,
-  keepsSameRows,
   type UserClass,
   type UserId,
   userClassOf,

@@ -1,4 +1,4 @@
-import { asAuthenticatable, CredentialTable, keepsSameRows } from "../auth/index.ts";
+import { Auth, asAuthenticatable, CredentialTable } from "../auth/index.ts";
 import type { Application, Feature } from "../boot/index.ts";
 import type { MessageKey } from "../messages/index.ts";
 import { ConfigurationError, type RegisteredUser, suggestion } from "../support/index.ts";
@@ -136,7 +136,7 @@ export class Authenticators {
 
   #guardOf(user: object): string {
     const guards = this.#application.container.make("auth");
-    const own = guards.names.find((name) => keepsSameRows(guards.modelOf(name)!, user.constructor));
+    const own = guards.names.find((name) => Auth.keepsSameRows(guards.modelOf(name)!, user.constructor));
     return own ?? guards.defaultName;
   }
 

@@ -1,4 +1,4 @@
-import { applicationOf, type ModelClass } from "../database/index.ts";
+import type { ModelClass } from "../database/index.ts";
 import { AshlarError, type Constructor, type RegisteredUser } from "../support/index.ts";
 import type { Authenticator } from "./authenticators.ts";
 import "./feature.ts";
@@ -25,9 +25,9 @@ export interface HasAuthenticatorsInstance {
 export function HasAuthenticators<B extends ModelClass>(base: B): B & Constructor<HasAuthenticatorsInstance> {
   return class extends base {
     async authenticators(): Promise<readonly Authenticator[]> {
-      const application = applicationOf(this.constructor as ModelClass);
-      if (application === null) throw new AshlarError("E_UNKNOWN_SERVICE", "No application has these users.");
-      return application.container.make("authenticators").of(this as unknown as RegisteredUser);
+      const { services } = this.constructor as ModelClass;
+      if (services === null) throw new AshlarError("E_UNKNOWN_SERVICE", "No application has these users.");
+      return services.make("authenticators").of(this as unknown as RegisteredUser);
     }
   };
 }

@@ -73,7 +73,7 @@ export {
 export { compose, type Mixin } from "./models/compose.ts";
 export { Model } from "./models/model.ts";
 export { type Cast, type Casts, dateOf, fromDatabase, toDatabase } from "./models/model-attributes.ts";
-export { applicationOf, applicationsNaming, claimModel, databaseOf, haveSameTable } from "./models/model-database.ts";
+export { applicationsNaming, claimModel, databaseOf, haveSameTable } from "./models/model-database.ts";
 export { metadataOf } from "./models/model-metadata.ts";
 export { type ComparisonOperator, ModelQuery, type OrderOptions, type Page } from "./models/model-query.ts";
 export type { Attributes, Column, ModelClass, ModelKey, Normalizers } from "./models/model-types.ts";

@@ -2,7 +2,6 @@ export {
   type AccountMailables,
   type AccountMailData,
   type AccountMailMap,
-  type AccountMethod,
   type AccountStore,
   type Accounts,
   type AccountsSettings,

@@ -1,3 +1,4 @@
+export { RemoteKeys } from "../security/jwks/index.ts";
 export {
   type JwtAlgorithm,
   type JwtClaims,

@@ -11,6 +11,7 @@ export {
   needsRehash,
   normalizeEmail,
   type PasswordHasher,
+  RotatingKeys,
   randomToken,
   Sealer,
   Signer,

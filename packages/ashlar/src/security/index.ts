@@ -1,6 +1,6 @@
 export { digest, digestEquals, randomToken } from "./digest.ts";
 export { isSameEmail, normalizeEmail, normalizeKnownEmail, spellingsOfEmail } from "./email.ts";
-export { createKeys, KEY_SETTINGS, type RotatingKeys, requireSecretOf } from "./key-rotation.ts";
+export { RotatingKeys } from "./key-rotation.ts";
 export { declareKeyPurpose, deriveKey, deriveKeys, KeyPurpose } from "./keys.ts";
 export { DEFAULT_PARAMETERS } from "./password/argon2-hash.ts";
 export { Argon2Hasher, argon2id, hashingUsage } from "./password/argon2id.ts";

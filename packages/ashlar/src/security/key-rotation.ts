@@ -21,13 +21,6 @@ interface WrittenKeys {
   readonly previousSecrets: readonly KeyMaterial[];
 }
 
-/** Keys that can be replaced while tokens signed with them are in use. */
-export interface RotatingKeys {
-  readonly signingKey: SigningKey;
-  /** The current key, followed by the next one, if there is one, and the former ones. */
-  readonly verificationKeys: readonly VerificationKey[];
-}
-
 const WEAK_FORMER_REMEDY = "Remove it from the list: a token that is signed with a guessed secret would be accepted.";
 
 const SECRET: Setting<KeyMaterial> = setting({
@@ -39,67 +32,90 @@ const SECRET: Setting<KeyMaterial> = setting({
 
 const SECRETS = listOf("a list: [oldSecret]", SECRET, []);
 
-/** The settings that hold the keys. */
-export const KEY_SETTINGS: {
-  readonly secret: Setting<KeyMaterial>;
-  readonly nextSecret: Setting<KeyMaterial | null, KeyMaterial>;
-  readonly previousSecrets: Setting<readonly KeyMaterial[], readonly KeyMaterial[] | string>;
-} = {
-  secret: SECRET,
-  nextSecret: setting({ what: "a secret", accept: (value) => value as KeyMaterial, fallback: null }),
-  previousSecrets: Object.freeze({
-    what: SECRETS.what,
-    read: (value: unknown, where: string) => SECRETS.read(typeof value === "string" ? keysIn(value) : value, where),
-  }),
-};
+/**
+ * Keys that can be replaced while tokens signed with them are in use: a key that signs, and the keys that verify.
+ *
+ * ```ts
+ * import type { SigningKey } from "ashlar/jwt";
+ * import { RotatingKeys } from "ashlar/security";
+ * import { settings } from "ashlar/settings";
+ *
+ * type Key = ConstructorParameters<typeof SigningKey>[1];
+ * interface WebhookSettings {
+ *   readonly secret: Key | undefined;
+ *   readonly nextSecret?: Key;
+ *   readonly previousSecrets?: readonly Key[] | string;
+ * }
+ * const SCHEMA = settings<WebhookSettings>()(RotatingKeys.settings);
+ *
+ * // from WEBHOOKS in config/webhooks.ts
+ * export function keysOf(written: unknown): RotatingKeys {
+ *   const where = "config/webhooks.ts: WEBHOOKS";
+ *   return new RotatingKeys(where, { algorithm: "ES256", ...SCHEMA.read(written, where) });
+ * }
+ * ```
+ */
+export class RotatingKeys {
+  /** The settings that hold the keys, for an object of settings. */
+  static readonly settings: {
+    readonly secret: Setting<KeyMaterial>;
+    readonly nextSecret: Setting<KeyMaterial | null, KeyMaterial>;
+    readonly previousSecrets: Setting<readonly KeyMaterial[], readonly KeyMaterial[] | string>;
+  } = {
+    secret: SECRET,
+    nextSecret: setting({ what: "a secret", accept: (value) => value as KeyMaterial, fallback: null }),
+    previousSecrets: Object.freeze({
+      what: SECRETS.what,
+      read: (value: unknown, where: string) => SECRETS.read(typeof value === "string" ? keysIn(value) : value, where),
+    }),
+  };
+
+  readonly signingKey: SigningKey;
+  /** The current key, followed by the next one, if there is one, and the former ones. */
+  readonly verificationKeys: readonly VerificationKey[];
+
+  /**
+   * @param where the place of the settings, for messages: `config/api.ts: DRIVERS.jwt`
+   * @throws `E_WEAK_SECRET`, `E_JWT_KEY`, `E_JWT_ALGORITHM`
+   */
+  constructor(where: string, { algorithm, secret, nextSecret, previousSecrets }: WrittenKeys) {
+    const verifying = (key: KeyMaterial): VerificationKey => {
+      const created = new VerificationKey(algorithm, key);
+      requireRandom(algorithm, key);
+      // A public key's JWK has a name, so the key never verifies a token that names another one.
+      return created.isSecret ? created : new VerificationKey(algorithm, publicJwk(created));
+    };
+    this.signingKey = prepared(where, "secret", secret, (key) => new SigningKey(algorithm, key));
+    this.verificationKeys = Object.freeze([
+      prepared(where, "secret", secret, verifying),
+      ...(nextSecret === null ? [] : [prepared(where, "nextSecret", nextSecret, verifying)]),
+      ...previousSecrets.map((former, index) => prepared(where, `previousSecrets[${index}]`, former, verifying)),
+    ]);
+  }
+
+  /**
+   * Requires settings to have a secret or private key. Called before they are read, because the error has the command that
+   * generates the key.
+   *
+   * @param where the place of the settings; its last part is the name of their driver
+   * @throws `E_WEAK_SECRET` if `secret` is empty
+   */
+  static requireSecret(where: string, entry: Readonly<Record<string, unknown>>): void {
+    const { algorithm, secret } = entry;
+    // If the property is missing, its name may be misspelled, which is reported elsewhere.
+    if (!Object.hasOwn(entry, "secret") || !isLeftOut(secret)) return;
+    const name = where.slice(where.lastIndexOf(".") + 1);
+    const usual = PAIR_ALGORITHMS.some((one) => one === algorithm) ? "JWT_PRIVATE_KEY" : "JWT_SECRET";
+    // Only the configuration knows which variable another driver reads.
+    const read = name === "jwt" ? `env("${usual}")` : "read with env()";
+    const remedy = `If it is ${read}, this environment variable is not set or empty. Run: ${keyCommand(name, algorithm)}`;
+    throw new ConfigurationError(`${where}.secret`, "is missing.", remedy, "E_WEAK_SECRET");
+  }
+}
 
 /** Splits a variable into keys: concatenated PEM files, or secrets separated by commas. */
 function keysIn(list: string): string[] {
   return list.includes("-----BEGIN ") ? pemBlocks(list) : splitSecrets(list).filter((entry) => entry !== "");
-}
-
-/**
- * Requires a driver's entry to have a secret or private key.
- *
- * @param where the place of the entry, for messages
- * @param name the name of the driver
- * @throws `E_WEAK_SECRET` with the command that generates the key, if the value is empty
- */
-export function requireSecretOf(where: string, name: string, entry: Readonly<Record<string, unknown>>): void {
-  const { algorithm, secret } = entry;
-  // If the property is missing, its name may be misspelled, which is reported elsewhere.
-  if (!Object.hasOwn(entry, "secret") || !isLeftOut(secret)) return;
-  const usual = PAIR_ALGORITHMS.some((one) => one === algorithm) ? "JWT_PRIVATE_KEY" : "JWT_SECRET";
-  // Only the configuration knows which variable another driver reads.
-  const read = name === "jwt" ? `env("${usual}")` : "read with env()";
-  const remedy = `If it is ${read}, this environment variable is not set or empty. Run: ${keyCommand(name, algorithm)}`;
-  throw new ConfigurationError(`${where}.secret`, "is missing.", remedy, "E_WEAK_SECRET");
-}
-
-/**
- * Creates a driver's keys.
- *
- * @param where the place of the driver, for messages
- * @throws `E_WEAK_SECRET`, `E_JWT_KEY`, `E_JWT_ALGORITHM`
- */
-export function createKeys(
-  where: string,
-  { algorithm, secret, nextSecret, previousSecrets }: WrittenKeys,
-): RotatingKeys {
-  const verifying = (key: KeyMaterial): VerificationKey => {
-    const created = new VerificationKey(algorithm, key);
-    requireRandom(algorithm, key);
-    // A public key's JWK has a name, so the key never verifies a token that names another one.
-    return created.isSecret ? created : new VerificationKey(algorithm, publicJwk(created));
-  };
-  return {
-    signingKey: prepared(where, "secret", secret, (key) => new SigningKey(algorithm, key)),
-    verificationKeys: Object.freeze([
-      prepared(where, "secret", secret, verifying),
-      ...(nextSecret === null ? [] : [prepared(where, "nextSecret", nextSecret, verifying)]),
-      ...previousSecrets.map((former, index) => prepared(where, `previousSecrets[${index}]`, former, verifying)),
-    ]),
-  };
 }
 
 /**

@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { writeColumns } from "../../src/auth/access/write-column.ts";
 import { type Casts, json, Model, primaryKey, sql, timestamp, timestamps } from "../../src/database/index.ts";
 import { setClock } from "../../src/support/index.ts";
 import { administerMariadb } from "../support/mariadb-databases.ts";
@@ -266,7 +265,7 @@ await onEachDatabase("models and rollbacks", (engine) => {
     const ada = await Person.create({ name: "Ada" });
     ada.logins = 9;
     await rolledBack(async () => {
-      expect(await writeColumns(ada, { name: "Countess" }, { name: "Ada" })).toBe(true);
+      expect(await ada.writeColumns({ name: "Countess" }, { name: "Ada" })).toBe(true);
       expect([ada.name, ada.logins]).toEqual(["Countess", 9]);
     });
     expect([ada.name, ada.getOriginal("name"), ada.logins, ada.isDirty("logins")]).toEqual(["Ada", "Ada", 9, true]);

@@ -39,6 +39,7 @@ const UNNAMED = [
   "HttpContext_visitor",
   "Issuer_settings",
   "Issuer_verify",
+  "RotatingKeys_settings",
   "RouteDefinition_attributes",
   "Router_match",
   "Router_routes",

@@ -1,4 +1,4 @@
-import { isUserClassOf, keepsSameRows } from "../../auth/index.ts";
+import { Auth } from "../../auth/index.ts";
 import type { Container } from "../../kernel/index.ts";
 import type { Router } from "../../routing/index.ts";
 import { AshlarError, ConfigurationError, suggestion } from "../../support/index.ts";
@@ -105,14 +105,17 @@ export class Drivers {
 
   /** The issuer for users of a class, or else the issuer of the first driver that issues tokens. */
   issuerFor(userClass: object): Issuer {
-    const own = this.all.find(({ issuer, settings }) => issuer !== null && isUserClassOf(userClass, settings.model));
+    const own = this.all.find(
+      ({ issuer, settings }) => issuer !== null && Auth.isUserClassOf(userClass, settings.model),
+    );
     return own?.issuer ?? this.issuer();
   }
 
   /** The personal tokens of users of a class; `null` if no driver with these users has any. */
   findPersonal(userClass: object): PersonalStore | null {
     // The same key in another class belongs to another person.
-    const isOwn = ({ personal, settings }: Driver) => personal !== null && isUserClassOf(userClass, settings.model);
+    const isOwn = ({ personal, settings }: Driver) =>
+      personal !== null && Auth.isUserClassOf(userClass, settings.model);
     return this.all.find(isOwn)?.personal ?? null;
   }
 
@@ -202,7 +205,7 @@ function requireIssuersApart(one: CompleteJwtSettings, other: CompleteJwtSetting
     throw new ConfigurationError(where, problem, remedy);
   }
   const areSingle = one.tokens.kind === "single" && other.tokens.kind === "single";
-  if (!areSingle || !keepsSameRows(one.model, other.model)) return;
+  if (!areSingle || !Auth.keepsSameRows(one.model, other.model)) return;
   const problem = `its users are those of "${one.name}", who have one token at a time: a login with one driver would end that of the other.`;
   throw new ConfigurationError(where, problem, "Set tokens: many() for one of the two.");
 }

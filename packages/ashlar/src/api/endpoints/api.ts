@@ -1,11 +1,11 @@
-import { type LoginResult, userClassOf } from "../../auth/index.ts";
+import type { LoginResult } from "../../auth/index.ts";
 import type { Application } from "../../boot/index.ts";
 import type { HttpContext, HttpResponse } from "../../http/index.ts";
 import {
   type CompiledRoute,
   type ControllerClass,
   Route,
-  RouteCollection,
+  type RouteCollection,
   type RouteDefinition,
 } from "../../routing/index.ts";
 import { ConfigurationError } from "../../support/index.ts";
@@ -177,22 +177,13 @@ export const Api: {
     const path = "/account/tokens";
     const routes = [
       Route.get(path, [controller, "index"]).name("account.tokens"),
-      Route.post(path, [controller, "store"]).name("account.tokens.store"),
+      Route.post(path, [controller, "store"]).name("account.tokens.store").middleware("throttle:personal_tokens,user"),
       Route.delete(`${path}/@id`, [controller, "destroy"]).name("account.tokens.destroy"),
-    ];
+    ].map((route) => route.bodyLimit("64kb").madeBy("Api.personalTokens"));
     const own = guard === undefined ? null : checked(guard, "Api.personalTokens", "guard");
-    const middleware = own === null ? ["auth"] : [`guard:${own}`, `auth:${own}`];
-    const all = new RouteCollection(
-      routes.map((route) => {
-        const { name } = route.attributes;
-        const limit = name === "account.tokens.store" ? ["throttle:personal_tokens,user"] : [];
-        const complete = route.bodyLimit("64kb").with({
-          name: own === null ? name : `${own}.${name}`,
-          middleware: ["auth.page", ...middleware, "password.confirm", ...limit],
-        });
-        return complete.madeBy("Api.personalTokens");
-      }),
-    );
+    const asked = own === null ? ["auth"] : [`guard:${own}`, `auth:${own}`];
+    const middleware = ["auth.page", ...asked, "password.confirm"];
+    const all = Route.group({ name: own === null ? "" : `${own}.`, middleware }, routes);
     return json === true ? all.respondsWithJson() : all;
   },
 });
@@ -237,10 +228,10 @@ export function requirePersonalTokens({ container, router }: Application): void 
     const guard = middleware.findLast((text) => text.startsWith(GUARD))?.slice(GUARD.length) ?? guards.defaultName;
     const model = guards.modelOf(guard);
     if (model === null) continue;
-    const users = userClassOf(model);
+    const users = model.userClass ?? model;
     if (drivers.findPersonal(users) !== null) continue;
     const problem = `no entry has personal tokens for users of the guard "${guard}", which Api.personalTokens() in ${location} needs.`;
-    throw new ConfigurationError(DRIVERS_PLACE, problem, remedyFor((users as { readonly name: string }).name));
+    throw new ConfigurationError(DRIVERS_PLACE, problem, remedyFor(users.name));
   }
 }
 

@@ -1,10 +1,4 @@
-import {
-  type Authenticatable,
-  type CompleteLogin,
-  type Guard,
-  LoginPendingError,
-  type LoginResult,
-} from "../../auth/index.ts";
+import type { Authenticatable, CompleteLogin, Guard, LoginResult } from "../../auth/index.ts";
 import type { HttpContext, HttpResponse } from "../../http/index.ts";
 import type { Container } from "../../kernel/index.ts";
 import { digest } from "../../security/index.ts";
@@ -218,13 +212,15 @@ function clientOf({ request }: HttpContext): TokenRequest {
  */
 function requireComplete(login: LoginResult, url: string | null): CompleteLogin {
   if (login.status === "complete") return login;
-  if (login.status === "pending") {
-    const flows = login.flows.map((flow) => (url === null ? flow : { ...flow, url }));
-    throw new LoginPendingError({ ...login, flows });
-  }
   const { step, message } = login;
+  if (login.status === "pending") {
+    const { flows: all, pending } = login;
+    const flows = all.map((flow) => (url === null ? flow : { ...flow, url }));
+    const extensions = { step, flows, ...(pending !== undefined && { pending }) };
+    throw new AshlarError("E_LOGIN_PENDING", message ?? undefined, { extensions });
+  }
   if (step === null) throw refusal("E_INVALID_CREDENTIALS", "Bearer");
-  throw new AshlarError("E_LOGIN_REFUSED", message, { extensions: { step } });
+  throw new AshlarError("E_LOGIN_REFUSED", login.message, { extensions: { step } });
 }
 
 /** An error of a token endpoint, with its challenge (RFC 6750 §3). */

@@ -1,4 +1,4 @@
-import { type Guard, refuseGuest, requireGuards } from "../../auth/index.ts";
+import type { Guard } from "../../auth/index.ts";
 import type { HttpContext, Middleware, Next } from "../../http/index.ts";
 import type { Container } from "../../kernel/index.ts";
 import { AshlarError } from "../../support/index.ts";
@@ -12,7 +12,6 @@ abstract class RequiringAbilities implements Middleware {
   readonly #drivers: Drivers;
 
   constructor(container: Container) {
-    requireGuards(container);
     this.#drivers = driversOf(container);
   }
 
@@ -27,7 +26,7 @@ abstract class RequiringAbilities implements Middleware {
     const guard: Guard = auth.guard(auth.guardName);
     if (!(await isProved(guard))) {
       if (guard instanceof JwtGuard) throw guard.token.refusal();
-      return refuseGuest(context, guard);
+      return auth.refuseGuest();
     }
     if (!this.suffices(context, abilities)) throw insufficientScope(abilities);
     return next();

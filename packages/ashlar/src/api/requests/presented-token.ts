@@ -1,6 +1,6 @@
-import { type Authenticatable, isBlocked } from "../../auth/index.ts";
+import type { Authenticatable } from "../../auth/index.ts";
 import type { Application } from "../../boot/index.ts";
-import { type HttpContext, hasBody, requestSearch } from "../../http/index.ts";
+import type { HttpContext } from "../../http/index.ts";
 import { AshlarError, isThenable, type MaybePromise } from "../../support/index.ts";
 import type { Driver, Drivers } from "../drivers/drivers.ts";
 import type { RefusedToken, TokenClaims, VerifiedToken, Verifier } from "../verifier.ts";
@@ -170,7 +170,7 @@ export class PresentedToken {
     const found = await this.#verifier!.findUser(this.value!, verified, this.#context);
     if (found === null) return null;
     if ("failure" in found) return this.#refuse(found);
-    if (isBlocked(found)) return this.#refuse({ failure: "inactive", userId: String(found.authId()) });
+    if (found.isBlocked?.() === true) return this.#refuse({ failure: "inactive", userId: String(found.authId()) });
     // The user may have lost abilities since the token was issued.
     const limited = this.#verifier!.abilitiesNow?.(found, verified);
     const abilities = isThenable(limited) ? await limited : limited;
@@ -204,17 +204,14 @@ export class PresentedToken {
   }
 
   get #mayBeInQuery(): boolean {
-    return this.#driver.settings.tokenInQuery && requestSearch(this.#context.request.raw) !== "";
+    return this.#driver.settings.tokenInQuery && this.#context.request.raw.url.includes("?");
   }
 
-  /** The input `token`, if it is text and not empty. Nothing is parsed if the token can't be in an input. */
+  /** The input `token`, if it is text and not empty. The query is only parsed if the token can be in it. */
   #input(): string | null {
     const { request } = this.#context;
-    const { tokenInQuery } = this.#driver.settings;
-    if (!this.#mayBeInQuery && !hasBody(request.raw)) return null;
-    const isStreamed = request.route()?.streamsBody === true;
-    if (isStreamed && !tokenInQuery) return null;
-    const value = tokenInQuery ? request.input(INPUT) : request.bodyInput(INPUT);
+    if (request.route()?.streamsBody === true && !this.#driver.settings.tokenInQuery) return null;
+    const value = this.#mayBeInQuery ? request.input(INPUT) : request.bodyInput(INPUT);
     return typeof value === "string" && value !== "" ? value : null;
   }
 

@@ -1,5 +1,5 @@
-import { type AuthenticatableClass, isAuthenticatableClass, isUserClassOf } from "../../auth/index.ts";
-import { createKeys, KEY_SETTINGS, type RotatingKeys, requireSecretOf } from "../../security/index.ts";
+import { Auth, type AuthenticatableClass } from "../../auth/index.ts";
+import { RotatingKeys } from "../../security/index.ts";
 import type { JwtAlgorithm, KeyMaterial } from "../../security/jwt/index.ts";
 import {
   AshlarError,
@@ -14,7 +14,6 @@ import {
   type Optional,
   recordOf,
   type Setting,
-  SetupProblems,
   setting,
   settings,
   text,
@@ -153,7 +152,7 @@ const MODEL: Setting<AuthenticatableClass> = setting({
   what: "the class of your users: User",
   accept(value, where) {
     if (!canFindUsers(value)) return undefined;
-    if (isAuthenticatableClass(value)) return value;
+    if (Auth.isUserClass(value)) return value;
     throw lacking(value, "Authenticates", where);
   },
   code: "E_INVALID_MODEL",
@@ -177,7 +176,7 @@ const JWT = settings<JwtSettings>()({
     accept: (value) => value as JwtAlgorithm,
     fallback: "HS512",
   }),
-  ...KEY_SETTINGS,
+  ...RotatingKeys.settings,
   model: MODEL,
   tokens: TOKENS,
   personal: PERSONAL,
@@ -212,10 +211,10 @@ const ABILITIES = setting<readonly string[] | null>({
   fallback: null,
 });
 
-const DRIVER = setting<Readonly<Record<string, unknown>>>({
+const DRIVER = setting<CompleteDriverSettings>({
   what: JWT.what,
   remedy: INSTALL,
-  accept: (value) => (isPlainObject(value) ? value : undefined),
+  accept: (value, where) => (isPlainObject(value) ? readDriver(value, where) : undefined),
 });
 
 const DRIVERS = recordOf(DRIVER, requireDriverName, USUAL_DRIVER);
@@ -227,12 +226,9 @@ const DRIVERS = recordOf(DRIVER, requireDriverName, USUAL_DRIVER);
  * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL`, `E_WEAK_SECRET`, `E_JWT_KEY`, `E_JWT_ALGORITHM`
  */
 export function readApiSettings(drivers: unknown): readonly CompleteDriverSettings[] {
-  const entries = Object.entries(DRIVERS.read(drivers, DRIVERS_PLACE));
-  if (entries.length === 0) throw new ConfigurationError(`${DRIVERS_PLACE}.jwt`, "is missing.", INSTALL);
-  const problems = new SetupProblems();
-  const read = entries.map(([name, entry]) => problems.try(() => readDriver(name, entry)));
-  problems.end();
-  return Object.freeze(read as CompleteDriverSettings[]);
+  const read = Object.values(DRIVERS.read(drivers, DRIVERS_PLACE));
+  if (read.length === 0) throw new ConfigurationError(`${DRIVERS_PLACE}.jwt`, "is missing.", INSTALL);
+  return Object.freeze(read);
 }
 
 /** Reports whether a driver can have this name. */
@@ -248,10 +244,10 @@ function requireDriverName(name: string, where: string): void {
   throw new ConfigurationError(where, "is not a name for a driver.", remedy);
 }
 
-function readDriver(name: string, entry: Readonly<Record<string, unknown>>): CompleteDriverSettings {
-  const where = `${DRIVERS_PLACE}.${name}`;
+function readDriver(entry: Readonly<Record<string, unknown>>, where: string): CompleteDriverSettings {
+  const name = where.slice(DRIVERS_PLACE.length + 1);
   if (isForeign(entry)) return readForeignDriver(name, entry, where);
-  requireSecretOf(where, name, entry);
+  RotatingKeys.requireSecret(where, entry);
   return readIssuingDriver(name, entry, where);
 }
 
@@ -265,7 +261,7 @@ function readIssuingDriver(name: string, entry: unknown, where: string): Complet
     kind: "issuing",
     name,
     expiresInMinutes: tokens.kind === "many" ? tokens.accessMinutes : expires,
-    ...createKeys(where, { algorithm, secret, nextSecret, previousSecrets }),
+    ...new RotatingKeys(where, { algorithm, secret, nextSecret, previousSecrets }),
   });
 }
 
@@ -283,7 +279,7 @@ function refuseSettingsOfSingle(values: Readonly<Record<string, number | null>>,
  * @throws `E_INVALID_MODEL` for any class but the driver's `model`, and classes that extend it and keep its table
  */
 export function requireUsersOf({ model, name: driver }: CompleteJwtSettings, userClass: object): void {
-  if (isUserClassOf(userClass, model)) return;
+  if (Auth.isUserClassOf(userClass, model)) return;
   const { name } = userClass as { readonly name: string };
   const problem = `API tokens are for users of the class ${model.name}, not ${name}.`;
   throw new AshlarError("E_INVALID_MODEL", `${problem} The model is DRIVERS.${driver}.model in config/api.ts.`);

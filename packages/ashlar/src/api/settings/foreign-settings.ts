@@ -1,4 +1,4 @@
-import { type AuthenticatableClass, isAuthenticatableClass } from "../../auth/index.ts";
+import { Auth, type AuthenticatableClass } from "../../auth/index.ts";
 import { type JwtAlgorithm, PAIR_ALGORITHMS } from "../../security/jwt/index.ts";
 import {
   type Complete,
@@ -102,7 +102,7 @@ const SCHEMA = settings<ForeignSettings>()(
     ca: text(null),
     model: setting<AuthenticatableClass>({
       what: "the class of your users: User",
-      accept: (value) => (isAuthenticatableClass(value) ? value : undefined),
+      accept: (value) => (Auth.isUserClass(value) ? value : undefined),
       code: "E_INVALID_MODEL",
     }),
     algorithms: derived(listOf('a list of algorithms: ["ES256"]', oneOf(PAIR_ALGORITHMS), []), (list) =>

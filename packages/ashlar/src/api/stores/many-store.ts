@@ -1,16 +1,15 @@
 import {
+  Auth,
   type Authenticatable,
   type Credential,
   type CredentialTable,
-  deviceName,
   type FoundCredential,
   SharedCredentials,
-  staleProof,
 } from "../../auth/index.ts";
 import type { Application } from "../../boot/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { digest } from "../../security/index.ts";
-import { currentDate, isThenable, type MaybePromise, now, REPEAT_SECONDS } from "../../support/index.ts";
+import { AshlarError, currentDate, isThenable, type MaybePromise, now, REPEAT_SECONDS } from "../../support/index.ts";
 import { type GrantedAbilities, joined, split } from "../abilities.ts";
 import type { TokenEvents } from "../events.ts";
 import type { CompleteJwtSettings } from "../settings/driver-settings.ts";
@@ -112,14 +111,14 @@ export class ManyStore extends JwtVerifier implements Store {
     const claim = { userId: String(user.authId()), family: this.#refreshTokens.makeFamily(), authentication };
     const refresh = this.#refreshTokens.first(claim);
     const id = await this.#tokens.insert(user, {
-      name: request.name ?? deviceName(request.userAgent),
+      name: request.name ?? Auth.deviceName(request.userAgent),
       abilities: joined(chosen),
       family: claim.family,
       token_hash: digest(refresh),
       replaced: null,
       ...this.#usedBy(request),
     });
-    if (id === null) throw staleProof();
+    if (id === null) throw new AshlarError("E_STALE_PROOF");
     await this.#endOldest(user, request);
     return this.#issued(claim, refresh, limited);
   }

@@ -6,7 +6,6 @@ import {
   type FoundCredential,
   hasExpired,
   SharedCredentials,
-  staleProof,
 } from "../../auth/index.ts";
 import type { Application } from "../../boot/index.ts";
 import type { HttpContext } from "../../http/index.ts";
@@ -290,7 +289,7 @@ export class PersonalStore implements Verifier {
       if (isTaken && values.form_hash !== null) return null;
       throw error;
     }
-    if (id === null) throw staleProof();
+    if (id === null) throw new AshlarError("E_STALE_PROOF");
     return id;
   }
 

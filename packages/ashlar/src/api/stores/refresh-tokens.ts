@@ -1,10 +1,9 @@
-import { createHmac, type KeyObject } from "node:crypto";
-import { deriveKey, digest, KeyPurpose, randomToken, Signer } from "../../security/index.ts";
+import { declareKeyPurpose, digest, type KeyPurpose, randomToken, Signer } from "../../security/index.ts";
 import type { TokenVersion } from "../settings/driver-settings.ts";
 import type { RefusedToken, TokenAuthentication } from "../verifier.ts";
 
-export const REFRESH_TOKEN: KeyPurpose = new KeyPurpose("refresh-token");
-export const SUCCESSOR: KeyPurpose = new KeyPurpose("refresh-token-successor");
+export const REFRESH_TOKEN: KeyPurpose = declareKeyPurpose("ashlar-refresh-token");
+export const SUCCESSOR: KeyPurpose = declareKeyPurpose("ashlar-refresh-token-successor");
 const FAMILY_BYTES = 16;
 
 /** The contents of a refresh token that was issued here. It may have been replaced since. */
@@ -30,7 +29,7 @@ type Signed = [
 /** Signs refresh tokens and derives their successors with one of the application's keys. */
 interface Maker {
   readonly signer: Signer;
-  readonly successorKey: KeyObject;
+  readonly successors: Signer;
 }
 
 /**
@@ -51,7 +50,7 @@ export class RefreshTokens {
     this.#guard = guard;
     this.#version = version;
     this.#makers = secrets.map((secret) => {
-      return { signer: new Signer(secret, REFRESH_TOKEN), successorKey: deriveKey(secret, SUCCESSOR) };
+      return { signer: new Signer(secret, REFRESH_TOKEN), successors: new Signer(secret, SUCCESSOR) };
     }) as [Maker, ...Maker[]];
   }
 
@@ -98,7 +97,8 @@ export class RefreshTokens {
   }
 
   #successorBy(maker: Maker, token: string, claim: RefreshClaim): string {
-    return this.#sign(maker, claim, createHmac("sha256", maker.successorKey).update(token).digest("base64url"));
+    const signed = maker.successors.sign(digest(token));
+    return this.#sign(maker, claim, signed.slice(signed.lastIndexOf(".") + 1));
   }
 
   #sign({ signer }: Maker, { userId, family, authentication = null }: RefreshClaim, secret: string): string {

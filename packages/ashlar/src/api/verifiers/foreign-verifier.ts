@@ -1,4 +1,4 @@
-import { type Authenticatable, isUserClassOf } from "../../auth/index.ts";
+import { Auth, type Authenticatable } from "../../auth/index.ts";
 import type { RemoteKeys } from "../../security/jwks/index.ts";
 import {
   type JwtVerifyOptions,
@@ -63,7 +63,7 @@ export class ForeignVerifier implements Verifier {
     if (find === null) return null;
     const user = await find(claims!);
     if (user === null || user === undefined) return { failure: "inactive", userId: null };
-    if (isUserClassOf(user.constructor, model)) return user as Authenticatable;
+    if (Auth.isUserClassOf(user.constructor, model)) return user as Authenticatable;
     const problem = `DRIVERS.${name}.user returned a ${user.constructor.name}, but the driver's users are of the class ${model.name}.`;
     throw new AshlarError("E_INVALID_MODEL", problem);
   }

@@ -64,8 +64,11 @@ export interface CredentialHolder {
   /**
    * Removes these credentials, if the user has any. Called each time access to the account ends, after the user's row
    * was written, in the same transaction. If it throws, access does not end.
+   *
+   * If it only clears columns that `accessChanges()` already names, it may have the property `endsWithRow`: then it isn't
+   * called for each user if access to all accounts ends at once.
    */
-  endCredentials(): Promise<void>;
+  readonly endCredentials: { (): Promise<void>; readonly endsWithRow?: boolean };
 }
 
 /**
@@ -183,17 +186,8 @@ export function audienceOf(user: object, access: ApplicationAccess | null = appl
   return { address: null, guard: access?.guardOf(user.constructor) ?? null, events };
 }
 
-/** The `endCredentials` methods of mixins that only clear columns of the user's row, which `accessChanges()` names. */
-const ofRows = new WeakSet<object>();
-
-/** Notes that a method `endCredentials` only clears columns of the user's row. */
-export function endsWithRowBy(endCredentials: object): void {
-  ofRows.add(endCredentials);
-}
-
 /** Reports whether a user's credentials are all columns of the row, or bound to its access epoch. */
 export function endsWithRow(user: object): boolean {
-  const { endCredentials } = user as { readonly endCredentials?: unknown };
-  if (typeof endCredentials === "function" && !ofRows.has(endCredentials)) return false;
+  if (holdsCredentials(user) && user.endCredentials.endsWithRow !== true) return false;
   return applicationAccessOf(user)?.isBoundToEpoch ?? true;
 }

@@ -11,7 +11,6 @@ import {
   readAgain,
 } from "./access-epoch.ts";
 import type { AccessProof, StoredAccount } from "./end-access.ts";
-import { type ColumnChanges, writeColumns } from "./write-column.ts";
 
 /**
  * Writes a new access epoch to a user's row, provided that the proof given for this user still holds. If the class
@@ -24,7 +23,7 @@ import { type ColumnChanges, writeColumns } from "./write-column.ts";
 export async function rotateAccess(
   user: Authenticatable,
   proof: AccessProof,
-  changes: ColumnChanges = {},
+  changes: Readonly<Record<string, unknown>> = {},
   conditions: AccessConditions = {},
 ): Promise<boolean> {
   if (!holdsAccess(user)) return true;
@@ -39,12 +38,12 @@ export async function rotateAccess(
 /** @param conditions `null`: no row meets them */
 async function write(
   user: Authenticatable,
-  changes: ColumnChanges,
+  changes: Readonly<Record<string, unknown>>,
   conditions: AccessConditions | null,
 ): Promise<boolean> {
   if (conditions === null) return false;
   // Only the mixin of a model knows the columns that access is based on.
-  return Object.keys(changes).length === 0 || writeColumns(user as Authenticatable & Model, changes, conditions);
+  return Object.keys(changes).length === 0 || (user as Authenticatable & Model).writeColumns(changes, conditions);
 }
 
 /** Writes the row of a user whose access ends to an account store, as {@link StoredAccount} does. */

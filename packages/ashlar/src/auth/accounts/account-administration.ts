@@ -9,20 +9,6 @@ import type { AccountServices } from "./account-services.ts";
 import type { AccountEvents, EventPageOptions } from "./history/account-history.ts";
 import { asAccountUser } from "./users/account-user.ts";
 
-/** A user's ways to prove who they are. */
-export interface AccountMethod {
-  /** The name of the proof: `password`, `passkey`. */
-  readonly name: string;
-  /** The factors it satisfies, as values of RFC 8176. */
-  readonly amr: readonly string[];
-  /** Whether a login can begin with it. */
-  readonly startsLogins: boolean;
-  /** The page of the active guard on which the user can prove it again; `null` if there isn't one. */
-  readonly url: string | null;
-  /** The text of a link to that page; `null` if the feature doesn't offer one. */
-  readonly label: Message | null;
-}
-
 /**
  * Operations on the account of a given user, performed by the user or by others: listing proofs, ending access,
  * blocking, deleting. `Accounts` adds the operations that visitors perform on their own accounts.
@@ -52,7 +38,20 @@ export abstract class AccountAdministration {
    *
    * To remove one, see {@link removeMethod}.
    */
-  async methodsOf(user: RegisteredUser): Promise<readonly AccountMethod[]> {
+  async methodsOf(user: RegisteredUser): Promise<
+    readonly {
+      /** The name of the proof: `password`, `passkey`. */
+      readonly name: string;
+      /** The factors it satisfies, as values of RFC 8176. */
+      readonly amr: readonly string[];
+      /** Whether a login can begin with it. */
+      readonly startsLogins: boolean;
+      /** The page of the active guard on which the user can prove it again; `null` if there isn't one. */
+      readonly url: string | null;
+      /** The text of a link to that page; `null` if the feature doesn't offer one. */
+      readonly label: Message | null;
+    }[]
+  > {
     const { auth, t } = this.#context;
     const proofs = await auth.registry.proofs.ownedBy(asAuthenticatable(user));
     return proofs.map(({ name, amr, startsLogins = false, page, label }) => {

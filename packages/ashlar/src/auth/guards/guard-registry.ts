@@ -32,6 +32,10 @@ export interface GuardWithFewerSteps {
 export interface GuardParts extends GuardTableParts {
   /** Keeps logins that wait for a step. */
   readonly pendingLogins: PendingLogins;
+  /** Makes a class of users that a driver brings one of the application's. */
+  readonly adopt?: (users: AuthenticatableClass) => void;
+  /** See {@link GuardRegistry.requireUsable}. */
+  readonly requireUsable?: (doors: string) => Promise<void>;
 }
 
 /**
@@ -48,7 +52,7 @@ export class GuardRegistry {
   readonly pendingLogins: PendingLogins;
   /** The ways in which users can prove who they are. */
   readonly proofs: ProofRegistry;
-  readonly #parts: GuardTableParts;
+  readonly #parts: GuardParts;
   #table: GuardTable | null = null;
   /** Whether all providers have registered their drivers. */
   #isBooted = false;
@@ -76,7 +80,8 @@ export class GuardRegistry {
    * `{ admin: { driver: "web" } }`.
    *
    * @param model the class of users, for a driver that is configured elsewhere. Such a driver is also a guard under its
-   * own name, even if `GUARDS` does not mention it, and no entry of `GUARDS` may give it another model.
+   * own name, even if `GUARDS` does not mention it, and no entry of `GUARDS` may give it another model. The class belongs to
+   * the application from then on, as if `GUARDS` named it.
    * @throws `E_INVALID_CONFIGURATION` if the name is taken, or after the boot
    */
   registerDriver(name: string, make: GuardDriver, model: AuthenticatableClass | null = null): void {
@@ -87,6 +92,7 @@ export class GuardRegistry {
       const problem = `The guard driver "${name}" is registered twice: by two providers, or as a driver of config/api.ts.`;
       throw new AshlarError("E_INVALID_CONFIGURATION", `${problem} Give one of them another name.`);
     }
+    if (model !== null) this.#parts.adopt?.(model);
     this.#drivers.set(name, { make, model });
   }
 
@@ -98,6 +104,18 @@ export class GuardRegistry {
   prepare(): void {
     this.#isBooted = true;
     this.#made.compareUsers();
+  }
+
+  /**
+   * Checks what `AuthProvider` does, for a provider of guards that also works without it: that every guard can be created and
+   * its users found, and that `ACCOUNTS.preventEnumeration` isn't set. Called in its `ready()`; does nothing if the application
+   * has `AuthProvider`.
+   *
+   * @param doors where users log in, for messages: `the token endpoints`
+   * @throws `E_INVALID_CONFIGURATION`, `E_INVALID_MODEL`, `E_MISSING_PACKAGE`
+   */
+  async requireUsable(doors: string): Promise<void> {
+    await this.#parts.requireUsable?.(doors);
   }
 
   /** Refuses logins of some users, as if their proof were wrong. Called when providers register. */

@@ -2,8 +2,8 @@ import { hashSync } from "bcryptjs";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { compose, Database, Model, sql } from "../../database/index.ts";
 import { DEFAULT_HASHER, hashPassword } from "../../security/index.ts";
+import { reread } from "../access/reread.ts";
 import { rotateAccess } from "../access/rotate-access.ts";
-import { reread, writeColumns } from "../access/write-column.ts";
 import { verifyCredentials } from "../passwords/verify-credentials.ts";
 import { isAuthenticatableClass } from "../users/authenticatable.ts";
 import { Authenticates } from "./authenticates.ts";
@@ -362,7 +362,7 @@ describe("writeColumns()", () => {
   test("writes columns, and leaves other changes unsaved", async () => {
     const user = await ada();
     user.name = "Augusta";
-    expect(await writeColumns(user, { email: "augusta@example.com" })).toBe(true);
+    expect(await user.writeColumns({ email: "augusta@example.com" })).toBe(true);
     expect(await stored()).toMatchObject({ name: "Ada", email: "augusta@example.com" });
     expect([user.name, user.email, user.isDirty("name"), user.isDirty("email")]).toEqual([
       "Augusta",
@@ -374,15 +374,15 @@ describe("writeColumns()", () => {
 
   test("writes even if the model already has the value", async () => {
     const [stale, fresh] = [await ada(), (await User.find(1))!];
-    await writeColumns(fresh, { name: "Augusta" });
-    expect(await writeColumns(stale, { name: "Ada" })).toBe(true);
+    await fresh.writeColumns({ name: "Augusta" });
+    expect(await stale.writeColumns({ name: "Ada" })).toBe(true);
     expect(await stored()).toMatchObject({ name: "Ada" });
   });
 
   test("returns false if the row is gone", async () => {
     const user = await ada();
     await (await User.find(1))!.delete();
-    expect(await writeColumns(user, { name: "Augusta" })).toBe(false);
+    expect(await user.writeColumns({ name: "Augusta" })).toBe(false);
   });
 });
 

@@ -16,7 +16,6 @@ import {
   makeAccessEpoch,
 } from "../access/access-epoch.ts";
 import { audienceOf, endAccess, mayHoldCredentials } from "../access/end-access.ts";
-import { writeColumns } from "../access/write-column.ts";
 import { hasherOf } from "../passwords/model-hasher.ts";
 import { hashNewPassword } from "../passwords/new-password.ts";
 import { findBySpelling, isAddress, normalizeIdentifier, storedHash } from "../passwords/verify-credentials.ts";
@@ -128,7 +127,7 @@ export function Authenticates<B extends ModelClass>(
       // The password stays the same, so everything bound to it must stay valid: its previous fingerprint becomes the
       // epoch.
       if (this.#stored(accessEpochColumn) === null) changes[accessEpochColumn] = this.accessEpoch();
-      await writeColumns(this, changes, { ...this.accessConditions(), [this.#column]: replaced });
+      await this.writeColumns(changes, { ...this.accessConditions(), [this.#column]: replaced });
     }
 
     isBlocked(): boolean {
@@ -173,7 +172,7 @@ export function Authenticates<B extends ModelClass>(
         const problem = `The table of the class ${this.#class.name} lacks ${this.#class.accessEpochColumn}, so endAccess() of a user ends nothing.`;
         throw new AshlarError("E_INVALID_MODEL", `${problem} Add the column, or call accounts.endAccess(user).`);
       }
-      return this.#endWith(() => writeColumns(this, this.accessChanges()));
+      return this.#endWith(() => this.writeColumns(this.accessChanges()));
     }
 
     override async save(): Promise<this> {

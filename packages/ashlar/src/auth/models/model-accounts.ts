@@ -2,7 +2,6 @@ import { databaseOf, type Model, type ModelClass, metadataOf, tableHasColumn } f
 import { normalizeKnownEmail } from "../../security/index.ts";
 import { type AccessConditions, bothConditions } from "../access/access-epoch.ts";
 import { rotateAccess } from "../access/rotate-access.ts";
-import { writeColumns } from "../access/write-column.ts";
 import { findBySpelling } from "../passwords/verify-credentials.ts";
 import {
   type AccountChanges,
@@ -92,7 +91,7 @@ export class ModelAccounts implements AccountStore<ModelUser> {
     if (isProved && changes.accessEpoch !== undefined)
       return (await rotateAccess(user, "user", columns, also)) ? user : null;
     const all = bothConditions(also, isProved ? user.accessConditions() : {});
-    return all !== null && (await writeColumns(user, columns, all)) ? user : null;
+    return all !== null && (await user.writeColumns(columns, all)) ? user : null;
   }
 
   delete(user: ModelUser): Promise<boolean> {

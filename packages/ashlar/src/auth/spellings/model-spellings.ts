@@ -8,7 +8,6 @@ import {
 } from "../../database/index.ts";
 import { normalizeEmail } from "../../security/index.ts";
 import type { AccessHolder } from "../access/access-epoch.ts";
-import { writeColumns } from "../access/write-column.ts";
 import { isAddress, normalizeIdentifier } from "../passwords/verify-credentials.ts";
 import { type AuthenticatableClass, keyOf, type UserId } from "../users/authenticatable.ts";
 import type { NormalForm, OtherSpelling, SpelledUsers, StoredText } from "./spelled-users.ts";
@@ -107,10 +106,10 @@ async function mendRow(user: Model, { column, stored, normal }: OtherSpelling): 
   const { accessConditions, accessEpoch } = user as Partial<AccessHolder & { accessEpoch(): string }>;
   const { accessEpochColumn } = user.constructor as { readonly accessEpochColumn?: string };
   if (accessConditions === undefined || accessEpoch === undefined || accessEpochColumn === undefined) {
-    return writeColumns(user, changes, { [column]: stored });
+    return user.writeColumns(changes, { [column]: stored });
   }
   if (user.getOriginal(accessEpochColumn as never) === null) changes[accessEpochColumn] = accessEpoch.call(user);
-  return writeColumns(user, changes, { ...accessConditions.call(user), [column]: stored });
+  return user.writeColumns(changes, { ...accessConditions.call(user), [column]: stored });
 }
 
 function textOf(row: Readonly<Record<string, unknown>>, key: string, column: string): StoredText[] {

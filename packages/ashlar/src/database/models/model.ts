@@ -1,5 +1,6 @@
 // biome-ignore-all lint/complexity/noThisInStatic: a model's static methods work on the class they are called on.
 import type { SelectQueryBuilder } from "kysely";
+import type { Container } from "../../kernel/index.ts";
 import type { Database } from "../connections/database.ts";
 import { tableName } from "../dialect/column-names.ts";
 import type { ColumnValue, Row } from "../dialect/executor.ts";
@@ -19,7 +20,7 @@ import {
   touch,
   visibleAttributes,
 } from "./model-attributes.ts";
-import { bindDatabase, boundDatabase } from "./model-database.ts";
+import { applicationOf, bindDatabase, boundDatabase } from "./model-database.ts";
 import {
   deleteRow,
   findModel,
@@ -52,6 +53,14 @@ import "../errors.ts";
  * Declare columns with `declare`, so that no field of the class hides the row's value.
  */
 export class Model {
+  /**
+   * The services of the application whose configuration names the class, for methods of mixins; `null` if none does.
+   *
+   * @throws `E_INVALID_CONFIGURATION` outside of a request, if several applications do
+   */
+  static get services(): Container | null {
+    return applicationOf(this as ModelClass)?.container ?? null;
+  }
   /** The table; default: the class's name in snake case, as a plural. */
   static get table(): string {
     return tableName(this.name);
@@ -296,6 +305,24 @@ export class Model {
     const found = (await lookUp(metadata, metadata.primaryKey, key)) ?? rowNotFound();
     this.#apply(metadata.connection.rollbackLog, {}, () => this.#absorb(metadata, found));
     return this;
+  }
+
+  /**
+   * Writes columns of a stored model with one UPDATE, even if they have not changed; other changes stay unsaved. Of concurrent
+   * calls with the same conditions, one can win: `await user.writeColumns({ name: "Augusta" }, { name: "Ada" })`.
+   *
+   * @param conditions the values that columns of the row must have; `null`: empty. Default: no conditions
+   * @returns whether the row existed, met the conditions, and was therefore written
+   */
+  async writeColumns(changes: Row, conditions: Readonly<Record<string, ColumnValue>> = {}): Promise<boolean> {
+    const metadata = this.#metadata;
+    if (this.#original === null) return false;
+    const key = storedKey(this, metadata, this.#original);
+    let row = (this.constructor as ModelClass).where(metadata.primaryKey, key);
+    for (const [column, value] of Object.entries(conditions)) row = row.where(column, value);
+    if ((await row.update(changes)) === 0) return false;
+    this.noteStored(changes);
+    return true;
   }
 
   /** Records values that your own statement has stored in this model's row, so that `save` doesn't store them again. */

@@ -4,7 +4,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { deviceName } from "../../../src/auth/index.ts";
+import { deviceName } from "../../../src/auth/logins/devices.ts";
 import type { Application } from "../../../src/public/index.ts";
 import { SigningKey, signJwt, VerificationKey, verifyJwt } from "../../../src/public/jwt.ts";
 import { generateSecret } from "../../../src/public/security.ts";

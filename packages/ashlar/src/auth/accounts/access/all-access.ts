@@ -3,7 +3,6 @@ import { AshlarError } from "../../../support/index.ts";
 import { type AccessHolder, makeAccessEpoch } from "../../access/access-epoch.ts";
 import { endAccess, endsWithRow, type StoredAccount } from "../../access/end-access.ts";
 import { updateEnding } from "../../access/rotate-access.ts";
-import { writeColumns } from "../../access/write-column.ts";
 import type { AuthenticatesStatics } from "../../models/user-model.ts";
 import { hasPassword, NO_PASSWORD } from "../../passwords/verify-credentials.ts";
 import type { AccountStore, AccountUser } from "../../users/account-store.ts";
@@ -122,7 +121,7 @@ async function endEach(
   changes: Readonly<Record<string, unknown>>,
 ): Promise<number> {
   for (const user of users) {
-    const update = async () => ((await writeColumns(user, changes)) ? user : null);
+    const update = async () => ((await user.writeColumns(changes)) ? user : null);
     await endAccess(oneOfAll(update), END);
   }
   return users.length;

@@ -1,9 +1,9 @@
-import { applicationOf, type Casts, type ModelClass, type Normalizers } from "../../../database/index.ts";
+import type { Casts, ModelClass, Normalizers } from "../../../database/index.ts";
 import type { HttpRequest } from "../../../http/index.ts";
 import type { Mailer } from "../../../mail/index.ts";
 import { normalizeEmail } from "../../../security/index.ts";
 import { AshlarError, type Constructor, currentDate } from "../../../support/index.ts";
-import { reread } from "../../access/write-column.ts";
+import { reread } from "../../access/reread.ts";
 import { keyOf } from "../../users/authenticatable.ts";
 import { asAccountUser } from "../users/account-user.ts";
 import type { EmailVerification } from "./email-verification.ts";
@@ -77,8 +77,8 @@ export function MustVerifyEmail<B extends ModelClass>(base: B): B & Constructor<
 }
 
 function accountsOf(modelClass: ModelClass): { readonly emailVerification: EmailVerification } {
-  const { container } = applicationOf(modelClass) ?? {};
-  if (container?.has("accounts")) return container.make("accounts");
+  const { services } = modelClass;
+  if (services?.has("accounts")) return services.make("accounts");
   const remedy = "List AuthProvider in PROVIDERS, and name the class in config/auth.ts: GUARDS.";
   throw new AshlarError("E_UNKNOWN_SERVICE", `The model ${modelClass.name} does not belong to a guard. ${remedy}`);
 }
