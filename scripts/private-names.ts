@@ -35,6 +35,7 @@ const HELPERS: readonly string[] = [
 /** Types that a package names in another way. */
 const TYPES: Readonly<Record<string, string>> = {
   "auth: SecurityEvent": 'Pick<EventMap["auth.logout"], "time" | "address" | "guard">',
+  "authenticators: AuthenticatorTable": 'ReturnType<Services["authenticators"]["table"]>',
   "boot: FeatureCommand": 'NonNullable<Feature["commands"]>[number]',
   "routing: CompiledRoute": 'Router["routes"][number]',
   "routing: ControllerClass": "new (services: never) => Controller",

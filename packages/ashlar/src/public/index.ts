@@ -42,7 +42,7 @@ export type {
 export {
   type MiddlewareArguments,
   Route,
-  type RouteCollection,
+  RouteCollection,
   type RouteDefinition,
   type RouteEntry,
   type Router,
