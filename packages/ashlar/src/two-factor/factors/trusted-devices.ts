@@ -1,4 +1,4 @@
-import { type Authenticatable, deviceName } from "../../auth/index.ts";
+import { Auth, type Authenticatable } from "../../auth/index.ts";
 import type { Authenticators } from "../../authenticators/index.ts";
 import type { HttpContext } from "../../http/index.ts";
 import { digest, randomToken } from "../../security/index.ts";
@@ -64,7 +64,7 @@ export class TrustedDevices {
     const { cookie, days } = this.#options;
     if (days === null) return false;
     const token = randomToken();
-    const name = deviceName(request.userAgent(), t).slice(0, MAX_NAME_LENGTH);
+    const name = Auth.deviceName(request.userAgent(), t).slice(0, MAX_NAME_LENGTH);
     const expires_at = new Date(now() + days * DAY_MS);
     const values = { name, data: null, counter: 0, handle: digest(token), expires_at };
     const table = this.#tableOf(user);

@@ -1,5 +1,5 @@
 import type {} from "../../api/index.ts";
-import { amrOf, asAuthenticatable, type Guard, refuseGuest, requireGuards, type WebGuard } from "../../auth/index.ts";
+import { amrOf, asAuthenticatable, type Guard, type WebGuard } from "../../auth/index.ts";
 import type { HttpContext, Middleware, Next } from "../../http/index.ts";
 import type { Container } from "../../kernel/index.ts";
 import { AshlarError, ConfigurationError, type RegisteredUser } from "../../support/index.ts";
@@ -17,7 +17,7 @@ const OWN = "own";
 
 /** @throws `E_INVALID_CONFIGURATION` if the application lacks the feature */
 function serviceOf(container: Container): () => TwoFactorService {
-  requireGuards(container);
+  container.make("auth");
   if (container.has("twoFactor")) return () => container.make("twoFactor");
   const remedy = 'Add TwoFactorProvider, from "ashlar/two-factor".';
   throw new ConfigurationError("config/providers.ts: PROVIDERS", "lacks two-factor authentication.", remedy);
@@ -45,7 +45,7 @@ export class TwoFactorMiddleware implements Middleware {
     const { auth } = context;
     const guard: Guard = auth.guard(auth.guardName);
     const user = await guard.user();
-    if (user === null) return refuseGuest(context, guard);
+    if (user === null) return auth.refuseGuest();
     if (await isByTwo(context, guard)) return next();
     const hasFactor = await this.#service().has(user);
     if (!hasFactor && mode === OWN) return next();
