@@ -15,7 +15,7 @@ class OwnMail extends Mailable {
 
 /** The application has no mails. */
 const NO_MAILABLES = Object.fromEntries([...Object.keys(BUILT_IN_MAILS), "newDevice"].map((name) => [name, null]));
-const RETENTION = { addressDays: 30, loginDays: 0, linkDays: 0, prune: true };
+const RETENTION = { addressDays: 30, loginDays: 0, linkDays: 0, eventDays: 90, prune: true };
 
 describe("ACCOUNTS", () => {
   test.each([undefined, null, {}])(
@@ -37,7 +37,7 @@ describe("ACCOUNTS", () => {
     const mailables = { verifyEmail: OwnMail, resetPassword: null, newDevice: OwnMail };
     const preventEnumeration = true;
     const firstPasswordByMail = false;
-    const retention = { addressDays: 1, loginDays: 3650, linkDays: 7, prune: false };
+    const retention = { addressDays: 1, loginDays: 3650, linkDays: 7, eventDays: 8, prune: false };
     const lifetimes = { verificationExpiresInMinutes: 5, emailChangeExpiresInMinutes: 7 };
     const read = readAccountsSettings({ ...lifetimes, preventEnumeration, firstPasswordByMail, retention, mailables });
     expect(read).toEqual({
