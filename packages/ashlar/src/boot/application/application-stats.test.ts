@@ -78,7 +78,7 @@ test("work that blocks the event loop shows in its delay and its utilization, un
   const watch = new EventLoopWatch();
   watch.start();
   onTestFinished(() => watch.stop());
-  // A measurement is late because of the work before it.
+  // The work makes the next measurement late.
   while (watch.read()!.delayMs.max <= 40) {
     work(80);
     await turn();

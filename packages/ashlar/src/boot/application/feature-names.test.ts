@@ -3,7 +3,7 @@ import { createApplication } from "./create-application.ts";
 import { declareFeature, type Feature } from "./feature.ts";
 import { Provider, type ProviderClass } from "./provider.ts";
 
-/** The message of the error with which an application with two features fails to start. */
+/** The error message when an application with these two features fails to start. */
 async function failureOf(first: Omit<Feature, "name">, second: Omit<Feature, "name">): Promise<string> {
   class FirstProvider extends Provider {
     static override readonly feature: Feature = declareFeature({ name: "first", ...first });

@@ -9,7 +9,7 @@ import type { FeatureCommand } from "./feature-command.ts";
 
 /** The sentences of a feature. */
 export interface FeatureMessages {
-  /** In English, by key: the feature's name, its subject, its content. */
+  /** The English sentences by key, such as `database.unique`. Begin each key with the feature's name. */
   readonly english: Sentences;
   /** Functions that load other languages' sentences, by language tag. Only languages that the application offers are loaded. */
   readonly translations?: Translations;

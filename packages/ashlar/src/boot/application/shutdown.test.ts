@@ -341,7 +341,7 @@ test("S50 a connection that was kept alive by a response from before the shutdow
   controller.enqueue(Buffer.from("first"));
   await expect.poll(received).toMatch(/Connection: keep-alive\r\n[\s\S]*first/i);
   const stopped = application.stop({ drains: true });
-  // It no longer listens, and has closed idle connections.
+  // By then, the server no longer listens, and has closed idle connections.
   await expect.poll(() => rawSocket(port, GET).closed).toBe("");
   controller.enqueue(Buffer.from("last"));
   controller.close();

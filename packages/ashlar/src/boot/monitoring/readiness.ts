@@ -22,7 +22,7 @@ export type CheckResults = Readonly<Record<string, CheckResult>>;
 const CHECK_SECONDS = 2;
 /** How long a check that doesn't affect readiness may take, in seconds. The load balancer waits for it too. */
 const OTHER_CHECK_SECONDS = 1;
-/** How long results are reused, in milliseconds, so that frequent requests cost no more than one. */
+/** How long results are reused, in milliseconds, so that frequent requests don't run the checks each time. */
 const SHARED_MS = 1000;
 
 /** Runs the checks that `/ready` depends on, once for all requests within a second, and logs when the results change. */

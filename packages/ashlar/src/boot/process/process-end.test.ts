@@ -40,7 +40,7 @@ function ours(event: string): ((...args: unknown[]) => void)[] {
   return listenersOf(event).filter((one) => !theirs.has(one));
 }
 
-/** Which events are listened to. */
+/** The events that the module listens to. */
 const heard = (): string[] => EVENTS.filter((event) => ours(event).length > 0);
 
 /** Simulates an event of this process for the module. */
@@ -88,7 +88,7 @@ describe("a signal", () => {
     await happen(signal);
     expect([first.told, second.told]).toEqual([[true], [true]]);
     expect(second.lines).toEqual([{ level: "info", signal, msg: "Shutting down." }]);
-    // A second one has its usual effect.
+    // The module no longer listens for signals, so a second signal ends the process as usual.
     expect(heard()).toEqual(["uncaughtException"]);
     await first.ends();
     expect(exits).toEqual([]);

@@ -52,7 +52,7 @@ test("S150 once one of a route's requests was refused, others are refused before
   const { application, handled, state, statuses } = await shop();
   expect(await statuses(["/orders/1", "/orders/2", "/orders/3", "/about"])).toEqual([503, 503, 503, 200]);
   expect(handled).toEqual(["orders", "about"]);
-  // Each of them counts.
+  // Every refusal is counted.
   expect(application.stats().errors).toEqual({ E_OVERLOADED: 3 });
   state.isBusy = false;
   expect(await statuses(["/orders/4", "/orders/5"])).toEqual([200, 200]);

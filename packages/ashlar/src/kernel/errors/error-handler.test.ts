@@ -231,7 +231,7 @@ describe("development", () => {
 
   test("S15 the page shows neither the query nor credentials", async () => {
     const { application } = await make("development");
-    // Random, because the page shows lines of this file.
+    // The secret is random, because the page shows lines of this file.
     const secret = randomUUID();
     const headers = { authorization: `Bearer ${secret}`, cookie: `token=${secret}`, accept: "text/html" };
     const response = await application.fetch(new Request(`http://localhost/boom?token=${secret}`, { headers }), CLIENT);

@@ -35,7 +35,7 @@ test("S150 an episode is logged after a second, and again with its number of ref
   expect(lines).toHaveLength(1);
   await vi.advanceTimersByTimeAsync(9000);
   expect(lines.slice(1)).toEqual([{ ...ENDS, refused: 530, waitedMs: 700, seconds: 30 }]);
-  // The next one is another episode.
+  // The next refusal begins a new episode.
   log.count(3);
   await vi.advanceTimersByTimeAsync(1000);
   expect(lines.slice(2)).toEqual([{ ...BEGINS, refused: 1, waitedMs: 3 }]);
