@@ -51,7 +51,7 @@ async function create(transport: unknown, environment = "development", more: obj
 
 type Outcome = Promise<readonly string[]> | Promise<void>;
 
-/** Accepts mails and lets a function decide about each attempt. */
+/** Records mails; a function decides whether each attempt fails. */
 class Recording implements MailTransport {
   readonly tried: MailMessage[] = [];
   readonly deliveries: Delivery[] = [];

@@ -30,7 +30,7 @@ await onEachDatabase("claims of the outbox", (engine) => {
       expect(await claims.claim({ all: 5, bulk: 4 }, ["1"])).toHaveLength(hasPriority ? 4 : 5);
       stop();
       const looks = statements.filter((statement) => / order by /.test(statement));
-      // One query for all priorities, and one that locks.
+      // One query covers all priorities, and another one locks the rows.
       expect(looks).toHaveLength(2);
       for (const look of looks) {
         const reads = await readsOf(engine, own, look.replaceAll(/\?|\$\d+/g, engine.name === "sqlite" ? "9e15" : "1"));

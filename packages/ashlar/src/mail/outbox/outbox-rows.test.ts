@@ -35,7 +35,7 @@ async function opened(engine: TestEngine): Promise<Table> {
   };
 }
 
-/** Stops the clock, some milliseconds after the start of the test. */
+/** Stops the clock this many milliseconds after the start of the test. */
 function at(ms: number): void {
   setClock(() => START + ms);
 }
@@ -181,7 +181,7 @@ await onEachDatabase("rows of the outbox", (engine) => {
     const statements: string[] = [];
     onTestFinished(database.onQuery(({ sql }) => void statements.push(sql)));
     expect(await rowsOf("slower", racing as unknown as Connection).claim(room(10), [])).toEqual([]);
-    // The faster process's.
+    // Only the faster process has updated the row.
     expect(statements.filter((text) => text.startsWith("update"))).toHaveLength(1);
     expect(await stored()).toMatchObject([{ claim: "faster", attempts: 1 }]);
   });

@@ -137,7 +137,7 @@ describe("claims", () => {
     expect(table.renewals.slice(3)).toEqual([["2"]]);
     await attempts.end("2");
     expect([worker.pending, vi.getTimerCount()]).toEqual([0, 0]);
-    // And the next row's as well.
+    // The claim of a later row is renewed as well.
     worker.add("3", attempts.of("3"), performance.now(), "ordinary");
     await pass(CLAIM_MS / 3);
     expect(table.renewals.slice(4)).toEqual([["3"]]);
@@ -320,7 +320,7 @@ describe("polls", () => {
   test("come at once and then from time to time, not in step with other processes", async () => {
     const { table, worker } = setUp();
     worker.start();
-    // Once.
+    // The second call does nothing.
     worker.start();
     await turns();
     expect([table.claims.length, vi.getTimerCount()]).toEqual([1, 1]);
@@ -495,7 +495,7 @@ describe("close()", () => {
     expect([attempts.signals.get("1")!.aborted, table.releases]).toEqual([false, []]);
     await pass(1);
     expect(attempts.signals.get("1")!.aborted).toBe(true);
-    // The aborted attempt may keep its row back, because the server may have the mail.
+    // The row of the aborted attempt isn't released yet, because the server may have accepted the mail.
     expect(table.releases).toEqual([]);
     await pass(499);
     expect(table.releases).toEqual([]);
@@ -584,7 +584,7 @@ describe("close()", () => {
     for (const id of ["1", "2", "3"]) worker.add(id, attempts.of(id), performance.now(), "ordinary");
     await turns();
     await attempts.end("1", 100);
-    // It is at capacity, and would poll as soon as that changes.
+    // The worker is at capacity, and would poll as soon as an attempt ends.
     await worker.look();
     const closed = worker.close(600);
     const timers = vi.getTimerCount();

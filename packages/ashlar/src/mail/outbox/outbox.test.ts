@@ -218,7 +218,7 @@ await onEachDatabase("the outbox", (engine) => {
     const [failed] = await last.store.failed(10);
     expect(failed).toMatchObject({ attempts: 1, reason: "connect ECONNREFUSED", message: { subject: "hopeless" } });
 
-    // It isn't retried automatically, but on request.
+    // The mail isn't retried automatically, only on request.
     first.transport.decide = async () => {};
     first.store.start();
     await first.mail.settled();
@@ -244,7 +244,7 @@ await onEachDatabase("the outbox", (engine) => {
     expect([attempted.length, chances]).toEqual([3, []]);
     for (const ms of attempted) {
       expect(ms).toBeGreaterThanOrEqual(0);
-      // How long the attempt took, on a busy machine.
+      // An attempt may take this long on a busy machine.
       expect(ms).toBeLessThan(14_000);
     }
   });

@@ -67,7 +67,7 @@ test("a task that started before the response it should wait for runs once", asy
   const tasks = queue({ run: async (task) => void runs.push(task) });
   tasks.add(1);
   const settled = tasks.settled();
-  // `settled()` starts it before its own turn comes.
+  // `settled()` starts the task before its turn comes.
   tasks.add(2);
   await settled;
   await nextTurn();

@@ -84,7 +84,7 @@ test("mails share a connection, and use a new one after it was closed", async ()
 
 test("a mail that waits for the server fails when its connection is closed", async () => {
   const { promise: asked, resolve } = Promise.withResolvers<void>();
-  // The idle timeout would only end it after ten minutes, when this test has timed out.
+  // The idle timeout is ten minutes, so this test would time out first.
   const timeouts = { connectSeconds: 600, idleSeconds: 600 };
   const { transport, deliver } = await serve({ MAIL: () => resolve() }, { timeouts });
   const delivered = deliver().catch((error: unknown) => error);

@@ -727,7 +727,7 @@ describe("shutting down", () => {
     closing.push(async () => void vi.useRealTimers());
     let hasStopped = false;
     const stopped = application.shutdown().then(() => (hasStopped = true));
-    // The idle timeout would only end after a minute.
+    // The idle timeout is a minute.
     for (let seconds = 0; seconds < 30 && !hasStopped; seconds++) {
       for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
       await vi.advanceTimersByTimeAsync(1000);
