@@ -124,7 +124,7 @@ describe("serving", () => {
     const script = `
       const socket = require("node:net").connect(${server.port}, "127.0.0.1", () =>
         socket.write("GET /counted HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n", () => socket.resetAndDestroy()));`;
-    // This process accepts no connections while it waits for the client to end.
+    // `execFileSync` blocks the server until the client has ended.
     for (let client = 0; client < 5; client++) execFileSync(process.execPath, ["-e", script]);
     await fetch(`${server.url}counted`);
     expect(clients.splice(0)).toEqual(["127.0.0.1"]);
@@ -234,7 +234,7 @@ describe("S50 slow clients do not block others", () => {
   });
 
   test("S50 neither a body that never ends nor one that breaks off affects other clients", async () => {
-    // Long enough for the other clients on a busy machine.
+    // Long enough that the other clients aren't cut off on a busy machine.
     const { server } = await serve({ headersTimeoutSeconds: 3, requestTimeoutSeconds: 3 });
     const half = dial(
       server,
@@ -491,7 +491,7 @@ console.log("port " + server.port);
     const slow = fetch(`http://127.0.0.1:${port}/slow`).catch((error: unknown) => error);
     await until(() => output().includes("slow begun"));
     child.kill("SIGTERM");
-    // A second signal that arrives before the process has seen the first would be merged with it.
+    // Waits until the process has handled the first signal. Otherwise, the system could merge the two.
     await until(() => isRefused(Number(port)));
     child.kill("SIGTERM");
     expect(await ended).toEqual([null, "SIGTERM"]);

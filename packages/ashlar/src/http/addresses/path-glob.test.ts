@@ -116,7 +116,7 @@ describe("a glob for paths", () => {
     const glob = fc.array(fc.oneof(segment, fc.constantFrom("*", "a*", "*b", "a*a*b")), { minLength: 1, maxLength: 7 });
     fc.assert(
       fc.property(path, glob, (segments, pattern) => {
-        // A last empty segment is a trailing slash, which is tested above.
+        // An empty last segment is a trailing slash, which is tested above.
         const given = segments.length > 1 && segments.at(-1) === "" ? segments.slice(0, -1) : segments;
         const wanted = pattern.length > 1 && pattern.at(-1) === "" ? pattern.slice(0, -1) : pattern;
         expect(matchesGlob(`/${segments.join("/")}`, `/${pattern.join("/")}`)).toBe(naive(given, wanted));

@@ -354,7 +354,7 @@ describe("readBody behind srvx", () => {
     await expect(outcome).rejects.toMatchObject({ code: "E_INVALID_BODY", cause: new Error("reset") });
   });
 
-  /** A request whose body is read from a stream instead of node's message. */
+  /** A request whose body comes from a stream instead of a real message. */
   function behind(message: Readable, length = 5): Request {
     Object.assign(message, { headers: { "content-length": `${length}` }, httpVersionMajor: 1, complete: false });
     return Object.assign(post(null), { runtime: { node: { req: message } } });

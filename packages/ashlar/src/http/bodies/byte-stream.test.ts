@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** How many files of the folder this process has open. */
+/** How many of the folder's files this process has open. */
 async function openFiles(): Promise<number> {
   const { readlink } = await import("node:fs/promises");
   const names = await readdir("/proc/self/fd");

@@ -6,7 +6,7 @@ import { parseJson } from "./json-parser.ts";
 const encode = (text: string) => new TextEncoder().encode(text);
 const parse = (text: string, maxDepth = 64, maxValues = 10_000) => parseJson(encode(text), maxDepth, maxValues);
 
-/** The same value without the members that are never stored. */
+/** The value without the members that the parser omits. */
 function stripped(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(stripped);
   if (typeof value !== "object" || value === null) return value;

@@ -274,7 +274,7 @@ describe("S42 limits", () => {
       for (let i = 0; i < 5; i++)
         await expect(parse(body)).rejects.toThrow(refused("There are more than 1,020 parts."));
     });
-    // Reading all of it takes a second each time.
+    // Reading all parts would take a second each time.
     expect(time).toBeLessThan(1500);
   });
 });

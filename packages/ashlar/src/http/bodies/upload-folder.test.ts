@@ -33,7 +33,7 @@ async function open(parent: string): Promise<{ readonly folder: UploadFolder; re
   return { folder, path };
 }
 
-/** Another process with its own file in the folder. */
+/** Starts another process that creates its own file in the folder. */
 async function other(parent: string): Promise<{ readonly child: ChildProcess; readonly path: string }> {
   const program = `
     import { UploadFolder } from ${JSON.stringify(MODULE)};

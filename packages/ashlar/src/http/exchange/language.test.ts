@@ -14,7 +14,7 @@ class Kernel extends HttpKernel {
   override routeMiddleware = { web: [] };
 }
 
-/** An application that greets; `files` are those of its folder. */
+/** An application with a greeting, and these files in its folder. */
 function create(files: Readonly<Record<string, string>>, APP: object = {}): Promise<Application> {
   const root = folderWith({ "views/page.edge": PAGE, ...files });
   return createApplication({

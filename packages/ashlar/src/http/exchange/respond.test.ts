@@ -9,7 +9,7 @@ const NOSNIFF = ["x-content-type-options", "nosniff"];
 const HTML = ["content-type", "text/html; charset=utf-8"];
 const JSON_TYPE = ["content-type", "application/json; charset=utf-8"];
 
-/** The complete response to a result, to compare. */
+/** The complete response to a result, in a form that can be compared. */
 async function answer(result: unknown, start: (context: HttpContext) => unknown = () => null) {
   const context = makeContext();
   start(context);
@@ -293,7 +293,7 @@ describe("a result that cannot be sent", () => {
   });
 });
 
-/** Headers come out sorted by name. */
+/** Sorts headers by name. */
 function byName(a: (string | undefined)[], b: (string | undefined)[]): number {
   return a[0]! < b[0]! ? -1 : a[0]! > b[0]! ? 1 : 0;
 }

@@ -24,7 +24,7 @@ test.each<[VisitorDependence, string | null, string | null, readonly string[] | 
   ["shown", "public", "Accept, Cookie", null],
   ["shown", "public", "*", null],
   ["asked", "public", "accept, *", null],
-  // The cookie itself is in it.
+  // These contain the cookie itself.
   ["identified", null, null, PRIVATE],
   ["identified", "public", "*", PRIVATE],
   ["identified", "no-store", null, PRIVATE],

@@ -8,7 +8,7 @@ import { type ContextOptions, makeContext } from "../../../test/support/http-con
 import { AshlarError } from "../../support/index.ts";
 import type { HttpResponse } from "./response.ts";
 
-/** A complete response, to compare. */
+/** A complete response, in a form that can be compared. */
 async function answer(build: (response: HttpResponse) => unknown, options: ContextOptions = {}) {
   const { response } = makeContext(options);
   await build(response);

@@ -383,9 +383,9 @@ describe("typed readers", () => {
     expectTypeOf(subject.enum("x", ["a", "b"])).toEqualTypeOf<"a" | "b" | null>();
     expectTypeOf(subject.enum("x", ["a", "b"], "a")).toEqualTypeOf<"a" | "b">();
     expectTypeOf(subject.array("x")).toEqualTypeOf<unknown[] | null>();
-    // @ts-expect-error a fallback has the reader's type
+    // @ts-expect-error a fallback must have the method's type
     subject.integer("x", "1");
-    // @ts-expect-error a fallback is one of the values
+    // @ts-expect-error a fallback must be one of the values
     subject.enum("x", ["a", "b"], "c");
   });
 });

@@ -24,7 +24,7 @@ const refusal = (expected: string) => {
   });
 };
 
-/** Values that no reader of a single value accepts. */
+/** Values that methods for a single value don't accept. */
 const containers = [
   [],
   ["1"],

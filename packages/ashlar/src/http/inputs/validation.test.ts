@@ -199,7 +199,7 @@ describe("S60 a sentence that repeats the input is replaced", () => {
     return ((await validateInput(schema, input).catch((error: unknown) => error)) as ValidationError).errors;
   }
 
-  /** A schema that reports one message about one path. */
+  /** A schema that always reports this message at this path. */
   function saying(sentence: string, ...path: PropertyKey[]): StandardSchemaV1 {
     return { "~standard": { version: 1, vendor: "test", validate: () => ({ issues: [{ message: sentence, path }] }) } };
   }

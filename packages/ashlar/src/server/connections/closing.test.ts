@@ -128,7 +128,7 @@ test("requests on the last connections from another process are read before sile
   const { end } = setUp([late], false);
   const ended = end(10);
   await turns(10);
-  // Its client is slower than the shutdown.
+  // The client sends its request just before the time is over.
   await pass(99);
   Object.assign(late, { bytesRead: 100 });
   await pass(1);

@@ -169,7 +169,7 @@ async function leaveSocketAt(path: string): Promise<void> {
   await once(spawn(process.execPath, ["-e", source, path]), "exit");
 }
 
-// Elsewhere, the system's own limit is lower.
+// Other systems have a lower limit.
 test.skipIf(process.platform !== "linux")(
   "S150 a burst of connections waits for a process that is busy, instead of being dropped",
   async () => {

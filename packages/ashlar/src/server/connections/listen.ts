@@ -19,7 +19,7 @@ export interface ListenAddress {
   readonly socket?: string | null;
   /** The descriptor of a socket that another program has opened; default: `null`. */
   readonly fd?: number | null;
-  /** Whether nothing is read from a connection, because another process will; default: `false`. */
+  /** Whether to accept connections without reading from them, because another process will read; default: `false`. */
   readonly isPaused?: boolean;
 }
 

@@ -9,7 +9,7 @@ import { takenBytes } from "../../node/index.ts";
 import { Route } from "../../routing/index.ts";
 import { endStalled } from "./stalled-connections.ts";
 
-/** More than the system buffers for a client that does not read. */
+/** More than the system buffers for a client that doesn't read. */
 const LARGE = 24_000_000;
 const TIMEOUT_MS = 400;
 
@@ -118,7 +118,7 @@ test("S50 a client that reads slowly keeps its connection until it stops reading
     const taken = takenBytes(socket)!;
     unread = LARGE / 8;
     client.resume();
-    // `expect.poll` would let time pass.
+    // Not `expect.poll`, which would advance the timers.
     while (takenBytes(socket)! <= taken) await turn();
     vi.advanceTimersByTime(TIMEOUT_MS * 0.75);
     expect(socket.destroyed).toBe(false);

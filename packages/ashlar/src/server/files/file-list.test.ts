@@ -101,7 +101,7 @@ test("a path with a trailing slash matches the index of a folder, but never a fi
 test("added files are found a second after the last reading, and when the clock is set back", async () => {
   let time = 1_000_000;
   setClock(() => time);
-  // Reading takes no time, however busy the machine is.
+  // Makes reading seem to take no time, even on a busy machine.
   const measure = vi.spyOn(performance, "now").mockReturnValue(0);
   onTestFinished(() => measure.mockRestore());
   const own = folderWith({ "first.txt": "" });
@@ -142,7 +142,7 @@ test("a folder that cannot be read is retried once a second, and keeps its old l
   rmSync(own, { recursive: true });
   time += 1000;
   expect(await list.find("/two.txt")).toBeNull();
-  // A synchronous result means that the folder was not read.
+  // If the folder had been read, the result would be a promise.
   expect([list.find("/one.txt"), list.find("/two.txt")]).toEqual(["/one.txt", null]);
   mkdirSync(own);
   writeFileSync(join(own, "two.txt"), "");

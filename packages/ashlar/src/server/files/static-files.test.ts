@@ -295,7 +295,7 @@ describe("other paths are not served", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(piece, { maxLength: 8 }), async (pieces) => {
         const raw = new Request("http://localhost/");
-        // Not normalized, as a server might pass it on.
+        // A server might pass on a path without normalizing it.
         Object.defineProperty(raw, "_url", { value: { pathname: `/${pieces.join("")}`, search: "" } });
         expect(await (await files(raw))?.text()).not.toBe("SECRET");
       }),

@@ -50,7 +50,7 @@ const NO_ONE = { token: null, cookie: null };
 test("S109 the address is the socket's, whatever the caller sends or the other framework says", async () => {
   const { handler } = await shop();
   const port = await listening((message, response) => {
-    // As Express does with "trust proxy".
+    // Express adds these with "trust proxy".
     Object.assign(message, { ip: "6.6.6.6", ips: ["6.6.6.6"] });
     handler(message, response);
   });

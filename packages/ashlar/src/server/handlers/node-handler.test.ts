@@ -21,7 +21,7 @@ afterEach(() => {
 
 const rescue = (_request: Request, error: unknown) => new FastResponse(`rescued: ${error}`, { status: 500 });
 
-/** Serves `fetch`, sends raw text to it and returns everything received until the connection ends. */
+/** Serves `fetch`, sends it a raw request, and returns everything received until the connection ends. */
 function exchange(fetch: FetchFunction, target = "/", method = "GET", host = "a.example"): Promise<string> {
   const settings = { name: "x", environment: "test", log: { level: "info", requests: false } } as const;
   const logger = createLogger(settings, { write: (line) => void logged.push(String(JSON.parse(line).err?.message)) });

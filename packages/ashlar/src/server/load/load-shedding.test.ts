@@ -261,7 +261,7 @@ test("S150 refusals are held back for a quarter of the limit", async () => {
   await until(() => handled.length + refused === paths.length);
   expect(refused).toBeGreaterThan(0);
   const arrived = () => answers.received().split("HTTP/1.1 503 ").length - 1;
-  /** Lets everything arrive that has been sent. */
+  /** Waits until everything that was sent has arrived. */
   const others = async () => {
     for (let count = 0; count < 3; count++)
       expect((await pipelined(server.port, ["/up"])).map(statusOf)).toEqual([200]);
@@ -287,7 +287,7 @@ test("one long turn with few requests is not an overload", async () => {
   const { server, logged } = await shop(1000, (path) => {
     if (path === "/long") pass(5000);
   });
-  // They arrive together, and the second one is checked when the first is done.
+  // Both requests arrive together, and the second one is checked when the first one is done.
   expect((await pipelined(server.port, ["/long", "/next"])).map(statusOf)).toEqual([200, 200]);
   expect(logged).toEqual([]);
 });
@@ -403,7 +403,7 @@ test("S150 all connections that wait to be accepted are accepted before more req
   onTestFinished(async () => void (await clients.terminate()));
   const answers = once(clients, "message");
   await once(clients, "online");
-  // This is the server's thread: it accepts nothing until all have connected and sent.
+  // Blocks the server's thread until all clients have connected and sent a request.
   expect(Atomics.wait(flag, 0, 0, 30_000)).not.toBe("timed-out");
   const [statuses] = (await answers) as [string[]];
   expect(before[1]).toBeGreaterThanOrEqual(connections - 1);

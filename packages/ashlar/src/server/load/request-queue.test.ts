@@ -7,7 +7,7 @@ import { RequestQueue } from "./request-queue.ts";
 
 const COST_MS = 10;
 
-/** The outcome of requests, by how long each has waited. */
+/** How long each request has waited, by its outcome. */
 interface Outcome {
   readonly handled: number[];
   readonly refused: number[];
@@ -48,9 +48,9 @@ async function load(perTurn: number, turns: number): Promise<Outcome> {
 test("S50 during an overload, nothing waits much longer than a tenth of the limit, though a burst may", async () => {
   const { handled } = await load(6, 500);
   const longest = Math.max(...handled.slice(0, 100));
-  // The first half of a second could have been a burst.
+  // For the first half of a second, this could have been a burst.
   expect([longest > 300, longest < 600]).toEqual([true, true]);
-  // Sixteen waiting requests are so few that each is handled.
+  // With at most sixteen waiting requests, all of them are handled.
   expect(Math.max(...handled.slice(100))).toBeLessThanOrEqual(16 * COST_MS);
 });
 

@@ -46,7 +46,7 @@ async function shop() {
     while (handled === before) await nextTurn();
     return client;
   };
-  /** Lets everything arrive that has been sent. */
+  /** Waits until everything that was sent has arrived. */
   const others = async () => {
     for (let count = 0; count < 3; count++) {
       expect(await rawSocket(port, requestFor("/fine")).closed).toMatch(/^HTTP\/1\.1 200 /);

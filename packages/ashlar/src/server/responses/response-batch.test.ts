@@ -28,7 +28,7 @@ function observed(sendingMs = 0) {
     begin: () => batch.begin(),
     add: (name: string) =>
       batch.add([null as unknown as ServerResponse, name as unknown as Response, null] as FinishedResponse),
-    /** A handler that takes this long. */
+    /** Runs a handler that takes this long. */
     handle(name: string, milliseconds: number) {
       batch.begin();
       ms += milliseconds;
@@ -49,7 +49,7 @@ describe("S66 responses of quick handlers wait for 0.25 ms at most, and those am
   test("S66 once the first has waited for 0.25 ms, they are sent within the turn", async () => {
     const batch = observed();
     for (let index = 1; index <= 9; index++) batch.handle(String(index), 0.0625);
-    // The fifth was finished exactly 0.25 ms after the first, which is not too long yet; the sixth later.
+    // The fifth was finished exactly 0.25 ms after the first, which isn't too long yet. The sixth was finished later.
     expect(batch.sent).toEqual(["1", "2", "3", "4", "5", "6"]);
     await nextTurn();
     expect(batch.sent).toEqual(["1", "2", "3", "4", "5", "6", "7", "8", "9"]);
