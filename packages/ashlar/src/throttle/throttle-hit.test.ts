@@ -393,7 +393,7 @@ describe("S133 IPv6 addresses count by 64, 56 and 48 bits", () => {
     const home = Array.from({ length: 256 }, (_, index) => `2001:db8:1:1${hex(index)}`);
     expect(await passingFrom(throttle, home)).toBe(8);
     const site = Array.from({ length: 256 }, (_, index) => `2001:db8:1:${hex(index)}00`);
-    // The home belongs to the site.
+    // The home is part of the site, so its attempts count too.
     expect(await passingFrom(throttle, site)).toBe(32 - 8);
     expect(await passingFrom(throttle, ["2001:db8:2:100", "2001:db8:1:ff00"])).toBe(1);
   });

@@ -224,7 +224,7 @@ describe("a limit that counts known devices separately", () => {
       counts.push(await leftToStrangers());
     }
     expect(counts).toEqual([3, 3, 3, 2, 1]);
-    // After that, unknown clients have the remaining attempts, and then a slower limit.
+    // The first attempt is the last one left to unknown clients. The second passes under the slower limit.
     const allowed = [];
     for (const headers of [{}, { "x-device": "one" }, {}]) allowed.push((await hit(headers)).allowed);
     expect(allowed).toEqual([true, true, false]);

@@ -10,7 +10,7 @@ let time = Date.UTC(2030, 0, 1);
 beforeEach(() => setClock(() => time));
 afterEach(() => setClock(null));
 
-/** The session as the next request sees it. */
+/** The session as it is in the next request. */
 function next(session: Session): Session {
   const text = session.encode();
   const { id, createdAt } = session.identity;

@@ -141,7 +141,7 @@ withProgram("redis-server", () => {
       return application.fetch(new Request("http://localhost/name", { headers: { cookie: `session=${cookie}` } }));
     };
     expect(await (await thief()).text()).toBe("null");
-    // A request finds that Redis is back.
+    // Only a request notices that Redis is back.
     const guest = visitor();
     await expect
       .poll(async () => {

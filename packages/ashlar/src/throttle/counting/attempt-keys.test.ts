@@ -14,7 +14,7 @@ import {
 } from "./attempt-keys.ts";
 
 const ipv4 = fc.ipV4();
-/** Eight groups of 16 bits; beginning in 2000::/3, so that none of them represents an IPv4 address. */
+/** Eight groups of 16 bits. The address is in 2000::/3, so it never represents an IPv4 address. */
 const groups = fc.tuple(
   fc.integer({ min: 0x2000, max: 0x3fff }),
   ...Array.from({ length: 7 }, () => fc.integer({ min: 0, max: 0xffff })),

@@ -208,7 +208,7 @@ async function countsOf(
 const ALL = 1_000_000_000;
 
 /**
- * Takes attempts back, in one round trip if the store can, except those whose window has ended, because the key may
+ * Takes attempts back, in one round trip if the store can. Skips attempts whose window has ended, because their key may
  * have a new window by now, with other attempts.
  *
  * @param some the attempts

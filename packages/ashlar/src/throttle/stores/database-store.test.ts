@@ -316,7 +316,7 @@ await onEachDatabase("limits in the database", (engine) => {
   }
 });
 
-/** A store whose statements have no separate connections. */
+/** A store without separate connections for its statements. */
 function sharing(database: Database): DatabaseStore {
   return new DatabaseStore(() => database.connection(), 0);
 }

@@ -360,7 +360,7 @@ describe("a store", () => {
     const throttle = (await boot({ store })).application.container.make("throttle");
     const keys = { address: "203.0.113.7" };
     await expect(throttle.consume("export", keys)).rejects.toMatchObject({ code: "E_INTERNAL", status: 500 });
-    // If nothing was added, nothing has to be counted.
+    // `peek` adds nothing, so nothing has to be counted.
     expect((await throttle.peek("export", keys)).remaining).toBe(3);
     // The last moment of a window still counts.
     const atTheEnd = async () => ({ attempts: 1, resetInMs: 0.5 });

@@ -17,7 +17,7 @@ function travel(seconds: number): void {
 /** Stops the system's clock until `vi` moves it. */
 function fakeSystemClock(): void {
   vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
-  // The framework's clock uses the current one from here on.
+  // From here on, the framework's clock reads the fake one.
   setClock(null);
 }
 

@@ -71,7 +71,7 @@ withProgram("redis-server", () => {
       () => counter.takeBack("a", 1),
       () => counter.delete("a"),
     ];
-    // The server learns the scripts.
+    // After this, the server knows the scripts.
     for (const one of work) await one();
     const sent = async () =>
       Number(/total_commands_processed:(\d+)/.exec(String(await server.run("INFO", "stats")))?.[1]);
@@ -96,7 +96,7 @@ withProgram("redis-server", () => {
     const counter = (await ownStore({ url: server.url, whenAway: "refuse", prefix, ...PATIENT })).counter(LOGIN);
     await counter.add("a", 3);
     const [key] = (await server.run("KEYS", `${prefix}*`)) as string[];
-    // As if the server's clock had been set back.
+    // This has the same effect as setting back the server's clock.
     await server.run("PEXPIRE", key!, 600_000);
     expect([await counter.get("a"), (await counter.add("a", 1)).attempts]).toEqual([null, 1]);
     await server.run("PERSIST", key!);
