@@ -16,7 +16,7 @@ const family = (value: number): Family => ({
   values: [{ labels: {}, value }],
 });
 
-/** A relay in this process, and workers that send it given messages. */
+/** A relay in this process, and workers whose messages the test sends. */
 function primary(known?: PrimaryMetrics) {
   const end = relayMetrics(known);
   onTestFinished(end);
@@ -147,7 +147,7 @@ function side(read: () => Promise<readonly Family[]> = async () => [family(1)]) 
   const sent: { readonly type: string; readonly id: string; readonly families?: unknown }[] = [];
   const before = process.send;
   process.send = ((message: { readonly type?: unknown }, ...rest: unknown[]) => {
-    // The tests' own process may be one that sends messages.
+    // The test runner may also send messages to its parent process.
     if (!String(message.type).startsWith("ashlar:metrics:")) return before?.apply(process, [message, ...rest] as never);
     sent.push(message as never);
     return true;

@@ -27,7 +27,7 @@ function valuesIn(stats: ApplicationStats): string[] {
   );
 }
 
-/** What {@link BASE} doesn't have, and errors that were not counted. */
+/** The values that {@link BASE} doesn't have, without the errors that never occurred. */
 const added = (stats: object): string[] => {
   const before = new Set(valuesIn(BASE));
   return valuesIn({ ...BASE, ...stats } as ApplicationStats).filter((line) => !before.has(line));

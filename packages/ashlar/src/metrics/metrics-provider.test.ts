@@ -42,7 +42,7 @@ async function make(metrics: object, options: Partial<Parameters<typeof createAp
 
 const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
 
-/** The values of a metric, by its labels as written. */
+/** The values of a metric, by their labels as in the text. */
 function valuesOf(text: string, name: string): Record<string, number> {
   const lines = text.split("\n").filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
   return Object.fromEntries(
@@ -127,7 +127,7 @@ describe("at a path", () => {
   });
 });
 
-/** The response to a request that no client would send, as text. */
+/** The response, as text, to a request head that no HTTP client would send. */
 async function written(port: number, head: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   socket.end(`${head}\r\nHost: localhost\r\nConnection: close\r\n\r\n`);

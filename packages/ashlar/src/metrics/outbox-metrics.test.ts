@@ -28,7 +28,7 @@ class Bad extends Later {
   }
 }
 
-/** A mail server that refuses every mail: for good if the mail's subject is `bad`. */
+/** A mail server that refuses every mail, permanently if its subject is `bad`. */
 const transport = {
   deliver: ({ subject }: MailMessage) =>
     Promise.reject(new DeliveryError("It was refused.", { permanent: subject === "bad" })),
@@ -91,7 +91,7 @@ await onEachDatabase("the metrics of the outbox", (engine) => {
     expect(await scrape()).toEqual(lines(2, 1));
     pass(1);
     expect(await scrape()).toEqual(lines(2, 2));
-    // A caller that doesn't wait gets no outdated numbers.
+    // `stats()` doesn't wait for new numbers, and returns none rather than outdated ones.
     pass(5 * 60_000);
     expect(application.stats().mail?.outbox).toBe(null);
   });

@@ -14,7 +14,7 @@ import { MetricsProvider } from "./metrics-provider.ts";
 
 const TOKEN = generateSecret();
 
-/** @param commandTimeoutMs so long by default that no command of a busy machine counts as failed */
+/** @param commandTimeoutMs long enough by default that no command fails only because the machine is busy */
 async function shop(server: RedisServer, sessions: object = {}, commandTimeoutMs = 60_000) {
   const settings = { url: server.url, commandTimeoutMs };
   const application = await createApplication({
@@ -91,7 +91,7 @@ withProgram("redis-server", () => {
     await server.stop();
     await expect.poll(async () => (await scrape())[`up${own}`]).toBe(0);
     const before = await scrape();
-    // The limit counts elsewhere.
+    // Attempts are counted elsewhere while Redis is down, so the requests succeed.
     expect([await visit(), await visit()]).toEqual([200, 200]);
     const failures = `command_failures_total${own}`;
     expect(await scrape()).toEqual({ ...before, [failures]: before[failures]! + 2 });

@@ -6,7 +6,7 @@ import { RedisReason, redisUnavailable } from "./redis-failure.ts";
 const AWAY = "Limits count elsewhere until it can be used again.";
 const BACK = "Limits count there.";
 
-/** An outage on a clock that a test moves, and what the log says. */
+/** An outage whose clock the test moves, and its log lines. */
 function make() {
   let time = 5000;
   vi.spyOn(performance, "now").mockImplementation(() => time);
@@ -46,7 +46,7 @@ test("Redis counts as back when it has worked for a second since the last failur
   fail();
   pass(999);
   outage.succeeded();
-  // One node of a cluster may be down alone.
+  // Only one node of a cluster may be down.
   fail();
   pass(999);
   outage.succeeded();

@@ -9,12 +9,12 @@ beforeEach(() => {
   return () => void vi.useRealTimers();
 });
 
-/** A client that a test controls, and the outstanding responses. */
+/** A client that the test controls. */
 class ToldClient extends EventEmitter {
   status = "wait";
   readonly sent: string[] = [];
   readonly connecting: PromiseWithResolvers<void> = Promise.withResolvers<void>();
-  /** How a command is answered; default: at once, with its name. */
+  /** Responds to a command; by default at once, with the command's name. */
   answer: (name: string) => Promise<unknown> = async (name) => name;
   isDisconnected = false;
 
@@ -52,7 +52,7 @@ function make(url = "redis://127.0.0.1") {
     return client as unknown as RedisClient;
   });
   onTestFinished(() => connection.close());
-  /** Sends a command. @returns how it ends; `undefined` while it hasn't */
+  /** Sends a command. Returns its outcome, in which `is` is missing until the command ends. */
   const send = (name = "PING", begin: () => Promise<unknown> = () => connection.command(name)) => {
     const outcome: { is?: string } = {};
     begin().then(
@@ -62,7 +62,7 @@ function make(url = "redis://127.0.0.1") {
     return outcome;
   };
   const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
-  /** Connected, with one command done. */
+  /** Connects, and completes one command. */
   const connected = async () => {
     loaded.resolve();
     const first = send();
@@ -77,7 +77,7 @@ function make(url = "redis://127.0.0.1") {
 test("the first connection may take five seconds, and its command then has the usual time", async () => {
   const { client, loaded, send, pass } = make();
   const outcome = send();
-  // Loading the client's code doesn't count.
+  // The time for loading the client's code doesn't count.
   await pass(60_000);
   loaded.resolve();
   await pass(4999);
@@ -208,7 +208,7 @@ test("a closed connection is not reopened, whatever its client does", async () =
   await connected();
   const connect = vi.spyOn(client, "connect");
   client.status = "end";
-  // The client has given up, and would be told to begin again in a moment.
+  // The client has stopped trying, and would be reconnected in a moment.
   client.emit("end");
   connection.close();
   expect(client.isDisconnected).toBe(false);

@@ -13,7 +13,7 @@ const STORE = { user: "session", where: WHERE };
 withProgram("redis-server", () => {
   let server: RedisServer;
   beforeEach(async () => {
-    // The driver is loaded on first use: that takes nothing from the time of a command here.
+    // Loads the driver first, so that loading it doesn't count toward a command's time limit.
     await import("ioredis");
     server = await RedisServer.start();
   });
@@ -31,7 +31,7 @@ withProgram("redis-server", () => {
     return command.then(String, (error: unknown) => (error as Error).message);
   };
 
-  /** How many connections the product has made that are still open. */
+  /** How many of Ashlar's connections are open. */
   async function connections(): Promise<number> {
     return String(await server.run("CLIENT", "LIST")).split("name=ashlar ").length - 1;
   }
@@ -61,7 +61,7 @@ withProgram("redis-server", () => {
     server.freeze();
     const first = await Promise.all([connection.command("PING"), connection.command("PING")].map(messageOf));
     expect(first[0]).toBe("Redis can't be used: no answer within 2000 ms.");
-    // If each of them waited, that would take half an hour.
+    // If each of them waited, this would take half an hour.
     for (let count = 0; count < 1000; count++) {
       expect(await messageOf(connection.command("PING"))).toMatch(/^Redis can't be used: /);
     }

@@ -1,4 +1,4 @@
-// Messages from Sentinels, at the worst moment.
+// Messages from Sentinels that arrive at the worst moment.
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -11,7 +11,7 @@ import { readRedisSettings } from "./redis-settings.ts";
 const bulk = (text: string): string => `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
 const list = (...texts: readonly string[]): string => `*${texts.length}\r\n${texts.map(bulk).join("")}`;
 
-/** A Sentinel whose answers a test may hold back, while its messages continue. */
+/** A Sentinel whose answers a test can hold back; its messages are still sent. */
 class HeldSentinel {
   port = 0;
   /** How often a client asked for the server. */
@@ -23,7 +23,7 @@ class HeldSentinel {
     const server = createServer((socket) => {
       socket.on("error", () => {}).on("close", () => this.#subscribers.delete(socket));
       socket.on("data", (data) => {
-        // Each command is an array of texts, and clients wait for the answer of most.
+        // Each command is an array of texts. Clients wait for the answers to most commands.
         for (const command of data.toString().split(/(?=^\*\d+\r$)/m)) {
           const words = [...command.matchAll(/^\$\d+\r\n(.*)\r$/gm)].map(([, word]) => word!.toLowerCase());
           if (words.length > 0) this.#answer(socket, words, serverPort);
@@ -47,7 +47,7 @@ class HeldSentinel {
       socket.write(`*3\r\n${bulk("subscribe")}${bulk("+switch-master")}:1\r\n`);
       this.#subscribers.add(socket);
     } else if (words[0] === "hello") {
-      // So that the client uses the older protocol, whose messages are lists.
+      // Makes the client use the older protocol, in which messages are lists.
       socket.write("-ERR unknown command 'HELLO'\r\n");
     } else socket.write("+OK\r\n");
   }
@@ -80,7 +80,7 @@ withProgram("redis-server", () => {
     const sentinel = await new HeldSentinel().start(server.port);
     const url = `redis+sentinel://127.0.0.1:${sentinel.port}/main`;
     const where = "config/session.ts: SESSION.store";
-    // It doesn't give up on an answer of the Sentinel that is held back.
+    // The timeout is long enough for the answer that is held back.
     const connection = new RedisConnection(
       readRedisSettings({ url, commandTimeoutMs: 60_000 }, { where, root: "." }, "Shop"),
     );
@@ -92,7 +92,7 @@ withProgram("redis-server", () => {
     await server.stop();
     await expect.poll(() => sentinel.questions).toBeGreaterThan(questions);
     sentinel.tell();
-    // The client has read the message when it has ended that connection.
+    // The client ends this connection once it has read the message.
     await expect.poll(() => sentinel.listeners).toBe(0);
     sentinel.release();
     await server.start();

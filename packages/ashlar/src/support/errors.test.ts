@@ -14,7 +14,7 @@ declare module "./errors.ts" {
 
 const ERRORS_MODULE = join(import.meta.dirname, "errors.ts");
 
-/** The result of loading modules that declare errors, one after the other in a separate process. */
+/** What a separate process prints after loading modules that declare errors, one after the other. */
 async function declared(modules: Readonly<Record<string, string>>): Promise<string> {
   const imports = `import { declareErrors } from ${JSON.stringify(ERRORS_MODULE)};\n`;
   const files = Object.entries(modules).map(([name, text]) => [name, `${imports}declareErrors(${text});\n`]);

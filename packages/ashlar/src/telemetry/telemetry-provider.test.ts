@@ -18,7 +18,7 @@ const exporter = recordSpans();
 const ROUTES = [
   Route.get("/orders/@id:int", async ({ request }: HttpContext) => {
     await null;
-    // As another library does.
+    // Other libraries create spans in this way.
     trace.getTracer("shop").startSpan("stock").end();
     return { id: request.param("id") };
   }),
@@ -46,7 +46,7 @@ async function make(environment: Readonly<Record<string, string>> = {}) {
   return { application, ask };
 }
 
-/** The finished spans: what is compared. */
+/** The parts of the finished spans that are compared. */
 function spans() {
   return exporter.getFinishedSpans().map(({ name, kind, attributes, status }) => ({
     name,
@@ -130,7 +130,7 @@ test("S83 statements and hashes are children of their request, without values", 
     "ashlar.connection": "main",
   });
   expect(children.map(({ name }) => name)).toContain("INSERT");
-  // All spans: none is left open, and none is outside.
+  // These are all spans: every span has ended, and belongs to the request.
   expect(exporter.getFinishedSpans().filter((span) => span !== request)).toEqual(children);
   expect(JSON.stringify(spans())).not.toMatch(/ada@example|correct horse/);
 });
@@ -138,7 +138,7 @@ test("S83 statements and hashes are children of their request, without values", 
 test("after a shutdown, nothing is traced", async () => {
   const [one, other] = [await make(), await make()];
   await one.ask("/quick");
-  // One span, although two applications trace.
+  // There is only one span, although two applications trace.
   expect(spans()).toHaveLength(1);
   await one.application.shutdown();
   await other.ask("/quick");

@@ -25,7 +25,7 @@ function render(text: string, data: object = {}): Promise<string> {
   return views.render("page", data);
 }
 
-/** Names of globals of Node, browsers, Bun and Deno, in addition to those of the process at hand. */
+/** Names of globals that other runtimes and browsers have, in addition to those of this process. */
 const FOREIGN = ["name", "status", "closed", "Deno", "Bun", "window", "self", "location", "alert", "length", "event"];
 
 /** Every name that could be a global and can be written in a template. */

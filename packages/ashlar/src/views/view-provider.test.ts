@@ -68,7 +68,7 @@ describe("a feature's folder of templates", () => {
   });
 
   test("must not depend on the working directory", async () => {
-    // A relative path to a folder that exists, wherever the tests run.
+    // A relative path to an existing folder, from wherever the tests run.
     const folder = relative(process.cwd(), join(root, "views"));
     expect(statSync(folder).isDirectory()).toBe(true);
     await expect(bootWith(folder)).rejects.toThrow(

@@ -213,7 +213,7 @@ test("the next minor garbage collection frees the contexts of rendered pages", a
     collect({ type: "major" });
     const before = process.memoryUsage().heapUsed;
     for (let count = 0; count < pages; count++) {
-      // A thousand numbers represent a request.
+      // A thousand numbers stand for the size of a request.
       const context = { currentUser: { name: "Jane", held: Array.from({ length: 1000 }, Math.random) } };
       const view = new View(views, context as unknown as HttpContext);
       expect(await view.render("page", { count })).toBe(`${count}Jane`);

@@ -9,7 +9,7 @@ import { isConflict } from "../executors/executor-layers.ts";
 /** How often an upsert is tried if other transactions keep inserting the row. */
 const ATTEMPTS = 20;
 
-/** The locking read's column for whether to change the existing row. */
+/** The column in the locking read's result that says whether to change the existing row. */
 const IS_CHANGED = "is_changed";
 
 /** The name of a changed column's new value, in the locking read and as a parameter. */
@@ -60,8 +60,7 @@ export function lockingUpsert(kysely: QueryBuilder, query: UpsertQuery, insert: 
       try {
         return await once(scope, given);
       } catch (error) {
-        // In a transaction of the caller, a conflict ends that whole transaction, and the next attempt fails because of
-        // that.
+        // In the caller's transaction, a conflict ends the whole transaction, so that the next attempt fails.
         if (attempt === ATTEMPTS || !(isConflict(error) || isAbout(error, key))) throw error;
       }
     }

@@ -146,7 +146,7 @@ function isReadOnly(message: string): boolean {
   return /read[-_]only/.test(message);
 }
 
-/** The error for a value that was compared with a number, and of which the server has used only the beginning. */
+/** The error for a value that the server converted to a number for a comparison, using only its beginning. */
 export function convertedValue(): ColumnValueError {
   return new ColumnValueError(null, "A value does not fit the column that it is compared with.");
 }

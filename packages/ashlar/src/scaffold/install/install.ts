@@ -106,7 +106,7 @@ interface Plan {
   readonly environment: string | null;
   /** Whether there is an `app.ts`. */
   readonly isApplication: boolean;
-  /** Every application that may have been generated here. */
+  /** The applications that `create` may have generated in this folder, one for each combination of options. */
   readonly former: readonly GeneratedApplication[];
 }
 

@@ -19,9 +19,9 @@ const FEW = 16;
  * Decides by the age of a queue's entry whether it should still be handled. A burst may make all entries wait, because
  * it is over soon. If entries that leave the queue have waited too long for a while, it is a standing queue, which only
  * makes everyone wait. Entries older than a tenth of the maximum wait are then refused until the queue is short again
- * (CoDel, RFC 8289, with the two limits of "controlled delay"). If the queue stands again soon after that, the load is
- * unchanged, so it doesn't count as a burst. Otherwise, all entries would wait for the duration of a burst again and
- * again (RFC 8289 §4.2 resumes in the same way).
+ * (CoDel, RFC 8289, with the two limits of "controlled delay"). If there is a standing queue again soon after that, the
+ * load is unchanged, so it doesn't count as a burst. If it did, all entries would again and again wait for as long as a
+ * burst may last (RFC 8289 §4.2 resumes in the same way).
  */
 export class ControlledDelay {
   readonly #maxMs: number;

@@ -20,7 +20,7 @@ import { listOf, recordOf, settings } from "./settings.ts";
 const WHERE = "config/x.ts: X.a";
 const isDate = (value: unknown): value is Date => value instanceof Date;
 
-/** What a setting reads, or its error. */
+/** The result of reading a setting, or its error. */
 function read(one: Pick<Setting<unknown>, "read">, value: unknown): unknown {
   try {
     return one.read(value, WHERE);
@@ -180,13 +180,13 @@ describe("an object of settings", () => {
   test("a schema that differs from its interface does not compile", () => {
     // @ts-expect-error a name is missing
     settings<Outer>()({ name: text("a"), inner, limits: recordOf(inner) });
-    // @ts-expect-error a name is one too many
+    // @ts-expect-error an unknown name
     settings<Inner>()({ retrySeconds: seconds({ from: 1, to: 5 }, 2), retry: flag(true) });
     // @ts-expect-error another type
     settings<Inner>()({ retrySeconds: text("2") });
-    // @ts-expect-error fewer words than authors may write
+    // @ts-expect-error a word that authors may write is missing
     settings<{ word?: "a" | "b" }>()({ word: oneOf(["a"], "a") });
-    // @ts-expect-error more words than authors may write
+    // @ts-expect-error a word that authors may not write
     settings<{ word?: "a" | "b" }>()({ word: oneOf(["a", "b", "c"], "a") });
   });
 });
