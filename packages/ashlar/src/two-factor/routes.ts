@@ -49,7 +49,7 @@ const MADE_BY = "TwoFactor.routes";
 const CONFIRMED = "password.confirm:10";
 const CHANGE = "throttle:two_factor,user";
 
-/** Second factors, for the web routes list: `ROUTES = [..., ...TwoFactor.routes(TwoFactorControllers)]`. */
+/** Second factors, for the web routes list: `ROUTES = [..., ...TwoFactor.routes({ login, account })]`. */
 export const TwoFactor: {
   readonly routes: (controllers: TwoFactorControllers, options?: TwoFactorRouteOptions) => RouteCollection;
 } = Object.freeze({
@@ -57,9 +57,7 @@ export const TwoFactor: {
    * The routes `two_factor` and `two_factor.setup`, where a login waits, and `account.two_factor`, the page about the second factor
    * of a user.
    *
-   * ```ts
-   * export const ROUTES = [...Auth.routes(AuthControllers), ...TwoFactor.routes(TwoFactorControllers)];
-   * ```
+   * List them in `ROUTES`, next to those of accounts, as `ashlar auth --two-factor` does.
    *
    * Those that change something require a proof within the last ten minutes (`password.confirm`), by two factors if the user has
    * them (`two-factor:own`): the kernel names both. The names of another guard's routes begin with its name, such as
