@@ -6,6 +6,7 @@ import { PasskeyAddedMail, PasskeyCopiedMail, PasskeyRemovedMail } from "./mails
 import { PASSKEY_MESSAGES } from "./messages.ts";
 import { passkeyFactor, passkeyProof } from "./passkey-proof.ts";
 import { PasskeyService } from "./passkey-service.ts";
+import { REGISTRATION_KEY } from "./requests/passkey-registration.ts";
 import { RequestPasskeys } from "./requests/request-passkeys.ts";
 import "./events.ts";
 
@@ -32,6 +33,11 @@ export const PASSKEYS: Feature = declareFeature({
   },
   doors: {
     passkey: { about: "Someone with a passkey.", opens: "login", routes: ["passkeys.login"] },
+    "passkey-registration": {
+      about: "Someone with a mailed link to a new account, and a passkey for it.",
+      opens: "login",
+      routes: ["passkeys.register.store"],
+    },
     "passkey-token": { about: "An app with a passkey.", opens: "token", routes: ["api.passkey"], guard: () => "jwt" },
     "passkey-confirmation": {
       about: "Someone who is logged in, and proves again who they are, with a passkey.",
@@ -40,5 +46,5 @@ export const PASSKEYS: Feature = declareFeature({
     },
   },
   routes: ["Passkeys.routes", "Passkeys.tokens"],
-  keyPurposes: [CHALLENGE_KEY],
+  keyPurposes: [CHALLENGE_KEY, REGISTRATION_KEY],
 });

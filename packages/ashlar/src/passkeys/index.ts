@@ -1,4 +1,9 @@
-export { type PasskeyController, type PasskeyLoginController, Passkeys } from "./endpoints/passkeys.ts";
+export {
+  type PasskeyController,
+  type PasskeyLoginController,
+  type PasskeyRegistrationController,
+  Passkeys,
+} from "./endpoints/passkeys.ts";
 export { PasskeysProvider } from "./passkeys-provider.ts";
 export type { RequestPasskeys } from "./requests/request-passkeys.ts";
 export type { PasskeysSettings } from "./settings.ts";

@@ -77,3 +77,30 @@ export class PasskeyCopiedMail extends PasskeyMail {
     return [lead, this.t("mails.passkeyCopied.advice"), this.passkeysUrl];
   }
 }
+
+/** The data of the mail with the link to an account without a password. */
+interface PasskeyRegistrationData {
+  /** The link. Anyone who has it can use it. */
+  readonly url: string;
+  readonly expiresInMinutes: number;
+}
+
+/** The mail with the link with which a newcomer makes an account that has a passkey. */
+export class PasskeyRegistrationMail extends Mailable {
+  readonly #data: PasskeyRegistrationData;
+
+  constructor(data: PasskeyRegistrationData) {
+    super();
+    this.#data = data;
+  }
+
+  override subject(): string {
+    return this.t("mails.passkeyRegistration.subject");
+  }
+
+  override content(): MailContent {
+    const { url, expiresInMinutes: minutes } = this.#data;
+    const rest = [this.t("mails.expires", { lifetime: { minutes } }), this.t("mails.ignore")].join(" ");
+    return { plainText: [this.t("mails.passkeyRegistration.lead"), url, rest].join("\n\n") };
+  }
+}

@@ -25,6 +25,17 @@ export const MESSAGES: Readonly<Record<keyof typeof PASSKEY_MESSAGES, Sentence>>
   "passkeys.synced": "Synchronisiert",
   "passkeys.usual": "Passkey",
   "passkeys.register": "Mit einem Passkey registrieren",
+  "passkeys.registerLead":
+    "Wir schicken Ihnen einen Link, mit dem Sie Ihr Konto und seinen Passkey anlegen. Ein Passwort brauchen Sie nicht.",
+  "passkeys.registerPassword": "Mit einem Passwort registrieren",
+  "passkeys.sendLink": "Link senden",
+  "passkeys.finish": "Passkey anlegen",
+  "passkeys.finishLead": "Damit wird das Konto für {email} angelegt.",
+  "passkeys.emailInvalid": "Geben Sie eine E-Mail-Adresse ein, zum Beispiel ada@example.com.",
+  "passkeys.newNameInvalid": "Geben Sie einen Namen von bis zu 255 Zeichen in einer Zeile ein.",
+  "passkeys.status.mailed": "Wir haben einen Link an diese Adresse geschickt. Er gilt eine Stunde.",
+  "passkeys.status.linkInvalid":
+    "Dieser Link wurde schon verwendet oder ist abgelaufen. Melden Sie sich an, oder fordern Sie einen neuen an.",
   "passkeys.status.added": "Der Passkey wurde hinzugefügt.",
   "passkeys.status.renamed": "Der Passkey wurde umbenannt.",
   "passkeys.status.removed": "Der Passkey wurde entfernt.",
@@ -37,6 +48,9 @@ export const MESSAGES: Readonly<Record<keyof typeof PASSKEY_MESSAGES, Sentence>>
     "Dieser Passkey wurde nicht angenommen. Versuchen Sie es noch einmal, oder verwenden Sie einen anderen Weg.",
   "passkeys.last":
     "Nur damit können Sie sich anmelden. Fügen Sie zuerst einen anderen Passkey hinzu, oder wählen Sie ein Passwort.",
+  "mails.passkeyRegistration.subject": "Legen Sie Ihr Konto an",
+  "mails.passkeyRegistration.lead":
+    "Mit diesem Link legen Sie Ihr Konto an und den Passkey, mit dem Sie sich anmelden:",
   "mails.passkeyAdded.subject": "Zu Ihrem Konto wurde ein Passkey hinzugefügt",
   "mails.passkeyAdded.lead":
     "Zu Ihrem Konto wurde der Passkey „{name}“ hinzugefügt: {moment}. Mit ihm kann man sich anmelden.",

@@ -2,6 +2,7 @@ export {
   type Passkey,
   type PasskeyController,
   type PasskeyLoginController,
+  type PasskeyRegistrationController,
   Passkeys,
   PasskeysProvider,
   type PasskeysSettings,

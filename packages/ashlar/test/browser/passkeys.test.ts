@@ -13,7 +13,7 @@ import {
   generateApplication,
   startServing,
 } from "../support/generated-application.ts";
-import { type MailServer, openMailServer } from "../support/mail-server.ts";
+import { linkIn, type MailServer, openMailServer } from "../support/mail-server.ts";
 
 /** The folder for screenshots of every page, for inspection; without it, none are taken. */
 const PICTURES = process.env.ASHLAR_SCREENSHOTS;
@@ -212,14 +212,38 @@ inBrowser("passkeys, in a browser", () => {
     await shop.mail.next("mary@example.com", /passkey was removed/i);
   });
 
+  test("makes an account with a passkey and no password, which confirms with it", async () => {
+    const page = await (await visitor()).newPage();
+    const authenticator = await VirtualAuthenticator.add(page);
+    await page.goto(`${shop.url}/register`);
+    await page.getByRole("link", { name: "Register with a passkey" }).click();
+    await page.getByLabel("Name").fill("Hedy");
+    await page.getByLabel("Email address").fill("hedy@example.com");
+    await authenticator.answers(false);
+    await page.getByRole("button", { name: "Send link" }).click();
+    await page.getByText("We have sent a link to this address.").waitFor();
+    const link = linkIn(await shop.mail.next("hedy@example.com", /create your account/i));
+    expect(link.startsWith(`${shop.url}/register/passkey/`)).toBe(true);
+    await page.goto(link);
+    await authenticator.answers(true);
+    await page.getByRole("button", { name: "Create your passkey" }).click();
+    await isOnHome(page, "Hedy");
+    await logOut(page);
+    await isOnHome(page, "Hedy");
+    await page.goto(`${shop.url}/confirm_passkey`);
+    expect(await page.getByRole("link", { name: "Confirm your password" }).count()).toBe(0);
+    await page.getByRole("button", { name: "Confirm with a passkey" }).click();
+    await isOnHome(page, "Hedy");
+  });
+
   test("a page of another origin can't use it", async () => {
     const page = await (await visitor()).newPage();
     await VirtualAuthenticator.add(page);
     await register(page, "Joan");
     await openPasskeys(page);
     await addPasskey(page);
-    await logOut(page).catch(() => {});
     await page.goto(shop.url.replace("localhost", "127.0.0.1"));
+    expect(new URL(page.url()).hostname).toBe("127.0.0.1");
     const outcome = await page.evaluate(`
       navigator.credentials.get({ publicKey: { challenge: new Uint8Array(32), rpId: "localhost" } })
         .then(() => "used", ({ name }) => name)`);
@@ -256,6 +280,14 @@ inBrowser("passkeys, in a browser", () => {
       await page.goto(`${shop.url}/login`);
       await page.getByRole("button", { name: "Log in with a passkey" }).waitFor();
       await look("login");
+      await page.goto(`${shop.url}/register/passkey`);
+      await look("register-passkey");
+      await page.getByLabel("Name").fill("Ida");
+      await page.getByLabel("Email address").fill(`ida-${size}-${colorScheme}@example.com`);
+      await page.getByRole("button", { name: "Send link" }).click();
+      await page.goto(linkIn(await shop.mail.next(`ida-${size}-${colorScheme}@example.com`, /create your account/i)));
+      await page.getByRole("button", { name: "Create your passkey" }).waitFor();
+      await look("finish-passkey");
       await register(page, `Ruth${size}${colorScheme}`);
       await openPasskeys(page);
       await look("passkeys-none");

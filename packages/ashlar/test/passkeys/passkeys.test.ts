@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { captureEvents, captureMail, type TestClient, travel, travelBack } from "../../src/testing/index.ts";
+import { captureEvents, captureMail, linksIn, type TestClient, travel, travelBack } from "../../src/testing/index.ts";
 import { claimsOf, type TokenPair } from "../support/feature-shop.ts";
 import { checkTypes } from "../support/generated-application.ts";
 import { addPasskey, ORIGIN, optionsFor, PasskeyDevice, proveBy } from "../support/passkey-device.ts";
@@ -347,6 +347,72 @@ test("a passkey outlasts a new password, is exported without its key, and delete
   expect(passkey).toEqual([{ name: "Phone", created_at: expect.any(Date), last_used_at: expect.any(Date) }]);
   await (await shop.User.findOrFail(ada.id)).delete();
   expect(await shop.rows("authenticators")).toEqual([]);
+});
+
+describe("an account with a passkey and no password", () => {
+  const GRACE = { name: "Grace", email: "grace@example.com" };
+
+  /** The path of the link that was mailed to an address. */
+  async function linkFor(client: TestClient, newcomer = GRACE): Promise<string> {
+    const mails = await captureMail(shop.application);
+    (await client.withCsrfToken().postJson("/register/passkey", newcomer)).assertStatus(202);
+    await shop.application.background.settled();
+    const mail = await mails.assertSent(({ to }) => to === newcomer.email);
+    return new URL(linksIn(mail)[0]!).pathname;
+  }
+
+  test("is made by the mailed link, and logs in", async () => {
+    await shop.addAda();
+    const client = shop.visitor();
+    const path = await linkFor(client);
+    expect(await shop.rows("users")).toHaveLength(1);
+    (await client.get(path)).assertStatus(200).assertSee("grace@example.com");
+    const device = new PasskeyDevice();
+    const credential = device.create(await optionsFor(client, path));
+    (await client.postJson(path, { credential })).assertStatus(201);
+    const [, grace] = await shop.rows("users");
+    expect(grace).toMatchObject({ ...GRACE, password: null, verified_at: expect.anything() });
+    (await client.getJson(PAGE)).assertStatus(200);
+    (await proveBy(shop.visitor(), device)).assertStatus(200);
+    (await client.get(path)).assertRedirect("/login");
+    (await client.postJson(`${path}/options`)).assertStatus(410);
+  });
+
+  test("S142 of many requests with one link and one challenge, one makes the account", async () => {
+    await shop.addAda();
+    const client = shop.visitor();
+    const path = await linkFor(client);
+    const credential = new PasskeyDevice().create(await optionsFor(client, path));
+    const sent = await Promise.all(Array.from({ length: 20 }, () => client.postJson(path, { credential })));
+    expect(sent.filter(({ status }) => status === 201)).toHaveLength(1);
+    expect(await shop.rows("users")).toHaveLength(2);
+  });
+
+  test("the owner of a taken address learns of it by mail, and the caller doesn't", async () => {
+    await shop.addAda();
+    const mails = await captureMail(shop.application);
+    const client = shop.visitor().withCsrfToken();
+    const answer = await client.postJson("/register/passkey", { name: "Eve", email: EMAIL });
+    answer.assertStatus(202).assertJsonContains({ data: { status: "mailed" } });
+    await shop.application.background.settled();
+    const mail = await mails.assertSent(({ to }) => to === EMAIL);
+    expect(mail.text).not.toContain("/register/passkey/");
+    (await client.postJson("/register/passkey", { name: "", email: "no address" })).assertStatus(422);
+  });
+
+  test("a link that was altered, or is older than an hour, makes none", async () => {
+    await shop.addAda();
+    const client = shop.visitor();
+    const path = await linkFor(client);
+    (await client.get(`${path}x`)).assertRedirect("/login");
+    travel(61);
+    try {
+      (await client.get(path)).assertRedirect("/login");
+      (await client.withCsrfToken().postJson(`${path}/options`)).assertStatus(410);
+    } finally {
+      travelBack();
+    }
+  });
 });
 
 test("the well-known addresses name related origins and the page of passkeys", async () => {

@@ -25,7 +25,11 @@ export class PasskeyShop {
     this.end = end;
   }
 
-  static async install(options: BootOptions = {}): Promise<PasskeyShop> {
+  /** @param change changes the generated files before the application boots */
+  static async install(
+    options: BootOptions = {},
+    change: (root: string) => Promise<void> = async () => {},
+  ): Promise<PasskeyShop> {
     const database = typeof options.engine === "object" ? options.engine.name : "sqlite";
     const { root, remove } = await generateApplication({ database: database as "sqlite" });
     const { code, errors } = await ashlar(root, "auth", "--passkeys");
@@ -34,6 +38,7 @@ export class PasskeyShop {
       "authenticates: true,",
       "authenticates: true,\n    authenticationClaims: true,",
     ]);
+    await change(root);
     const { application, end } = await bootApplication(root, options);
     return new PasskeyShop(application, await userClass(root), root, async () => {
       await end();

@@ -17,6 +17,11 @@ export class PasskeyOptionController {
     return { data: { options: await passkeys.creationOptions() } };
   }
 
+  /** POST /register/passkey/@token/options */
+  async register({ passkeys, request }: HttpContext): Promise<object> {
+    return { data: { options: await passkeys.registrationOptions(request.param("token")) } };
+  }
+
   /** POST /account/passkeys/signals */
   async signals({ passkeys }: HttpContext): Promise<object> {
     return { data: await passkeys.signals() };

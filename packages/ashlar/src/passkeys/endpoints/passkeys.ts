@@ -26,10 +26,24 @@ export interface PasskeyController {
   destroy(context: HttpContext): unknown;
 }
 
+/** The application's controller for accounts that have a passkey and no password. */
+export interface PasskeyRegistrationController {
+  /** `GET /register/passkey`: the form for the address and the name. Only an application without pages leaves it out. */
+  create?(context: HttpContext): unknown;
+  /** `POST /register/passkey`: mails the link. */
+  request(context: HttpContext): unknown;
+  /** `GET /register/passkey/@token`: the page behind the link. */
+  show(context: HttpContext): unknown;
+  /** `POST /register/passkey/@token`, with `credential`: makes the account. */
+  store(context: HttpContext): unknown;
+}
+
 /** The application's controllers for passkeys. */
 interface PasskeyControllers {
   readonly login: ControllerClass<PasskeyLoginController>;
   readonly passkeys: ControllerClass<PasskeyController>;
+  /** Without it, accounts are made with a password. */
+  readonly register?: ControllerClass<PasskeyRegistrationController>;
 }
 
 /** Options of `Passkeys.routes`. */
@@ -52,7 +66,7 @@ export const Passkeys: {
   readonly tokens: (options?: PasskeyTokenOptions) => readonly RouteDefinition[];
 } = Object.freeze({
   /**
-   * The routes `passkeys.login`, `passkeys.confirm`, `account.passkeys`, and those of the options that scripts need. The page
+   * The routes `passkeys.login`, `passkeys.confirm`, `passkeys.register`, `account.passkeys`, and those of the options that scripts need. The page
    * of passkeys requires a confirmation within the last three hours (`password.confirm`).
    *
    * `/.well-known/webauthn` and `/.well-known/passkey-endpoints`, where browsers and password managers look for them, are at
@@ -60,7 +74,7 @@ export const Passkeys: {
    *
    * @param controllers the application's classes
    */
-  routes({ login, passkeys }: PasskeyControllers, { json }: PasskeyRouteOptions = {}): RouteCollection {
+  routes({ login, passkeys, register }: PasskeyControllers, { json }: PasskeyRouteOptions = {}): RouteCollection {
     const options = PasskeyOptionController;
     const pages = login as ControllerClass<Required<PasskeyLoginController>>;
     const form = json === true ? [] : [Route.get("/confirm_passkey", [pages, "show"]).name("passkeys.confirm")];
@@ -73,6 +87,7 @@ export const Passkeys: {
           Route.post("/login/passkey", [login, "store"]).name("passkeys.login"),
         ],
       ),
+      ...(register === undefined ? [] : registrationRoutes(register, json === true)),
       ...behind(
         ["auth.page", "auth"],
         [
@@ -120,6 +135,32 @@ export const Passkeys: {
     });
   },
 });
+
+function registrationRoutes(
+  register: ControllerClass<PasskeyRegistrationController>,
+  isJson: boolean,
+): readonly RouteDefinition[] {
+  const pages = register as ControllerClass<Required<PasskeyRegistrationController>>;
+  const path = "/register/passkey";
+  const form = isJson ? [] : [Route.get(path, [pages, "create"]).name("passkeys.register")];
+  return [
+    ...behind(["auth.page"], form),
+    ...behind(
+      ["auth.page", "throttle:passkeys.register"],
+      [Route.post(path, [register, "request"]).name("passkeys.register.request")],
+    ),
+    ...behind(
+      ["auth.page:token"],
+      [
+        Route.get(`${path}/@token`, [register, "show"]).name("passkeys.register.finish"),
+        Route.post(`${path}/@token/options`, [PasskeyOptionController, "register"])
+          .name("passkeys.register.options")
+          .respondsWithJson(),
+        Route.post(`${path}/@token`, [register, "store"]).name("passkeys.register.store"),
+      ],
+    ),
+  ];
+}
 
 function behind(middleware: readonly string[], routes: readonly RouteDefinition[]): readonly RouteDefinition[] {
   return routes.map((route) => route.with({ middleware }).bodyLimit(BODY_LIMIT).madeBy("Passkeys.routes"));

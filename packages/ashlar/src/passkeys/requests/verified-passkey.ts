@@ -90,7 +90,10 @@ function isCopied(before: StoredPasskey, { counter }: CredentialUse): boolean {
 }
 
 /** The device and the fingerprint or PIN are two factors; the device alone is one. */
-function amrOf({ isUserVerified, isSynced }: CredentialUse): readonly string[] {
+export function amrOf({
+  isUserVerified,
+  isSynced,
+}: Pick<CredentialUse, "isUserVerified" | "isSynced">): readonly string[] {
   const key = isSynced ? "swk" : "hwk";
   return isUserVerified ? [key, "user", "mfa"] : [key];
 }

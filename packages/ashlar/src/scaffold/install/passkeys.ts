@@ -12,6 +12,9 @@ const LAYOUT = "views/layouts/main.edge";
 const API_SETTINGS = "config/api.ts";
 const PASSKEYS = `${FOLDER}/passkeys-controller.ts`;
 const LOGIN = `${FOLDER}/passkey-login-controller.ts`;
+const REGISTRATION = `${FOLDER}/passkey-registration-controller.ts`;
+/** Exists if visitors can register. */
+const REGISTER = `${FOLDER}/register-controller.ts`;
 /** The stubs, by the path of what they become. */
 const WITHOUT_PAGES: Readonly<Record<string, string>> = {
   [PASSKEYS]: "passkeys-controller.json.ts",
@@ -27,6 +30,13 @@ const WITH_PAGES: Readonly<Record<string, string>> = {
 
 type Step = NonNullable<PublishedFiles["steps"]>[number];
 
+const REGISTRATION_WITHOUT_PAGES = { [REGISTRATION]: "passkey-registration-controller.json.ts" };
+const REGISTRATION_WITH_PAGES = {
+  [REGISTRATION]: "passkey-registration-controller.ts",
+  "views/auth/register_passkey.edge": "register_passkey.edge",
+  "views/auth/finish_passkey.edge": "finish_passkey.edge",
+};
+
 /**
  * The files that passkeys need: the migration of the table of authenticators, the pages with their script, the test; and
  * what turns them on in the author's files.
@@ -38,10 +48,12 @@ export async function passkeyFiles(root: string): Promise<PublishedFiles> {
     throw new AshlarError("E_COMMAND", "The application has no accounts. To add them: npx ashlar auth");
   }
   const hasPages = existsSync(join(root, LAYOUT));
+  const registration = hasPages ? REGISTRATION_WITH_PAGES : REGISTRATION_WITHOUT_PAGES;
+  const registers = existsSync(join(root, REGISTER));
   return {
-    files: await stubs(hasPages ? WITH_PAGES : WITHOUT_PAGES),
+    files: await stubs({ ...(hasPages ? WITH_PAGES : WITHOUT_PAGES), ...(registers ? registration : {}) }),
     migrations: await stubs({ create_authenticators: "create_authenticators.ts" }),
-    steps: [PROVIDER_STEP, ...routeSteps(root, hasPages), ...(hasPages ? VIEW_STEPS : [])],
+    steps: [PROVIDER_STEP, ...routeSteps(root, hasPages, registers), ...(hasPages ? VIEW_STEPS : [])],
   };
 }
 
@@ -56,13 +68,23 @@ const PROVIDER_STEP: Step = {
   },
 };
 
-function routeSteps(root: string, hasPages: boolean): readonly Step[] {
+function routeSteps(root: string, hasPages: boolean, registers: boolean): readonly Step[] {
   const options = hasPages ? "" : ", { json: true }";
-  const routes = `...Passkeys.routes({ login: PasskeyLoginController, passkeys: PasskeysController }${options})`;
+  const register = registers ? ", register: PasskeyRegistrationController" : "";
+  const controllers = `{ login: PasskeyLoginController, passkeys: PasskeysController${register} }`;
+  const routes = `...Passkeys.routes(${controllers}${options})`;
   const imports = [
     { name: "Passkeys", from: "ashlar/passkeys" },
     { name: "PasskeyLoginController", from: "../app/controllers/auth/passkey-login-controller.ts" },
     { name: "PasskeysController", from: "../app/controllers/auth/passkeys-controller.ts" },
+    ...(registers
+      ? [
+          {
+            name: "PasskeyRegistrationController",
+            from: "../app/controllers/auth/passkey-registration-controller.ts",
+          },
+        ]
+      : []),
   ];
   const step = (text: string, done: RegExp, needed: typeof imports): Step => ({
     file: "routes/web.ts",
