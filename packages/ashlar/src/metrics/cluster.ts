@@ -121,8 +121,8 @@ export class ClusterMetrics {
   }
 
   /**
-   * @throws `E_OVERLOADED` (503) if the primary doesn't answer, for example because it doesn't call {@link
-   * relayMetrics}
+   * @throws `E_OVERLOADED` (503) if the primary doesn't answer, for example because it doesn't call
+   * {@link relayMetrics}
    */
   async collect(): Promise<readonly WorkerFamilies[]> {
     const id = randomUUID();

@@ -18,8 +18,8 @@ export const ALWAYS_ROOM_BYTES = 65_536;
  * that doesn't fit is refused at once rather than halfway through. After that, as much room as the request already
  * holds is reserved for data that is still to come.
  *
- * Security: announcing a body costs a client nothing, so an announcement alone takes no more than {@link
- * ALWAYS_ROOM_BYTES} away from others.
+ * Security: announcing a body costs a client nothing, so an announcement alone takes no more than
+ * {@link ALWAYS_ROOM_BYTES} away from others.
  */
 export class BodyRoom {
   readonly #maxBytes: number;

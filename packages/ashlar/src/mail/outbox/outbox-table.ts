@@ -13,8 +13,8 @@ import { now, systemTime } from "../../support/index.ts";
 export const MAIL_OUTBOX_TABLE = "mail_outbox";
 
 /**
- * Creates the table `mail_outbox`, in which mails wait until they are sent. Call it in a migration, with {@link
- * addPriorityToMailOutbox}:
+ * Creates the table `mail_outbox`, in which mails wait until they are sent. Call it in a migration, with
+ * {@link addPriorityToMailOutbox}:
  *
  * ```ts
  * export async function up(database: Kysely<unknown>): Promise<void> {

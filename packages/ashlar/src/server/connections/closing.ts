@@ -64,8 +64,8 @@ export function closeAfterResponses({ server, sockets }: Closing): void {
 }
 
 /**
- * Closes a server: accepts only the connections that are already waiting, and lets pending requests finish. Call {@link
- * closeAfterResponses} first.
+ * Closes a server: accepts only the connections that are already waiting, and lets pending requests finish. Call
+ * {@link closeAfterResponses} first.
  *
  * @param timeoutSeconds the time after which the rest is cut off
  */
