@@ -6,6 +6,8 @@ import type { Issuer } from "./drivers/issuer.ts";
 import { requireUsersOf } from "./settings/driver-settings.ts";
 import type { TokenHolder } from "./token-holder.ts";
 import "../kernel/index.ts";
+import "../auth/index.ts";
+import "../database/index.ts";
 
 /** The members that {@link AuthenticatesTokens} adds to a model. */
 export interface AuthenticatesTokensInstance extends Pick<TokenHolder, "holdsToken" | "activateToken" | "revokeToken"> {

@@ -80,6 +80,8 @@ export class AuthProvider extends Provider {
     // It reads the database, which a boot that has failed already leaves alone.
     if (!problems.any) await problems.run(() => requireEmailColumns(this.application));
     if (!problems.any && !this.application.isInspected) await problems.run(() => container.make("logins").prepare());
+    // A login doesn't have to look for the table then.
+    if (!problems.any) await problems.run(() => container.make("accounts").history.prepare());
     await problems.run(() => requireHashing(guards.hasher));
     problems.end();
     if (container.has("session") && guards.names.length > 0) {

@@ -2,6 +2,7 @@ import type { ModelClass } from "../database/index.ts";
 import { AshlarError, type Constructor, type RegisteredUser } from "../support/index.ts";
 import type { Authenticator } from "./authenticators.ts";
 import "./feature.ts";
+import "../kernel/index.ts";
 
 /** The member that {@link HasAuthenticators} adds to a model. */
 export interface HasAuthenticatorsInstance {

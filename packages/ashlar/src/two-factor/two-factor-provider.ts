@@ -13,7 +13,6 @@ import { twoFactorProof } from "./steps/two-factor-step.ts";
 import { factorOf, GRACE, TwoFactorService } from "./two-factor.ts";
 import { TwoFactorChangedMail } from "./two-factor-mail.ts";
 import { kindData } from "./user-data.ts";
-import "./errors.ts";
 import "./events.ts";
 import "./limits.ts";
 import "./messages.ts";

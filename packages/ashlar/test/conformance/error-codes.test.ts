@@ -4,11 +4,12 @@ import { expect, test } from "vitest";
 import "../../src/public/api.ts";
 import "../../src/public/mail.ts";
 import "../../src/public/session.ts";
+import "../../src/public/two-factor.ts";
 import "../../src/public/views.ts";
 import { ERRORS } from "../../src/support/index.ts";
 
 const SOURCE = join(import.meta.dirname, "../../src");
-const CODES = /^(?:export )?const (?:CODES|[A-Z]+_ERRORS) = \{\n([\s\S]*?)^\} as const;/m;
+const CODES = /^(?:export )?const (?:CODES|[A-Z_]+_ERRORS) = \{\n([\s\S]*?)^\} as const;/m;
 /** Matches codes that are thrown, not codes that something is compared with. */
 const THROWN = /(?<!=== )"(E_[A-Z_]+)"/g;
 

@@ -333,6 +333,18 @@ for (const form of ["pages", "json"] as const) {
       same("taken meanwhile", await frontEnd().post(undo));
     });
 
+    test("shows what protects an account and what has happened to it", async () => {
+      const { front } = await registered();
+      const { status, data } = await front.get("/account/security");
+      expect(data).toMatchObject({ isVerified: false, hasPassword: true, devices: 1, before: null, after: null });
+      const events = (data.events as readonly { readonly name: string; readonly text: string }[]).map(
+        ({ name, text }) => {
+          return [name, text];
+        },
+      );
+      same("account", { status, data, body: { data: { ...data, email: null, events } } } as never);
+    });
+
     test("lists and ends logins", async () => {
       const { front, email } = await registered();
       const other = frontEnd();

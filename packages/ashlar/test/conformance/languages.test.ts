@@ -9,9 +9,11 @@ import { EventProvider } from "../../src/events/index.ts";
 import { MailProvider } from "../../src/mail/index.ts";
 import type { MessageKey, Sentence } from "../../src/messages/index.ts";
 import { paramNames } from "../../src/messages/sentence.ts";
+import { PasskeysProvider } from "../../src/passkeys/index.ts";
 import { generateSecret } from "../../src/security/index.ts";
 import { SessionProvider } from "../../src/session/index.ts";
 import { ThrottleProvider } from "../../src/throttle/index.ts";
+import { TwoFactorProvider } from "../../src/two-factor/index.ts";
 import { ViewProvider } from "../../src/views/index.ts";
 import { UserWithToken } from "../support/application-parts.ts";
 
@@ -24,6 +26,8 @@ const PROVIDERS: readonly ProviderClass[] = [
   MailProvider,
   AuthProvider,
   ApiProvider,
+  TwoFactorProvider,
+  PasskeysProvider,
 ];
 
 let english: ReadonlyMap<string, Sentence>;

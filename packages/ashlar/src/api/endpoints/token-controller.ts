@@ -12,6 +12,7 @@ import type { JwtGuard } from "../requests/jwt-guard.ts";
 import type { IssuedToken, TokenRequest } from "../stores/store.ts";
 import { isTokenName } from "../stores/token-text.ts";
 import "../errors.ts";
+import "../../auth/index.ts";
 
 const INVALID_TOKEN = 'Bearer error="invalid_token"';
 

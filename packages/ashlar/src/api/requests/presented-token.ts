@@ -5,6 +5,7 @@ import { AshlarError, isThenable, type MaybePromise } from "../../support/index.
 import type { Driver, Drivers } from "../drivers/drivers.ts";
 import type { RefusedToken, TokenClaims, VerifiedToken, Verifier } from "../verifier.ts";
 import "../errors.ts";
+import "../../http/index.ts";
 
 declare module "../../http/exchange/context.ts" {
   interface FrameworkContext {

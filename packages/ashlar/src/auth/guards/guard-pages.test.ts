@@ -33,7 +33,7 @@ describe("the routes of a second guard", () => {
     const listed = routes.map(({ attributes: { methods, path, name, middleware } }) => {
       return `${methods.join("|")} ${path} ${name} (${middleware.join(", ")})`;
     });
-    expect(listed).toHaveLength(28);
+    expect(listed).toHaveLength(29);
     expect(listed).toEqual(
       expect.arrayContaining([
         "GET /admin/login admin.login (auth.page, guard:admin)",

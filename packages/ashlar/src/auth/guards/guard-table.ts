@@ -5,7 +5,6 @@ import type { ProofRegistry } from "../proofs/proof-registry.ts";
 import { type AuthenticatableClass, isModel, keepsSameRows, userClassOf } from "../users/authenticatable.ts";
 import type { Guard } from "./guard.ts";
 import { type ConfiguredGuards, GUARD_SETTINGS, type GuardEntry } from "./guard-settings.ts";
-import "../errors.ts";
 
 /** The data for a driver that creates a guard. */
 export interface GuardSettings {

@@ -9,6 +9,7 @@ import type { Model } from "./model.ts";
 import type { Cast, Casts } from "./model-attributes.ts";
 import { bindings, lineage, resolveDatabase } from "./model-database.ts";
 import type { ModelClass, ModelKey, Normalizers } from "./model-types.ts";
+import "../errors.ts";
 
 /** Data that is computed once per model class, and used for every row. */
 export interface ModelMetadata {

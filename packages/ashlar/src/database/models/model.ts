@@ -35,7 +35,6 @@ import {
 import { type ComparisonOperator, ModelQuery } from "./model-query.ts";
 import { modelSnapshot } from "./model-snapshot.ts";
 import type { Attributes, Column, ModelClass, ModelKey } from "./model-types.ts";
-import "../errors.ts";
 
 /**
  * A row of a table, with the columns as its properties, named as in SQL.

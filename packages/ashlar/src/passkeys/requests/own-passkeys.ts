@@ -14,6 +14,7 @@ import {
 } from "../stored/passkey-store.ts";
 import { newPasskey } from "./new-passkey.ts";
 import { type CreationOptions, creationOptions, namesOf } from "./passkey-options.ts";
+import "../../http/index.ts";
 
 /** The key in the session of the id of a credential that no account has, or no longer has, until the browser learns of it. */
 export const UNKNOWN = "passkeys.unknown";

@@ -10,6 +10,7 @@ import { newUserHandle, PASSKEY } from "../stored/passkey-store.ts";
 import { newPasskey } from "./new-passkey.ts";
 import { type CreationOptions, creationOptions, namesOf } from "./passkey-options.ts";
 import { amrOf } from "./verified-passkey.ts";
+import "../../auth/index.ts";
 
 /** The purpose that links to registrations are signed for. */
 export const REGISTRATION_KEY: KeyPurpose = declareKeyPurpose("passkey-registration");

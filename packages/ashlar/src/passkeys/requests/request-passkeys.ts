@@ -8,7 +8,6 @@ import { OwnPasskeys, UNKNOWN } from "./own-passkeys.ts";
 import { type CreationOptions, type RequestOptions, requestOptions } from "./passkey-options.ts";
 import { type PasskeyNewcomer, PasskeyRegistration } from "./passkey-registration.ts";
 import { claimedPasskey, type ProvedPasskey, verifyPasskey, type WantedProof } from "./verified-passkey.ts";
-import "../../http/index.ts";
 
 declare module "../../http/exchange/context.ts" {
   interface FrameworkContext {

@@ -11,6 +11,7 @@ import { SETUP_STEP } from "../steps/setup-step.ts";
 import type { ChangePlace, TwoFactorService } from "../two-factor.ts";
 import { isFew } from "../two-factor-mail.ts";
 import "../errors.ts";
+import "../../http/index.ts";
 
 declare module "../../http/exchange/context.ts" {
   interface FrameworkContext {

@@ -6,6 +6,7 @@ import { AshlarError, ConfigurationError, type RegisteredUser } from "../../supp
 import { message } from "../messages.ts";
 import type { TwoFactorService } from "../two-factor.ts";
 import "../errors.ts";
+import "../../http/index.ts";
 
 declare module "../../routing/middleware-name.ts" {
   interface FrameworkMiddlewareArguments {

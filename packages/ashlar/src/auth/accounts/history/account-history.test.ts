@@ -31,6 +31,7 @@ async function listing(options: TestAccountsOptions = {}): Promise<TestAccounts>
   const accounts = await testAccounts({ routes: [EVENTS], ...options });
   const { up } = await migrationOfStub("auth/migrations/create_security_events.ts.stub");
   await up(accounts.database.kysely);
+  await accounts.application.container.make("accounts").history.prepare();
   return accounts;
 }
 

@@ -174,6 +174,12 @@ export class AccountHistory {
     return id === null || guard === null ? null : { user_id: id, guard };
   }
 
+  /** Looks for the table at startup. */
+  async prepare(): Promise<void> {
+    const { application, table } = this.#dependencies;
+    if (!application.isInspected && application.container.has("database")) await table.exists();
+  }
+
   /**
    * Resolves once all events so far are stored; a failure is logged. Called before they are read, and before the
    * application shuts down.
@@ -193,7 +199,7 @@ export class AccountHistory {
     const { table } = this.#dependencies;
     const waiting = this.#waiting;
     this.#waiting = [];
-    if (waiting.length === 0 || !(await table.exists())) return;
+    if (waiting.length === 0 || !(await table.wasThere())) return;
     for (let first = 0; first < waiting.length; first += BATCH) await table.record(waiting.slice(first, first + BATCH));
     for (const one of waiting) {
       const key = JSON.stringify([one.guard, String(one.user_id)]);

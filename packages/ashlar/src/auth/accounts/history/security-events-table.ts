@@ -1,5 +1,4 @@
 import { type BatchTable, type Database, dateOf, hasTable, type Row, visitInBatches } from "../../../database/index.ts";
-import { now } from "../../../support/index.ts";
 import type { UserId } from "../../users/authenticatable.ts";
 
 /** The table of what has happened to accounts. */
@@ -10,8 +9,6 @@ const TABLE = SECURITY_EVENTS_TABLE;
 export const MAX_PER_USER = 100;
 /** The event that strangers can cause without limit. */
 const GUESS = "auth.failed";
-/** How long a missing table isn't looked for again, in milliseconds. */
-const PATIENCE_MS = 60_000;
 
 /** An event to be stored. */
 export interface NewSecurityEvent {
@@ -46,18 +43,22 @@ export interface EventRange {
 /** The table `security_events`: what has happened to accounts, for their owners. An application may not have it. */
 export class SecurityEventsTable {
   readonly #database: () => Database;
-  #missingUntil = 0;
+  /** Whether the application has the table; `null` before anyone has looked. */
+  #isThere: boolean | null = null;
 
   constructor(database: () => Database) {
     this.#database = database;
   }
 
-  /** Reports whether the application has the table. */
+  /** Reports whether the application has the table, and looks again for a missing one. */
   async exists(): Promise<boolean> {
-    if (now() < this.#missingUntil) return false;
-    const isThere = await hasTable(this.#database(), TABLE);
-    if (!isThere) this.#missingUntil = now() + PATIENCE_MS;
-    return isThere;
+    if (this.#isThere !== true) this.#isThere = await hasTable(this.#database(), TABLE);
+    return this.#isThere;
+  }
+
+  /** Reports whether the application had the table when it was last looked for, at startup or by {@link exists}. */
+  async wasThere(): Promise<boolean> {
+    return this.#isThere ?? this.exists();
   }
 
   /** Stores events, in one statement. */

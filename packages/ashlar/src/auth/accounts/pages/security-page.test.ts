@@ -33,6 +33,7 @@ const KEYS = Route.get("/account/keys", () => "keys").name("account.keys");
 async function withEvents(options: TestAccountsOptions = {}): Promise<TestAccounts> {
   const accounts = await testAccounts(options);
   await (await migrationOfStub("auth/migrations/create_security_events.ts.stub")).up(accounts.database.kysely);
+  await accounts.application.container.make("accounts").history.prepare();
   return accounts;
 }
 
@@ -104,7 +105,7 @@ test("the page is in the visitor's language, and JSON clients get the same", asy
   });
 });
 
-test("the page has a section for every kind of authenticator with a page, and user.authenticators() lists all", async () => {
+test("the page has a section for each authenticator kind with a page, and user.authenticators() lists all", async () => {
   class User extends (compose(FullUser, HasAuthenticators) as typeof FullUser &
     Constructor<HasAuthenticatorsInstance>) {}
   const accounts = await withEvents({ User, providers: [KeysProvider], routes: [KEYS] });
