@@ -110,7 +110,7 @@ under its license.
 
 ## Generated files
 
-\`data/generated-files.json\` was made for this project, from the files that it generates, and is under its license.
+\`data/openapi.json\` was written for this project, and is under its license. \`data/generated-files.json\` was made for this project, from the files that it generates, and is under its license.
 
 ## Bundled
 

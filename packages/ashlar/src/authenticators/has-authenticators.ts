@@ -19,7 +19,9 @@ export interface HasAuthenticatorsInstance {
  * Adds a list of authenticators to a user model:
  *
  * ```ts
- * class User extends compose(Model, Authenticates, HasAuthenticators) {}
+ * class Person extends compose(Model, Authenticates, HasAuthenticators) {}
+ * declare const user: Person; // of a query
+ *
  * const names = (await user.authenticators()).map(({ kind, name, lastUsedAt }) => [kind, name, lastUsedAt]);
  * ```
  */

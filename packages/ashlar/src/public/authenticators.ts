@@ -4,6 +4,8 @@ export {
   type AuthenticatorKind,
   Authenticators,
   createAuthenticatorsTable,
+  HasAuthenticators,
+  type HasAuthenticatorsInstance,
   type NamedFactor,
   type SecondFactor,
 } from "../authenticators/index.ts";

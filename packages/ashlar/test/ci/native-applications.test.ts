@@ -47,14 +47,18 @@ test("once a test has reset modules, applications have the framework that is loa
 test("applications can import all that the framework's modules export", async () => {
   const root = await generatedApplication({ pages: false, api: false });
   const files = await readdir(PUBLIC);
-  const namespaces = files.map((file) => `export * as ${basename(file, ".ts")} from "${specifierOf(file)}";`);
+  const namespaces = files.map((file) => `export * as ${nameOf(file)} from "${specifierOf(file)}";`);
   await writeFile(join(root, "app/all.ts"), namespaces.join("\n"));
   const all = (await import(join(root, "app/all.ts"))) as Record<string, object>;
   for (const file of files) {
     const exported = (await import(join(PUBLIC, file))) as object;
-    expect(Object.keys(all[basename(file, ".ts")]!).sort(), file).toEqual(Object.keys(exported).sort());
+    expect(Object.keys(all[nameOf(file)]!).sort(), file).toEqual(Object.keys(exported).sort());
   }
 });
+
+function nameOf(file: string): string {
+  return basename(file, ".ts").replaceAll("-", "_");
+}
 
 function specifierOf(file: string): string {
   return file === "index.ts" ? "ashlar" : `ashlar/${basename(file, ".ts")}`;

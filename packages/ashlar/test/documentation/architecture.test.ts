@@ -10,7 +10,7 @@ const FOLDERS = [repository, packageFolder, join(packageFolder, "src")];
 /** The files that a table says an addition would create. */
 const ADDED = /^\|[^|]+\|([^|]+)\| \d/gm;
 /** A line of the drawing of the layers: the layer's number, if it begins there, and its folders. */
-const DRAWN = /^ {4}(?: ?(\d+)| {2}) {2}((?:\w+\/ +)+)/gm;
+const DRAWN = /^ {4}(?: ?(\d+)| {2}) {2}((?:[\w-]+\/ +)+)/gm;
 /** An application's files, and modules as another file names them. */
 const ELSEWHERE = /^(?:config|lang)\/|^\.\./;
 

@@ -260,7 +260,7 @@ async function ownMembers(): Promise<Record<keyof typeof PUBLIC, string[]>> {
 }
 
 /** What is added by a path that a new application doesn't import, because it needs an optional package. */
-const ELSEWHERE = ["ashlar/metrics"];
+const ELSEWHERE = ["ashlar/metrics", "ashlar/authenticators", "ashlar/passkeys", "ashlar/two-factor"];
 
 /** A file that compiles if everything that the features add exists, and has a type. */
 async function presence(): Promise<string> {
@@ -320,7 +320,7 @@ describe("the augmentations shown in doc comments", () => {
     expect(Services).toEqual(expect.arrayContaining(["mail", "database", "events", "views"]));
     expect(ErrorCodes).toEqual(expect.arrayContaining(["E_VIEW", "E_INVALID_MAIL", "E_DATABASE"]));
     expect(Limits).toEqual(expect.arrayContaining(["login", '"password_reset.show"', '"api.reauth"']));
-    expect(MiddlewareArguments).toEqual(["throttle"]);
+    expect(MiddlewareArguments).toEqual(["throttle", '"two-factor"']);
     expect(EventMap).toEqual(expect.arrayContaining(['"auth.login"', '"mail.failed"', '"api.token_issued"']));
   });
 

@@ -44,6 +44,7 @@ async function linesOf(paths: readonly string[]): Promise<Line[]> {
 async function optionsByCommand(): Promise<Map<string, ReadonlySet<string>>> {
   // An application's providers add commands, such as the mail commands.
   const folder = await generatedApplication();
+  await ashlar(folder, "auth", "--two-factor");
   const options = (help: string) => new Set([...help.matchAll(/(?<=[\s,])--?[a-z][a-z-]*/g)].map(([option]) => option));
   const { output } = await ashlar(folder, "--help");
   const [, list = ""] = output.split("Commands:\n");

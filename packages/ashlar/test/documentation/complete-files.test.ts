@@ -46,6 +46,7 @@ const NEEDS_MORE: Readonly<Record<string, string>> = {
   "docs/guides/databases.md": "its configurations are of servers that don't exist",
   "docs/guides/own-authority.md": "its certificates don't exist",
   "docs/guides/own-guards.md": "its sections are independent of each other",
+  "docs/guides/passkeys.md": "ashlar auth --passkeys writes the controllers",
   "docs/guides/personal-tokens.md": "ashlar tokens:install writes the controller",
   "docs/guides/token-keys.md": "ashlar key:generate writes the keys",
   "docs/guides/upgrading.md": "its application is an older one",

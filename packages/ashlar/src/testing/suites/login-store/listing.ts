@@ -82,7 +82,7 @@ export const LISTING: readonly LoginStoreTest[] = [
     },
   ],
   [
-    "logins that have expired or are waiting for a step don't count toward the number to keep",
+    "expired logins and those waiting for a step don't count toward the number to keep",
     async (bench) => {
       const [oldest] = await several(bench, 1);
       await several(bench, 2, { expiresAt: new Date(now() - HOUR_MS) });
