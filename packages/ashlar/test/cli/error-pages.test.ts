@@ -77,6 +77,9 @@ async function loggedIn(): Promise<TestClient> {
   const credentials = { email: "ada@example.com", password: PASSWORD };
   await client.submit(await client.get("/login"), '[action="/login"]', credentials);
   await client.get("/home");
+  // What the login has caused after its response.
+  await application.container.make("events").settled();
+  await application.background.settled();
   queries = [];
   return client;
 }

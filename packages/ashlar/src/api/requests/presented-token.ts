@@ -211,8 +211,9 @@ export class PresentedToken {
   /** The input `token`, if it is text and not empty. The query is only parsed if the token can be in it. */
   #input(): string | null {
     const { request } = this.#context;
-    if (request.route()?.streamsBody === true && !this.#driver.settings.tokenInQuery) return null;
-    const value = this.#mayBeInQuery ? request.input(INPUT) : request.bodyInput(INPUT);
+    const isInQuery = this.#mayBeInQuery;
+    if (request.route()?.streamsBody === true && !isInQuery) return null;
+    const value = isInQuery ? request.input(INPUT) : request.bodyInput(INPUT);
     return typeof value === "string" && value !== "" ? value : null;
   }
 

@@ -41,8 +41,9 @@ export function mailTask(
   composer: MailComposer,
   mailable: Mailable,
   to: MailRecipient | readonly MailRecipient[],
-  { account, bulk = false }: QueueOptions,
+  options: QueueOptions,
 ): MailTask {
+  const { account, bulk = false } = options;
   const recipients = mailAddresses(to, "The recipient");
   requireRecipient(mailable, recipients);
   const compose = underSameOrigin(() => composer.compose(mailable, recipients));

@@ -21,15 +21,6 @@ export const UNKNOWN = "passkeys.unknown";
 /** How soon after a login with a password a browser may make a passkey by itself. */
 const AFTER_PASSWORD_MS = 2 * 60_000;
 
-/** The facts about a user's passkeys that password managers get (WebAuthn Level 3 §5.1.10). */
-interface PasskeySignals {
-  readonly rpId: string;
-  readonly name: string;
-  readonly displayName: string;
-  /** The user handles, each with the ids of its credentials. */
-  readonly users: readonly { readonly userId: string; readonly allAcceptedCredentialIds: readonly string[] }[];
-}
-
 /** The passkeys of the user who is logged in. `RequestPasskeys` adds what guests do with passkeys. */
 export abstract class OwnPasskeys {
   readonly #context: HttpContext;
@@ -142,7 +133,13 @@ export abstract class OwnPasskeys {
    * @throws `E_UNAUTHENTICATED`
    */
   async signals(): Promise<{
-    readonly signals: PasskeySignals;
+    /** For password managers (WebAuthn Level 3 §5.1.10): `users` has the user handles, each with the ids of its credentials. */
+    readonly signals: {
+      readonly rpId: string;
+      readonly name: string;
+      readonly displayName: string;
+      readonly users: readonly { readonly userId: string; readonly allAcceptedCredentialIds: readonly string[] }[];
+    };
     readonly unknown: string | null;
     readonly create: CreationOptions | null;
   }> {

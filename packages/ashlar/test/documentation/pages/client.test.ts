@@ -34,6 +34,7 @@ async function frontEnd(): Promise<string> {
   expect(await followPage(root, PAGE)).toEqual([
     "src/api.ts",
     "src/account.ts",
+    "src/second-factor.ts",
     "src/shop-client.ts",
     "src/sentence.ts",
   ]);

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Application } from "../../../src/public/index.ts";
 import { createTestClient, freeze } from "../../../src/public/testing.ts";
 import { bootApplication, userClass } from "../../support/booted-application.ts";
+import { ashlar } from "../../support/command-line.ts";
 import { checkTypes, edit, execute, generateApplication } from "../../support/generated-application.ts";
 import { followPage } from "../../support/page-files.ts";
 import { codeOf, pageTables } from "../../support/page-tables.ts";
@@ -24,6 +25,9 @@ beforeAll(async () => {
     if (isGuide) await followPage(made.root, PAGE);
     // A new application shows one of the limits in its configuration.
     else await rm(join(made.root, "config/throttle.ts"));
+    for (const feature of isGuide ? [] : ["--two-factor", "--passkeys"]) {
+      expect((await ashlar(made.root, "auth", feature)).code).toBe(0);
+    }
     const booted = await bootApplication(made.root);
     if (isGuide) [root, application] = [made.root, booted.application];
     else defaults = booted.application;

@@ -11,7 +11,7 @@ import { MESSAGES } from "./messages.ts";
 import { passkeyProof } from "./passkey-proof.ts";
 import { Passkeys } from "./passkeys.ts";
 
-const CHALLENGE = declareKeyPurpose("passkey-challenge");
+const CHALLENGE = declareKeyPurpose("own-passkey-challenge");
 
 declare module "ashlar" {
   interface HttpContext {

@@ -38,7 +38,7 @@ export interface AccountEvents {
   readonly after: string | null;
 }
 
-/** Which page {@link AccountHistory.page} returns; the newest events if neither `before` nor `after` is a key. */
+/** Which page `accounts.events` returns; the newest events if neither `before` nor `after` is a key. */
 export interface EventPageOptions {
   /** `before` of another page; it may come from an input, of any type. */
   readonly before?: unknown;
