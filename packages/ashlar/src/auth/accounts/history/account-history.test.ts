@@ -38,6 +38,9 @@ async function listing(options: TestAccountsOptions = {}): Promise<TestAccounts>
 /** Once all events so far are stored. */
 async function settled({ application }: TestAccounts): Promise<void> {
   await application.container.make("events").settled();
+  // Events are noted after the response.
+  await new Promise(setImmediate);
+  await new Promise(setImmediate);
   await application.container.make("accounts").history.flush();
 }
 

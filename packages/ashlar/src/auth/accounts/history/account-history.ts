@@ -109,8 +109,15 @@ export class AccountHistory {
     if (!container.has("events") || !container.has("database")) return;
     for (const [name, { details }] of this.#listed) {
       container.make("events").on(name as EventName, (payload) => {
-        const own = details === undefined ? {} : details(payload as never);
-        if (own !== null) this.#add(name, payload as Concerned, own);
+        // Later, whether or not there is an account, so that the time of a response doesn't reveal one.
+        afterResponse(() => {
+          try {
+            const own = details === undefined ? {} : details(payload as never);
+            if (own !== null) this.#add(name, payload as Concerned, own);
+          } catch (error) {
+            application.logger.error({ err: error, event: name }, "An event of an account could not be described.");
+          }
+        });
       });
     }
   }
@@ -160,7 +167,7 @@ export class AccountHistory {
     // Only the first one: the job stores what waits when it begins.
     if (this.#waiting.length > 1) return;
     const { background } = this.#dependencies.application;
-    afterResponse(() => this.#outside(() => background.run("the security events of accounts", () => this.flush())));
+    this.#outside(() => background.run("the security events of accounts", () => this.flush()));
   }
 
   /** The owner, by a guard that the configuration names: a driver of the API may have users of such a guard. */
