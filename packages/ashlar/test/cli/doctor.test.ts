@@ -286,8 +286,8 @@ describe("the report", () => {
         },
       ],
       skipped: [
-        { check: "Events of accounts", reason: "the application doesn't boot" },
         { check: "Limit store", reason: "the application doesn't boot" },
+        { check: "Events of accounts", reason: "the application doesn't boot" },
         { check: "Uploads", reason: "the application doesn't boot" },
         { check: "Routes", reason: "the application doesn't boot" },
       ],

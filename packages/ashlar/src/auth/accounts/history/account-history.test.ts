@@ -180,7 +180,7 @@ await onEachDatabase("the events of accounts", (engine) => {
       await events.emit("auth.failed", { ...told, by: "password", identifier: ADA.email });
       if (count % 7 === 0) await history.flush();
     }
-    await history.flush();
+    await settled(accounts);
     const rows = await accounts.rows("security_events");
     expect(rows.filter(({ event }) => event === "auth.password_changed")).toHaveLength(1);
     expect(rows.length).toBeGreaterThanOrEqual(MAX_PER_USER);

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { setImmediate } from "node:timers/promises";
 import type { Application } from "../../../boot/index.ts";
 import type { EventName } from "../../../events/index.ts";
 import type { HttpContext } from "../../../http/index.ts";
@@ -133,6 +134,8 @@ export class AccountHistory {
     const size = Math.min(Math.max(Math.trunc(wanted) || PAGE_SIZE, 1), MAX_PAGE_SIZE);
     const id = asAuthenticatable(user).authId();
     const guards = users.guardsKeeping(user.constructor);
+    // Those of the response before this request are noted a turn later.
+    await setImmediate();
     await this.#outside(() => this.flush());
     // One more than is shown, to find out whether there are more.
     const read = (range: Omit<EventRange, "limit">) => table.list(guards, id, { ...range, limit: size + 1 });
