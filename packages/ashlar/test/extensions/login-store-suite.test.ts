@@ -305,7 +305,7 @@ describe("the suite notices a store that", () => {
           return surplus.length;
         },
       }),
-      "logins that have expired or are waiting for a step don't count toward the number to keep",
+      "expired logins and those waiting for a step don't count toward the number to keep",
     ],
     [
       "decides which logins are too many before the others have started",
