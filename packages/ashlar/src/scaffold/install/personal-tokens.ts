@@ -2,13 +2,11 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { PublishedFiles } from "../../boot/index.ts";
-import { AshlarError, PACKAGE_FOLDER } from "../../support/index.ts";
+import { AshlarError } from "../../support/index.ts";
+import { hasAccountPages, type PublishedStep, publishedStubs } from "./published-stubs.ts";
 
-const STUBS = join(PACKAGE_FOLDER, "stubs/tokens");
 const API_SETTINGS = "config/api.ts";
 const CONTROLLER = "app/controllers/auth/personal-tokens-controller.ts";
-/** The layout of the account pages. */
-const LAYOUT = "views/layouts/main.edge";
 /** The stubs, by the path of the file that each becomes. */
 const WITHOUT_PAGES: Readonly<Record<string, string>> = { [CONTROLLER]: "personal-tokens-controller.json.ts" };
 const WITH_PAGES: Readonly<Record<string, string>> = {
@@ -18,8 +16,6 @@ const WITH_PAGES: Readonly<Record<string, string>> = {
   "views/mails/token_created.html.edge": "token_created.html.edge",
   "views/mails/token_created.text.edge": "token_created.text.edge",
 };
-
-type Step = NonNullable<PublishedFiles["steps"]>[number];
 
 /**
  * The files that personal tokens need: the migration for their table, their page, and the mail about new ones. Also the
@@ -31,15 +27,15 @@ export async function personalTokenFiles(root: string): Promise<PublishedFiles> 
   if (!existsSync(join(root, API_SETTINGS))) {
     throw new AshlarError("E_COMMAND", "The application has no API tokens. To add them: npx ashlar api:install");
   }
-  const hasPages = existsSync(join(root, LAYOUT));
+  const hasPages = hasAccountPages(root);
   return {
-    files: await stubs(hasPages ? WITH_PAGES : WITHOUT_PAGES),
-    migrations: await stubs({ create_personal_tokens: "create_personal_tokens.ts" }),
+    files: await publishedStubs("tokens", hasPages ? WITH_PAGES : WITHOUT_PAGES),
+    migrations: await publishedStubs("tokens", { create_personal_tokens: "create_personal_tokens.ts" }),
     steps: await stepsOf(root, hasPages),
   };
 }
 
-async function stepsOf(root: string, hasPages: boolean): Promise<readonly Step[]> {
+async function stepsOf(root: string, hasPages: boolean): Promise<readonly PublishedStep[]> {
   const kernel = await readFile(join(root, "app/kernel.ts"), "utf8").catch(() => "");
   const user = await readFile(join(root, "app/models/user.ts"), "utf8").catch(() => null);
   // Users who haven't verified their address may have entered someone else's. If the application doesn't verify
@@ -82,7 +78,7 @@ async function stepsOf(root: string, hasPages: boolean): Promise<readonly Step[]
 }
 
 /** The mail about a new token, with the layout of the other mails. */
-const MAIL_STEP: Step = {
+const MAIL_STEP: PublishedStep = {
   file: "config/auth.ts",
   done: /\btokenCreated\s*:/,
   lines: [
@@ -96,11 +92,3 @@ const MAIL_STEP: Step = {
     text: "tokenCreated: TokenCreatedMail",
   },
 };
-
-/** The texts of stubs, under the same keys. */
-async function stubs(names: Readonly<Record<string, string>>): Promise<Record<string, string>> {
-  const texts = Object.entries(names).map(async ([path, name]) => {
-    return [path, await readFile(join(STUBS, `${name}.stub`), "utf8")] as const;
-  });
-  return Object.fromEntries(await Promise.all(texts));
-}

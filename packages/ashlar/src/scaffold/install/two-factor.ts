@@ -1,13 +1,8 @@
-import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import type { PublishedFiles } from "../../boot/index.ts";
-import { AshlarError, PACKAGE_FOLDER } from "../../support/index.ts";
+import { AshlarError } from "../../support/index.ts";
 import { codeOf } from "../files/existing-files.ts";
+import { hasAccountPages, type PublishedStep, publishedStubs } from "./published-stubs.ts";
 
-const STUBS = join(PACKAGE_FOLDER, "stubs/two-factor");
-/** The layout of the account pages. */
-const LAYOUT = "views/layouts/main.edge";
 const CONTROLLERS = "app/controllers/auth";
 const LOGIN = `${CONTROLLERS}/two-factor-login-controller.ts`;
 const ACCOUNT = `${CONTROLLERS}/two-factor-account-controller.ts`;
@@ -31,8 +26,6 @@ const WITH_PAGES: Readonly<Record<string, string>> = {
   "tests/two-factor.test.ts": "two-factor.test.ts",
 };
 
-type Step = NonNullable<PublishedFiles["steps"]>[number];
-
 /** Reports whether an application has accounts, which two-factor authentication builds on. */
 export async function hasAccountRoutes(root: string): Promise<boolean> {
   return /\bAuth\.routes\(/.test(await codeOf(root, "routes/web.ts"));
@@ -48,17 +41,17 @@ export async function twoFactorFiles(root: string): Promise<PublishedFiles> {
   if (!(await hasAccountRoutes(root))) {
     throw new AshlarError("E_COMMAND", "The application has no accounts. To add them: npx ashlar auth");
   }
-  const hasPages = existsSync(join(root, LAYOUT));
+  const hasPages = hasAccountPages(root);
   return {
-    files: await stubs({ ...ALWAYS, ...(hasPages ? WITH_PAGES : WITHOUT_PAGES) }),
-    migrations: await stubs({ create_authenticators: "create_authenticators.ts" }),
+    files: await publishedStubs("two-factor", { ...ALWAYS, ...(hasPages ? WITH_PAGES : WITHOUT_PAGES) }),
+    migrations: await publishedStubs("two-factor", { create_authenticators: "create_authenticators.ts" }),
     steps: [PROVIDER, NAMED_MIDDLEWARE, WEB_MIDDLEWARE, routesStep(hasPages), ...(hasPages ? [MAIL] : [])],
   };
 }
 
 const FROM = "ashlar/two-factor";
 
-const PROVIDER: Step = {
+const PROVIDER: PublishedStep = {
   file: "config/providers.ts",
   done: /\bTwoFactorProvider\b/,
   lines: [`import { TwoFactorProvider } from "${FROM}";`, "// in PROVIDERS, after AuthProvider:", "TwoFactorProvider,"],
@@ -69,7 +62,7 @@ const PROVIDER: Step = {
   },
 };
 
-const NAMED_MIDDLEWARE: Step = {
+const NAMED_MIDDLEWARE: PublishedStep = {
   file: "app/kernel.ts",
   done: /\bTwoFactorMiddleware\b/,
   lines: [
@@ -84,7 +77,7 @@ const NAMED_MIDDLEWARE: Step = {
   },
 };
 
-const WEB_MIDDLEWARE: Step = {
+const WEB_MIDDLEWARE: PublishedStep = {
   file: "app/kernel.ts",
   done: /\bTwoFactorSetupMiddleware\b/,
   lines: [
@@ -99,7 +92,7 @@ const WEB_MIDDLEWARE: Step = {
   },
 };
 
-function routesStep(hasPages: boolean): Step {
+function routesStep(hasPages: boolean): PublishedStep {
   const options = hasPages ? "" : ", { json: true }";
   const controllers = "{ login: TwoFactorLoginController, account: TwoFactorAccountController }";
   const routes = `...TwoFactor.routes(${controllers}${options})`;
@@ -117,7 +110,7 @@ function routesStep(hasPages: boolean): Step {
 }
 
 /** The mail about changes, with the layout of the other mails. */
-const MAIL: Step = {
+const MAIL: PublishedStep = {
   file: "config/auth.ts",
   done: /\btwoFactorChanged\s*:/,
   lines: [
@@ -131,11 +124,3 @@ const MAIL: Step = {
     text: "twoFactorChanged: TwoFactorChangedMail",
   },
 };
-
-/** The texts of stubs, by path or name. */
-async function stubs(names: Readonly<Record<string, string>>): Promise<Record<string, string>> {
-  const texts = Object.entries(names).map(async ([path, name]) => {
-    return [path, await readFile(join(STUBS, `${name}.stub`), "utf8")] as const;
-  });
-  return Object.fromEntries(await Promise.all(texts));
-}
