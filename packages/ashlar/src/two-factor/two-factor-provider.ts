@@ -1,6 +1,5 @@
 import { AUTHENTICATORS } from "../authenticators/index.ts";
-import { type Application, declareFeature, type Feature, Provider } from "../boot/index.ts";
-import { Sealer } from "../security/index.ts";
+import { declareFeature, type Feature, Provider } from "../boot/index.ts";
 import { TWO_FACTOR_ERRORS } from "./errors.ts";
 import { RECOVERY_CODE } from "./factors/recovery-codes.ts";
 import { TOTP, TOTP_SECRETS } from "./factors/totp.ts";
@@ -34,9 +33,7 @@ export class TwoFactorProvider extends Provider {
     limits: TWO_FACTOR_LIMITS,
     services: { twoFactor: (application) => new TwoFactorService(application) },
     context: {
-      twoFactor: (context, application) => {
-        return new RequestTwoFactor(context, application.container.make("twoFactor"), sealerOf(application));
-      },
+      twoFactor: (context, { container }) => new RequestTwoFactor(context, container.make("twoFactor")),
     },
     authenticators: {
       [TOTP]: {
@@ -52,12 +49,7 @@ export class TwoFactorProvider extends Provider {
       [GRACE]: {},
     },
     proofs: {
-      two_factor: (application) => {
-        return twoFactorProof({
-          service: () => application.container.make("twoFactor"),
-          sealer: () => sealerOf(application),
-        });
-      },
+      two_factor: ({ container }) => twoFactorProof(() => container.make("twoFactor")),
       [SETUP_STEP]: ({ container }) => setupProof(() => container.make("twoFactor")),
     },
     userData: { two_factor: kindData([TOTP, RECOVERY_CODE, TRUSTED_DEVICE, GRACE]) },
@@ -115,16 +107,4 @@ export class TwoFactorProvider extends Provider {
     const table = container.make("authenticators").table(TRUSTED_DEVICE);
     return { authenticators: await table.prune({ endedBefore: new Date(), ...(signal !== undefined && { signal }) }) };
   }
-}
-
-const sealers = new WeakMap<Application, Sealer>();
-
-function sealerOf(application: Application): Sealer {
-  const { key, previousKeys } = application.settings;
-  let sealer = sealers.get(application);
-  if (sealer === undefined) {
-    sealer = new Sealer(key, TOTP_SECRETS, { previousSecrets: previousKeys });
-    sealers.set(application, sealer);
-  }
-  return sealer;
 }

@@ -34,12 +34,13 @@ export class Totp implements SecondFactor<Authenticatable> {
   readonly isRequired = true;
   readonly #authenticators: Authenticators;
   readonly #present: Sealer;
-  readonly #sealer: Sealer;
+  /** Seals secrets, and opens those that were sealed with a former key. */
+  readonly sealer: Sealer;
 
   constructor(authenticators: Authenticators, { key, previousKeys }: TotpKeys) {
     this.#authenticators = authenticators;
     this.#present = new Sealer(key, TOTP_SECRETS);
-    this.#sealer = new Sealer(key, TOTP_SECRETS, { previousSecrets: previousKeys });
+    this.sealer = new Sealer(key, TOTP_SECRETS, { previousSecrets: previousKeys });
   }
 
   async has(user: Authenticatable): Promise<boolean> {
@@ -111,7 +112,7 @@ export class Totp implements SecondFactor<Authenticatable> {
     const name = this.#nameOf(user);
     const present = this.#present.open(name, data, MAX_AGE_SECONDS);
     if (present !== null) return { id, data, counter, secret: present, sealed: data };
-    const secret = this.#sealer.open(name, data, MAX_AGE_SECONDS);
+    const secret = this.sealer.open(name, data, MAX_AGE_SECONDS);
     return secret === null ? null : { id, data, counter, secret, sealed: this.#seal(user, secret) };
   }
 

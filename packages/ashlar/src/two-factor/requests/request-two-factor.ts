@@ -1,6 +1,5 @@
 import { type Authenticatable, asAuthenticatable, type LoginResult, type PendingLogin } from "../../auth/index.ts";
 import type { HttpContext } from "../../http/index.ts";
-import type { Sealer } from "../../security/index.ts";
 import { AshlarError, type RegisteredUser, ValidationError } from "../../support/index.ts";
 import { type Enrolment, enrolmentOf } from "../codes/enrolment.ts";
 import { newSecret } from "../codes/one-time-codes.ts";
@@ -45,12 +44,10 @@ export interface TwoFactorPage {
 export class RequestTwoFactor {
   readonly #context: HttpContext;
   readonly #service: TwoFactorService;
-  readonly #sealer: Sealer;
 
-  constructor(context: HttpContext, service: TwoFactorService, sealer: Sealer) {
+  constructor(context: HttpContext, service: TwoFactorService) {
     this.#context = context;
     this.#service = service;
-    this.#sealer = sealer;
   }
 
   /** For how many days users may let a device skip the second factor; `null` if they can't. */
@@ -88,7 +85,7 @@ export class RequestTwoFactor {
   async enrolment(): Promise<Enrolment> {
     const user = (await this.#waiting())?.user ?? (await this.#user());
     const secret = this.#secretOf(user) ?? newSecret();
-    this.#context.session.put(KEY, this.#sealer.seal(this.#nameOf(user), secret));
+    this.#context.session.put(KEY, this.#service.totp.sealer.seal(this.#nameOf(user), secret));
     return enrolmentOf(secret, this.#service.issuer, accountOf(user));
   }
 
@@ -239,7 +236,9 @@ export class RequestTwoFactor {
 
   #secretOf(user: RegisteredUser): string | null {
     const sealed = this.#context.session.get(KEY);
-    return typeof sealed === "string" ? this.#sealer.open(this.#nameOf(user), sealed, MAX_AGE_SECONDS) : null;
+    return typeof sealed === "string"
+      ? this.#service.totp.sealer.open(this.#nameOf(user), sealed, MAX_AGE_SECONDS)
+      : null;
   }
 
   #forgetSecret(): void {

@@ -1,5 +1,4 @@
 import { asAuthenticatable, type FeatureProof, type LoginInProgress } from "../../auth/index.ts";
-import type { Sealer } from "../../security/index.ts";
 import { AshlarError, type Message, type RegisteredUser } from "../../support/index.ts";
 import { RECOVERY_CODE } from "../factors/recovery-codes.ts";
 import { TOTP } from "../factors/totp.ts";
@@ -13,31 +12,24 @@ type Factor = TwoFactorService["factors"][number];
 /** The field of a request's body that makes the device of a login a trusted one. */
 const TRUST = "trust_device";
 
-/** The dependencies of {@link twoFactorProof}. */
-export interface StepDependencies {
-  readonly service: () => TwoFactorService;
-  /** Seals what a visitor's session keeps. */
-  readonly sealer: () => Sealer;
-}
-
 /**
  * The second step of a login, for users who have a second factor: passed by any factor that they have. The login then records that
  * factor.
  */
-export function twoFactorProof(dependencies: StepDependencies): FeatureProof {
-  const step = new TwoFactorStep(dependencies);
+export function twoFactorProof(service: () => TwoFactorService): FeatureProof {
+  const step = new TwoFactorStep(service);
   return {
     amr: [],
-    has: (user) => dependencies.service().isAsked(user),
+    has: (user) => service().isAsked(user),
     step: { page: "two_factor", check: (login) => step.check(login), flows: (user) => step.flows(user) },
   };
 }
 
 class TwoFactorStep {
-  readonly #dependencies: StepDependencies;
+  readonly #makeService: () => TwoFactorService;
 
-  constructor(dependencies: StepDependencies) {
-    this.#dependencies = dependencies;
+  constructor(service: () => TwoFactorService) {
+    this.#makeService = service;
   }
 
   async check(login: LoginInProgress): Promise<"passed" | { readonly pending: Message }> {
@@ -93,7 +85,7 @@ class TwoFactorStep {
   /** Only for codes, and only for visitors with a session. */
   #unlocking({ context, user }: LoginInProgress, { name }: Factor): Unlocking | null {
     if (name !== TOTP || context.visitor === null) return null;
-    return new Unlocking(context, this.#dependencies.sealer(), this.#service.ownerOf(user));
+    return new Unlocking(context, this.#service.totp.sealer, this.#service.ownerOf(user));
   }
 
   async #unlock(login: LoginInProgress, unlocking: Unlocking, code: string): Promise<Message | null> {
@@ -125,6 +117,6 @@ class TwoFactorStep {
   }
 
   get #service(): TwoFactorService {
-    return this.#dependencies.service();
+    return this.#makeService();
   }
 }
