@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Door } from "../../auth/index.ts";
+import { asAuthenticatable, type Door } from "../../auth/index.ts";
 import type { Application } from "../../boot/index.ts";
 import type { MaybePromise, RegisteredUser } from "../../support/index.ts";
 import { resetDatabase } from "../application/test-database.ts";
@@ -118,7 +118,7 @@ async function tryOtherRoutes(
   passages: readonly Passage[],
 ): Promise<void> {
   const known = new Set(passages.map(({ path }) => path));
-  const key = String((user as unknown as { authId(): unknown }).authId());
+  const key = String(asAuthenticatable(user).authId());
   const fields = {
     email: identifier,
     username: identifier,
