@@ -793,7 +793,14 @@ describe("code", () => {
     const { findings, skipped } = await doctor(root);
     // The endpoints are known once the application boots.
     expect(idsOf({ findings })).toEqual(["api.model", "api.provider", "api.stack"]);
-    expect(skipped.map(({ check }) => check)).toEqual(["Sessions", "Limit store", "Mail", "Uploads", "Routes"]);
+    expect(skipped.map(({ check }) => check)).toEqual([
+      "Sessions",
+      "Limit store",
+      "Mail",
+      "Events of accounts",
+      "Uploads",
+      "Routes",
+    ]);
     for (const finding of findings) await mend(root, finding);
     for (const id of ["api.model", "api.provider", "api.stack"] as const) shown.add(id);
     await mendAll(await copyOf(root), ["api.endpoints"], { isCode: true });

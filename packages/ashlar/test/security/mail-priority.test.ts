@@ -18,10 +18,15 @@ const POOL = 5;
 /** A slow SMTP server, which returns the subjects in the order in which it has accepted them. */
 async function slowServer(answer: (subject: string) => Error | null = () => null) {
   const accepted: string[] = [];
+  let connections = 0;
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ["STARTTLS"],
     closeTimeout: 100,
+    onConnect(_session, done) {
+      connections++;
+      done();
+    },
     onData(stream, _session, done) {
       const chunks: Buffer[] = [];
       stream.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -38,7 +43,28 @@ async function slowServer(answer: (subject: string) => Error | null = () => null
   server.listen(0, "127.0.0.1");
   await once(server.server, "listening");
   onTestFinished(() => new Promise<void>((resolve) => void server.close(() => resolve())));
-  return { accepted, port: (server.server.address() as AddressInfo).port };
+  return { accepted, port: (server.server.address() as AddressInfo).port, connections: () => connections };
+}
+
+/**
+ * Waits until a process has opened all its connections, which bulk mails alone never do. This server greets a new one
+ * only after 100 ms, in which it accepts many mails over the others.
+ */
+async function connected(
+  { container }: Application,
+  { accepted, connections }: Awaited<ReturnType<typeof slowServer>>,
+): Promise<void> {
+  let greetings = 0;
+  await expect
+    .poll(async () => {
+      if (connections() < POOL) {
+        greetings++;
+        await container.make("mail").queue(new Note("greeting"), ADA);
+      }
+      return connections();
+    })
+    .toBe(POOL);
+  await expect.poll(() => accepted.filter((subject) => subject === "greeting").length).toBe(greetings);
 }
 
 /** An application's process that sends its mails to a server. */
@@ -103,6 +129,7 @@ await onEachDatabase("S198 mails about accounts", (engine) => {
     const queue = () => mail.queue(new Note("news"), ADA, { bulk: true });
     for (let queued = 0; queued < 500; queued += 50) await Promise.all(Array.from({ length: 50 }, queue));
     const { accepted } = requested;
+    await connected(processes[0]!, requested);
     await mail.queue(new Note("reset"), ADA, { account: { guard: "web", id: "1" } });
     const resetQueued = accepted.length;
     await mail.queue(new Note("order"), ADA);
@@ -140,10 +167,13 @@ await onEachDatabase("S198 mails about accounts", (engine) => {
     await queueNews(own);
     await multiply(own, 300);
     const refusal = Object.assign(new Error("Try again later"), { responseCode: 451 });
-    const { accepted, port } = await slowServer((subject) => (subject === "news" ? refusal : null));
-    const { container } = await sender(own, port);
+    const server = await slowServer((subject) => (subject === "news" ? refusal : null));
+    const { accepted } = server;
+    const process = await sender(own, server.port);
+    const { container } = process;
     (await container.make("mail").outbox())!.start();
     await expect.poll(() => accepted.length).toBeGreaterThan(3 * POOL);
+    await connected(process, server);
     await container.make("mail").queue(new Note("reset"), ADA, { account: { guard: "web", id: "1" } });
     const queued = accepted.length;
     await expect.poll(() => accepted).toContain("reset");
