@@ -129,18 +129,13 @@ export function createProofs(application: Application): ProofRegistry {
   return proofs;
 }
 
-/**
- * Names a proof, which may be an instance of a class: inherited members count, too.
- *
- * @throws `E_INVALID_CONFIGURATION` if it lacks a function that decides about users, or doesn't name its factors
- */
-function namedProof(name: string, own: FeatureProof, provider: string): Proof {
-  const { amr, startsLogins, confirms, page, label, step, users, data, flows } = own;
+/** @throws `E_INVALID_CONFIGURATION` if a proof lacks a function that decides about users, or doesn't name its factors */
+function checkProof(name: string, { amr, has, flows, step }: FeatureProof, provider: string): void {
   const require = (value: unknown, member: string, form: string): void => {
     if (typeof value === "function") return;
     throw new ConfigurationError(provider, `the proof "${name}" has no function ${member}.`, `Write ${form}.`);
   };
-  require(own.has, "has", "has: (user) => …");
+  require(has, "has", "has: (user) => …");
   if (!Array.isArray(amr) || !amr.every((one) => typeof one === "string" && one !== "")) {
     const problem = `amr of the proof "${name}" is not a list of the factors that it satisfies.`;
     throw new ConfigurationError(
@@ -152,6 +147,16 @@ function namedProof(name: string, own: FeatureProof, provider: string): Proof {
   if (flows !== undefined) require(flows, "flows", "flows: (user) => [{ id, field }]");
   if (step?.flows !== undefined) require(step.flows, "step.flows", "flows: (user) => [{ id, field }]");
   if (step !== undefined) require(step.check, "step.check", "step: { check: (login) => … }");
+}
+
+/**
+ * Names a proof, which may be an instance of a class: inherited members count, too.
+ *
+ * @throws as {@link checkProof}
+ */
+function namedProof(name: string, own: FeatureProof, provider: string): Proof {
+  checkProof(name, own, provider);
+  const { amr, startsLogins, confirms, page, label, step, users, data, flows } = own;
   return {
     name,
     amr,

@@ -109,12 +109,8 @@ export function translateMariadbError(
   if (error instanceof AshlarError) return error;
   const { errno, code, sqlState, sqlMessage } = error as DriverError;
   if (errno === undefined || sqlMessage === undefined) return unreachable(error as DriverError, server, where);
-  if (errno === DUPLICATE) {
-    return new UniqueViolationError({ table, columns: [], constraint: violatedIndex(error) });
-  }
-  if (NOT_NULL.has(errno)) return new NotNullViolationError({ table, columns: quotedIn(sqlMessage).slice(0, 1) });
-  if (FOREIGN_KEY.has(errno)) return new ForeignKeyViolationError(foreignKeyIn(sqlMessage));
-  if (UNFIT_VALUES.has(errno)) return new ColumnValueError(columnIn(sqlMessage), unfit(errno));
+  const violation = violationOf(error, errno, sqlMessage, table);
+  if (violation !== null) return violation;
   const number = String(errno);
   if (errno === UNKNOWN_COLUMN) {
     return new UnknownColumnError(`${server}: ${sqlMessage} (${errno}).`, namesIn(sqlMessage), number);
@@ -126,6 +122,16 @@ export function translateMariadbError(
   // Logging the driver's error would log the values in its message.
   const cause = new Error(`${server} reported ${name ?? "an error"} (${errno}, SQLSTATE ${sqlState}).`);
   return new DatabaseError(message, number, cause, codeOf(errno, sqlMessage) ?? lostOr(error));
+}
+
+/** The error for a value that a column or a constraint doesn't accept; `null` for any other error. */
+function violationOf(error: unknown, errno: number, message: string, table: string | null): AshlarError | null {
+  if (errno === DUPLICATE) {
+    return new UniqueViolationError({ table, columns: [], constraint: violatedIndex(error) });
+  }
+  if (NOT_NULL.has(errno)) return new NotNullViolationError({ table, columns: quotedIn(message).slice(0, 1) });
+  if (FOREIGN_KEY.has(errno)) return new ForeignKeyViolationError(foreignKeyIn(message));
+  return UNFIT_VALUES.has(errno) ? new ColumnValueError(columnIn(message), unfit(errno)) : null;
 }
 
 function codes(code: DatabaseErrorCode, errors: readonly number[]): (readonly [number, DatabaseErrorCode])[] {

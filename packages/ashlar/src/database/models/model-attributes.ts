@@ -170,11 +170,16 @@ export function fromDatabase(cast: Cast | undefined, column: string, value: unkn
         break;
       }
     case "integer":
-      if (Number.isSafeInteger(Number(value)) && value !== "") return Number(value);
+      if (isSafeIntegerText(value)) return Number(value);
       if (typeof value === "bigint") return value;
       break;
   }
   throw new AshlarError("E_DATABASE", `The column "${column}" holds a value that the cast "${cast}" cannot read.`);
+}
+
+/** Whether a value is a safe integer, or a driver's text of one. */
+function isSafeIntegerText(value: unknown): boolean {
+  return value !== "" && Number.isSafeInteger(Number(value));
 }
 
 /**
@@ -187,8 +192,8 @@ export function toDatabase(cast: Cast | undefined, column: string, value: unknow
   if (cast === undefined || value === null || value === undefined) return value;
   switch (cast) {
     case "datetime": {
-      const date = value instanceof Date || typeof value === "string" ? new Date(value) : null;
-      if (date !== null && !Number.isNaN(date.getTime())) return date;
+      const date = validDate(value);
+      if (date !== null) return date;
       break;
     }
     case "boolean":
@@ -202,6 +207,12 @@ export function toDatabase(cast: Cast | undefined, column: string, value: unknow
   }
   const problem = `The value for the column "${column}" does not fit the cast "${cast}".`;
   throw mayBeInput(value) ? new ColumnValueError(column, problem) : new AshlarError("E_INVALID_QUERY", problem);
+}
+
+function validDate(value: unknown): Date | null {
+  if (!(value instanceof Date || typeof value === "string")) return null;
+  const date = new Date(value);
+  return Number.isNaN(date.getTime()) ? null : date;
 }
 
 /**
@@ -279,7 +290,7 @@ export function parseTime(text: string): number {
 function parseUsual(text: string): number | null {
   const isIso = text.length === 24 && text[10] === "T" && text[19] === "." && text[23] === "Z";
   if (!isIso && !(text.length === 19 && text[10] === " ")) return null;
-  if (text[4] !== "-" || text[7] !== "-" || text[13] !== ":" || text[16] !== ":") return null;
+  if (!hasSeparators(text)) return null;
   const year = digits(text, 0, 4);
   const month = digits(text, 5, 7);
   const day = digits(text, 8, 10);
@@ -291,6 +302,10 @@ function parseUsual(text: string): number | null {
   const isDate = year >= 100 && month >= 1 && month <= 12 && day >= 1 && day <= 31;
   const isTime = hour <= 23 && minute <= 59 && second <= 59 && millisecond <= 999;
   return isDate && isTime ? Date.UTC(year, month - 1, day, hour, minute, second, millisecond) : null;
+}
+
+function hasSeparators(text: string): boolean {
+  return text[4] === "-" && text[7] === "-" && text[13] === ":" && text[16] === ":";
 }
 
 /** Parses part of a text as a number; `NaN` if it contains anything but digits. */

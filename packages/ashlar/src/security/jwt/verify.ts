@@ -238,6 +238,10 @@ export function brokenRule(claims: JwtClaims, rules: JwtVerifyOptions, now: numb
   if (rules.requireSubject && !claims.sub) return "subject";
   if (rules.issuer !== undefined && claims.iss !== rules.issuer) return "issuer";
   if (rules.audience !== undefined && !isFor(rules.audience, claims.aud)) return "audience";
+  return brokenTime(claims, rules, now);
+}
+
+function brokenTime(claims: JwtClaims, rules: JwtVerifyOptions, now: number): "not_yet_valid" | "expired" | null {
   const latest = now + (rules.clockSkewSeconds ?? 0);
   if (claims.nbf !== undefined && !(claims.nbf <= latest)) return "not_yet_valid";
   if (claims.iat !== undefined && !(claims.iat <= latest)) return "not_yet_valid";
