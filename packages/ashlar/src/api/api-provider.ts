@@ -53,7 +53,7 @@ export class ApiProvider extends Provider {
     const remedy = 'Add ThrottleProvider to the list, from "ashlar/throttle".';
     const missing = new ConfigurationError("config/providers.ts: PROVIDERS", problem, remedy);
     if (environment === "production") throw missing;
-    logger.warn(missing.message);
+    logger.warn({ finding: "limits.provider" }, missing.message);
   }
 
   /** Fetches the keys of other issuers before the first token arrives. The server starts even if that fails. */

@@ -103,7 +103,7 @@ export class SessionProvider extends Provider {
     if (this.#manager.keeper.isLocal) {
       const harm = "visitors would lose their sessions from one request to the next.";
       const remedy = 'Set store: databaseSessions(), or store: redisSessions({ url: env("REDIS_URL") }).';
-      requireOneProcess(this.application, "config/session.ts: SESSION.store", harm, remedy);
+      requireOneProcess(this.application, { where: "config/session.ts: SESSION.store", harm, remedy });
     }
     if (!isInspected) await this.#manager.keeper.connect?.();
     if (!container.has("views")) return;

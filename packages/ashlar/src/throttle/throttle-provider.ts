@@ -105,7 +105,8 @@ export class ThrottleProvider extends Provider {
   #requireOneProcess(isTold = false): void {
     const harm = "each would allow all attempts of every limit.";
     const remedy = 'Set store: databaseStore(), or store: redisStore({ url: env("REDIS_URL") }).';
-    requireOneProcess(this.application, "config/throttle.ts: THROTTLE.store", harm, remedy, isTold);
+    const where = "config/throttle.ts: THROTTLE.store";
+    requireOneProcess(this.application, { where, harm, remedy, finding: "limits.memory", isTold });
   }
 
   override async prune(): Promise<Readonly<Record<string, number>>> {

@@ -101,6 +101,7 @@ function warnOfEndlessTokens(
 ): void {
   if (environment !== "production" || expiresInMinutes !== null || authenticates) return;
   logger.warn(
+    { finding: "tokens.immortal" },
     `API tokens never expire and cannot be revoked. Set DRIVERS.${name}.expires to a number of minutes in ` +
       "config/api.ts, or authenticates to true.",
   );

@@ -1,22 +1,29 @@
 import { ConfigurationError } from "../../support/index.ts";
 import type { Application } from "./application.ts";
 
+/** Data that a process keeps in its memory. */
+interface DataInMemory {
+  /** The setting that keeps it there. */
+  readonly where: string;
+  /** The consequence, as the end of a sentence that begins with "several processes run the application: ". */
+  readonly harm: string;
+  /** The setting to use instead. */
+  readonly remedy: string;
+  /** What `ashlar doctor` reports it as; default: the warning. */
+  readonly finding?: string;
+  /** Whether another warning already says that the data is in memory. */
+  readonly isTold?: boolean;
+}
+
 /**
  * Fails startup in production if several processes run the application, because they don't share the data that this process
  * keeps in memory. If the number of processes is unknown, logs a warning instead.
  *
- * @param where the setting that keeps data in memory
- * @param harm the consequence, as the end of a sentence that begins with "several processes run the application: "
- * @param remedy the setting to use instead
- * @param isTold whether another warning already says that the data is in memory
  * @throws `E_INVALID_CONFIGURATION`
  */
 export function requireOneProcess(
   { settings, logger }: Application,
-  where: string,
-  harm: string,
-  remedy: string,
-  isTold = false,
+  { where, harm, remedy, finding, isTold = false }: DataInMemory,
 ): void {
   const { environment, processes } = settings;
   if (environment !== "production") return;
@@ -24,7 +31,8 @@ export function requireOneProcess(
   const isWorker = processes === null && process.connected && process.getBuiltinModule("node:cluster").isWorker;
   if (processes === null && !isWorker && !isTold) {
     const alone = "If this is the only process, set APP_PROCESSES=1, and this warning ends.";
-    logger.warn(`${where} is the memory of this process. If several run the application, ${harm} ${remedy} ${alone}`);
+    const warning = `${where} is the memory of this process. If several run the application, ${harm} ${remedy} ${alone}`;
+    logger.warn({ finding }, warning);
   }
   if (!isWorker && (processes ?? 1) <= 1) return;
   const problem = `is the memory of this process, and several processes run the application: ${harm}`;

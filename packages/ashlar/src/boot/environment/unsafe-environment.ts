@@ -14,6 +14,7 @@ export function warnOfUnsafeEnvironment(
   if (environment !== "production") return;
   if (url?.startsWith("http:") && !isLoopbackHost(new URL(url).hostname)) {
     logger.warn(
+      { finding: "url.http" },
       `APP_URL is ${url}, so cookies are sent over unencrypted connections too: they have neither Secure nor the prefix ` +
         "__Host-. Serve the application over https, by a proxy or otherwise, and set APP_URL to its https address.",
     );

@@ -94,7 +94,7 @@ const MEANINGS = {
   "config.file": "A configuration file can't be loaded.",
   "boot.entry": "There is no app.ts that creates an application.",
   "boot.failed": "The application doesn't boot.",
-  "boot.warning": "The application logs a warning when it boots.",
+  "boot.warning": "The application logs a warning at startup, which no other finding reports.",
   "api.provider": "ApiProvider, or a provider that it needs, is not in PROVIDERS.",
   "api.routes": "The file with the API's routes is missing.",
   "api.location": "The kernel doesn't bind routes.api.location.",

@@ -44,7 +44,14 @@ export interface BootOutcome {
   /** Whether there is a file `app.ts` that calls `createApplication`. */
   readonly hasEntry: boolean;
   /** The warnings that were logged during startup. */
-  readonly warnings: readonly string[];
+  readonly warnings: readonly StartupWarning[];
+}
+
+/** A warning that was logged during startup. */
+interface StartupWarning {
+  readonly message: string;
+  /** The id of the finding that a check reports about the same problem; `null` if none does. */
+  readonly finding: string | null;
 }
 
 /** The application that is checked. It is loaded piece by piece, so that one broken file doesn't hide the others. */
@@ -246,10 +253,10 @@ async function bootedBy(
   root: string,
   environment: EnvironmentVariables,
 ): Promise<{ readonly boot: BootOutcome; readonly options: ApplicationOptions | null }> {
-  const warnings: string[] = [];
+  const warnings: StartupWarning[] = [];
   const logger = createLogger(
     { name: "doctor", environment: "production", log: { level: "warn", requests: false } },
-    { write: (line) => void warnings.push((JSON.parse(line) as { readonly msg: string }).msg) },
+    { write: (line) => void warnings.push(warningIn(line)) },
   );
   const inspection = new Inspection({ environment, logger });
   const file = ["app.ts", "app.js"].map((name) => join(root, name)).find(existsSync);
@@ -267,6 +274,12 @@ async function bootedBy(
   const hasEntry = inspection.applicationOptions !== null;
   const boot = { application: inspection.application, error, hasEntry, warnings };
   return { boot, options: inspection.applicationOptions };
+}
+
+/** Reads a line of the log. */
+function warningIn(line: string): StartupWarning {
+  const { msg, finding = null } = JSON.parse(line) as { readonly msg: string; readonly finding?: string };
+  return { message: msg, finding };
 }
 
 /** The module's address, which makes it run again if it has been loaded before. */

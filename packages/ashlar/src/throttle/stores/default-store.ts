@@ -22,7 +22,7 @@ export class DefaultStore implements ThrottleStore {
   constructor(container: Container, logger: Logger) {
     this.#container = container;
     this.#database = new DatabaseStore(() => container.make("database").connection());
-    this.#warn = (message) => logger.warn(message);
+    this.#warn = (message) => logger.warn({ finding: "limits.memory" }, message);
   }
 
   counter(bucket: Bucket): AttemptCounter {

@@ -1,10 +1,7 @@
 import { AshlarError, reasonOf, SeveralProblemsError } from "../../../support/index.ts";
-import { type Check, error, type Finding, warning } from "../finding.ts";
+import { featuresOf } from "../features.ts";
+import { type Check, error, FINDINGS, type Finding, warning } from "../finding.ts";
 import type { Subject } from "../subject.ts";
-
-/** Startup warnings that another check reports as its own finding. */
-const REPORTED_ELSEWHERE =
-  /^API tokens never expire|^APP_URL is |the (?:token endpoints|pages) have no limits|have no limits, so passwords|^Limits count in the memory|^config\/throttle\.ts: THROTTLE\.store is the memory/;
 
 /** The configuration files, and the boot. */
 export const CONFIGURATION: Check = {
@@ -26,8 +23,11 @@ function failedFile(subject: Subject, name: string, reason: unknown): Finding {
 function bootFindings(subject: Subject): Finding[] {
   const { boot } = subject;
   if (boot.application !== null) {
-    const warnings = boot.warnings.filter((sentence) => !REPORTED_ELSEWHERE.test(sentence));
-    return warnings.map((problem) => warning("boot.warning", { problem, note: "The warning says what to do." }));
+    // A check reports the others as its own findings.
+    const warnings = boot.warnings.filter(({ finding }) => finding === null || !isDeclared(subject, finding));
+    return warnings.map(({ message }) => {
+      return warning("boot.warning", { problem: message, note: "The warning says what to do." });
+    });
   }
   if (boot.error === null) {
     if (boot.hasEntry) return [];
@@ -44,6 +44,12 @@ function bootFindings(subject: Subject): Finding[] {
     const { file, line } = subject.placeOfError(reason);
     return error("boot.failed", { file, line, problem: reasonOf(reason), note: remedyOf(reason) });
   });
+}
+
+function isDeclared(subject: Subject, finding: string): boolean {
+  if (Object.hasOwn(FINDINGS, finding)) return true;
+  const checks = featuresOf(subject).flatMap(({ feature }) => feature.checks ?? []);
+  return checks.some(({ findings }) => Object.hasOwn(findings, finding));
 }
 
 /** The errors that failed startup: the thrown one, or all those it contains. */
