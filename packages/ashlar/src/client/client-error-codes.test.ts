@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 const SOURCE = join(import.meta.dirname, "..");
 
-/** The members of an interface in the file of codes: their names and their types. */
+/** The members of an interface in the file with the codes: their names and types. */
 function members(name: string): Record<string, number> {
   const text = readFileSync(join(import.meta.dirname, "client-error-codes.ts"), "utf8");
   const [, body = ""] = new RegExp(`interface ${name} \\{([^}]*)\\}`).exec(text) ?? [];

@@ -1,20 +1,21 @@
 /** The codes of the client itself; all other codes of errors come from the server. */
 interface OwnCodes {
   /**
-   * No response: there is no connection, the server is down, or the browser keeps the response from the page (CORS).
+   * No response: there is no connection, the server is down, or the browser doesn't let the page read the response
+   * (CORS).
    */
   E_NETWORK: 0;
   /** No complete response within `timeoutMs`. */
   E_TIMEOUT: 0;
-  /** The response isn't from the application, but from a proxy, for example. `status` is the response's. */
+  /** The response isn't from the application but, for example, from a proxy. `status` is the response's status. */
   E_INVALID_RESPONSE: number;
   /** The token store could not be read. */
   E_STORAGE: 0;
-  /** The request's token is no longer valid, and by now the store has another login's tokens. */
+  /** The request's token is no longer valid, and the store now contains another login's tokens. */
   E_LOGIN_CHANGED: 401;
 }
 
-/** The codes that Ashlar responds with. A client sees other errors with status 500 as `E_INTERNAL`. */
+/** The codes that Ashlar responds with. Clients get `E_INTERNAL` for other errors with status 500. */
 interface ServerCodes {
   E_ADDRESS_TAKEN: 409;
   E_BAD_REQUEST: 400;
@@ -63,8 +64,8 @@ interface ServerCodes {
 }
 
 /**
- * The codes of a `ClientError`, each with its HTTP status; 0 if there is no response. To let `switch` know your
- * application's codes, and `switch` knows them:
+ * The codes of a `ClientError`, each with its HTTP status; 0 if there is no response. To use your application's codes
+ * in a `switch`, declare them:
  *
  * ```ts
  * declare module "ashlar/client" { interface ClientErrorCodes { E_ORDER_CLOSED: 409 } }

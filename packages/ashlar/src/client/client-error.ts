@@ -1,7 +1,7 @@
 import type { ClientErrorCodes } from "./client-error-codes.ts";
 import { type ClientFlow, flowsIn } from "./client-flow.ts";
 
-/** A response's account of a failure: a problem document (RFC 9457), as far as the response is one. */
+/** The body of a failed response: the members of a problem document (RFC 9457), as far as it has them. */
 interface Problem {
   readonly code?: unknown;
   readonly detail?: unknown;
@@ -27,27 +27,28 @@ export class ClientError extends Error {
   /** The HTTP status of the response; 0 if there isn't one. */
   readonly status: number;
   /**
-   * Sentences for the user that say what is wrong with each input, by its name; empty unless the server reports any.
+   * Sentences for the user that say what is wrong with each input, by the input's name; empty if the server reports
+   * none.
    */
   readonly fields: Readonly<Record<string, readonly string[]>>;
   /** The response's `Retry-After`, in seconds; `null` if it has none. */
   readonly retryAfter: number | null;
   /**
-   * With `E_LOGIN_PENDING`, the login step that is needed; with `E_LOGIN_REFUSED`, the step that refused; otherwise
-   * `null`.
+   * With `E_LOGIN_PENDING`, the login step that is required; with `E_LOGIN_REFUSED`, the step that refused the login;
+   * otherwise `null`.
    */
   readonly step: string | null;
   /**
-   * What can come next: with `E_LOGIN_PENDING`, the ways to pass the step; with `E_PASSWORD_NOT_CONFIRMED`, those to
-   * confirm; with `E_UNAUTHENTICATED`, those to log in. Empty if the response lists none.
+   * The possible next steps: with `E_LOGIN_PENDING`, the ways to pass the step; with `E_PASSWORD_NOT_CONFIRMED`, the
+   * ways to confirm; with `E_UNAUTHENTICATED`, the ways to log in. Empty if the response lists none.
    */
   readonly flows: readonly ClientFlow[];
   /**
-   * With `E_LOGIN_PENDING` from a token endpoint, the text that continues the login for ten minutes; otherwise `null`. Treat
-   * it like a password.
+   * With `E_LOGIN_PENDING` from a token endpoint, the text with which the login can be continued for ten minutes;
+   * otherwise `null`. Treat it like a password.
    */
   readonly pending: string | null;
-  /** The whole response as parsed JSON; if it isn't JSON, its text; `null` without a response. */
+  /** The response's parsed JSON, or its text if it isn't JSON; `null` if there was no response. */
   readonly body: unknown;
 
   /** @internal */
@@ -58,7 +59,7 @@ export class ClientError extends Error {
   ) {
     super(message, cause === undefined ? undefined : { cause });
     const { errors, step, flows, pending } = problemIn(body);
-    // Spelled out, because bundlers rename classes.
+    // A literal, because bundlers rename classes.
     this.name = "ClientError";
     this.code = code;
     this.status = status;
@@ -71,7 +72,7 @@ export class ClientError extends Error {
   }
 }
 
-/** Returns the error for a response with this text as its body. */
+/** Returns the error for a response with this body. */
 export function errorOf(response: Response, text: string): ClientError {
   const body = parsed(text) ?? text;
   const { code, detail, title } = problemIn(body);
@@ -84,7 +85,7 @@ export function errorOf(response: Response, text: string): ClientError {
 /** The error for a response that can't have come from the application. */
 export function invalid({ ok, status, headers }: Response, facts: Facts): ClientError {
   const type = headers.get("content-type") ?? "unknown";
-  // send() throws on failure, too.
+  // send() throws for such a response too.
   const remedy = ok ? " Use send() for other bodies." : "";
   const message = `The response with status ${status} and type ${type} is not JSON of Ashlar.${remedy}`;
   return new ClientError("E_INVALID_RESPONSE", message, { ...facts, status });

@@ -11,7 +11,7 @@ afterEach(() => {
 
 type Request = (name: string, options: { readonly signal: AbortSignal }, work: () => Promise<unknown>) => unknown;
 
-/** Installs Web Locks that a test controls, and returns the requested names. */
+/** Installs Web Locks that the test controls, and returns the requested names. */
 function stubLocks(request: Request): string[] {
   const names: string[] = [];
   vi.stubGlobal("navigator", {
@@ -25,7 +25,7 @@ function stubLocks(request: Request): string[] {
   return names;
 }
 
-/** Work that counts its starts, and ends when a test says so. */
+/** Work that counts how often it starts, and ends when the test decides. */
 function counted() {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const work = vi.fn(() => promise);

@@ -1,4 +1,4 @@
-/** How long to wait for another tab, which may hang, in milliseconds. */
+/** How long to wait for another tab, which may hang. In milliseconds. */
 const PATIENCE = 20_000;
 
 /** The part of the Web Locks API that we use. */
@@ -7,8 +7,8 @@ interface Locks {
 }
 
 /**
- * Runs `work` while no other tab of this origin does, if the platform has Web Locks. If it has none or refuses them, or
- * if another tab takes too long, it runs the work anyway.
+ * Runs `work` while no other tab of this origin does. Without Web Locks, or if another tab takes too long, runs it
+ * anyway.
  */
 export async function exclusively<T>(name: string, work: () => Promise<T>): Promise<T> {
   const locks = (globalThis.navigator as { readonly locks?: Locks } | undefined)?.locks;

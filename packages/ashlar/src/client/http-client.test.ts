@@ -146,7 +146,7 @@ test("the error for a body that isn't JSON names its type and the method that re
     "The response with status 200 and type text/html; charset=utf-8 is not JSON of Ashlar. Use send() for other bodies.",
   );
   expect(await message("/page")).toContain("type unknown");
-  // A failure is thrown by send(), too.
+  // send() throws for a failed response too.
   expect(await message("/list")).toBe("The response with status 400 and type application/json is not JSON of Ashlar.");
   expect(await (await client().send("GET", "/text")).text()).toBe("stored");
 });
@@ -222,7 +222,7 @@ test("a call that has ended leaves no timer behind, and no listener on its signa
   const { setTimeout: begin, clearTimeout: end } = globalThis;
   vi.spyOn(globalThis, "setTimeout").mockImplementation(((work: () => void, ms: number, ...args: []) => {
     const timer = begin(work, ms, ...args);
-    // The client's timers: nothing else uses 12345 ms.
+    // These are the client's timers, because nothing else uses 12345 ms.
     if (ms === 12_345) timers.add(timer);
     return timer;
   }) as typeof setTimeout);
@@ -286,7 +286,7 @@ test.each([
 });
 
 describe.each([301, 302, 303, 307, 308])("S134 a redirect with status %d", (status) => {
-  /** An origin that responds to everything like the application, and remembers its requests. */
+  /** An origin that responds to everything like the application, and records the requests. */
   async function elsewhere(): Promise<{ readonly origin: string; readonly requests: unknown[] }> {
     const requests: unknown[] = [];
     const other = createServer(async (request, response) => {
@@ -304,7 +304,7 @@ describe.each([301, 302, 303, 307, 308])("S134 a redirect with status %d", (stat
     return { origin: `http://127.0.0.1:${(other.address() as AddressInfo).port}`, requests };
   }
 
-  /** Makes every path of the application lead to the same path elsewhere. */
+  /** Redirects every path of the application to the same path elsewhere. */
   function leadTo(origin: string): void {
     const own = HANDLERS;
     const paths = ["/api/auth", "/api/reauth", "/api/logout", "/csrf", "/login", "/register", "/orders"];
@@ -337,7 +337,7 @@ describe.each([301, 302, 303, 307, 308])("S134 a redirect with status %d", (stat
   test("does not reach a place that the platform's own fetch has been redirected to", async () => {
     const { origin } = await elsewhere();
     leadTo(origin);
-    // As React Native's does, which knows no `redirect`.
+    // Behaves like React Native's fetch, which doesn't support `redirect`.
     const following: typeof fetch = (input, init) => fetch(input, { ...init, redirect: "follow" });
     const stored: string[] = [];
     const store = { get: () => null, set: (text: string) => void stored.push(text), remove: () => {} };

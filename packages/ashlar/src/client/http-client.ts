@@ -1,7 +1,7 @@
 import { ClientError } from "./client-error.ts";
 import { type ClientOptions, isStream, type RequestOptions, readJson, type Transport, within } from "./transport.ts";
 
-/** A request's authorization: its headers, and the token that they were made from. */
+/** A request's authorization: its headers, and the token that they contain. */
 export interface Pass<Proof> {
   readonly headers: Readonly<Record<string, string>>;
   readonly proof: Proof;
@@ -12,7 +12,8 @@ export interface Authorization<Proof> {
   /** Returns a request's authorization. */
   pass(method: string): Promise<Pass<Proof>>;
   /**
-   * Returns a new authorization for a request that was refused before it did anything; `null` if nothing would help.
+   * Returns a new authorization for a request that was refused before it had any effect; `null` if no authorization
+   * would help.
    */
   renewed(error: ClientError, refused: Pass<Proof>): Promise<Pass<Proof> | null>;
 }
@@ -41,7 +42,7 @@ export function callBy<Proof>(
         try {
           return await attempt(first);
         } catch (error) {
-          // A stream has been read.
+          // A stream can't be sent twice.
           const second = error instanceof ClientError && !isStream(body) ? await renewed(error, first) : null;
           if (second === null) throw error;
           return await attempt(second);
@@ -56,8 +57,8 @@ export function callBy<Proof>(
 
 /**
  * Sends authorized requests to an application. Paths begin with a slash. `body` is sent as JSON, unless it is a
- * `FormData`, `URLSearchParams`, `Blob`, `ArrayBuffer` or a stream. The result is the JSON of the response, of the type
- * that you name, or `null` if it has no content.
+ * `FormData`, `URLSearchParams`, `Blob`, `ArrayBuffer` or a stream. The result is the response's JSON, with the type
+ * that you specify, or `null` if there is no content.
  *
  * Every method throws a {@link ClientError} if the response is not a success, or if there isn't one.
  */
@@ -95,8 +96,8 @@ export class HttpClient {
   }
 
   /**
-   * Sends a request, and returns the response itself: for a download, or for its headers. `timeoutMs` and `signal`
-   * apply until its headers have arrived; to stop its body, cancel the body.
+   * Sends a request, and returns the response itself, for example to download a file or to read headers. `timeoutMs`
+   * and `signal` apply until its headers have arrived; to stop its body, cancel the body.
    */
   send(method: string, path: string, body?: unknown, options: RequestOptions = {}): Promise<Response> {
     return this.#call(method.toUpperCase(), path, body, options, (response) => response);

@@ -5,11 +5,11 @@ import { type ClientOptions, type RequestOptions, readJson, Transport } from "./
 
 /** The options of a {@link SessionClient}. */
 interface SessionClientOptions extends ClientOptions {
-  /** The prefix of the account routes, if `Auth.routes` has one; default: nothing. */
+  /** The prefix of the account routes, if `Auth.routes` has one; default: none. */
   readonly accounts?: string | undefined;
 }
 
-/** Inputs of a form, by name. */
+/** A form's inputs, by name. */
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Inputs with a new password. `password_confirmation` defaults to the same value. */
@@ -18,41 +18,41 @@ interface NewPassword extends Fields {
   readonly password_confirmation?: string;
 }
 
-/** The outcome in one word, and as a sentence for the user in the browser's preferred language. */
+/** The outcome, as one word, and as a sentence for the user in the browser's preferred language. */
 export interface StatusAnswer<Status extends string = string> {
   readonly status: Status;
   readonly message: string;
 }
 
-/** A login or a confirmation that waits for a step. */
+/** A login or a confirmation that is waiting for a step. */
 export interface PendingAnswer {
   readonly status: "pending";
   /** The name of the step. */
   readonly step: string;
   /** The ways to pass it. */
   readonly flows: readonly ClientFlow[];
-  /** Why it waits, if the step says so: a sentence for the user. */
+  /** Why it is waiting, as a sentence for the user, if the step gives a reason. */
   readonly message?: string;
 }
 
-/** One login of the user, as `logins` lists it. */
+/** One of the user's logins, as listed by `logins`. */
 export interface LoginEntry {
-  /** For `endLogin`. */
+  /** The id to pass to `endLogin`. */
   readonly id: string;
-  /** Its browser and system, as a user would say: `Firefox on Linux`. */
+  /** The browser and the system: `Firefox on Linux`. */
   readonly device: string;
   readonly ip: string | null;
   readonly userAgent: string | null;
-  /** When it was used, and when it began, in ISO 8601. */
+  /** When it was last used, and when it began, in ISO 8601. */
   readonly lastUsedAt: string;
   readonly createdAt: string;
   /** The names of the proofs that the user has given in it: `["password"]`. */
   readonly by: readonly string[];
-  /** Whether it is the login that asks. */
+  /** Whether it is the current login. */
   readonly isCurrent: boolean;
 }
 
-/** The token of the session, fetched when the first request needs it. */
+/** The session's CSRF token, fetched when a request first needs it. */
 class CsrfTokens implements Authorization<Promise<string> | null> {
   readonly #transport: Transport;
   #token: Promise<string> | null = null;
@@ -73,7 +73,7 @@ class CsrfTokens implements Authorization<Promise<string> | null> {
     { proof }: Pass<Promise<string> | null>,
   ): Promise<Pass<Promise<string> | null> | null> => {
     if (code !== "E_CSRF" || proof === null) return null;
-    // If several requests are refused, only the first drops the token.
+    // If several requests are refused, only the first one drops the token.
     if (this.#token === proof) this.forget();
     return await this.pass("POST");
   };
@@ -95,11 +95,11 @@ class CsrfTokens implements Authorization<Promise<string> | null> {
 }
 
 /**
- * A client for pages in a browser: the login is in a cookie that scripts can't read, and requests that change something
- * carry the session's CSRF token, which the client gets from `GET /csrf` and keeps.
+ * A client for pages in a browser. The login is in a cookie that scripts can't read. Requests that change something
+ * have the session's CSRF token, which the client gets from `GET /csrf` and remembers.
  *
- * The routes are those of `Auth.routes` and `Csrf.routes`. The names of inputs are those of the server, and so are the keys
- * of `ClientError.fields`. Further inputs of a route, such as those of your own registration form, are sent along.
+ * The routes are those of `Auth.routes` and `Csrf.routes`. The inputs and the keys of `ClientError.fields` have the
+ * same names as on the server. Additional inputs, such as those of your own registration form, are sent along.
  *
  * ```ts
  * const api = new SessionClient({ url: "https://api.shop.example" });
@@ -110,22 +110,22 @@ class CsrfTokens implements Authorization<Promise<string> | null> {
  * }
  * ```
  *
- * A request that is refused with `E_CSRF` has done nothing. It is sent once more, with a new token, as the user who is
- * logged in by then: all tabs share the cookie.
+ * A request that is refused with `E_CSRF` has had no effect. It is sent once more with a new token, as whichever user
+ * is logged in by then, because all tabs share the cookie.
  *
  * Every method throws a {@link ClientError} if the response is not a success, or if there isn't one.
  */
 export class SessionClient extends HttpClient {
   readonly #call: Call;
-  /** The same, but a guest isn't an error. */
+  /** The same client, but without calling `onUnauthenticated` for guests. */
   readonly #ask: Call;
   readonly #transport: Transport;
   readonly #tokens: CsrfTokens;
   readonly #accounts: string;
 
   /**
-   * @param options `url`: where the application is; `accounts`: what the paths of the account routes begin with, if `Auth.routes` has
-   * a prefix; `fetch`, `timeoutMs` and `onUnauthenticated` as for every client
+   * @param options `url`: the application's URL; `accounts`: the prefix of the account routes, if `Auth.routes` has
+   * one; `fetch`, `timeoutMs` and `onUnauthenticated` as for every client
    */
   constructor(options: SessionClientOptions) {
     const transport = new Transport(options, "include");
@@ -142,8 +142,8 @@ export class SessionClient extends HttpClient {
   /**
    * Creates an account, and logs its user in.
    *
-   * @returns `complete`: the account exists, and is logged in. `pending`: its login waits for the step that is named. `mailed`: the
-   * application doesn't reveal whether the address was free, and `message` says where to look.
+   * @returns `complete`: the account exists, and is logged in. `pending`: its login waits for the named step. `mailed`:
+   * the application doesn't reveal whether the address was free, and `message` says where to look.
    */
   register(
     fields: NewPassword & { readonly email: string },
@@ -158,8 +158,7 @@ export class SessionClient extends HttpClient {
    * Logs in.
    *
    * @param fields `remember: true` for a login that outlasts the browser
-   * @returns `pending`: the login waits for the step that is named. Prompt for a proof, and send it with
-   * {@link continueLogin}.
+   * @returns `pending`: the login waits for the named step. Prompt for a proof, and send it with {@link continueLogin}.
    */
   login(
     fields: Fields & { readonly email: string; readonly password: string; readonly remember?: boolean },
@@ -169,7 +168,7 @@ export class SessionClient extends HttpClient {
   }
 
   /**
-   * Continues a login, or a confirmation of a user, with a proof.
+   * Continues a login or a confirmation with a proof.
    *
    * ```ts
    * const api = new SessionClient({ url: "https://api.shop.example" });
@@ -183,8 +182,8 @@ export class SessionClient extends HttpClient {
    * ```
    *
    * @param flow one of the `flows` of a response or a {@link ClientError}
-   * @param proof what the user has entered, or their device has returned
-   * @param options `inputs`: further inputs, such as whether to trust this device
+   * @param proof what the user entered, or what their device returned
+   * @param options `inputs`: additional inputs, such as whether to trust this device
    * @returns `pending` as before if the proof is wrong, or if another step follows
    * @throws TypeError if the flow has no URL, or one of another origin
    */
@@ -199,7 +198,7 @@ export class SessionClient extends HttpClient {
     return this.#newId(async () => this.#data("POST", this.#transport.pathOf(url), body, options));
   }
 
-  /** Logs out. Guests may, too. */
+  /** Logs out. Does nothing for a guest. */
   logout(options?: RequestOptions): Promise<StatusAnswer<"logged_out">> {
     return this.#entry("/logout", {}, options);
   }
@@ -221,10 +220,10 @@ export class SessionClient extends HttpClient {
   }
 
   /**
-   * Returns the purpose of the link with this token. If the caller is logged in as its user, it follows the link.
+   * Returns the purpose of the link with this token. If the link's user is logged in, also follows the link.
    *
-   * @returns `confirm`: following the link would verify `email`. `already`: it was followed before. `isChange`: whether it changes the
-   * account's address.
+   * @returns `confirm`: following the link would verify `email`. `already`: the link was followed before. `isChange`:
+   * whether it changes the account's address.
    */
   checkVerification(
     token: string,
@@ -251,7 +250,7 @@ export class SessionClient extends HttpClient {
     return this.#account("POST", "/change_password", { email }, options);
   }
 
-  /** Returns whose password the link with this token replaces. */
+  /** Returns the account whose password can be replaced with this link's token. */
   checkPasswordReset(token: string, options?: RequestOptions): Promise<{ readonly email: string }> {
     return this.#account("GET", `/password_reset?token=${encodeURIComponent(token)}`, undefined, options);
   }
@@ -267,7 +266,7 @@ export class SessionClient extends HttpClient {
   /**
    * Confirms the user's password, for routes that require it.
    *
-   * @returns `pending`: the confirmation waits for the step that is named, as a login does
+   * @returns `pending`: the confirmation waits for the named step, as a login does
    */
   confirmPassword(
     password: string,
@@ -284,7 +283,7 @@ export class SessionClient extends HttpClient {
     return this.#entry("/account/password", confirmed(fields), options);
   }
 
-  /** Sends a mail to another address, which becomes the user's when its link is followed. */
+  /** Sends a mail to another address, which becomes the user's address when they follow the mail's link. */
   changeEmail(
     fields: Fields & { readonly email: string; readonly password: string },
     options?: RequestOptions,
@@ -292,7 +291,7 @@ export class SessionClient extends HttpClient {
     return this.#entry("/account/email", fields, options);
   }
 
-  /** Returns the address that the account would get back by the link with this token. */
+  /** Returns the address that following the link with this token would restore. */
   checkEmailUndo(token: string, options?: RequestOptions): Promise<{ readonly email: string }> {
     return this.#account("GET", `/email/undo/${encodeURIComponent(token)}`, undefined, options);
   }
@@ -310,8 +309,8 @@ export class SessionClient extends HttpClient {
   }
 
   /**
-   * Returns the address of the account that the link with this token lets a device in for, and whether this device is known
-   * already: then the link is for another one.
+   * Returns the address of the account that the link with this token unlocks for a device, and whether this device is
+   * already known, in which case the link was meant for another one.
    */
   checkDeviceLink(
     token: string,
@@ -321,8 +320,8 @@ export class SessionClient extends HttpClient {
   }
 
   /**
-   * Lets this device in, after strangers have guessed too often. Then log in with the password. For a device that is known
-   * already, the link is not used up.
+   * Unlocks the account for this device after too many wrong guesses by others. Then log in with the password. For a
+   * device that is already known, the link isn't used up.
    */
   allowDevice(token: string, options?: RequestOptions): Promise<StatusAnswer<"allowed" | "known">> {
     return this.#account("POST", `/login/device/${encodeURIComponent(token)}`, {}, options);
@@ -332,7 +331,7 @@ export class SessionClient extends HttpClient {
    * Lists the user's logins.
    *
    * @param page `before` or `after` of another page
-   * @returns a page of them; `before` and `after` name the pages next to it, if there are any
+   * @returns a page of logins; `before` and `after` identify the adjacent pages, if there are any
    */
   logins(
     page: { readonly before?: string | null; readonly after?: string | null } = {},
@@ -368,7 +367,7 @@ export class SessionClient extends HttpClient {
     return this.#newId(() => this.#account<T>(method, path, body, options));
   }
 
-  /** Sends a request that may change the session's id, to which the token is bound. */
+  /** Sends a request that may change the session's id, which the token is bound to. */
   async #newId<T>(send: () => Promise<T>): Promise<T> {
     try {
       return await send();

@@ -7,7 +7,7 @@ import { type ClientOptions, type RequestOptions, Transport } from "./transport.
 
 /** The options of a {@link TokenClient}. */
 interface TokenClientOptions extends ClientOptions {
-  /** Where the tokens are kept; default: in memory. */
+  /** The store for the tokens; default: in memory. */
   readonly store?: TokenStore | undefined;
   /** The paths of `Api.routes`; default: `/api/auth`, `/api/reauth` and `/api/logout`. */
   readonly paths?: { readonly login?: string; readonly renew?: string; readonly logout?: string } | undefined;
@@ -24,29 +24,32 @@ interface Issued {
 
 type Proof = StoredTokens | null;
 
-/** Inputs of a request, by name. */
+/** A request's inputs, by name. */
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A login that waits for a step. */
+/** A login that is waiting for a step. */
 interface WaitingLogin {
-  /** The text that continues it. */
+  /** The text with which the login continues. */
   readonly pending: string;
-  /** What the token is to be. */
+  /** The requested name and abilities of the token. */
   readonly wanted: Fields;
 }
 
-/** The timeout of each attempt to renew, and the pause before the next, in milliseconds: all within a minute. */
+/**
+ * For each attempt to renew, its timeout and the pause after it, in milliseconds. All attempts together take less than
+ * a minute.
+ */
 const TRY = 14_000;
 const PAUSES: readonly number[] = [300, 1000, 3000];
 
-/** The tokens in the store, which one renewal at a time replaces. */
+/** The tokens in the store. Only one renewal at a time replaces them. */
 class Tokens implements Authorization<Proof> {
   readonly paths: { readonly login: string; readonly renew: string; readonly logout: string };
   readonly #transport: Transport;
   readonly #store: TokenStore;
   readonly #onStoreError: TokenClientOptions["onStoreError"];
   readonly #lock: string;
-  /** The tokens that the store failed to write; `undefined` if it failed to write none. */
+  /** The tokens that the store failed to write, if any. */
   #unwritten: Proof | undefined;
   #renewal: { readonly access: string; readonly tokens: Promise<StoredTokens> } | null = null;
   #last: Promise<unknown> = Promise.resolve();
@@ -65,7 +68,7 @@ class Tokens implements Authorization<Proof> {
   renewed = async ({ status, code }: ClientError, { proof }: Pass<Proof>): Promise<Pass<Proof> | null> => {
     if (status !== 401 || code !== "E_INVALID_TOKEN" || proof === null) return null;
     const tokens = await this.renew(proof);
-    // A request that one user began must not be sent as another.
+    // A request that one user started must not be sent as another.
     if (tokens.login !== proof.login) {
       throw new ClientError("E_LOGIN_CHANGED", "Another login has replaced the login of this request.", { status });
     }
@@ -91,7 +94,7 @@ class Tokens implements Authorization<Proof> {
     this.#unwritten = tokens;
     // Writes run one after another, so that a slow write of earlier tokens can't be the last.
     const turn = this.#writing.then(async () => {
-      // They have been written since, or have been replaced.
+      // These tokens have been written or replaced since.
       if (this.#unwritten !== tokens) return;
       await (tokens === null ? this.#store.remove() : this.#store.set(JSON.stringify(tokens)));
       if (this.#unwritten === tokens) this.#unwritten = undefined;
@@ -112,9 +115,9 @@ class Tokens implements Authorization<Proof> {
   }
 
   /**
-   * Renews tokens. If that has been done already, returns the tokens that replaced them.
+   * Renews tokens. If they have already been renewed, returns the tokens that replaced them.
    *
-   * @param inputs of a login step, if the server asks for them
+   * @param inputs the inputs of a login step, if the server requires one
    */
   renew(refused: StoredTokens, inputs: object = {}): Promise<StoredTokens> {
     if (this.#renewal?.access !== refused.access) {
@@ -148,7 +151,7 @@ class Tokens implements Authorization<Proof> {
     }
   }
 
-  /** Sends a renewal until there is a response. */
+  /** Sends a renewal repeatedly until there is a response. */
   async #exchange(body: object): Promise<Issued> {
     for (const pause of PAUSES) {
       try {
@@ -164,8 +167,8 @@ class Tokens implements Authorization<Proof> {
 }
 
 /**
- * A client for programs that don't keep cookies, such as mobile apps and command-line tools: the login is a token,
- * which is sent with each request, and renewed when it is refused.
+ * A client for programs that don't keep cookies, such as mobile apps and command-line tools. The login is a token,
+ * which is sent with each request, and renewed when the server refuses it.
  *
  * ```ts
  * const api = new TokenClient({ url: "https://api.shop.example" });
@@ -176,14 +179,13 @@ class Tokens implements Authorization<Proof> {
  * }
  * ```
  *
- * However many requests are refused at once, in one tab or several, there is one renewal. If its response is lost, it
- * is repeated: for a minute, the server responds to the old token with the same new one. The new tokens are stored
- * before any request uses them.
+ * However many requests are refused at once, in one tab or several, the client renews only once. If the response is
+ * lost, it tries again: for a minute, the server responds to the old token with the same new one. The new tokens are
+ * stored before any request uses them.
  *
  * Every method throws a {@link ClientError} if the response is not a success, or if there isn't one.
  *
- * Security: use `SessionClient` for pages in a browser, because every script on the page can read what any script
- * stores.
+ * Security: use `SessionClient` for pages in a browser, because every script on the page can read the stored tokens.
  */
 export class TokenClient extends HttpClient {
   readonly #transport: Transport;
@@ -191,8 +193,9 @@ export class TokenClient extends HttpClient {
   #waiting: WaitingLogin | null = null;
 
   /**
-   * @param options `url`: where the application is; `store`: where the tokens are kept; `onStoreError`: called if that fails; `paths`:
-   * those of `Api.routes()`, if they aren't the default; `fetch`, `timeoutMs` and `onUnauthenticated` as for every client
+   * @param options `url`: the application's URL; `store`: the store for the tokens; `onStoreError`: called if the store
+   * fails; `paths`: the paths of `Api.routes()`, if they aren't the default ones; `fetch`, `timeoutMs` and
+   * `onUnauthenticated` as for every client
    */
   constructor(options: TokenClientOptions) {
     const transport = new Transport(options, "omit");
@@ -205,8 +208,8 @@ export class TokenClient extends HttpClient {
   /**
    * Logs in, and stores the tokens.
    *
-   * If the login waits for a step, it throws the error `E_LOGIN_PENDING`, whose `flows` are the ways to pass the step: then call
-   * {@link continueLogin}, or send the step's inputs along.
+   * If the login waits for a step, it throws `E_LOGIN_PENDING`, with the ways to pass the step in `flows`. Then call
+   * {@link continueLogin}, or log in again with the step's inputs.
    *
    * @param fields `name`, which identifies this login to the user, and `abilities`, if the token is limited
    * @returns the token's abilities; `null` if it has all
@@ -227,7 +230,7 @@ export class TokenClient extends HttpClient {
   }
 
   /**
-   * Continues a login that waits for a step, within ten minutes, with a proof.
+   * Continues a waiting login with a proof, within ten minutes.
    *
    * ```ts
    * const api = new TokenClient({ url: "https://api.shop.example" });
@@ -246,11 +249,11 @@ export class TokenClient extends HttpClient {
    * If the proof is wrong, or if another step follows, it throws `E_LOGIN_PENDING` again.
    *
    * @param flow one of the `flows` of the error
-   * @param proof what the user has entered, or their device has returned
+   * @param proof what the user entered, or what their device returned
    * @param options `inputs`: further inputs of the step
    * @returns the token's abilities; `null` if it has all
-   * @throws ClientError `E_UNAUTHENTICATED` if no login of this client waits; `E_INVALID_TOKEN` if it no longer does; TypeError
-   * if the flow has a URL of another origin
+   * @throws ClientError `E_UNAUTHENTICATED` if no login of this client is waiting; `E_INVALID_TOKEN` if the ten minutes
+   * are over; TypeError if the flow has a URL of another origin
    */
   async continueLogin(
     flow: ClientFlow,
@@ -266,7 +269,7 @@ export class TokenClient extends HttpClient {
     return this.#begin(wanted, () => this.#post<Issued>(path, body, { ...options, headers }));
   }
 
-  /** Stores the tokens of a login that is complete, or remembers that it waits. */
+  /** Stores the tokens of a complete login, or remembers a login that is waiting. */
   async #begin(wanted: Fields, send: () => Promise<Issued>): Promise<{ readonly abilities: readonly string[] | null }> {
     try {
       const issued = await send();
@@ -282,8 +285,8 @@ export class TokenClient extends HttpClient {
   }
 
   /**
-   * Revokes the tokens, and removes them from the store. If the server can't be reached, they are removed all the same,
-   * and the error says so. Without a login it does nothing.
+   * Revokes the tokens, and removes them from the store. If the server can't be reached, they are removed anyway, and
+   * the error reports it. Without a login, does nothing.
    */
   logout(options: RequestOptions = {}): Promise<void> {
     return this.#tokens.alone(async () => {
@@ -297,14 +300,14 @@ export class TokenClient extends HttpClient {
     });
   }
 
-  /** Whether there is a token. It may have expired or been revoked: only a request can tell. */
+  /** Whether there is a token. It may have expired or been revoked, which only a request can find out. */
   async isLoggedIn(): Promise<boolean> {
     return (await this.#tokens.read()) !== null;
   }
 
   /**
-   * Renews the tokens now: after the user's permissions have changed, or with the inputs of a login step, if a request
-   * failed with `E_LOGIN_PENDING`.
+   * Renews the tokens now, for example after the user's permissions have changed. If a request failed with
+   * `E_LOGIN_PENDING`, pass the step's inputs.
    */
   async renew(inputs: Readonly<Record<string, unknown>> = {}): Promise<void> {
     const held = await this.#tokens.read();

@@ -1,12 +1,13 @@
 /**
- * Where a token client keeps its tokens: the key store of a phone, a file, a row. It holds one text.
+ * Stores a token client's tokens as one text: in a phone's keystore, a file, or a database row.
  *
- * Security: anyone who reads it can use the account. Prefer a store that belongs to the system (Keychain, Keystore).
+ * Security: anyone who can read the text can use the account. Prefer a store that belongs to the system (Keychain,
+ * Keystore).
  */
 export interface TokenStore {
   /** Returns the stored text; `null` if there isn't one. */
   get(): string | null | Promise<string | null>;
-  /** Stores a text instead of the one before. */
+  /** Replaces the stored text. */
   set(text: string): void | Promise<void>;
   /** Removes the text. */
   remove(): void | Promise<void>;
@@ -15,13 +16,13 @@ export interface TokenStore {
 /** The tokens of one login. */
 export interface StoredTokens {
   readonly access: string;
-  /** `null` if the access token renews itself. */
+  /** `null` if the access token is used to renew itself. */
   readonly refresh: string | null;
   /** Distinguishes this login from others in the same store. */
   readonly login: string;
 }
 
-/** Keeps tokens in memory, for as long as the program runs. */
+/** Keeps tokens in memory while the program runs. */
 export function memoryTokens(): TokenStore {
   let held: string | null = null;
   return {
@@ -35,7 +36,7 @@ export function memoryTokens(): TokenStore {
   };
 }
 
-/** Reads what is stored; `null` if it isn't tokens. */
+/** Parses the stored text; `null` if it doesn't contain tokens. */
 export function tokensIn(text: string | null | undefined): StoredTokens | null {
   try {
     const tokens = JSON.parse(text ?? "null") as StoredTokens | null;

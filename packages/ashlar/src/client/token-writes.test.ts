@@ -1,11 +1,11 @@
-// What happens to tokens if a store is slow, or sometimes fails.
+// Tokens in a store that is slow or sometimes fails.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { TokenClient, type TokenStore } from "./index.ts";
 
 const PERSON = { username: "ada@example.com", password: "secret" };
 
-/** A server that issues `token 1`, `token 2` and so on, and the tokens of the other requests that were sent to it. */
+/** A server that issues `token 1`, `token 2` and so on, and records the tokens of other requests. */
 function makeServer() {
   let issued = 0;
   const carried: (string | null)[] = [];
@@ -18,7 +18,7 @@ function makeServer() {
   return { fetch, carried };
 }
 
-/** A store whose writes wait until a test ends them. */
+/** A store whose writes wait until the test completes them. */
 class HeldStore implements TokenStore {
   text: string | null = null;
   readonly writes: { readonly end: () => void; readonly fail: () => void }[] = [];
@@ -35,7 +35,7 @@ class HeldStore implements TokenStore {
     return this.#write(null);
   }
 
-  /** The access token in it. */
+  /** The access token in the store. */
   get access(): string | null {
     return this.text === null ? null : (JSON.parse(this.text) as { readonly access: string }).access;
   }
@@ -55,7 +55,7 @@ class HeldStore implements TokenStore {
   }
 }
 
-/** A client with a held store, whose first login could not be stored. */
+/** A client whose store holds back writes, and could not store the first login. */
 async function withUnwritten() {
   const store = new HeldStore();
   const errors: unknown[] = [];
@@ -74,12 +74,12 @@ async function begun(store: HeldStore, count: number): Promise<void> {
   await expect.poll(() => store.writes.length).toBe(count);
 }
 
-/** Lets everything that isn't waiting continue. */
+/** Lets everything that isn't held back continue. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await nextTurn();
 }
 
-/** Ends the writes from an index onward, those that follow from them too. */
+/** Completes the writes from an index onward, including those that they cause. */
 async function endWrites(store: HeldStore, from: number): Promise<void> {
   await settled();
   for (let index = from; index < store.writes.length; index++) {
@@ -114,7 +114,7 @@ test.each([
   const request = client.get("/orders");
   await begun(store, 2);
   const change = what === "a login" ? client.login(PERSON) : client.logout();
-  // Everything that begins in the meantime is faster.
+  // Everything that starts in the meantime is faster.
   await endWrites(store, 2);
   await endWrites(store, 1);
   await Promise.all([request, change]);

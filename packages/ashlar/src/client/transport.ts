@@ -3,27 +3,28 @@ import { ClientError, errorOf, invalid, parsed, redirected } from "./client-erro
 /** Options of every client. */
 export interface ClientOptions {
   /**
-   * Where the application is: `https://api.shop.example`, or with a path that all of its routes begin with; `""` for the
-   * origin of the page.
+   * The application's URL, such as `https://api.shop.example`, with the path that all of its routes begin with, if
+   * there is one; `""` for the page's origin.
    */
   readonly url: string;
   /** The function that sends requests; default: the platform's `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
-  /** How long a call may take in all, in milliseconds; default: 30 000. `Infinity`: as long as it takes. */
+  /** The time limit of a whole call, in milliseconds; default: 30,000. `Infinity` for none. */
   readonly timeoutMs?: number | undefined;
   /**
-   * Called with the error of each request that fails because no one is logged in, or no longer: show the login page.
+   * Called with the error of each request that fails because the user isn't logged in, for example to show the login
+   * page.
    */
   readonly onUnauthenticated?: ((error: ClientError) => void) | undefined;
 }
 
 /** Options of one request. */
 export interface RequestOptions {
-  /** Headers in addition to those of the client. */
+  /** Headers in addition to the client's own. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Aborts the request. The call then rejects with the signal's `reason`, not with a {@link ClientError}. */
   readonly signal?: AbortSignal | undefined;
-  /** How long the call may take in all, in milliseconds; default: the client's. */
+  /** The time limit of the whole call, in milliseconds; default: the client's. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -35,7 +36,7 @@ export interface Sent {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The names of the other types of bodies. The platform may not have all of them. */
+/** The names of the other body types. Not every platform has all of them. */
 const AS_THEY_ARE = ["Blob", "FormData", "URLSearchParams", "ArrayBuffer", "ReadableStream"] as const;
 
 /** The statuses of redirects (RFC 9110 §15.4). */
@@ -50,7 +51,7 @@ export class Transport {
 
   constructor({ url, fetch, timeoutMs = 30_000 }: ClientOptions, credentials: "include" | "omit") {
     this.#url = url.replace(/\/+$/, "");
-    // Called without an object, as browsers require, and looked up at each call, so that tests can replace it.
+    // Called without an object, as browsers require. It is looked up at each call, so tests can replace it.
     this.#fetch = fetch ?? ((...request) => globalThis.fetch(...request));
     this.#credentials = credentials;
     this.timeoutMs = timeoutMs;
@@ -60,14 +61,14 @@ export class Transport {
    * Sends a request once. Redirects are not followed.
    *
    * @returns a successful response, whose body has not been read
-   * @throws ClientError for any other
+   * @throws ClientError for any other response
    */
   async send({ method, path, body, headers }: Sent, signal: AbortSignal): Promise<Response> {
     // "//evil.example", "/\evil.example" and "@evil.example" would send the request and its credentials elsewhere.
     if (!/^\/(?![/\\\t\r\n])/.test(path)) throw new TypeError(`The path ${path} must begin with one slash.`);
     const isJson = body !== undefined && !isSentAsIs(body);
     const type: Record<string, string> = isJson ? { "content-type": "application/json" } : {};
-    // Or another type that `fetch` accepts: not every platform's types name them.
+    // It may be another type that `fetch` accepts, which not every platform's types include.
     const content = isJson ? JSON.stringify(body) : (body as string | undefined);
     const response = await connected(() =>
       this.#fetch(this.#url + path, {
@@ -77,12 +78,13 @@ export class Transport {
         // Node requires this option for a stream.
         ...(isStream(body) && { duplex: "half" }),
         credentials: this.#credentials,
-        // Status 307 and 308 would send passwords and tokens on, and the tokens of the other origin would be stored.
+        // With 307 or 308, passwords and tokens would be sent to the redirect's target, and that origin's tokens would
+        // be stored.
         redirect: "manual",
         signal,
       }),
     );
-    // React Native follows redirects anyway: we ignore the result.
+    // React Native follows redirects anyway, so the result is ignored.
     if (response.type === "opaqueredirect" || response.redirected || REDIRECTS.has(response.status)) {
       throw redirected(response);
     }
@@ -91,9 +93,9 @@ export class Transport {
   }
 
   /**
-   * The path, as for {@link send}, of a URL that the server has named.
+   * Returns the path to pass to {@link send} for a URL from the server.
    *
-   * @throws TypeError for another origin, which must not get what was meant for this one
+   * @throws TypeError for another origin, which must not get data meant for this one
    */
   pathOf(url: string): string {
     const page = (globalThis as { readonly location?: { readonly href: string } }).location?.href;
@@ -104,7 +106,7 @@ export class Transport {
     return (pathname.startsWith(`${prefix}/`) ? pathname.slice(prefix.length) : pathname) + search;
   }
 
-  /** As {@link send}, within a time, and returns the response's JSON. */
+  /** Like {@link send}, but with a time limit, and returns the response's JSON. */
   json<T>(sent: Sent, timeoutMs: number = this.timeoutMs, outer?: AbortSignal): Promise<T> {
     return within(timeoutMs, outer, async (signal) => readJson<T>(await this.send(sent, signal)));
   }
@@ -118,7 +120,7 @@ export async function readJson<T>(response: Response): Promise<T> {
   return body as T;
 }
 
-/** Whether a body can be sent twice. */
+/** Whether a body can be sent again. */
 export function isStream(body: unknown): boolean {
   return isA("ReadableStream", body);
 }
@@ -142,8 +144,8 @@ async function connected<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Runs work within a time limit, and until a signal is aborted. Then it rejects at once, whatever the work is waiting
- * for: a call may wait for work that another call has begun, and that continues.
+ * Runs work within a time limit, and until a signal is aborted. In either case, it rejects at once, even though the
+ * work may continue, because another call may have started it.
  *
  * @throws `E_TIMEOUT`; the reason of the signal
  */

@@ -15,7 +15,7 @@ export interface AuditSettings {
   readonly identifiers: boolean;
 }
 
-/** The members of a payload that are in every audit line, if the payload has them. */
+/** The members of a payload that are included in every audit line if the payload has them. */
 interface Common {
   readonly user?: object | null;
   readonly userId?: string | null;
@@ -50,13 +50,13 @@ export class AuditLog {
     this.#settings = settings;
   }
 
-  /** How often each event has happened since the start. */
+  /** How often each event has happened since the application started. */
   get counts(): ReadonlyMap<keyof EventMap, number> {
     return this.#counts;
   }
 
   /**
-   * Writes a line whenever an event happens. If the event has been added before, nothing changes.
+   * Writes a line whenever an event happens. Does nothing if the event has been added before.
    *
    * @param describe returns the line's fields in addition to the event's name, user, guard, address and request: text, numbers,
    *   booleans or `null` by name; default: none
@@ -70,12 +70,12 @@ export class AuditLog {
     });
   }
 
-  /** @internal Returns text that a visitor entered, if the configuration allows logging it. */
+  /** @internal Returns text that a visitor entered, as a field, if the configuration allows logging it. */
   typed(identifier: string | null): AuditDetails {
     return this.#settings.identifiers && identifier !== null ? { identifier } : {};
   }
 
-  /** @internal Returns another client's address in the configured form, as a field; no field for `null`. */
+  /** @internal Returns another client's address in the configured form, as a field; no field if it is `null`. */
   addressed(name: string, address: string | null): AuditDetails {
     const logged = loggedAddress(address, this.#settings.addresses);
     return logged === null ? {} : { [name]: logged };

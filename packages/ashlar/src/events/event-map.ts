@@ -1,5 +1,5 @@
 /** The events that the framework's features add to {@link EventMap}. Applications augment `EventMap` itself. */
-// biome-ignore lint/suspicious/noEmptyInterface: it is empty so that features can augment it.
+// biome-ignore lint/suspicious/noEmptyInterface: empty, because features augment it.
 export interface FrameworkEvents {}
 
 /**

@@ -8,7 +8,7 @@ declare module "../kernel/container.ts" {
   interface FrameworkServices {
     /** Calls listeners when something happens. */
     events: Events;
-    /** Writes a line to the log whenever one of certain events happens. */
+    /** Writes a line to the log for each event that was added to it. */
     audit: AuditLog;
   }
 }

@@ -15,7 +15,7 @@ interface Subscription {
   readonly once: boolean;
 }
 
-/** Calls listeners when something happens. If a listener fails, that is only logged. */
+/** Calls listeners when something happens. A listener's failure is only logged. */
 export class Events {
   readonly #logger: EventLogger;
   readonly #subscriptions = new Map<EventName, Set<Subscription>>();
@@ -51,11 +51,11 @@ export class Events {
   }
 
   /**
-   * Calls all listeners of an event concurrently. Await it if the listeners' work is part of the current work. Otherwise, let
-   * it run: the application waits for it when it shuts down.
+   * Calls all listeners of an event concurrently. Await it if the listeners' work is part of yours. Otherwise, don't:
+   * the application waits for it when it shuts down.
    *
-   * In a database transaction, the event waits for the commit, and never happens if there is a rollback. Awaiting it
-   * there doesn't wait for the listeners, because they would in turn wait for the transaction.
+   * In a database transaction, the event happens after the commit, or never if the transaction is rolled back. Awaiting
+   * it there doesn't wait for the listeners, because they would in turn wait for the transaction.
    *
    * @returns resolves when all listeners are done, or at once in a transaction; never rejects
    */
@@ -81,7 +81,7 @@ export class Events {
     return this.#underway.size;
   }
 
-  /** Resolves when the listeners of all events so far are done. */
+  /** Resolves when the listeners of all events that have happened so far are done. */
   async settled(): Promise<void> {
     while (this.#underway.size > 0) await Promise.all(this.#underway);
   }

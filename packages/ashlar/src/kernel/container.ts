@@ -7,7 +7,7 @@ import type { Logger } from "./logger.ts";
 export type RenderView = (context: HttpContext, template: string, data: Readonly<Record<string, unknown>>) => unknown;
 
 /** The services that the framework's features add to {@link Services}. An application augments `Services` itself. */
-// biome-ignore lint/suspicious/noEmptyInterface: it is empty so that features can augment it.
+// biome-ignore lint/suspicious/noEmptyInterface: empty, because features augment it.
 export interface FrameworkServices {}
 
 /**
@@ -32,8 +32,8 @@ export interface Services extends FrameworkServices {
   "routes.api.prefix": string;
   /**
    * The application's own compilers for route parameters: `{ year: /\d{4}/ }` for `@year:year`. Each must match a
-   * complete decoded segment of at most 256 characters. RE2 matches it in linear time; assertions such as `(?=…)` and
-   * references such as `\1` fail startup.
+   * complete decoded segment of at most 256 characters. They are matched by RE2, in linear time. Assertions such as
+   * `(?=…)` and references such as `\1` fail startup.
    */
   "routes.compilers": Readonly<Record<string, RegExp>>;
   /** Renders the pages of `Route.view`; bound by the feature that provides views. */
@@ -52,24 +52,27 @@ declare module "../support/errors.ts" {
 
 declareErrors(CODES);
 
-/** A key of the container. */
+/** A container key. */
 export type ServiceKey = keyof Services & string;
 
 interface Binding {
   readonly make: (container: Container) => unknown;
   readonly shared: boolean;
-  /** The code that bound it, such as a provider, as named in errors. */
+  /** The name in errors of the code that bound the key, such as a provider. */
   readonly binder: string;
   instance?: { readonly value: unknown };
 }
 
-/** Holds the application's services by typed key, and creates each on first use. */
+/** Contains the application's services by typed key, and creates each on first use. */
 export class Container {
   readonly #bindings = new Map<string, Binding>();
   readonly #underway = new Set<string>();
   #binder = "the application";
 
-  /** @internal Sets the name of the code that binds from now on, for the error if a key is bound twice. */
+  /**
+   * @internal Sets the name of the code that makes the following bindings. The error about a key that is bound twice
+   * contains it.
+   */
   boundBy(binder: string): void {
     this.#binder = binder;
   }

@@ -19,7 +19,7 @@ const GERMAN = {
 
 const message = messagesOf(CART);
 
-/** A catalogue with the sentences of a cart, whose German is loaded if it is offered. */
+/** A catalogue with a cart's sentences. If German is offered, it is loaded too. */
 function withCart(language: string, languages: readonly string[]): { catalogue: Catalogue; loaded: string[] } {
   const loaded: string[] = [];
   const catalogue = new Catalogue(language, languages);
@@ -63,7 +63,7 @@ describe("messages", () => {
     [{ bytes: 500 }, "500 bytes"],
     [{ bytes: 1536 }, "1.5 kB"],
     [{ bytes: 33_554_432 }, "32 MB"],
-    // A limit is never overstated.
+    // A limit must not be rounded up.
     [{ bytes: 33_554_431 }, "31.9 MB"],
     [{ bytes: 20 * 1024 ** 3 }, "20 GB"],
     [{ bytes: 3000 * 1024 ** 4 }, "3,000 TB"],
@@ -233,7 +233,7 @@ describe("the boot fails", () => {
   });
 });
 
-// In a separate process, whose heap holds nothing else.
+// Runs in a separate process, to have a heap with nothing else in it.
 test("the next minor garbage collection frees translators and the requests they hold", async () => {
   const megabytesKept = await outputOf(`
 import { Catalogue } from ${JSON.stringify(new URL("catalogue.ts", import.meta.url))};
@@ -248,7 +248,7 @@ function megabytesKept(requests) {
   collect({ type: "major" });
   const before = process.memoryUsage().heapUsed;
   for (let count = 0; count < requests; count++) {
-    // A thousand numbers represent a request.
+    // The thousand numbers stand for a request's data.
     const held = Array.from({ length: 1000 }, Math.random);
     const t = catalogue.translator(() => (held.length > 0 ? "en" : "de"));
     if (typeof t.message !== "function" || t("cart.empty") !== "Your cart is empty.") throw new Error("It differs.");

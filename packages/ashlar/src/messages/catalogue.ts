@@ -19,7 +19,7 @@ import {
 } from "./sentence.ts";
 
 /** The sentences of the framework's features, by key. An application augments {@link Messages} itself. */
-// biome-ignore lint/suspicious/noEmptyInterface: it is empty so that the features can fill it.
+// biome-ignore lint/suspicious/noEmptyInterface: empty, because features augment it.
 export interface FrameworkMessages {}
 
 /**
@@ -35,7 +35,9 @@ export interface Messages extends FrameworkMessages {}
 /** The key of a sentence: one of {@link Messages}, or one of the application's that begins with `app.` */
 export type MessageKey = (keyof Messages & string) | `app.${string}`;
 
-/** The values that a sentence needs, by its key. The values of an application's undeclared sentences are not checked. */
+/**
+ * The values that the sentence with a key needs. The values of an application's undeclared sentences are not checked.
+ */
 export type ParamsOfKey<K extends MessageKey> = K extends keyof Messages
   ? ParamsOf<Messages[K]>
   : [params?: MessageParams];
@@ -79,9 +81,9 @@ export type Translations = Readonly<Record<string, () => Promise<{ readonly MESS
  * An application's own sentences in one language, including replacements for features' sentences: one file in `lang/`.
  */
 export interface LanguageFile {
-  /** Its path, for messages: `lang/de.ts`. */
+  /** The file's path, as shown in messages: `lang/de.ts`. */
   readonly file: string;
-  /** The language's tag: `de`. */
+  /** The language tag: `de`. */
   readonly language: string;
   readonly sentences: Readonly<Record<string, unknown>>;
 }
@@ -98,16 +100,16 @@ interface Language {
 }
 
 /**
- * The sentences of an application in all languages that it offers: the container's `messages`.
+ * The sentences of an application in all languages that it offers. It is the container's `messages`.
  *
- * Features declare theirs in English when they register, and say how to load other languages. Only
- * languages that the application offers are loaded, at boot. A sentence that is missing in a language comes from a
- * broader one (`de` for `de-AT`), from the default language if it is the application's own, and finally from English.
+ * Features declare their sentences in English when they register, and say how to load other languages. Only languages
+ * that the application offers are loaded, at boot. A sentence that is missing in a language comes from a broader one
+ * (`de` for `de-AT`), from the default language if it is the application's own, and finally from English.
  */
 export class Catalogue {
   /** The language of visitors whose preference is unknown or not offered. */
   readonly defaultLanguage: string;
-  /** The languages that visitors are offered, the default one first. */
+  /** The languages that are offered to visitors, with the default one first. */
   readonly languages: readonly string[];
   /** @internal The direction of each offered language's text. */
   readonly directions: ReadonlyMap<string, TextDirection>;
@@ -136,8 +138,8 @@ export class Catalogue {
   /**
    * Declares the sentences of a feature. Call it in `register()` of its provider.
    *
-   * @param sentences in English, by key: the feature's name, its subject, its content
-   * @param translations import them in other languages, by tag
+   * @param sentences the English sentences; a key consists of the feature's name, a subject and the content
+   * @param translations functions that import the sentences in other languages, by tag
    * @throws `E_INVALID_CONFIGURATION` if a key was declared before
    */
   declare(sentences: Sentences, translations: Translations = {}): void {
@@ -155,7 +157,7 @@ export class Catalogue {
   /**
    * Loads the offered languages, once every feature has declared its sentences.
    *
-   * @param files the application's own, which take precedence
+   * @param files the application's own sentences, which take precedence
    * @throws `E_INVALID_CONFIGURATION` if a key is unknown, a sentence is invalid or has an unknown placeholder, or a
    * language has no sentences at all
    */
@@ -182,20 +184,20 @@ export class Catalogue {
     }
   }
 
-  /** @internal The sentences that a language has itself, by key. */
+  /** @internal A language's own sentences, by key. */
   sentencesIn(language: string): ReadonlyMap<string, Sentence> {
     return this.#all.get(language)?.sentences ?? new Map();
   }
 
   /**
-   * The language that a user has chosen, in the property `language`; `null` if there isn't one, or if it is not
-   * offered.
+   * The language that a user has chosen, from the property `language`; `null` if the user hasn't chosen one, or if it
+   * isn't offered.
    */
   ofUser(user: object | null): string | null {
     return languageOfUser(user, this.languages);
   }
 
-  /** The language for a client, by its `Accept-Language`. */
+  /** The language for a client with this `Accept-Language`. */
   negotiate(acceptLanguage: string | null): string {
     return languageOfClient(acceptLanguage, this.languages);
   }
@@ -220,7 +222,9 @@ export class Catalogue {
     return Object.freeze({ rule: key, params, message });
   }
 
-  /** Where a sentence is looked up: in the language, in broader ones, in the default language, in English. */
+  /**
+   * The order in which a sentence is looked up: in the language, in broader ones, in the default language, in English.
+   */
   #order(language: string): readonly string[] {
     let order = this.#orders.get(language);
     if (order === undefined) {
@@ -272,7 +276,7 @@ export class Catalogue {
   /**
    * Adds a feature's sentences in a language other than English, including those of its error codes.
    *
-   * @throws `E_INVALID_CONFIGURATION` if another feature has translated one, as {@link load} otherwise
+   * @throws `E_INVALID_CONFIGURATION` if another feature has already translated one of them, or as for {@link load}
    */
   #addTranslation(tag: string, sentences: Sentences): void {
     const language = this.#language(tag);
@@ -291,7 +295,10 @@ export class Catalogue {
     for (const [key, sentence] of Object.entries(sentences)) language.sentences.set(key, sentence);
   }
 
-  /** The sentences of a file, each of which replaces or translates an existing one, or is the application's own. */
+  /**
+   * Returns a file's sentences. Each one either replaces or translates an existing sentence, or is the application's
+   * own.
+   */
   #checked({ file, language, sentences }: LanguageFile): Sentences {
     for (const [key, sentence] of Object.entries(sentences)) {
       this.#check(`${file}: MESSAGES["${key}"]`, language, key, sentence);
@@ -317,7 +324,7 @@ export class Catalogue {
     }
   }
 
-  /** The sentence with the same key that a sentence replaces or translates. */
+  /** Returns the sentence with the same key, which this one replaces or translates. */
   #original(key: string): Sentence | undefined {
     return this.#all.get(ENGLISH)?.sentences.get(key) ?? this.#all.get(this.defaultLanguage)?.sentences.get(key);
   }

@@ -60,7 +60,8 @@ test.each([
   const comparisons = vi.spyOn(String.prototype, "toLowerCase");
   onTestFinished(() => comparisons.mockRestore());
   expect(negotiateLanguage(`${start}d`, OFFERED)).toBeNull();
-  // 32 ranges of two subtags, each compared with three languages, and once more with those that it may be the start of.
+  // The 32 ranges have two subtags each. Each is compared with three languages, and then with those that it may be a
+  // prefix of.
   expect(comparisons.mock.calls.length).toBeLessThanOrEqual(32 * (1 + 3 * OFFERED.length));
 });
 

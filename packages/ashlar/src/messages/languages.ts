@@ -1,7 +1,7 @@
 /** One entry of the header: a language range (RFC 4647 §2.1) in lower case, and its weight. */
 type WeightedRange = readonly [range: string, weight: number];
 
-/** How many entries of a header are read. Browsers send a handful, but a client can send any number. */
+/** The number of header entries that are read. Browsers send a handful, but a client can send any number. */
 const MAX_RANGES = 32;
 
 /** The longest language tag that an implementation has to accept (RFC 5646 §4.4.1). */
@@ -10,13 +10,13 @@ const MAX_RANGE_LENGTH = 35;
 const ENTRY = /^\s*(\*|[a-z]{1,8}(?:-[a-z0-9]{1,8})*)\s*(?:;\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?$/i;
 
 /**
- * Chooses the language of a response by the client's preferences (RFC 9110 §12.5.4): the first of its ranges that
- * matches an offered language, highest weight first, by Lookup (RFC 4647 §3.4): `de-CH` accepts `de`. A range that is
- * shorter than an offered tag matches too: `de` accepts `de-AT`.
+ * Chooses the language of a response from the client's preferences (RFC 9110 §12.5.4): the first of its ranges that
+ * matches an offered language, highest weight first. Ranges match by Lookup (RFC 4647 §3.4), so `de-CH` accepts `de`. A
+ * range that is shorter than an offered tag matches too: `de` accepts `de-AT`.
  *
  * @param header `Accept-Language`, or one language tag. Entries that are unreadable or have a range of more than 35
  *   characters are skipped, and those after the 32nd are ignored
- * @param offered language tags (BCP 47), the preferred one first
+ * @param offered the language tags (BCP 47), in order of preference
  * @returns one of `offered`, or `null` if none matches
  */
 export function negotiateLanguage(header: string | null, offered: readonly string[]): string | null {
@@ -44,7 +44,7 @@ function lookup(range: string, offered: readonly string[]): string | undefined {
   return offered.find((language) => covers(range, language));
 }
 
-/** Removes the last subtag, and a single letter before it, which only introduces it. */
+/** Removes the last subtag, along with a single letter before it, which only introduces that subtag. */
 function shortened(tag: string): string {
   const end = tag.lastIndexOf("-");
   const isIntroduced = end === 1 || tag[end - 2] === "-";
@@ -58,9 +58,10 @@ function covers(range: string, language: string): boolean {
 }
 
 /**
- * The language that a user has chosen, in the property `language`; `null` if there isn't one, or if it is not offered.
+ * The language that a user has chosen, from the property `language`; `null` if the user hasn't chosen one, or if it
+ * isn't offered.
  *
- * @param offered language tags (BCP 47)
+ * @param offered the language tags (BCP 47)
  */
 export function languageOfUser(user: object | null, offered: readonly string[]): string | null {
   const { language } = (user ?? {}) as { readonly language?: unknown };
@@ -68,26 +69,26 @@ export function languageOfUser(user: object | null, offered: readonly string[]):
 }
 
 /**
- * The language for a visitor who isn't a user, or whose own language isn't offered: the best of those offered by
- * `Accept-Language`, or the default one.
+ * The language for a visitor who isn't a user, or whose own language isn't offered: the best match for
+ * `Accept-Language`, or else the default language.
  *
- * @param offered language tags (BCP 47), the default one first
+ * @param offered the language tags (BCP 47), with the default one first
  */
 export function languageOfClient(acceptLanguage: string | null, offered: readonly string[]): string {
   return negotiateLanguage(acceptLanguage, offered) ?? offered[0]!;
 }
 
-/** The direction of a language's text, as in HTML's attribute `dir`. */
+/** A language's text direction, as in the HTML attribute `dir`. */
 export type TextDirection = "ltr" | "rtl";
 
-/** The platform's data about a locale's text (ECMA-402), which the types lack. */
+/** The platform's data about a locale's text (ECMA-402), which is missing in TypeScript's types. */
 interface TextInfoLocale {
   getTextInfo?(): { readonly direction?: string };
 }
 
 /**
- * Returns the direction of a language's text: `rtl` for Arabic, Hebrew, Persian and others that the platform knows, by
- * the tag's script or else the language's usual one.
+ * Returns the direction of a language's text: `rtl` for Arabic, Hebrew, Persian and others that the platform knows. It
+ * depends on the script in the tag, or else on the language's usual script.
  *
  * @param language a tag (BCP 47), such as `ar-EG`; any other text runs from left to right
  */
@@ -97,7 +98,7 @@ export function textDirection(language: string): TextDirection {
   return locale?.getTextInfo?.().direction === "rtl" ? "rtl" : "ltr";
 }
 
-/** A language tag in its usual spelling, `de-AT` for `DE-at`; `null` if it is not one (BCP 47). */
+/** A language tag in its usual spelling, `de-AT` for `DE-at`; `null` if the text is not a language tag (BCP 47). */
 export function canonicalLanguage(tag: unknown): string | null {
   if (typeof tag !== "string") return null;
   try {

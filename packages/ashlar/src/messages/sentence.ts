@@ -15,7 +15,7 @@ import {
  */
 export type Sentence = string | PluralForms;
 
-/** The plural forms of a sentence. Forms that a language does not have are left out. */
+/** The plural forms of a sentence. Forms that the language does not have are omitted. */
 export type PluralForms = { readonly [Form in Intl.LDMLPluralRule]?: string } & { readonly other: string };
 
 /** Sentences by key. */
@@ -56,7 +56,7 @@ export function isSentence(value: unknown): value is Sentence {
   return hasPluralForms(value) && "other" in value;
 }
 
-/** Reports whether a value from an application would be a sentence if it had the plural form that all languages need. */
+/** Reports whether a value from an application would be a sentence if the required plural form, `other`, were added. */
 export function isWithoutOther(value: unknown): boolean {
   return hasPluralForms(value) && !("other" in value);
 }
@@ -68,10 +68,10 @@ function hasPluralForms(value: unknown): value is object {
 
 const FORMS: ReadonlySet<string> = new Set<Intl.LDMLPluralRule>(["zero", "one", "two", "few", "many", "other"]);
 
-/** The units of sizes, each 1024 times the one before it. */
+/** Units of size. Each is 1024 times the previous one. */
 const SIZE_UNITS = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"] as const;
 
-/** Minutes in an hour and in a day. */
+/** The number of minutes in an hour and in a day. */
 const HOUR = 60;
 const DAY = 24 * HOUR;
 
@@ -103,7 +103,9 @@ export class Wording {
     });
   }
 
-  /** The text of a value. Values come from columns and inputs, so every kind has a text, and none throws. */
+  /**
+   * The text of a value. Values come from columns and inputs, so any value is converted, without throwing.
+   */
   #value(value: unknown, nested: (message: Message) => string): string {
     if (typeof value === "string") return value;
     if (typeof value === "number" || typeof value === "bigint") return this.#number(value);
@@ -126,7 +128,7 @@ export class Wording {
     return this.#numbers.format(value);
   }
 
-  /** The reader's time zone is not known. */
+  /** We don't know the reader's time zone. */
   #date(value: Date): string {
     if (Number.isNaN(value.getTime())) return "";
     this.#dates ??= new Intl.DateTimeFormat(this.#language, { dateStyle: "long", timeStyle: "short", timeZone: "UTC" });
@@ -151,12 +153,12 @@ export class Wording {
   }
 }
 
-/** The number that selects a plural form; `NaN`, which selects `other`, if a value is not a number. */
+/** The number that selects the plural form. For anything but a number, it is `NaN`, which selects `other`. */
 function numberOf(value: unknown): number {
   return typeof value === "object" ? Number.NaN : Number(value);
 }
 
-/** Reports whether a value has exactly the one member of a duration, unlike an interval from a column. */
+/** Reports whether a value has only the member of a duration. An interval from a column has others. */
 function isDuration(value: object): value is Duration {
   return isQuantity(value, "minutes") || isQuantity(value, "seconds");
 }
@@ -171,7 +173,7 @@ function isQuantity(value: object, unit: string): boolean {
 }
 
 /**
- * A day is shown as 24 hours, like the lifetime of a link that was just mailed; from two days on, days are used.
+ * A day is shown as 24 hours, for example in a mail as the lifetime of its link. Two days or more are shown in days.
  */
 function inLargestUnit(minutes: number): [number, "day" | "hour" | "minute"] {
   if (minutes > DAY && minutes % DAY === 0) return [minutes / DAY, "day"];
@@ -198,7 +200,7 @@ export function translated(message: Message, t: (message: Message) => string): M
   return { rule: message.rule, params: Object.fromEntries(params), message: t(message) };
 }
 
-/** Creates a message from one of the sentences `S`, by its key. */
+/** Creates a message from the sentence with this key, one of `S`. */
 export type MessageMaker<S> = <K extends keyof S & string>(key: K, ...params: ParamsOf<S[K]>) => Message;
 
 /**

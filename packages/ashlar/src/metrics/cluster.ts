@@ -10,7 +10,7 @@ export interface WorkerFamilies {
   readonly families: readonly Family[];
 }
 
-/** What workers and their primary send each other. */
+/** The messages between workers and their primary. */
 type Message =
   | { readonly type: "ashlar:metrics:ready" }
   | { readonly type: "ashlar:metrics:collect"; readonly id: string }
@@ -20,13 +20,13 @@ type Message =
 
 /** The primary's data about a worker, if the primary accepts the connections itself and hands them over. */
 export interface PrimaryMetrics {
-  /** How many connections it has accepted that this worker hasn't taken yet. */
+  /** How many connections the primary has accepted that this worker hasn't taken yet. */
   readonly waiting: (worker: Worker) => number;
-  /** How many requests it has refused because they had waited too long for this worker; default: none. */
+  /** How many requests the primary has refused because they waited too long for this worker; default: none. */
   readonly refused?: (worker: Worker) => number;
 }
 
-/** How long a worker may take to send its metrics. After that, only the other workers' are used. */
+/** How long a worker may take to send its metrics. After that, only the metrics of the other workers are used. */
 const WORKER_MS = 2000;
 /** How long a worker waits for the metrics of all workers. */
 const ALL_MS = 5000;
@@ -39,7 +39,7 @@ interface Collection {
 }
 
 /**
- * Makes the primary process of a `node:cluster` pass metrics between its workers, so that each of them can show the
+ * Makes the primary process of a `node:cluster` pass metrics between its workers, so that each of them can report the
  * metrics of all. Call it in the primary, before it forks workers.
  *
  * @param primary the primary's own data; `null` if it hands over each connection at once

@@ -13,7 +13,7 @@ const NO_STORE = { "cache-control": "no-store", "x-content-type-options": "nosni
  * Responds to a scraper with the metrics, or with 401 if it doesn't send the token.
  *
  * @param path the path of the metrics
- * @param token the expected token; `null` if any client that reaches the address may read the metrics
+ * @param token the expected token; `null` if every client that can reach the address may read the metrics
  */
 export async function exposeMetrics(
   request: Request,
@@ -38,7 +38,7 @@ export async function exposeMetrics(
   }
 }
 
-/** Digests have the same length, so the comparison takes the same time for every input. */
+/** Digests all have the same length, so the comparison takes the same time for every input. */
 function hasToken(request: Request, token: string): boolean {
   const [, presented = ""] = /^Bearer (.+)$/i.exec(request.headers.get("authorization") ?? "") ?? [];
   return digestEquals(digest(presented), digest(token));

@@ -5,7 +5,7 @@ import { familiesOf } from "./families.ts";
 
 const LATENCY = { boundsMs: [5, 250], counts: [3, 2, 1], count: 6, sumMs: 1500 };
 
-/** Numbers of an application without features. */
+/** The statistics of an application without features. */
 const BASE: ApplicationStats = {
   uptimeSeconds: 7,
   requests: [],
@@ -17,7 +17,7 @@ const BASE: ApplicationStats = {
   process: { residentBytes: 10, heapUsedBytes: 11, heapTotalBytes: 12, cpuSeconds: 13 },
 } as unknown as ApplicationStats;
 
-/** The values of each metric that has any, as `name{label="value"} number`. */
+/** All values of all metrics, as `name{label="value"} number`. */
 function valuesIn(stats: ApplicationStats): string[] {
   return familiesOf(stats).flatMap(({ name, values }) =>
     values.map(({ labels, value, metricName }) => {
@@ -27,7 +27,7 @@ function valuesIn(stats: ApplicationStats): string[] {
   );
 }
 
-/** The values that {@link BASE} doesn't have, without the errors that never occurred. */
+/** The values in addition to those of {@link BASE}, without errors that never occurred. */
 const added = (stats: object): string[] => {
   const before = new Set(valuesIn(BASE));
   return valuesIn({ ...BASE, ...stats } as ApplicationStats).filter((line) => !before.has(line));

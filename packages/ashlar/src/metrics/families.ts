@@ -8,7 +8,7 @@ export type Labels = Readonly<Record<string, string>>;
 export interface Sample {
   readonly labels: Labels;
   readonly value: number;
-  /** The name in the output, if it differs from the metric's, as for the parts of a histogram. */
+  /** The name in the output, if it differs from the metric's. The parts of a histogram have their own names. */
   readonly metricName?: string;
 }
 
@@ -69,7 +69,7 @@ const METRICS: readonly Metric[] = [
     name: "ashlar_errors_total",
     help: "Errors that requests ended with, by code and the status of that code.",
     type: "counter",
-    // A series has to begin at 0, or else the first error of its kind wouldn't count as an increase.
+    // A series has to begin at 0. Otherwise, the first error of its kind wouldn't count as an increase.
     read: ({ errors }) =>
       Object.entries(ERRORS).map(([code, [status]]) => {
         return { labels: { code, status: String(status) }, value: errors[code] ?? 0 };

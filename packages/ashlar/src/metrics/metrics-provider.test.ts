@@ -42,7 +42,7 @@ async function make(metrics: object, options: Partial<Parameters<typeof createAp
 
 const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
 
-/** The values of a metric, by their labels as in the text. */
+/** A metric's values, by their labels as written in the text. */
 function valuesOf(text: string, name: string): Record<string, number> {
   const lines = text.split("\n").filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
   return Object.fromEntries(
@@ -127,7 +127,7 @@ describe("at a path", () => {
   });
 });
 
-/** The response, as text, to a request head that no HTTP client would send. */
+/** Sends a request head that no HTTP client would send, and returns the response as text. */
 async function written(port: number, head: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   socket.end(`${head}\r\nHost: localhost\r\nConnection: close\r\n\r\n`);

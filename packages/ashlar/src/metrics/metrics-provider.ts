@@ -10,7 +10,7 @@ import { type CompleteMetricsSettings, metricsPort, readMetricsSettings } from "
 
 declare module "../kernel/container.ts" {
   interface FrameworkServices {
-    /** prom-client's registry, whose metrics are shown with the framework's. */
+    /** prom-client's registry. Its metrics are reported along with the framework's. */
     metrics: PromClient.Registry;
   }
 }
@@ -19,11 +19,11 @@ declare module "../kernel/container.ts" {
 const PATH = "/metrics";
 
 /**
- * Shows the numbers of `application.stats()` in Prometheus's format, as configured by `METRICS` in `config/metrics.ts`:
- * on a separate port that only this machine can reach, or at a path of the application, protected by a token. It needs
- * the package `prom-client`: `npm install prom-client`.
+ * Exports the statistics of `application.stats()` in Prometheus's format, as configured by `METRICS` in
+ * `config/metrics.ts`: on a separate port that only this machine can reach, or at a path of the application, protected
+ * by a token. It needs the package `prom-client`: `npm install prom-client`.
  *
- * Your own metrics are shown too if you register them with the container's `metrics`.
+ * To export your own metrics too, register them with the container's `metrics`.
  */
 export class MetricsProvider extends Provider {
   static override readonly feature: Feature = declareFeature({ name: "metrics" });

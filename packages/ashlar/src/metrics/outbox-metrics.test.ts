@@ -1,4 +1,4 @@
-// What the metrics say about mails in the outbox.
+// Metrics of mails in the outbox.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { onEachDatabase, type TestEngine } from "../../test/support/services.ts";
@@ -91,7 +91,7 @@ await onEachDatabase("the metrics of the outbox", (engine) => {
     expect(await scrape()).toEqual(lines(2, 1));
     pass(1);
     expect(await scrape()).toEqual(lines(2, 2));
-    // `stats()` doesn't wait for new numbers, and returns none rather than outdated ones.
+    // `stats()` doesn't wait for current numbers, and returns none instead of outdated ones.
     pass(5 * 60_000);
     expect(application.stats().mail?.outbox).toBe(null);
   });

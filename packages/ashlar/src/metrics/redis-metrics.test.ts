@@ -14,7 +14,7 @@ import { MetricsProvider } from "./metrics-provider.ts";
 
 const TOKEN = generateSecret();
 
-/** @param commandTimeoutMs long enough by default that no command fails only because the machine is busy */
+/** @param commandTimeoutMs by default, long enough for a busy machine */
 async function shop(server: RedisServer, sessions: object = {}, commandTimeoutMs = 60_000) {
   const settings = { url: server.url, commandTimeoutMs };
   const application = await createApplication({
@@ -41,7 +41,7 @@ async function shop(server: RedisServer, sessions: object = {}, commandTimeoutMs
   onTestFinished(() => application.shutdown());
   return {
     visit: async () => (await application.fetch(new Request("http://localhost/"), { address: "127.0.0.1" })).status,
-    /** The values of the metrics about Redis, without buckets, by name and labels. */
+    /** The values of the Redis metrics, without buckets, by name and labels. */
     async scrape(): Promise<Record<string, number>> {
       const headers = { authorization: `Bearer ${TOKEN}` };
       const response = await application.fetch(new Request("http://localhost/metrics", { headers }));
@@ -91,7 +91,7 @@ withProgram("redis-server", () => {
     await server.stop();
     await expect.poll(async () => (await scrape())[`up${own}`]).toBe(0);
     const before = await scrape();
-    // Attempts are counted elsewhere while Redis is down, so the requests succeed.
+    // While Redis is down, attempts are counted elsewhere, so the requests succeed.
     expect([await visit(), await visit()]).toEqual([200, 200]);
     const failures = `command_failures_total${own}`;
     expect(await scrape()).toEqual({ ...before, [failures]: before[failures]! + 2 });

@@ -12,9 +12,7 @@ import {
 } from "../support/index.ts";
 
 const WHERE = "config/metrics.ts: METRICS";
-/**
- * The difference between the metrics' port and the application's, so that each instance on a machine has its own port.
- */
+/** Added to the application's port to get the metrics' port, so that each instance on a machine has its own. */
 const PORTS_APART = 10_000;
 const MAX_PORT = 65_535;
 
@@ -25,9 +23,14 @@ export interface MetricsSettings {
    * such as 13000 for 3000, or any free one if that is above 65,535; none if {@link path} is set.
    */
   readonly port?: Optional<number | string>;
-  /** The address of that port; default: 127.0.0.1. An address other than loopback needs a {@link token}. */
+  /**
+   * The address to listen on with that port; default: 127.0.0.1. An address other than loopback needs a {@link token}.
+   */
   readonly hostname?: Optional<string>;
-  /** A path of the application for the metrics, such as `/metrics`, instead of a port. It needs a {@link token}. */
+  /**
+   * A path in the application for the metrics, such as `/metrics`, instead of a separate port. It needs a {@link
+   * token}.
+   */
   readonly path?: Optional<string>;
   /**
    * The token that scrapers send as `Authorization: Bearer …`: at least 32 random bytes, for example from `openssl rand

@@ -1,4 +1,4 @@
-/** A class of the platform that srvx has a faster version of. */
+/** A platform class that srvx has a faster version of. */
 export type PlatformClass = "Headers" | "Request" | "Response";
 
 /** Members that srvx's objects have only by inheritance. */
@@ -18,20 +18,22 @@ export const INHERITED: Readonly<Record<PlatformClass, readonly string[]>> = {
 const INSPECT = Symbol.for("nodejs.util.inspect.custom");
 
 /**
- * Makes a class inherit from one of the platform as soon as that matters: when code reads an inherited member of an
- * object, or its prototypes, as `instanceof` does. Before, it passes for that class by its `Symbol.toStringTag`.
+ * Makes a class inherit from a platform class as late as possible: when code reads an inherited member or the
+ * prototypes of an object, as `instanceof` does. Until then, its `Symbol.toStringTag` makes it look like the platform
+ * class.
  *
- * Node.js loads its `fetch` with the first mention of `Response`, `Request` or `Headers`: in 40 ms, for 17 MB. The build
- * makes srvx use this function, since most servers never need it.
+ * Node.js loads its `fetch` when `Response`, `Request` or `Headers` is first used, which takes 40 ms and 17 MB. The
+ * build makes srvx use this function, since most servers never need it.
  *
- * @param name the class of the platform
+ * @param name the name of the platform class
  * @param late the class that inherits from it
- * @param inherit makes it inherit, which includes its prototype
+ * @param inherit makes the class inherit, including its prototype
  */
 export function inheritLate(name: PlatformClass, late: { readonly prototype: object }, inherit: () => void): void {
   const { prototype } = late;
   const standIn: object = Object.create(
-    // Not Object.prototype itself: with --frozen-intrinsics, a proxy of it has to report its real prototype.
+    // This can't be Object.prototype itself, because with --frozen-intrinsics, a proxy of it has to report its real
+    // prototype.
     new Proxy(
       {},
       {
@@ -41,7 +43,7 @@ export function inheritLate(name: PlatformClass, late: { readonly prototype: obj
         },
       },
     ),
-    // Resolving a promise looks for `then` in the value: finding it here spares the proxy.
+    // When a promise is resolved, `then` is looked up in the value. Finding it here avoids the proxy.
     // biome-ignore lint/suspicious/noThenProperty: it has no value, so nothing takes the object for a promise.
     { [Symbol.toStringTag]: { value: name }, then: { value: undefined } },
   );

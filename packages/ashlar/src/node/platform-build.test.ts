@@ -10,7 +10,7 @@ import { INHERITED, type PlatformClass } from "./inherit-late.ts";
 
 const ADAPTER = createRequire(import.meta.url).resolve("srvx/node");
 
-/** What a module prints as JSON that can use srvx's classes as they are before they inherit from the platform's. */
+/** The JSON output of a module that can use srvx's classes before they inherit from the platform's. */
 async function printed(module: string): Promise<Readonly<Record<PlatformClass, readonly string[]>>> {
   const folder = await mkdtemp(join(tmpdir(), "late-"));
   onTestFinished(async () => await rm(folder, { recursive: true }));
@@ -58,7 +58,7 @@ test("imports of built-in modules become the modules themselves, and all other i
     `const all = globalThis.process.getBuiltinModule("node:path"); const { some } = globalThis.process.getBuiltinModule("node:path");`,
     `const everything = globalThis.process.getBuiltinModule("node:os");`,
     ``,
-    // Not `process` alone, which would be the constant itself.
+    // `process` alone would be the constant itself.
     `const process = globalThis.process.getBuiltinModule("node:process");`,
     `import { a } from "./chunk.js";`,
     `import cookie from "cookie";`,

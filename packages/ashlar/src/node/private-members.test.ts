@@ -20,7 +20,7 @@ import {
 
 const SOURCE = join(import.meta.dirname, "..");
 
-/** A request that came to a server of `node:http`, as srvx makes it. */
+/** A request to a `node:http` server, as srvx creates it. */
 async function served(path: string): Promise<{ request: Request; req: IncomingMessage; res: ServerResponse }> {
   const { promise, resolve } = Promise.withResolvers<{ request: Request; req: IncomingMessage; res: ServerResponse }>();
   const server = createServer((req, res) => resolve({ request: new NodeRequest({ req, res }), req, res }));
@@ -34,7 +34,7 @@ async function served(path: string): Promise<{ request: Request; req: IncomingMe
   return await promise;
 }
 
-/** Targets of each character that a client may send, at each place in a path and in a query. */
+/** Request targets with each character that a client may send, at each place in a path and in a query. */
 const TARGETS = ["/", "/a/b?c=d", "/?", "/a?", "/.a", "/a.b", "/./b", "/a/../b", "/a/..", "/a?b=/../c"].concat(
   Array.from({ length: 127 - 33 }, (_, index) => String.fromCharCode(33 + index)).flatMap((one) => [
     `/a${one}b`,
@@ -57,7 +57,8 @@ test("a target classified as plain equals a URL parser's result", async () => {
     expect(parsedUrl(request)!.pathname).toBe(pathname);
     return true;
   });
-  // Of letters, digits and most marks; not of escapes, dots after a slash, and what a parser escapes.
+  // Targets with letters, digits and most punctuation, but not with escapes, dots after a slash, or characters that a
+  // parser escapes.
   expect(plain).toEqual(
     expect.arrayContaining(["/", "/a/b?c=d", "/a?", "/a.b", "/a-b", "/a~b", "/a?b=c", "/azb", "/a9b"]),
   );
@@ -108,7 +109,7 @@ test("takenBytes counts the bytes that the system has accepted, without those st
   });
   await new Promise<void>((done) => socket.write("hello", () => done()));
   expect(takenBytes(socket)).toBe(5);
-  // More than the system buffers while the other end does not read.
+  // More than the system buffers if the other end doesn't read.
   socket.write(Buffer.alloc(64 * 1024 * 1024));
   await expect.poll(() => takenBytes(socket)).toBeGreaterThan(5);
   expect(takenBytes(socket)).toBeLessThan(64 * 1024 * 1024);
@@ -148,7 +149,7 @@ test("unfinishedResponse returns the response that the server is about to send, 
   await expect.poll(() => unfinishedResponse(socket)).toBe(null);
 });
 
-/** Where a source uses a member that begins with an underscore, or srvx's reference to Node. */
+/** The places in the source that use a member beginning with an underscore, or srvx's reference to Node. */
 function undocumentedIn(file: string): string[] {
   const text = readFileSync(join(SOURCE, file), "utf8");
   const found: string[] = [];

@@ -1,10 +1,10 @@
 // The members of srvx and Node objects that the framework uses, although they are undocumented. Only this file uses
-// them: srvx is pinned to one version because of them, and a test fails for each member that disappears.
+// them. srvx is pinned to one version because of them, and tests fail if one of them disappears.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** Data that a `node:http` server keeps with a request. Hosts other than the framework's own server have less of it. */
+/** Data that a `node:http` server keeps with a request. Servers other than the framework's own provide less of it. */
 export interface NodeExchange {
   readonly req: IncomingMessage;
   readonly res?: ServerResponse;
@@ -48,27 +48,27 @@ interface BlockingStream extends NodeJS.WriteStream {
 }
 
 /**
- * The data that a `node:http` server keeps with a request; `undefined` for a request that came to `fetch` in another
- * way.
+ * The data that a `node:http` server keeps with a request; `undefined` for a request that was passed to `fetch` in
+ * another way.
  */
 export function nodeExchange(raw: Request): NodeExchange | undefined {
   return (raw as NodeRequest).runtime?.node;
 }
 
-/** The parsed URL of a request that srvx made, so that it need not be parsed again; `undefined` for any other. */
+/** The URL that srvx has already parsed for its request; `undefined` for other requests. */
 export function parsedUrl(raw: Request): { readonly pathname: string; readonly search: string } | undefined {
   return (raw as NodeRequest)._url;
 }
 
 /**
- * Characters that the URL Standard may change in a path or a query, and places where a segment `.` or `..` can begin.
- * Escapes are left to a parser, as are apostrophes, which it escapes in queries only.
+ * Characters that a URL parser may change in a path or a query (URL Standard), and places where a segment `.` or `..`
+ * can begin. Escapes need a parser, and so do apostrophes, which are escaped in queries only.
  */
 const NOT_PLAIN = /[^!$&(-;=?-Z_a-z~]|\/\./;
 
 /**
- * The target of a request that srvx made, if it is a path and perhaps a query which no URL parser would change; `null` for
- * others. Most targets are, which saves making a URL.
+ * The target of a request created by srvx, if it is a path, with or without a query, that no URL parser would change;
+ * otherwise `null`. Most targets are like that, so most requests don't need a `URL`.
  */
 export function plainTarget(raw: Request): string | null {
   const target = nodeExchange(raw)?.req?.url;
@@ -76,27 +76,33 @@ export function plainTarget(raw: Request): string | null {
 }
 
 /**
- * Returns the members of a request that srvx needs to serve a file: method, headers, and the file's path instead of the
+ * Returns what srvx needs of a request to serve a file: the method, the headers, and the file's path instead of the
  * URL's. srvx decodes the path as a URL, which would leave escapes of `#`, `?`, `&` and others as they are.
  *
- * @param path within the folder, with a leading slash, not encoded
+ * @param path the path within the folder, with a leading slash, not encoded
  */
 export function requestForFile({ method, headers }: Request, path: string): Request {
   return { method, headers, _url: { pathname: path.replaceAll("%", "%25"), search: "" } } as unknown as Request;
 }
 
-/** Reports whether srvx made a response. Reading such a response's body costs it its shortcut to the socket. */
+/**
+ * Reports whether a response was created by srvx. After its body has been read, srvx can't take its shortcut to the
+ * socket.
+ */
 export function isNodeResponse(response: Response): boolean {
   return "_toNodeResponse" in response;
 }
 
-/** A response made by srvx, in the form sent to a socket; the response is empty afterwards. `null` for any other. */
+/**
+ * A response created by srvx, in the form in which it is sent to a socket; `null` for other responses. The response is
+ * empty afterwards.
+ */
 export function preparedByNode(response: Response): PreparedResponse | null {
   return (response as NodeResponse)._toNodeResponse?.() ?? null;
 }
 
 /**
- * How many of the bytes that were written to a socket the system has taken.
+ * The number of bytes written to a socket that the system has accepted.
  *
  * @returns `null` if it is closed
  */
@@ -106,22 +112,22 @@ export function takenBytes(socket: Socket): number | null {
 }
 
 /**
- * Reads nothing more from a socket, ever: `pause()` alone would continue until its buffer is full, and the process that
- * the socket is handed to would miss that data.
+ * Stops reading from a socket for good. `pause()` alone would continue to read until the buffer is full, and the process
+ * that the socket is handed to would miss that data.
  */
 export function stopReading(socket: Socket): void {
   socket.pause();
   (socket as ReadingSocket)._handle?.readStop();
 }
 
-/** The response that a `node:http` server has yet to finish on a socket; `null` between requests. */
+/** The response that a `node:http` server hasn't finished on a socket; `null` between requests. */
 export function unfinishedResponse(socket: Socket): ServerResponse | null {
   return (socket as BusySocket)._httpMessage ?? null;
 }
 
 /**
  * Makes writing to standard output or standard error fail with `EAGAIN` instead of waiting if it is a pipe or a socket
- * whose reader is slow. Node promises this only for its own streams, which lose nothing that they write there.
+ * whose reader is slow. Node guarantees this only for its own streams, which lose no data when it happens.
  */
 export function unblockStandardStream(stream: NodeJS.WriteStream): void {
   const { isTTY, _handle } = stream as BlockingStream;

@@ -6,7 +6,7 @@ import { RedisReason, redisUnavailable } from "./redis-failure.ts";
 const AWAY = "Limits count elsewhere until it can be used again.";
 const BACK = "Limits count there.";
 
-/** An outage whose clock the test moves, and its log lines. */
+/** An outage with a clock that the test advances, and its log lines. */
 function make() {
   let time = 5000;
   vi.spyOn(performance, "now").mockImplementation(() => time);

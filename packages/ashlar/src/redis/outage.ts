@@ -2,14 +2,14 @@ import type { Logger } from "../kernel/index.ts";
 import type { AshlarError } from "../support/index.ts";
 
 /**
- * How long after a failure Redis counts as back once a write succeeds, in milliseconds, because a single node of a
- * cluster may still be down.
+ * After a failure, how long to wait before a successful write counts as the end of the outage, in milliseconds. A
+ * single node of a cluster may still be down.
  */
 const STEADY_MS = 1000;
 
 /** The log's wording for a store whose Redis is unavailable. */
 export interface OutageSentences {
-  /** What happens during the outage. It follows the reason. */
+  /** What happens during the outage. It is written after the reason. */
   readonly away: string;
   /** What happens once Redis is back. */
   readonly back: string;

@@ -4,7 +4,7 @@ export interface HostAndPort {
   readonly port: number;
 }
 
-/** The contents of a URL for one Redis server, for the Sentinels that watch it, or for a cluster. */
+/** The parts of a URL for one Redis server, for the Sentinels that monitor it, or for a cluster. */
 export interface RedisAddress {
   readonly kind: "server" | "sentinel" | "cluster";
   /** The server, the Sentinels, or some nodes of the cluster. */
@@ -13,7 +13,7 @@ export interface RedisAddress {
   readonly name: string | null;
   readonly username: string | null;
   readonly password: string | null;
-  /** The number of the database. */
+  /** The database number. */
   readonly database: number;
   readonly isEncrypted: boolean;
 }
@@ -64,8 +64,8 @@ function parseCredentials(text: string): Pick<RedisAddress, "username" | "passwo
 }
 
 /**
- * Parses the path. For a server, it is a database; for Sentinels, a name and optionally a database; for a cluster, it
- * is empty.
+ * Parses the path. It is a database number for a server; a name, and optionally a database number, for Sentinels; and
+ * empty for a cluster.
  */
 function parsePath(kind: RedisAddress["kind"], path: string): Pick<RedisAddress, "name" | "database"> | null {
   const segments = path === "" ? [] : path.split("/");

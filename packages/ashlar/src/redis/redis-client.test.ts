@@ -16,6 +16,6 @@ test("a cluster's own queries have a command's time limit, and a lost node's key
     retryDelayOnClusterDown: 0,
     redisOptions: { enableOfflineQueue: false, maxRetriesPerRequest: 0, socketTimeout: 1234 },
   });
-  // The client doesn't connect until it is told to.
+  // The client doesn't connect until `connect()` is called.
   expect(client.status).toBe("wait");
 });

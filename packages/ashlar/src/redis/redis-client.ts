@@ -6,7 +6,7 @@ const CONNECT_TIMEOUT_MS = 5000;
 /** The longest pause between two attempts to connect, in milliseconds. */
 const MAX_PAUSE_MS = 1000;
 /**
- * The minimum time between reconnections because of a read-only server, because its address may lead to the same server
+ * The minimum time between reconnections from a read-only server, because the same address may lead to that server
  * again.
  */
 const RECONNECT_EVERY_MS = 1000;
@@ -27,7 +27,7 @@ export interface RedisClient {
   on(event: "error", listener: (error: unknown) => void): unknown;
 }
 
-/** Creates a client, which doesn't connect yet. Once it starts to connect, it keeps trying. */
+/** Creates a client, which doesn't connect yet. Once it has started to connect, it keeps trying. */
 export async function createRedisClient(settings: CompleteRedisSettings): Promise<RedisClient> {
   const { Cluster, Redis } = await import("ioredis");
   const { kind, hosts, name, database, sentinelUsername, sentinelPassword } = settings;

@@ -9,7 +9,7 @@ beforeEach(() => {
   return () => void vi.useRealTimers();
 });
 
-/** A client that the test controls. */
+/** A fake client that the test controls. */
 class ToldClient extends EventEmitter {
   status = "wait";
   readonly sent: string[] = [];
@@ -52,7 +52,7 @@ function make(url = "redis://127.0.0.1") {
     return client as unknown as RedisClient;
   });
   onTestFinished(() => connection.close());
-  /** Sends a command. Returns its outcome, in which `is` is missing until the command ends. */
+  /** Sends a command, and returns its outcome. `is` is missing until the command ends. */
   const send = (name = "PING", begin: () => Promise<unknown> = () => connection.command(name)) => {
     const outcome: { is?: string } = {};
     begin().then(
@@ -77,7 +77,7 @@ function make(url = "redis://127.0.0.1") {
 test("the first connection may take five seconds, and its command then has the usual time", async () => {
   const { client, loaded, send, pass } = make();
   const outcome = send();
-  // The time for loading the client's code doesn't count.
+  // The time to load the client's code doesn't count.
   await pass(60_000);
   loaded.resolve();
   await pass(4999);
@@ -208,7 +208,7 @@ test("a closed connection is not reopened, whatever its client does", async () =
   await connected();
   const connect = vi.spyOn(client, "connect");
   client.status = "end";
-  // The client has stopped trying, and would be reconnected in a moment.
+  // The client has stopped trying, and is about to be reconnected.
   client.emit("end");
   connection.close();
   expect(client.isDisconnected).toBe(false);

@@ -61,7 +61,7 @@ withProgram("redis-server", () => {
     server.freeze();
     const first = await Promise.all([connection.command("PING"), connection.command("PING")].map(messageOf));
     expect(first[0]).toBe("Redis can't be used: no answer within 2000 ms.");
-    // If each of them waited, this would take half an hour.
+    // If each command waited, this would take half an hour.
     for (let count = 0; count < 1000; count++) {
       expect(await messageOf(connection.command("PING"))).toMatch(/^Redis can't be used: /);
     }

@@ -4,7 +4,10 @@ import { NO_NODE, NO_SENTINEL, RedisReason, reasonOf, redisUnavailable } from ".
 import type { CompleteRedisSettings } from "./redis-settings.ts";
 import { RedisCounts, type RedisUsage } from "./redis-usage.ts";
 
-/** How long the first connection may take, in milliseconds. A starting process is busy. */
+/**
+ * How long the first connection may take, in milliseconds. It is longer than for commands, because a process is busy
+ * while it starts.
+ */
 const FIRST_CONNECTION_MS = 5000;
 
 /** The maximum number of commands that wait for a new connection. Any more fail at once. */
@@ -19,12 +22,12 @@ const MAX_UNDER_WAY = 10_000;
 /** How long to wait before reconnecting a client that has stopped trying, in milliseconds. */
 const PAUSE_AFTER_END_MS = 100;
 
-/** A Lua script that the server runs atomically. */
+/** A Lua script, which the server runs atomically. */
 export interface RedisScript {
-  /** The name of the command that runs it. */
+  /** The name of the command that runs the script. */
   readonly name: string;
   readonly lua: string;
-  /** How many of its arguments are keys. */
+  /** How many of the script's arguments are keys. */
   readonly keys: number;
 }
 
@@ -35,7 +38,7 @@ export function redisScript(keys: number, lua: string): RedisScript {
 
 /**
  * A connection to Redis, opened by {@link connect}, or else by the first command. It keeps trying to connect. In the
- * meantime, commands fail at once, except while it is making its first attempt, or the first one after the connection
+ * meantime, commands fail at once, except during the first attempt, and during the first attempt after the connection
  * was lost.
  *
  * Every command ends within `commandTimeoutMs`, except commands that wait for the first connection, which may take five
@@ -55,7 +58,7 @@ export class RedisConnection {
   #isNew = true;
   #isClosed = false;
   #underWay = 0;
-  /** Commands that are waiting for a connection. */
+  /** The commands that are waiting for a connection. */
   readonly #waiting = new Set<PromiseWithResolvers<void>>();
 
   /** @param create creates the client, which doesn't connect yet */
@@ -94,7 +97,7 @@ export class RedisConnection {
   }
 
   /**
-   * Runs a script. Takes one round trip unless the server doesn't know the script yet, so that its text has to be sent.
+   * Runs a script. Takes one round trip, unless the server doesn't know the script yet and its text has to be sent.
    *
    * @param args the script's keys, and then its arguments
    * @throws `E_REDIS_UNAVAILABLE`
@@ -110,12 +113,12 @@ export class RedisConnection {
   /**
    * Deletes all keys with a prefix, on all servers of a cluster. Keys that are stored in the meantime may remain.
    *
-   * @param start letters, digits, ".", "_", "-" and ":"
+   * @param start the prefix, of letters, digits, ".", "_", "-" and ":"
    * @throws `E_REDIS_UNAVAILABLE`
    */
   async deleteKeys(start: string): Promise<number> {
     let deleted = 0;
-    // Runs a command first, so that there is a client, and a cluster's client knows its servers.
+    // Runs a command first, because it creates the client, and after it a cluster's client knows its servers.
     await this.command("EXISTS", start);
     const client = await this.#opened();
     for (const server of client.nodes?.("master") ?? [client]) {
@@ -140,7 +143,7 @@ export class RedisConnection {
     await this.command("PING");
     if (this.isCluster) return;
     const role = await this.#asked("ROLE");
-    // A user who isn't permitted to run this command is fine.
+    // It doesn't matter if the user isn't permitted to run this command.
     if (Array.isArray(role) && role[0] === "slave") {
       throw redisUnavailable(Object.assign(new Error("READONLY"), { name: "ReplyError" }));
     }
@@ -266,7 +269,7 @@ export class RedisConnection {
   }
 
   #begin(client: RedisClient): void {
-    // The first attempt has failed, and the client keeps trying. The reason has already been reported.
+    // The first attempt has failed, but the client keeps trying. The reason has already been reported.
     client.connect().catch((error: unknown) => {
       if (client.status !== "ready") this.#settle(this.#failure ?? this.#reasonOf(error));
     });
@@ -274,7 +277,7 @@ export class RedisConnection {
 
   /**
    * Reconnects if the client has stopped trying. The client stops if a Sentinel reports another server while the client
-   * is asking which server to connect to, because the call that should only close the old connection also ends its
+   * is asking which server to connect to, because the call that is meant to close the old connection also ends the new
    * attempts.
    */
   #goOn(client: RedisClient): void {

@@ -26,17 +26,17 @@ interface Shared {
 /** The connections of each application, by their settings. */
 const connections = new WeakMap<Container, Map<string, Shared>>();
 
-/** A store's share of a connection. */
+/** One store's use of a shared connection. */
 export interface RedisLease {
   readonly connection: RedisConnection;
-  /** Releases the share. The connection closes when no store of the application uses it anymore. */
+  /** Releases the connection, which closes when no store of the application uses it anymore. */
   release(): void;
 }
 
 /**
- * The connection with these settings. All of an application's stores with the same settings share one connection.
+ * Returns the connection for these settings. An application's stores share a connection if their settings are the same.
  *
- * @param user the store's purpose: `session`
+ * @param user the store's name: `session`
  * @param where the store's location in the configuration, for messages
  * @param locate finds the client's package, and throws if it isn't installed
  * @throws `E_INVALID_CONFIGURATION`; `E_MISSING_PACKAGE` with the command that installs the client
@@ -76,8 +76,8 @@ export function leaseRedis(
 }
 
 /**
- * The usage of each connection. Names are made unique, because a store and its fallback may have two connections with
- * the same purpose.
+ * The usage of each connection, by name. Names are made unique, because a store and its fallback may have two
+ * connections with the same purpose.
  */
 function usageOf(connections: ReadonlyMap<string, Shared>): Record<string, RedisUsage> {
   const usage: Record<string, RedisUsage> = {};

@@ -23,10 +23,10 @@ export const NO_SENTINEL = "no Sentinel could name a server that can be reached"
 const LOST = "the connection was lost";
 const NO_NODE_OF = "no node of the cluster can be reached";
 
-/** The reason if all nodes of a cluster close or refuse the connection, and the client doesn't report why. */
+/** The reason if all nodes of a cluster close or refuse the connection without giving a reason. */
 export const NO_NODE: string = `${NO_NODE_OF}: ${LOST}`;
 
-/** A reason that is safe to log, such as a timeout. */
+/** A failure whose reason is safe to log, such as a timeout. */
 export class RedisReason extends Error {}
 
 /**
@@ -51,7 +51,7 @@ export function reasonOf(error: unknown): string {
   return LOST;
 }
 
-/** The reason in the server's error, by its code only, because the rest of the text may quote a command. */
+/** The reason in the server's error. Only its error code is used, because the rest of the text may quote a command. */
 function replyReason(text: string): string {
   const reply = /^[A-Z]+/.exec(text)?.[0] ?? "ERR";
   return REPLIES[reply] === undefined ? `the server answered ${reply}` : `${REPLIES[reply]} (${reply})`;
@@ -76,12 +76,12 @@ interface Failure {
   readonly lastNodeError?: unknown;
 }
 
-/** The error for a command that wasn't executed, or whose answer is missing. It contains nothing that was sent. */
+/** The error for a command that wasn't executed, or whose response was lost. It contains nothing that was sent. */
 export function redisUnavailable(error: unknown): AshlarError {
   return new AshlarError("E_REDIS_UNAVAILABLE", `Redis can't be used: ${reasonOf(error)}.`);
 }
 
-/** Whether an error is from a command that was not executed, or whose answer is missing. */
+/** Whether an error means that a command was not executed, or that its response was lost. */
 export function isRedisUnavailable(error: unknown): error is AshlarError {
   return error instanceof AshlarError && error.code === "E_REDIS_UNAVAILABLE";
 }

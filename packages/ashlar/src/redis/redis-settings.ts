@@ -23,7 +23,7 @@ export interface RedisTlsSettings {
    * trusts.
    */
   readonly ca?: Optional<string>;
-  /** The client's certificate, if the server asks for one. */
+  /** The client's certificate, if the server requires one. */
   readonly cert?: Optional<string>;
   /** The private key of the client's certificate. */
   readonly key?: Optional<string>;
@@ -34,7 +34,7 @@ export interface RedisTlsSettings {
 /** The settings that all stores in Redis share: its address and time limits. */
 export interface RedisSettings {
   /**
-   * One server, `redis://user:password@host:6379/0`; Sentinels and the name of the server that they watch,
+   * One server, `redis://user:password@host:6379/0`; Sentinels and the name of the server that they monitor,
    * `redis+sentinel://user:password@host:26379,host:26379/name`; or nodes of a cluster,
    * `redis-cluster://host:6379,host:6379`. With `rediss` instead of `redis`, connections are encrypted, and the
    * server's certificate is verified. The user and the password are for the servers, not for the Sentinels, and are
@@ -149,7 +149,7 @@ function withContents(tls: Complete<RedisTlsSettings>, { where, root }: PemPlace
   return { ...tls, ca: read("ca", "certificate"), cert: read("cert", "certificate"), key: read("key", "private key") };
 }
 
-/** The default prefix: `my-shop:` for `My Shop`. */
+/** The default prefix, such as `my-shop:` for `My Shop`. */
 function prefixOf(applicationName: string): string {
   const words = applicationName.toLowerCase().match(/[a-z\d]+/g) ?? ["ashlar"];
   return `${words.join("-").slice(0, 60)}:`;

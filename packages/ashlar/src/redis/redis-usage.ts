@@ -1,11 +1,11 @@
 import { LatencyCounts, type LatencyHistogram } from "../kernel/index.ts";
 
-/** The histogram's upper bounds, in milliseconds. A healthy server answers in a fraction of a millisecond. */
+/** The histogram's upper bounds, in milliseconds. A healthy server responds in a fraction of a millisecond. */
 const BOUNDS_MS: readonly number[] = Object.freeze([0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500]);
 
 /** The state of a connection to Redis, and the outcomes of its commands since the start. */
 export interface RedisUsage {
-  /** Whether commands can be sent right now. */
+  /** Whether commands can be sent at the moment. */
   readonly isUp: boolean;
   /** How often it was reconnected because it was lost or its server had become read-only. */
   readonly reconnects: number;

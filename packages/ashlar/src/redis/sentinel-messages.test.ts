@@ -11,10 +11,10 @@ import { readRedisSettings } from "./redis-settings.ts";
 const bulk = (text: string): string => `$${Buffer.byteLength(text)}\r\n${text}\r\n`;
 const list = (...texts: readonly string[]): string => `*${texts.length}\r\n${texts.map(bulk).join("")}`;
 
-/** A Sentinel whose answers a test can hold back; its messages are still sent. */
+/** A Sentinel whose answers the test can hold back, but not its messages. */
 class HeldSentinel {
   port = 0;
-  /** How often a client asked for the server. */
+  /** How often a client has asked for the server's address. */
   questions = 0;
   readonly #subscribers = new Set<Socket>();
   #held: (() => void)[] | null = null;
@@ -23,7 +23,7 @@ class HeldSentinel {
     const server = createServer((socket) => {
       socket.on("error", () => {}).on("close", () => this.#subscribers.delete(socket));
       socket.on("data", (data) => {
-        // Each command is an array of texts. Clients wait for the answers to most commands.
+        // Each command is an array of strings. Clients wait for the answers to most commands.
         for (const command of data.toString().split(/(?=^\*\d+\r$)/m)) {
           const words = [...command.matchAll(/^\$\d+\r\n(.*)\r$/gm)].map(([, word]) => word!.toLowerCase());
           if (words.length > 0) this.#answer(socket, words, serverPort);
@@ -47,7 +47,7 @@ class HeldSentinel {
       socket.write(`*3\r\n${bulk("subscribe")}${bulk("+switch-master")}:1\r\n`);
       this.#subscribers.add(socket);
     } else if (words[0] === "hello") {
-      // Makes the client use the older protocol, in which messages are lists.
+      // Makes the client use the older protocol, in which messages are arrays.
       socket.write("-ERR unknown command 'HELLO'\r\n");
     } else socket.write("+OK\r\n");
   }
@@ -80,7 +80,7 @@ withProgram("redis-server", () => {
     const sentinel = await new HeldSentinel().start(server.port);
     const url = `redis+sentinel://127.0.0.1:${sentinel.port}/main`;
     const where = "config/session.ts: SESSION.store";
-    // The timeout is long enough for the answer that is held back.
+    // The timeout is longer than the answer is held back.
     const connection = new RedisConnection(
       readRedisSettings({ url, commandTimeoutMs: 60_000 }, { where, root: "." }, "Shop"),
     );

@@ -1,5 +1,5 @@
 /** What the framework's features add to {@link MiddlewareArguments}. An application augments `MiddlewareArguments` itself. */
-// biome-ignore lint/suspicious/noEmptyInterface: it is empty so that features can augment it.
+// biome-ignore lint/suspicious/noEmptyInterface: empty, because features augment it.
 export interface FrameworkMiddlewareArguments {}
 
 /**
@@ -12,12 +12,12 @@ export interface FrameworkMiddlewareArguments {}
  */
 export interface MiddlewareArguments extends FrameworkMiddlewareArguments {}
 
-/** A parameter of the route, whose value is known when there is a request: `guard:@name`. */
+/** A route parameter, which gets its value from each request: `guard:@name`. */
 type FromRoute = `${"@" | "?"}${string}`;
 
 /**
- * A middleware as a route names it: the text itself, unless {@link MiddlewareArguments} lists other arguments. Text
- * that the compiler doesn't know is checked at boot only.
+ * The text that names middleware in a route: the text itself, unless {@link MiddlewareArguments} lists other arguments.
+ * Text that the compiler doesn't know is checked at boot only.
  */
 export type MiddlewareName<Text extends string> =
   Text extends `${infer Name extends keyof MiddlewareArguments & string}:${infer Given}`

@@ -19,7 +19,7 @@ function make(entries: readonly RouteEntry[], options: RouterOptions = {}, prefi
   return new Router([{ entries, stack: "web", prefix, respondsWithJson: false, file: "routes/web.ts" }], options);
 }
 
-/** The problems of routes, without their locations. */
+/** The problems with routes, without their locations. */
 function problemsOf(entries: readonly RouteEntry[], options: RouterOptions = {}): string[] {
   try {
     make(entries, options);

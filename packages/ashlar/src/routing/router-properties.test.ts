@@ -43,7 +43,7 @@ const literal = fc
   .string({ unit: "grapheme", minLength: 1, maxLength: 8 })
   .filter((text) => !/[/?#\\%\p{Cc}]/u.test(text) && !/^(?:@|\.\.?$)/.test(text) && text.isWellFormed());
 
-/** A pattern, and values that fit it. */
+/** A pattern, and values that match it. */
 const patternWithValues = fc
   .tuple(
     fc.array(

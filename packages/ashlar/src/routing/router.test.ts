@@ -18,12 +18,12 @@ function routerOf(entries: readonly RouteEntry[], options: RouterOptions = {}): 
   return new Router([sourceOf(entries)], options);
 }
 
-/** A router with one route for GET per pattern, named by it. */
+/** A router with a GET route for each pattern, which is also the route's name. */
 function routerFor(...patterns: string[]): Router {
   return routerOf(patterns.map((pattern) => Route.get(pattern, handler).name(pattern)));
 }
 
-/** What a path of GET reaches: the name of the route and the parameters, or `null`. */
+/** What a GET request for a path reaches: the route's name and the parameters, or `null`. */
 function reach(router: Router, path: string, host: string | null = null) {
   const match = router.match("GET", path, host);
   return match === null ? null : [match.route.name, { ...match.params }];

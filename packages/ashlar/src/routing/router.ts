@@ -15,15 +15,15 @@ import { hasValidSignature, type SignedUrlOptions, signUrl } from "./urls/signed
 import { type AppUrl, buildQuery, buildUrl } from "./urls/url.ts";
 import "./errors.ts";
 
-/** A router's options. */
+/** Options of a router. */
 export interface RouterOptions {
   /** The application's own compilers, see `ownCompilers`. */
   readonly compilers?: OwnCompilers;
-  /** Signs the parameters of the compiler `signed`, and URLs. Without it, neither is available. */
+  /** Signs URLs, and parameters with the compiler `signed`. Without it, neither is available. */
   readonly signer?: ValueSigner;
   /** The application's origin, or a function that returns it, used for URLs of routes with a domain. */
   readonly appUrl?: AppUrl | null;
-  /** The path of `APP_URL`, which all URLs begin with; default: none. */
+  /** The path of `APP_URL`, which is put before every path; default: none. */
   readonly basePath?: string;
 }
 
@@ -33,13 +33,14 @@ interface Domain {
 }
 
 /**
- * Finds the route of a request, and makes URLs from the names of routes. Created once, at boot, from plain data.
+ * Finds the route for a request, and creates URLs from routes' names. Created once, at boot, from plain data.
  *
- * The path is matched as the client sent it, segment by segment, case-sensitively; one trailing slash is ignored. If
- * several routes match, the most specific wins (text, then a parameter with a compiler, then one without, then `any`), and
- * among equals the one defined first. An empty segment (`//login`) and a `.` or `..` match nothing; in the URL of a
- * `Request`, the platform has already resolved them. Escapes of characters that need none (`%6cogin`) do not match a
- * route's text, and such a path never leads to another route than the path without them. Parameters are decoded once.
+ * The path is matched as the client sent it, segment by segment and case-sensitively. One trailing slash is ignored. If
+ * several routes match, the most specific one wins (text, then a parameter with a compiler, then a parameter without
+ * one, then `any`). Of equally specific routes, the one defined first wins. An empty segment (`//login`) and a `.` or
+ * `..` match nothing. In the URL of a `Request`, the platform has already resolved `.` and `..`. Unnecessary escapes
+ * (`%6cogin`) do not match a route's text, and a path with them never leads to a different route than the path without
+ * them. Parameters are decoded once.
  */
 export class Router implements UrlGenerator {
   /** Every route, in the order of definition. */
@@ -80,8 +81,8 @@ export class Router implements UrlGenerator {
    * Returns the route that handles a request.
    *
    * @param method in capitals; `HEAD` finds the route of `GET`
-   * @param pathname the path as it was sent, still encoded
-   * @param host the host the request was sent to, with or without port; `null` if it is not known
+   * @param pathname the path as the client sent it, still encoded
+   * @param host the host that the request was sent to, with or without a port; `null` if it is unknown
    * @returns `null` if there isn't one
    * @throws `E_BAD_REQUEST` if the path contains an escape that is malformed, not UTF-8 or that of NUL
    */
@@ -95,8 +96,8 @@ export class Router implements UrlGenerator {
   }
 
   /**
-   * Returns the methods that a path allows, as in an `Allow` header; none if the path is unknown. `HEAD` comes with `GET`;
-   * `OPTIONS` only if a route is defined for it.
+   * Returns the methods that a path allows, as in an `Allow` header; none if the path is unknown. `GET` includes
+   * `HEAD`. `OPTIONS` is listed only if a route is defined for it.
    *
    * @throws `E_BAD_REQUEST` like {@link Router.match}
    */
@@ -123,17 +124,18 @@ export class Router implements UrlGenerator {
 
   /**
    * Returns a path of the application as visitors see it: `/shop/orders` for `/orders` if `APP_URL` is
-   * `https://x.example/shop`. A path that begins with that of `APP_URL`, such as that of a route, stays as it is.
+   * `https://x.example/shop`. A path that already begins with the path of `APP_URL`, such as a route's, is returned
+   * unchanged.
    */
   url(path: string): string {
     return withBase(this.#basePath, path);
   }
 
   /**
-   * Returns the URL of a named route with a signature, and with an expiry if `expiresInMinutes` is given.
+   * Returns a named route's URL with a signature. The URL expires if `expiresInMinutes` is given.
    *
-   * Security: the signature covers path and query, not the host, and not who uses it or how often: anyone who has the
-   * URL can use it.
+   * Security: the signature covers the path and the query, but not the host. Anyone who has the URL can use it, any
+   * number of times.
    *
    * @throws as {@link Router.to}; `E_INVALID_CONFIGURATION` if there is no key to sign with
    */
@@ -142,9 +144,9 @@ export class Router implements UrlGenerator {
   }
 
   /**
-   * Reports whether a URL was made by {@link Router.signed}, is unaltered and has not expired.
+   * Reports whether a URL was created by {@link Router.signed}, is unaltered, and has not expired.
    *
-   * @param url as it was requested: absolute, or path and query
+   * @param url the URL as requested: absolute, or only the path and the query
    * @throws `E_INVALID_CONFIGURATION` if there is no key to verify with
    */
   hasValidSignature(url: string): boolean {

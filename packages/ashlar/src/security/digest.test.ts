@@ -4,7 +4,7 @@ import { digest, digestEquals, randomToken } from "./digest.ts";
 
 describe("digest", () => {
   test("it is the SHA-256 of the text, as 43 characters of base64url", () => {
-    // FIPS 180-4's example "abc".
+    // The example "abc" in FIPS 180-4.
     expect(digest("abc")).toBe(
       Buffer.from("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", "hex").toString("base64url"),
     );

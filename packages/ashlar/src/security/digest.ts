@@ -5,9 +5,9 @@ const MIN_TOKEN_BYTES = 16;
 const MAX_TOKEN_BYTES = 1024;
 
 /**
- * Returns the SHA-256 digest of a token, as 43 characters of base64url, to be stored instead of the token.
+ * Returns the SHA-256 digest of a token, as 43 characters of base64url. Store it instead of the token.
  *
- * Security: for random tokens only. Hash passwords, and anything else a person chose, with `hashPassword`.
+ * Security: for random tokens only. Hash passwords, and anything else that a person chose, with `hashPassword`.
  */
 export function digest(value: string): string {
   return hash("sha256", value, "base64url");
@@ -23,7 +23,7 @@ export function digestEquals(a: string, b: string): boolean {
 /**
  * Generates a token with the system's generator, as base64url.
  *
- * @param bytes how much randomness it contains, from 16 to 1024 bytes; default: 32
+ * @param bytes the number of random bytes, from 16 to 1024; default: 32
  * @throws `E_INVALID_CONFIGURATION` if `bytes` is out of range or not an integer
  */
 export function randomToken(bytes = 32): string {
@@ -36,17 +36,17 @@ export function randomToken(bytes = 32): string {
 
 const POOL_BYTES = 4096;
 
-// Not a slice of Node's shared buffer pool, which other code writes to.
+// Must not be a slice of Node's shared buffer pool, which other code writes to.
 const pool = Buffer.allocUnsafeSlow(POOL_BYTES);
 let taken = POOL_BYTES;
 
 /**
- * Returns random bytes from the system's generator, taken from a supply that is refilled 4096 bytes at a time: calling
- * the generator costs far more than producing a few bytes. `crypto.randomUUID` does the same.
+ * Returns random bytes from the system's generator. They are taken from a supply that is refilled 4096 bytes at a time,
+ * because calling the generator costs far more than producing a few bytes. `crypto.randomUUID` does the same.
  *
  * Security: bytes are wiped from the supply once returned.
  *
- * @param size how many bytes, from 0 to 4096
+ * @param size the number of bytes, from 0 to 4096
  */
 export function takeRandomBytes(size: number): Buffer {
   if (taken + size > POOL_BYTES) {

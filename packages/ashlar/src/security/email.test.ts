@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { cpuTimeOf } from "../../test/support/cpu-time.ts";
 import { isSameEmail, normalizeEmail, normalizeKnownEmail, spellingsOfEmail } from "./email.ts";
 
-/** Any code points, lone surrogates among them. */
+/** Any code points, including lone surrogates. */
 const anyText = fc.array(fc.nat(0x10ffff), { maxLength: 12 }).map((codes) => String.fromCodePoint(...codes));
 
 describe("one form", () => {
@@ -175,7 +175,7 @@ describe("refused", () => {
     expect(normalizeEmail(`j@${domain(252)}`)).toBe(`j@${domain(252)}`);
     expect(normalizeEmail(`j@${domain(253)}`)).toBeNull();
     expect(normalizeEmail(`é@${domain(252)}`)).toBeNull();
-    // One ligature that is eighteen characters afterwards.
+    // A single ligature that normalization turns into eighteen characters.
     expect(normalizeEmail(`${"\ufdfa".repeat(20)}@example.com`)).toBeNull();
   });
 
@@ -189,7 +189,7 @@ describe("refused", () => {
     const time = cpuTimeOf(() => {
       for (let i = 0; i < 1000; i++) for (const text of texts) expect(normalizeEmail(text)).toBeNull();
     });
-    // Reading each of them once takes several seconds.
+    // Parsing every one of them would take several seconds.
     expect(time).toBeLessThan(1000);
   });
 });

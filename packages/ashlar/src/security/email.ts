@@ -2,7 +2,7 @@ import { domainToASCII, domainToUnicode } from "node:url";
 
 const MAX_BYTES = 254;
 const MAX_LOCAL_BYTES = 64;
-/** An address that is short enough after normalization is never longer than this before it. */
+/** The maximum length before normalization. No longer address can be short enough after it. */
 const MAX_INPUT_LENGTH = 1024;
 
 /**
@@ -14,19 +14,19 @@ const LOCAL_PART_REFUSED = /[\p{C}\p{Z}()<>[\]{}:;\\,"@]/u;
 
 /**
  * Text that some mail software reads as something other than a mailbox: an encoded word (RFC 2047 §2), which hides
- * another address; routes through other hosts, `a%b@relay` and `b!a@relay`; an option of a program, `-f`; a file or a
- * program, `/etc/x` and `|x` (Exim's default ACL refuses all of these, too); dots that RFC 5322 §3.2.3 doesn't allow
+ * another address; routes through other hosts, `a%b@relay` and `b!a@relay`; a command-line option, `-f`; a file or a
+ * program, `/etc/x` and `|x` (Exim's default ACL refuses all of these too); dots that RFC 5322 §3.2.3 doesn't allow
  * there; and characters that are not shown.
  */
 const LOCAL_PART_AMBIGUOUS = /=\?|[%!]|^[-./|]|\.$|\.\.|\p{Default_Ignorable_Code_Point}/u;
 
 /**
- * Normalizes an email address to the form in which it is stored, compared and used for sending. Before the `@`: NFKC and
- * lower case. After it: the domain in ASCII, by UTS 46, non-transitional, so that `u@bücher.example` and
- * `u@xn--bcher-kva.example`, its form in browsers, are one address. Spaces around it are removed.
+ * Normalizes an email address to the form in which it is stored, compared and used for sending. Before the `@`: NFKC
+ * and lower case. After it: the domain in ASCII, by UTS 46, non-transitional, so that `u@bücher.example` and
+ * `u@xn--bcher-kva.example`, its form in browsers, are one address. Spaces around the address are removed.
  *
  * Internationalized addresses (RFC 6531) are accepted; quoted local parts and IP addresses are not, nor are local parts
- * that mail software can read as something else: with `%`, `!`, an encoded word (`=?…?=`), an invisible character, two
+ * that mail software can read as something else, with `%`, `!`, an encoded word (`=?…?=`), an invisible character, two
  * dots in a row, a dot at either end, or `-`, `/` or `|` at the start. Only sending a mail shows whether the address
  * exists.
  *
@@ -38,8 +38,8 @@ export function normalizeEmail(input: string): string | null {
 }
 
 /**
- * The same for looking up an account that exists already: including local parts that are no longer accepted for new
- * accounts, so that their owners can still log in.
+ * Like {@link normalizeEmail}, but for looking up an existing account. It also accepts local parts that are no longer
+ * allowed for new accounts, whose owners can still log in.
  *
  * Security: such an address must neither be stored nor get a mail.
  */
@@ -61,17 +61,19 @@ function isAmbiguous(address: string): boolean {
   return LOCAL_PART_AMBIGUOUS.test(address.slice(0, address.lastIndexOf("@")));
 }
 
-/** Reports whether two addresses are one mailbox, whatever their spelling; `null` is not an address. */
+/**
+ * Reports whether two addresses are spellings of the same mailbox. `null`, which means no address, equals only `null`.
+ */
 export function isSameEmail(one: string | null, other: string | null): boolean {
   if (one === null || other === null) return one === other;
   return one === other || (normalizeKnownEmail(one) ?? one) === (normalizeKnownEmail(other) ?? other);
 }
 
 /**
- * The forms in which an address may be stored: its normal form, and Unicode if its domain is international, because
- * earlier versions stored the domain as typed.
+ * The forms in which an address may be stored: the normal form, and with a Unicode domain if the domain is
+ * international, because earlier versions stored the domain as typed.
  *
- * @param address the address in its normal form
+ * @param address the normalized address
  */
 export function spellingsOfEmail(address: string): readonly string[] {
   const at = address.lastIndexOf("@");
@@ -86,10 +88,7 @@ const LABELS = /^[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?(?:\.[a-z\d](?:[a-z\d-]{0,61}[
 /** No top-level domain is a number, but an IPv4 address ends with one: `127.0.0.1`, `0x7f.1`. */
 const NUMBER_AT_END = /(?:^|\.)(?:\d+|0x[\da-f]*)$/;
 const A_LABEL = /(?:^|\.)xn--/;
-/**
- * Leaves non-ASCII characters to UTS 46. The ASCII characters that get there are ones that a URL parser doesn't
- * interpret.
- */
+/** Non-ASCII characters are left to UTS 46. This allows only ASCII characters that a URL parser doesn't interpret. */
 const INTERNATIONAL = /^(?:[a-zA-Z\d.-]|[^\0-\x7f])+$/u;
 
 /**
@@ -110,12 +109,12 @@ function internationalDomain(domain: string): string | null {
   const ascii = domainToASCII(domain);
   if (!A_LABEL.test(ascii)) return ascii === "" ? null : ascii;
   // Some runtimes pass a label with xn-- through unchecked. Its decoded form must encode back to it, and not begin with
-  // xn-- itself, or one domain would have several forms.
+  // xn-- itself, because otherwise one domain would have several forms.
   const unicode = domainToUnicode(ascii);
   return !A_LABEL.test(unicode) && domainToASCII(unicode) === ascii ? ascii : null;
 }
 
-/** Returns a domain from {@link normalizeDomain} in Unicode, as people write it. */
+/** Returns a domain from {@link normalizeDomain} in Unicode, as people write domains. */
 export function unicodeDomain(domain: string): string {
   return A_LABEL.test(domain) ? domainToUnicode(domain) : domain;
 }

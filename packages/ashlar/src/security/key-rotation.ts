@@ -13,7 +13,7 @@ import {
 import { secretProblem, splitSecrets } from "./secrets.ts";
 import "./errors.ts";
 
-/** The keys that an application configures for its tokens: the current one, its successor and its predecessors. */
+/** An application's configured keys for its tokens: the current one, its successor and its predecessors. */
 interface WrittenKeys {
   readonly algorithm: JwtAlgorithm;
   readonly secret: KeyMaterial;
@@ -33,7 +33,8 @@ const SECRET: Setting<KeyMaterial> = setting({
 const SECRETS = listOf("a list: [oldSecret]", SECRET, []);
 
 /**
- * Keys that can be replaced while tokens signed with them are in use: a key that signs, and the keys that verify.
+ * Keys that can be replaced while tokens signed with them are still in use: one key that signs, and the keys that
+ * verify.
  *
  * ```ts
  * import type { SigningKey } from "ashlar/jwt";
@@ -56,7 +57,7 @@ const SECRETS = listOf("a list: [oldSecret]", SECRET, []);
  * ```
  */
 export class RotatingKeys {
-  /** The settings that hold the keys, for an object of settings. */
+  /** The settings for the keys, to be included in an object of settings. */
   static readonly settings: {
     readonly secret: Setting<KeyMaterial>;
     readonly nextSecret: Setting<KeyMaterial | null, KeyMaterial>;
@@ -71,11 +72,11 @@ export class RotatingKeys {
   };
 
   readonly signingKey: SigningKey;
-  /** The current key, followed by the next one, if there is one, and the former ones. */
+  /** The current key, then the next one, if there is one, and then the former ones. */
   readonly verificationKeys: readonly VerificationKey[];
 
   /**
-   * @param where the place of the settings, for messages: `config/api.ts: DRIVERS.jwt`
+   * @param where the location of the settings, for messages: `config/api.ts: DRIVERS.jwt`
    * @throws `E_WEAK_SECRET`, `E_JWT_KEY`, `E_JWT_ALGORITHM`
    */
   constructor(where: string, { algorithm, secret, nextSecret, previousSecrets }: WrittenKeys) {
@@ -94,10 +95,10 @@ export class RotatingKeys {
   }
 
   /**
-   * Requires settings to have a secret or private key. Called before they are read, because the error has the command that
-   * generates the key.
+   * Requires settings to have a secret or private key. Call it before they are read, because its error has the command
+   * that generates the key.
    *
-   * @param where the place of the settings; its last part is the name of their driver
+   * @param where the location of the settings, which ends with the driver's name
    * @throws `E_WEAK_SECRET` if `secret` is empty
    */
   static requireSecret(where: string, entry: Readonly<Record<string, unknown>>): void {
@@ -106,7 +107,7 @@ export class RotatingKeys {
     if (!Object.hasOwn(entry, "secret") || !isLeftOut(secret)) return;
     const name = where.slice(where.lastIndexOf(".") + 1);
     const usual = PAIR_ALGORITHMS.some((one) => one === algorithm) ? "JWT_PRIVATE_KEY" : "JWT_SECRET";
-    // Only the configuration knows which variable another driver reads.
+    // We can't know which variable another driver reads.
     const read = name === "jwt" ? `env("${usual}")` : "read with env()";
     const remedy = `If it is ${read}, this environment variable is not set or empty. Run: ${keyCommand(name, algorithm)}`;
     throw new ConfigurationError(`${where}.secret`, "is missing.", remedy, "E_WEAK_SECRET");
@@ -124,7 +125,7 @@ function keysIn(list: string): string[] {
  * @throws `E_WEAK_SECRET`
  */
 function requireRandom(algorithm: JwtAlgorithm, key: KeyMaterial): void {
-  // As one character per byte, because a secret may also be bytes, a KeyObject or a JWK.
+  // One character per byte, because a secret may also be bytes, a KeyObject or a JWK.
   const bytes = hmacSecretBytes(algorithm, key);
   const problem = bytes === null ? null : secretProblem(bytes.toString("latin1"));
   if (problem !== null) throw new AshlarError("E_WEAK_SECRET", `The secret for ${algorithm} ${problem}`);

@@ -9,7 +9,7 @@ import { Signer } from "./signer.ts";
 
 const SECRET = "yH3tq0pWm5cR8vK1uZ6xJ9bN4dF7gA2s-LeQoTiXwBkM";
 
-/** HKDF-SHA256 with an empty salt, as RFC 5869 §2 has it, for one block. */
+/** HKDF-SHA256 with an empty salt (RFC 5869 §2), for a single block. */
 function hkdf(secret: string, info: string): Buffer {
   const extracted = createHmac("sha256", Buffer.alloc(32)).update(secret).digest();
   return createHmac("sha256", extracted).update(`${info}\x01`).digest();
@@ -95,7 +95,7 @@ describe("declareKeyPurpose", () => {
   });
 
   test("S8 a purpose that is declared again, each time by code without a file, is refused", () => {
-    // So deep that no frame of this test is among the inspected ones.
+    // Deep enough that this test's frames aren't among the inspected ones.
     const source = "(function deeper(depth, work) { return depth === 0 ? work() : deeper(depth - 1, work); })";
     const deeper = runInThisContext(source) as (depth: number, work: () => unknown) => unknown;
     const declare = declareKeyPurpose.bind(null, "generated");

@@ -6,7 +6,9 @@ import { requireSecret } from "./secrets.ts";
 export class KeyPurpose {
   readonly #name: string;
 
-  /** @internal Features get theirs from {@link declareKeyPurpose}. @param name unique, lower-case words with hyphens */
+  /**
+   * @internal Features create theirs with {@link declareKeyPurpose}. @param name unique, lower-case words with hyphens
+   */
   constructor(name: string) {
     this.#name = name;
   }
@@ -16,12 +18,12 @@ export class KeyPurpose {
   }
 }
 
-/** Where each purpose of a feature is declared, by its label. */
+/** The file that declares each feature purpose, by the purpose's label. */
 const places = new Map<string, SourceLocation>();
 
 /**
  * Declares a feature's purpose for signed or sealed values. Neither another feature nor an application can derive the
- * same key, whatever strings it uses. Call it when the module loads, and pass the purpose on:
+ * same key, whatever strings they use. Call it when the module loads, and use the purpose:
  *
  * ```ts
  * const INVITATION = declareKeyPurpose("shop-invitation");
@@ -29,10 +31,11 @@ const places = new Map<string, SourceLocation>();
  * const signer = new Signer(application.settings.key, INVITATION);
  * ```
  *
- * A purpose belongs to the process. The same file may declare it again, since a module can be loaded twice.
+ * Purposes are shared by the whole process. The same file may declare a purpose again, because a module can be loaded
+ * twice.
  *
- * @param name well-formed text of 1 to 256 bytes, which no other feature uses: start it with your package's name
- * @throws `E_INVALID_CONFIGURATION` with both places if another file declares the name, or if it is not a valid name
+ * @param name well-formed text of 1 to 256 bytes, which no other feature uses; begin it with your package's name
+ * @throws `E_INVALID_CONFIGURATION` with both locations if another file declares the name, or if it is not a valid name
  */
 export function declareKeyPurpose(name: string): KeyPurpose {
   const place = new SourceLocation(declareKeyPurpose);
@@ -46,19 +49,19 @@ export function declareKeyPurpose(name: string): KeyPurpose {
   return new KeyPurpose(label);
 }
 
-/** The longest name for a purpose, in bytes. HKDF takes 1024 for the label in Node.js. */
+/** The maximum length of a purpose's name, in bytes. Node.js limits HKDF's label to 1024. */
 const MAX_PURPOSE_BYTES = 256;
 const KEY_BYTES = 32;
 
 /**
  * Derives the key for one purpose from the application's secret: HKDF-SHA256 (RFC 5869) with the purpose as its label,
- * so that no two purposes share a key. A string always names a purpose of the application: the purposes of features are
- * values, and their labels are in other namespaces.
+ * so no two purposes share a key. A string always names a purpose of the application. Features' purposes are values,
+ * and their labels have a separate namespace.
  *
  * @param secret at least 32 bytes of randomness, as text
  * @param purpose the key's purpose: a feature's, or a string chosen by the application
  * @returns a key of 32 bytes
- * @throws `E_WEAK_SECRET`; `E_INVALID_CONFIGURATION` if the string cannot name a purpose
+ * @throws `E_WEAK_SECRET`; `E_INVALID_CONFIGURATION` if the string is not a valid name for a purpose
  */
 export function deriveKey(secret: string, purpose: KeyPurpose | string): KeyObject {
   requireSecret(secret, `the key for "${purpose}"`);
@@ -69,9 +72,9 @@ export function deriveKey(secret: string, purpose: KeyPurpose | string): KeyObje
 }
 
 /**
- * Returns the unique label of a purpose: purposes of the application and of features have their own namespaces.
+ * Returns a purpose's unique label. The application's purposes and the features' have separate namespaces.
  *
- * @throws `E_INVALID_CONFIGURATION` if a string cannot name a purpose
+ * @throws `E_INVALID_CONFIGURATION` if a string is not a valid name for a purpose
  */
 export function labelOf(purpose: KeyPurpose | string): string {
   if (purpose instanceof KeyPurpose) return String(purpose);

@@ -11,7 +11,7 @@ describe("takeRandomBytes", () => {
   test("S17 no byte is given out twice, however often the pool is refilled", () => {
     const sizes = Array.from({ length: 5000 }, (_, index) => 16 + (index % 17));
     const taken = sizes.map((size) => takeRandomBytes(size).toString("hex"));
-    // Any 16 bytes that occurred again would show up here, even at another offset.
+    // Any 16 bytes that occur twice would show up here, even at another offset.
     const windows = taken.flatMap((hex) => [hex.slice(0, 32), hex.slice(-32)]);
     const distinct = new Set(windows);
     const ofOneBegin = taken.filter((hex) => hex.length === 32).length;
@@ -21,7 +21,7 @@ describe("takeRandomBytes", () => {
   test("S17 each byte value occurs as often as expected by chance", () => {
     const counts = new Array<number>(256).fill(0);
     for (let round = 0; round < 1000; round++) for (const byte of takeRandomBytes(256)) counts[byte]!++;
-    // 1000 each on average, with a deviation of 32: nine deviations off happens once in 10^16 runs.
+    // The average is 1000 each, with a standard deviation of 32. Nine deviations happen once in 10^16 runs.
     expect(Math.min(...counts)).toBeGreaterThan(700);
     expect(Math.max(...counts)).toBeLessThan(1300);
   });

@@ -11,7 +11,7 @@ const START = Date.UTC(2026, 0, 1);
 
 afterEach(() => setClock(null));
 
-/** Any code points, lone surrogates among them. */
+/** Any code points, including lone surrogates. */
 const anyText = fc.array(fc.nat(0x10ffff), { maxLength: 12 }).map((codes) => String.fromCodePoint(...codes));
 
 describe("sealing", () => {
@@ -126,7 +126,7 @@ describe("opening", () => {
     const sealed = sealer.seal("name", "12");
     const bytes = Buffer.from(sealed, "base64url");
     for (const spelling of [`${sealed}=`, `${sealed}\n`, ` ${sealed}`, `${sealed.slice(0, 9)}.${sealed.slice(9)}`]) {
-      // The decoder of the platform overlooks all of these.
+      // The platform's decoder accepts all of these.
       expect(Buffer.from(spelling, "base64url")).toEqual(bytes);
       expect(sealer.open("name", spelling, 60)).toBeNull();
     }

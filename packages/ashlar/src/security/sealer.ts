@@ -18,8 +18,8 @@ const MAX_SEALED_LENGTH = Math.ceil(((MAX_VALUE_BYTES + OVERHEAD_BYTES) * 4) / 3
 const CLOCK_SKEW_MS = 60_000;
 
 /**
- * Seals values so that a browser can keep them but not read or change them. Uses AES-256-GCM (NIST SP 800-38D), bound
- * to a purpose and a name, with the time of issue inside.
+ * Seals values that a browser can keep, but not read or change. Uses AES-256-GCM (NIST SP 800-38D). A sealed value is
+ * bound to a purpose and a name, and contains its time of issue.
  *
  * Each value is encrypted with its own key, derived from the purpose's key and 12 random bytes. With random
  * initialization vectors under a single key, GCM would be safe for at most 2³² values.
@@ -30,7 +30,7 @@ export class Sealer {
 
   /**
    * @param secret at least 32 bytes of randomness, as text
-   * @param purpose the values' purpose, as for a `Signer`; values sealed for another purpose do not open
+   * @param purpose the values' purpose, as for a `Signer`; values sealed for another purpose can't be opened
    * @throws `E_WEAK_SECRET`; `E_INVALID_CONFIGURATION` unless the purpose is well-formed text of 1 to 256 bytes
    */
   constructor(secret: string, purpose: KeyPurpose | string, options: RotationOptions = {}) {
@@ -39,11 +39,11 @@ export class Sealer {
   }
 
   /**
-   * Seals a value under a name; it opens only under that name.
+   * Seals a value under a name, under which alone it can be opened.
    *
-   * @param name such as the name of the cookie that will carry it
+   * @param name for example, the name of the cookie for the value
    * @param value well-formed text of at most 8192 bytes in UTF-8
-   * @returns URL-safe text, longer than the value by a third and some 60 characters
+   * @returns URL-safe text, a third longer than the value, plus about 60 characters
    * @throws `E_INVALID_VALUE` if the value is larger or not well-formed
    */
   seal(name: string, value: string): string {
@@ -57,8 +57,8 @@ export class Sealer {
   }
 
   /**
-   * @internal Seals bytes of any length, for {@link openBytes}. The results are too long for cookies, but can be stored
-   * in tables.
+   * @internal Seals bytes of any length, for {@link openBytes}. The results may be too long for cookies, and are meant
+   * for tables.
    */
   sealBytes(name: string, value: Uint8Array): string {
     const salt = takeRandomBytes(SALT_BYTES);
@@ -74,10 +74,10 @@ export class Sealer {
   /**
    * Opens a sealed value.
    *
-   * @param name the name it was sealed under
+   * @param name the name that it was sealed under
    * @param sealed the text to open
-   * @param maxAgeSeconds how old it may be, in seconds; finite and above 0
-   * @returns the value, or `null` if it was altered, is too old, or was not sealed here under this name
+   * @param maxAgeSeconds the maximum age in seconds; finite, and above 0
+   * @returns the value, or `null` if it was altered, is too old, or was not sealed with these secrets under this name
    * @throws `E_INVALID_CONFIGURATION` if `maxAgeSeconds` is not a finite number above 0
    */
   open(name: string, sealed: string, maxAgeSeconds: number): string | null {
@@ -96,9 +96,9 @@ export class Sealer {
   }
 
   /**
-   * @internal Opens what {@link sealBytes} sealed under this name, whatever its age.
+   * @internal Opens bytes that {@link sealBytes} sealed under this name, whatever their age.
    *
-   * @returns `null` if it was altered, or not sealed here under this name
+   * @returns `null` if it was altered, or not sealed with these secrets under this name
    */
   openBytes(name: string, sealed: string): Buffer | null {
     return this.#open(name, sealed)?.subarray(TIME_BYTES) ?? null;
@@ -119,10 +119,10 @@ export class Sealer {
       decipher.setAAD(boundTo).setAuthTag(bytes.subarray(-TAG_BYTES));
       const plain = decipher.update(bytes.subarray(SALT_BYTES + IV_BYTES, -TAG_BYTES));
       try {
-        // Don't look at any decrypted byte before the tag has been checked.
+        // Don't use any decrypted byte before the tag has been checked.
         return Buffer.concat([plain, decipher.final()]);
       } catch {
-        // The tag does not match this key; an older key may have sealed the value.
+        // The tag does not match this key. The value may have been sealed with an older key.
       }
     }
     return null;

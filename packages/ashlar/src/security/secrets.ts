@@ -4,10 +4,13 @@ import "./errors.ts";
 
 const MIN_SECRET_BYTES = 32;
 const GENERATED_BYTES = 64;
-/** Fewer than one random text of 32 characters in ten million has fewer distinct characters, even if all are digits. */
+/**
+ * Fewer than one in ten million random texts of 32 characters has fewer distinct characters than this, even if all are
+ * digits.
+ */
 const MIN_DISTINCT_CHARACTERS = 6;
 
-/** Reports whether a text is a shorter piece repeated, such as `secretsecretsecret`. */
+/** Reports whether a text consists of a repeated shorter text, such as `secretsecretsecret`. */
 function isRepetition(text: string): boolean {
   for (let period = 1; period * 2 <= text.length; period++) {
     if (text.startsWith(text.slice(period))) return true;
@@ -16,11 +19,11 @@ function isRepetition(text: string): boolean {
 }
 
 /**
- * Explains why a secret is unfit to derive keys from, in words that follow its name ("is shorter than …").
+ * Explains why keys must not be derived from a secret, in words that follow its name ("is shorter than …").
  *
- * It only detects secrets that are certainly weak; it cannot tell whether the others are random.
+ * It only detects secrets that are certainly weak, and can't know whether others are random.
  *
- * @returns the problem, or `null` if none was found; never contains the secret itself
+ * @returns the problem, without the secret; `null` if none was found
  */
 export function secretProblem(secret: string | null | undefined): string | null {
   if (secret === null || secret === undefined || secret === "") return "is not set.";
@@ -31,11 +34,11 @@ export function secretProblem(secret: string | null | undefined): string | null 
 }
 
 /**
- * Returns a secret if it is fit to derive keys from.
+ * Returns a secret if keys can be derived from it.
  *
  * @param secret the configured value
  * @param name the name of its variable, such as `APP_KEY`
- * @param remedy the command or line that fixes it
+ * @param remedy the command or line that fixes a weak secret
  * @throws `E_WEAK_SECRET` if it is missing, shorter than 32 bytes, a PEM key, or visibly not random
  */
 export function requireSecret(
@@ -51,7 +54,7 @@ export function requireSecret(
 /**
  * Splits a variable's comma-separated list of secrets, trimming each.
  *
- * @returns the entries in order; an empty entry becomes empty text, which the caller must ignore
+ * @returns the entries in order; an empty entry becomes `""`, which the caller must ignore
  */
 export function splitSecrets(list: string): string[] {
   return list.split(",").map((entry) => entry.trim());

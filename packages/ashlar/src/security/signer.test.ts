@@ -13,12 +13,12 @@ const START = Date.UTC(2026, 0, 1);
 
 afterEach(() => setClock(null));
 
-/** Signs a body as the signer would, whatever the body is. */
+/** Signs any body as the signer would. */
 function sign(body: string): string {
   return `${body}.${createHmac("sha256", deriveKey(SECRET, "signed-url")).update(body).digest("base64url")}`;
 }
 
-/** Any code points, lone surrogates among them. */
+/** Any code points, including lone surrogates. */
 const anyText = fc.array(fc.nat(0x10ffff), { maxLength: 12 }).map((codes) => String.fromCodePoint(...codes));
 
 describe("signing", () => {
@@ -156,7 +156,7 @@ describe("verifying", () => {
 
   test("a signature in a non-canonical encoding is refused", () => {
     const token = signer.sign("a");
-    // The last character of 43 carries two bits that decoding drops.
+    // The last of the 43 characters contains two bits that decoding drops.
     const last = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".indexOf(token.at(-1)!);
     const twin = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"[last + 1]!;
     const spelling = token.slice(0, -1) + twin;
@@ -171,7 +171,7 @@ describe("verifying", () => {
     const time = cpuTimeOf(() => {
       for (let i = 0; i < 100; i++) expect(signer.verify(large)).toBeNull();
     });
-    // A hundred HMACs over as much take several seconds.
+    // A hundred HMACs of this much text would take several seconds.
     expect(time).toBeLessThan(1000);
   });
 });

@@ -11,7 +11,7 @@ const EXPIRY = /^[1-9]\d{0,15}$/;
 
 /** Options for accepting older values in a {@link Signer} or a sealer. */
 export interface RotationOptions {
-  /** Secrets used before: values made with them are still accepted, but none are made with them. */
+  /** Former secrets. Values created with them are still accepted, but no new ones are created with them. */
   readonly previousSecrets?: readonly string[];
 }
 
@@ -33,7 +33,7 @@ function expiry(seconds: number): number {
 }
 
 /**
- * Signs values so that they can pass through a browser and be recognized: HMAC-SHA256 with the key for one purpose.
+ * Signs values that pass through a browser, to recognize them afterwards: HMAC-SHA256 with a key for one purpose.
  *
  * A token is `value.signature` or `value.expiry.signature`, URL-safe: the value and the signature in base64url, the
  * expiry in seconds since the epoch.
@@ -44,10 +44,10 @@ function expiry(seconds: number): number {
  * const token = signer.sign("ada@example.com", { expiresInSeconds: 86_400 });
  * ```
  *
- * Security: anyone who holds a signed value can read it; seal secrets with a `Sealer`.
+ * Security: anyone who has a signed value can read it. Seal secrets with a `Sealer`.
  */
 export class Signer {
-  /** The current key, which signs, comes first; the others only verify. */
+  /** The current key, which signs, is the first. The others only verify. */
   readonly #hmacs: readonly Hmac[];
 
   /**
@@ -80,7 +80,10 @@ export class Signer {
     return `${body}.${this.#hmacs[0]!.compute(body)}`;
   }
 
-  /** Returns a token's value, or `null` if it was altered, has expired, or was not signed here for this purpose. */
+  /**
+   * Returns a token's value, or `null` if it was altered, has expired, or was not signed with these secrets for this
+   * purpose.
+   */
   verify(token: string): string | null {
     if (token.length > MAX_TOKEN_LENGTH) return null;
     const end = token.lastIndexOf(".");

@@ -14,7 +14,7 @@ declare module "./errors.ts" {
 
 const ERRORS_MODULE = join(import.meta.dirname, "errors.ts");
 
-/** What a separate process prints after loading modules that declare errors, one after the other. */
+/** The output of a separate process that loads modules that declare errors, one after another. */
 async function declared(modules: Readonly<Record<string, string>>): Promise<string> {
   const imports = `import { declareErrors } from ${JSON.stringify(ERRORS_MODULE)};\n`;
   const files = Object.entries(modules).map(([name, text]) => [name, `${imports}declareErrors(${text});\n`]);

@@ -17,7 +17,7 @@ const BASE = {
 } as const;
 
 /**
- * The statuses of error codes by code, from their definitions, so that each code and status is written once:
+ * Derives the statuses of error codes from their definitions, so that each code and status is written only once:
  *
  * ```ts
  * const CODES = {
@@ -35,7 +35,7 @@ export type StatusesOf<Definitions extends Readonly<Record<string, ErrorDefiniti
 };
 
 /** The codes that the framework's features add to {@link ErrorCodes}. An application augments `ErrorCodes` itself. */
-// biome-ignore lint/suspicious/noEmptyInterface: it is empty so that the features can fill it.
+// biome-ignore lint/suspicious/noEmptyInterface: empty, because features augment it.
 export interface FrameworkErrors {}
 
 /**
@@ -46,7 +46,7 @@ export interface FrameworkErrors {}
  * declare module "ashlar" { interface ErrorCodes { E_ORDER_CLOSED: 409 } }
  * ```
  *
- * {@link StatusesOf} derives several of them from their definitions.
+ * {@link StatusesOf} derives them from the definitions.
  */
 export interface ErrorCodes extends StatusesOf<typeof BASE>, FrameworkErrors {}
 
@@ -76,9 +76,10 @@ export const ERRORS: Readonly<Record<keyof ErrorCodes, readonly [status: number,
  * });
  * ```
  *
- * A code has one meaning per process. It may be declared again unchanged, because a module can be loaded twice.
+ * A code has one meaning per process. A module can be loaded twice, so declaring a code again unchanged is fine.
  *
- * @param errors the HTTP status, 400 to 599, and one sentence for each code. Below 500, the caller sees the sentence.
+ * @param errors the HTTP status, 400 to 599, and one sentence for each code. If the status is below 500, the client
+ * sees the sentence.
  * @throws `E_INVALID_CONFIGURATION` if another file declares a code differently, or if a code or a status is invalid
  */
 export function declareErrors<Code extends ErrorCode>(
@@ -99,7 +100,7 @@ export function declareErrorsOf(provider: string, errors: Readonly<Record<string
   declareAt(provider, errors);
 }
 
-/** @param place the file, or the name of the provider, that may change these codes again */
+/** @param place the file or the provider's name, which may declare these codes again with another meaning */
 function declareAt(place: SourceLocation | string, errors: Readonly<Record<string, ErrorDefinition>>): void {
   for (const [code, [status, sentence]] of Object.entries<ErrorDefinition>(errors)) {
     const isStatus = Number.isInteger(status) && status >= 400 && status <= 599;
@@ -114,8 +115,8 @@ function declareAt(place: SourceLocation | string, errors: Readonly<Record<strin
 }
 
 /**
- * Reports whether a code is already declared with this meaning. A file may change its own codes, because a development
- * server reloads it after each edit.
+ * Reports whether a code is already declared with this meaning. A file may redefine its own codes, because a
+ * development server reloads it after each edit.
  *
  * @throws `E_INVALID_CONFIGURATION` if another file or provider has declared it with a different meaning
  */
@@ -129,15 +130,15 @@ function hasSameMeaning(code: string, [status, sentence]: ErrorDefinition, place
   throw new ConfigurationError(String(place), problem, "Give one of them another name.");
 }
 
-/** Who may change a code that was declared at a place: a file or a provider; `null` if that is unknown. */
+/** The file or provider that may redefine a code declared at a place; `null` if it is unknown. */
 function ownerOf(place: SourceLocation | string | undefined): string | null {
   return typeof place === "object" ? place.file : (place ?? null);
 }
 
-/** The `Retry-After` of every 503 that does not set its own (RFC 9110 §10.2.3), in seconds. */
+/** The `Retry-After` (RFC 9110 §10.2.3) of every 503 that doesn't set its own, in seconds. */
 const RETRY_LATER: Readonly<Record<string, string>> = Object.freeze({ "retry-after": "5" });
 
-/** The members of an error beyond its code and message. */
+/** The data of an error besides its code and message. */
 export interface AshlarErrorOptions {
   /** The error that caused this one. It is logged and never shown to a caller. */
   readonly cause?: unknown;
@@ -186,7 +187,7 @@ export class AshlarError extends Error {
 
 /** The reason why a request is refused. */
 export interface Refusal {
-  /** A sentence for the log that says what is exhausted, and what helps. */
+  /** A sentence for the log that says what is exhausted, and how to fix it. */
   readonly why: string;
   /** Further fields of the log line, such as the name of a connection. */
   readonly bindings: Readonly<Record<string, unknown>>;
@@ -197,20 +198,20 @@ export interface Refusal {
 }
 
 /**
- * More requests arrive than can be served (`E_OVERLOADED`). There may be thousands of these errors, so the log only
- * counts them, they have no stack, and their response is as short as possible.
+ * Thrown if more requests arrive than can be served (`E_OVERLOADED`). There may be thousands of these errors, so they
+ * have no stack, the log only counts them, and the response is as short as possible.
  */
 export class RefusedError extends AshlarError {
   declare readonly refusal: Refusal;
 
-  /** Use {@link RefusedError.of}, which takes no stack. */
+  /** Use {@link RefusedError.of}, which captures no stack. */
   private constructor(problem: string, refusal: Refusal) {
     super("E_OVERLOADED", problem);
-    // Not enumerable, like everything that log lines already contain.
+    // Not enumerable, because the log line already contains it.
     Object.defineProperty(this, "refusal", { value: refusal });
   }
 
-  /** Creates the error, at a tenth of the cost of one with a stack. */
+  /** Creates the error without a stack, at a tenth of the cost. */
   static of(problem: string, refusal: Refusal): RefusedError {
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
@@ -229,7 +230,7 @@ function definitionOf(code: ErrorCode, cause: unknown): ErrorDefinition {
   throw new AshlarError("E_INTERNAL", `${problem} ${remedy}`, { cause });
 }
 
-/** Returns a message. Text becomes a message without a rule. */
+/** Returns a message. Converts text to a message without a rule. */
 export function asMessage(said: string | Message): Message {
   return typeof said === "string" ? { rule: null, params: {}, message: said } : said;
 }
@@ -250,7 +251,7 @@ export type FieldErrors = Record<string, Message[]>;
 export type FieldSentences = Readonly<Record<string, readonly (string | Message)[]>>;
 
 /**
- * Some of the input is not valid: 422 with every problem at once, by field (`E_INVALID_INPUT`).
+ * Thrown if some of the input is not valid (`E_INVALID_INPUT`). The response is a 422 with all problems, by field.
  *
  * ```ts
  * Route.post("/orders", ({ request, t }) => {
@@ -282,13 +283,16 @@ export class ValidationError extends AshlarError {
  * @param make converts each message
  */
 export function fieldErrors(errors: FieldSentences, make: (message: Message) => Message = (same) => same): FieldErrors {
-  // Fields come from the input, so `__proto__` must be treated like any other name.
+  // Field names come from the input, so `__proto__` must be treated like any other name.
   const made: FieldErrors = dictionary<Message[]>();
   for (const [field, list] of Object.entries(errors)) made[field] = list.map((one) => make(asMessage(one)));
   return made;
 }
 
-/** The configuration can't work, so startup fails (`E_INVALID_CONFIGURATION` unless another code is given). */
+/**
+ * Thrown if the configuration can't work, which makes startup fail (`E_INVALID_CONFIGURATION` unless another code is
+ * given).
+ */
 export class ConfigurationError extends AshlarError {
   /** @internal The file and the path in it, as in the message. */
   declare readonly where: string;

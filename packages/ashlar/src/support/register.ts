@@ -5,14 +5,14 @@
  * declare module "ashlar" { interface Register { user: User } }
  * ```
  *
- * If a guard has users of another class, declare it in `guards`. Then `auth.guard("staff").user()` returns an
+ * If a guard's users have another class, declare it in `guards`. Then `auth.guard("staff").user()` returns an
  * `Employee`, and `auth.guard("staff").loginAs(employee)` accepts one:
  *
  * ```ts
  * declare module "ashlar" { interface Register { user: User; guards: { staff: Employee } } }
  * ```
  */
-// biome-ignore lint/suspicious/noEmptyInterface: it is empty so that the application can fill it.
+// biome-ignore lint/suspicious/noEmptyInterface: empty, because the application augments it.
 export interface Register {}
 
 /** The application's user: the class declared in {@link Register}, or any object if none is declared. */

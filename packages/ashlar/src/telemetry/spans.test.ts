@@ -23,7 +23,7 @@ const inside = <T>(span: api.Span, run: () => T): T =>
 
 const SELECT = { connection: "main", dialect: "sqlite", sql: "select 1" };
 
-/** The span of a statement, in a request. */
+/** The span of a statement that runs in a request. */
 async function query(message: object, work: () => unknown = () => []) {
   const sent = () => traced(traceChannels.query, { ...SELECT, ...message }, work);
   await inside(outer(), async () => sent()).catch(() => {});

@@ -10,7 +10,7 @@ import {
   traceChannels,
 } from "../support/index.ts";
 
-/** Handlers that are subscribed to a channel. */
+/** The handlers subscribed to a channel. */
 interface Subscription {
   start(): void;
   stop(): void;
@@ -23,7 +23,7 @@ interface Subscription {
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE", "QUERY"]);
 /** The names of databases in the semantic conventions, by dialect. */
 const SYSTEMS: Readonly<Record<string, string>> = { postgres: "postgresql" };
-/** The longest text of a statement in a span, in characters. */
+/** The maximum length of a statement's text in a span, in characters. */
 const MAX_SQL_LENGTH = 2000;
 
 /**
@@ -125,7 +125,7 @@ export class Spans {
     };
     return subscription(channel, {
       start: (message) => {
-        // Without a request, as in daily pruning, the trace would have only this span.
+        // Outside of requests, such as in daily pruning, the trace would consist of this span only.
         if (trace.getSpan(context.active()) === undefined) return;
         const [name, options] = describe(message);
         this.#open.set(message, this.#tracer.startSpan(name, options));

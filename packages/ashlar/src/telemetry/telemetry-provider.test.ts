@@ -46,7 +46,7 @@ async function make(environment: Readonly<Record<string, string>> = {}) {
   return { application, ask };
 }
 
-/** The parts of the finished spans that are compared. */
+/** The members of finished spans that the tests compare. */
 function spans() {
   return exporter.getFinishedSpans().map(({ name, kind, attributes, status }) => ({
     name,
@@ -130,7 +130,7 @@ test("S83 statements and hashes are children of their request, without values", 
     "ashlar.connection": "main",
   });
   expect(children.map(({ name }) => name)).toContain("INSERT");
-  // These are all spans: every span has ended, and belongs to the request.
+  // These are all the spans. Each has ended, and belongs to the request.
   expect(exporter.getFinishedSpans().filter((span) => span !== request)).toEqual(children);
   expect(JSON.stringify(spans())).not.toMatch(/ada@example|correct horse/);
 });

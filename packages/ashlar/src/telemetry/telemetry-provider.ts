@@ -30,7 +30,8 @@ export class TelemetryProvider extends Provider {
       () => import("@opentelemetry/api"),
     );
     if (this.application.isInspected) return;
-    // The channels belong to the process, like the SDK, so two applications must not create two spans for one request.
+    // The channels are shared by the whole process, like the SDK. Two applications must not create two spans for one
+    // request.
     if (users === 0) {
       spans = new Spans(api);
       spans.start();

@@ -9,7 +9,7 @@ type MakeFunction = new (...parametersAndBody: string[]) => (...args: readonly u
 
 const AsyncFunction = (async () => {}).constructor as MakeFunction;
 
-/** The parameters of a compiled template, followed by the variables that are in scope where it is included. */
+/** A compiled template's parameters, followed by the variables in scope where the template is included. */
 const PARAMETERS = ["template", "state", "$context"];
 
 /** A template that creates states. */
@@ -19,16 +19,16 @@ interface Stateful {
 
 /**
  * Compiles templates to functions, with names scoped as {@link TemplateParser} describes, and caches them by the
- * requested name. Edge's own cache computes the path for each rendering, and doesn't cover includes.
+ * requested name. Edge's own cache resolves the path at each rendering, and doesn't cover includes.
  */
 export class TemplateCompiler {
-  /** Templates may wait for promises. */
+  /** Templates may await promises. */
   readonly async = true;
   readonly compat = false;
   readonly #edge: Edge;
   readonly #cache: boolean;
   readonly #compiled = new Map<string, Compiled>();
-  /** The components that can be used as tags: their names as templates, by tag. */
+  /** The components that can be used as tags: their template names, by tag. */
   #components: Map<string, string> | null = null;
 
   constructor(edge: Edge, cache: boolean) {
@@ -42,7 +42,7 @@ export class TemplateCompiler {
     this.#components = null;
   }
 
-  /** Called before each rendering. Without a cache, components are looked up again. */
+  /** Call it before each rendering. Without a cache, it looks up the components again. */
   begin(): void {
     if (!this.#cache) this.#components = null;
   }
@@ -108,19 +108,19 @@ class TemplateFailure extends Error {
 /** Creates the object that a template's or component's code reads names from, given its own values. */
 type MakeState = (own: object) => object;
 
-/** Edge's template, with our states, and with the original error as the cause of a failure. */
+/** Edge's template, changed to use our states, and to keep the original error as the cause of a failure. */
 class StatefulTemplate extends Template {
   readonly #makeState: MakeState;
 
   constructor(compiler: Compiler, makeState: MakeState, processor: Processor) {
-    // Edge would copy all shared values into a new object, twice for each rendering.
+    // Edge would copy all shared values into a new object twice per rendering.
     super(compiler, {}, {}, processor);
     this.#makeState = makeState;
   }
 
   /**
-   * The state of a template, which replaces Edge's plain object. A partial uses the state of the template that includes
-   * it.
+   * The state of a template, which replaces Edge's plain object. A partial shares the state of the template that
+   * includes it.
    */
   stateFor(given: object): object {
     return Object.getPrototypeOf(given) === Object.prototype ? this.#makeState(given) : given;
@@ -136,14 +136,14 @@ class StatefulTemplate extends Template {
   }
 
   override reThrow(error: unknown, file: string, line: number): never {
-    // A partial's failure passes through the templates that include it, and the innermost location is the right one.
+    // A partial's error passes through the templates that include it. The innermost location is the right one.
     if (error instanceof TemplateFailure || error instanceof EdgeError) throw error;
     const message = error instanceof Error ? error.message.replace(/\bstate\./, "") : String(error);
     throw new TemplateFailure(message, file, line, error);
   }
 }
 
-/** A class whose instances are markup. */
+/** A class whose instances are printed as markup. */
 export interface MarkupClass {
   readonly prototype: { readonly value: string };
 }
@@ -153,7 +153,7 @@ export interface Engine {
   mount(name: string, directory: string): void;
   /** Makes templates print instances of a class as the markup in their property `value`. */
   printUnescaped(markup: MarkupClass): void;
-  /** The values that every template can use: the engine's helpers, and parts of the language. */
+  /** The values available in every template: the engine's helpers, and parts of JavaScript. */
   readonly globals: Readonly<Record<string, unknown>>;
   /**
    * Renders a template.
@@ -199,7 +199,8 @@ export function createEngine(cache: boolean): Engine {
     globals: commonState(edge.globals),
     render: (template, data, makeState) => {
       compiler.begin();
-      // Edge's renderer isn't used, because it deeply merges shared values, so templates would get copies of objects.
+      // Edge's renderer isn't used, because it deeply merges shared values, which would give templates copies of
+      // objects.
       return new StatefulTemplate(compiler as unknown as Compiler, makeState, edge.processor).render(template, data);
     },
     trace,

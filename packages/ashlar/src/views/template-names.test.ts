@@ -5,7 +5,7 @@ import { makeContext } from "../../test/support/http-context.ts";
 import { folderWith } from "../../test/support/temporary-folder.ts";
 import { RequestValues, Views } from "./views.ts";
 
-/** Views with a template `page` with this text. */
+/** Views with a template `page` that has this text. */
 function viewsOf(template: string): Views {
   const directory = folderWith({});
   writeFileSync(join(directory, "page.edge"), template);

@@ -19,7 +19,7 @@ beforeEach(() => {
   views = new Views({ directory, cache: false });
 });
 
-/** Renders a template of this text. */
+/** Renders a template with this text. */
 function render(text: string, data: object = {}): Promise<string> {
   writeFileSync(join(directory, "page.edge"), text);
   return views.render("page", data);
@@ -33,7 +33,7 @@ const GLOBALS = [
   ...new Set([...Object.getOwnPropertyNames(globalThis), ...FOREIGN, "require", "module", "eval"]),
 ].filter((name) => /^[\w$]+$/.test(name) && !["undefined", "NaN", "Infinity"].includes(name));
 
-/** The parts of the language that a template may use. */
+/** The parts of JavaScript that a template may use. */
 const LANGUAGE = [
   ...["Array", "BigInt", "Boolean", "Date", "Intl", "JSON", "Map", "Math", "Number", "Object", "Promise", "RegExp"],
   ...["Set", "String", "URL", "URLSearchParams", "decodeURI", "decodeURIComponent", "encodeURI"],

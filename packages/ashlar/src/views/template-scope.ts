@@ -43,7 +43,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   UpdateExpression: ["argument"],
 };
 
-/** The names, for messages, of other things that a template can't contain. */
+/** The names in messages of other syntax that a template can't contain. */
 const REFUSED: Readonly<Record<string, string>> = {
   ClassDeclaration: "A class",
   ClassExpression: "A class",
@@ -58,11 +58,11 @@ const WORDS: ReadonlySet<string> = new Set(["undefined", "NaN", "Infinity"]);
 /** Variables of the compiled function that a template may read: the context of its component, and its own path. */
 const READABLE: ReadonlySet<string> = new Set(["$context", "$filename"]);
 
-/** Names that the compiled function itself uses. A template's own variable must not replace them. */
+/** Names that the compiled function itself uses. A template's own variables must not shadow them. */
 const TAKEN = /^(?:template|state|Object|Error|\$(?:context|filename|lineNumber|out)|(?:slot|stack)_.*)$/;
 
 /**
- * The parts of the language that a template can use: values and functions that only compute. Data and shared values
+ * The parts of JavaScript that a template can use: values, and functions without side effects. Data and shared values
  * with the same name take precedence. All other globals, such as `process`, `fetch` or Deno's `name`, are unknown.
  */
 const LANGUAGE = {
@@ -93,9 +93,9 @@ const LANGUAGE = {
 };
 
 /**
- * Creates the object that all templates' states inherit from. It contains the usable parts of the language, the
- * engine's helpers, and `state`, the state itself, to look up a value by its name. Data named `state` takes precedence
- * here too.
+ * Creates the object that all templates' states inherit from. It contains the parts of JavaScript that templates can
+ * use, the engine's helpers, and `state`, the state itself, for looking up a value by name. Data named `state` takes
+ * precedence over it.
  */
 export function commonState(helpers: object): Readonly<Record<string, unknown>> {
   const common = Object.assign(Object.create(null) as Record<string, unknown>, LANGUAGE, helpers);
@@ -109,7 +109,7 @@ export function commonState(helpers: object): Readonly<Record<string, unknown>> 
   });
 }
 
-/** A template has used a name that its variables can't have. */
+/** Thrown if a template's variable has a name that isn't allowed. */
 class TakenName extends Error {}
 
 /** The variables that a template declares itself. */
@@ -133,7 +133,7 @@ function isNode(value: unknown): value is Node {
   return typeof value === "object" && value !== null && typeof (value as Node).type === "string";
 }
 
-/** A message for authors that says why a template can't contain a node, and what to do instead. */
+/** The message that says why a template can't contain a node, and what to write instead. */
 function refusalOf({ type }: Node): string {
   if (/^Function|(?:Statement|VariableDeclaration)$/.test(type)) {
     return "A template may contain arrow functions with one expression, but no statements. Write others as helpers: views.share(name, helper).";
@@ -180,7 +180,7 @@ class ScopedExpression {
   #scopeParts(node: Node, parts: readonly string[]): Node {
     for (const part of parts) {
       const value = node[part];
-      // A list may have gaps, as in [, second].
+      // A list may have holes, as in [, second].
       if (Array.isArray(value)) node[part] = value.map((one) => (isNode(one) ? this.scope(one) : one));
       else if (isNode(value)) node[part] = this.scope(value);
     }
@@ -237,8 +237,8 @@ type Buffer = Parameters<Parser["processToken"]>[1];
 
 /**
  * Edge's parser, changed so that a name in a template can only be the template's own variable, its data, or a
- * registered value. Edge itself reads a name from the process's globals if it exists there, which hides data of that
- * name. In Deno, where `globalThis.name` exists, that would be every `{{ name }}`.
+ * registered value. Edge itself reads a name from the process's globals if it exists there, which hides data with that
+ * name. In Deno, which has `globalThis.name`, this would affect every `{{ name }}`.
  */
 export class TemplateParser extends Parser {
   constructor(tags: Parser["tags"], options: Options) {

@@ -45,7 +45,7 @@ test("a page whose template is missing makes startup fail, with every path", asy
 });
 
 describe("a feature's folder of templates", () => {
-  /** Boots with a provider whose feature has its templates in a folder. */
+  /** Boots with a provider that declares this folder of templates. */
   function bootWith(folder: string): Promise<Application> {
     class StockProvider extends Provider {
       static override readonly feature: Feature = declareFeature({ name: "stock", views: { stock: folder } });
@@ -68,7 +68,7 @@ describe("a feature's folder of templates", () => {
   });
 
   test("must not depend on the working directory", async () => {
-    // A relative path to an existing folder, from wherever the tests run.
+    // A relative path to an existing folder, wherever the tests run.
     const folder = relative(process.cwd(), join(root, "views"));
     expect(statSync(folder).isDirectory()).toBe(true);
     await expect(bootWith(folder)).rejects.toThrow(

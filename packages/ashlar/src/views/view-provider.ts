@@ -25,22 +25,23 @@ declare module "../http/exchange/context.ts" {
 declare module "../boot/application/feature.ts" {
   interface FrameworkFeatureParts {
     /**
-     * The absolute paths of template folders, by the name that they are rendered with: `stock::left` is `left.edge` in
-     * the folder `stock`.
+     * The absolute paths of template folders, by the name used to render them: `stock::left` is `left.edge` in the
+     * folder `stock`.
      */
     readonly views?: Readonly<Record<string, string>>;
   }
 }
 
 /**
- * Adds views to the application. Its templates are in `views/`. They are compiled once, or in development at each
- * rendering.
+ * Adds views to the application. Its templates are in `views/`. They are compiled once, or at each rendering in
+ * development.
  *
- * If there is one, the template for an error's page is `views/errors/404.edge`, named after the status, or else
- * `views/error.edge`. Its values are `status`, `title`, `message`, `problems`, `reference` and `formPage`.
+ * An error page is rendered with `views/errors/404.edge`, named after the status, or else with `views/error.edge`, if
+ * either exists. The template's values are `status`, `title`, `message`, `problems`, `reference` and `formPage`.
  *
- * Every template can create the URL of a file in `public/` with `asset("style.css")`, and of a path with `url("/")`, and knows
- * the visitor's `language`, its `direction`, `ltr` or `rtl`, and its sentences: `t("app.orders.count", { count: 2 })`.
+ * Every template can create the URL of a file in `public/` with `asset("style.css")`, and of a path with `url("/")`. It
+ * also has the visitor's `language`, the language's `direction`, `ltr` or `rtl`, and its sentences:
+ * `t("app.orders.count", { count: 2 })`.
  */
 export class ViewProvider extends Provider {
   static override readonly feature: Feature = declareFeature({
@@ -60,7 +61,7 @@ export class ViewProvider extends Provider {
     this.application.serving.errorTemplates = new ErrorViews(views, isCached(this.application.environment));
   }
 
-  /** @throws `E_INVALID_ROUTE` for each `Route.view` whose template is missing, with the route's location */
+  /** @throws `E_INVALID_ROUTE` for each `Route.view` with a missing template, with the route's location */
   override ready(): void {
     const { container, router } = this.application;
     const views = container.make("views");
@@ -112,8 +113,8 @@ function isCached(environment: EnvironmentName): boolean {
 }
 
 /**
- * The templates of error pages: `views/errors/404.edge` for one status, `views/error.edge` for all others. An
- * application may have any of them, or none.
+ * The templates of error pages: `views/errors/404.edge` for one status, `views/error.edge` for all others. All of them
+ * are optional.
  */
 export class ErrorViews implements ErrorTemplates {
   readonly #views: Views;
@@ -163,6 +164,6 @@ export function assetUrls(folder: string, cache: boolean, basePath = ""): (path:
 function urlOf(folder: string, path: string, versionOf: FileVersions): string {
   const url = `/${path.split("/").map(encodeURIComponent).join("/")}`;
   const version = versionOf(join(folder, path));
-  // The page matters more than the file, so it is shown anyway, and the browser reports the missing file.
+  // The page is rendered anyway, and the browser reports the missing file.
   return version === null ? url : `${url}?v=${version}`;
 }

@@ -30,7 +30,7 @@ function create(cache = false): Views {
   return new Views({ directory, cache });
 }
 
-/** The error that rendering fails with. */
+/** Returns the error that rendering fails with. */
 async function failure(rendering: Promise<string>): Promise<AshlarError> {
   const outcome = await rendering.catch((error: unknown) => error);
   if (outcome instanceof AshlarError) return outcome;
@@ -213,7 +213,7 @@ test("the next minor garbage collection frees the contexts of rendered pages", a
     collect({ type: "major" });
     const before = process.memoryUsage().heapUsed;
     for (let count = 0; count < pages; count++) {
-      // A thousand numbers stand for the size of a request.
+      // The thousand numbers stand for a request's data.
       const context = { currentUser: { name: "Jane", held: Array.from({ length: 1000 }, Math.random) } };
       const view = new View(views, context as unknown as HttpContext);
       expect(await view.render("page", { count })).toBe(`${count}Jane`);

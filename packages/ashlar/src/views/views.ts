@@ -23,7 +23,7 @@ export interface ViewsOptions {
   readonly cache: boolean;
 }
 
-/** The engine's name for templates without a mount. */
+/** The engine's name for the mount of templates without one. */
 const OWN = "default";
 const EXTENSION = ".edge";
 const MOUNT = /^[\w-]+$/;
@@ -32,7 +32,7 @@ const TEMPLATE = /^(?:([\w-]+)::)?([\w-][\w.-]*(?:\/[\w-][\w.-]*)*)$/;
 
 const VALUES = Symbol("values");
 
-/** The values that one request's templates see in addition to the global ones. */
+/** The values available in one request's templates, in addition to the global ones. */
 export class RequestValues {
   readonly context: HttpContext;
   #shared: Record<string, unknown> | null = null;
@@ -63,7 +63,7 @@ export class RequestValues {
   }
 }
 
-/** The object that a template's code reads names from, if it is rendered for a request. */
+/** The object from which a template's code reads names, if it is rendered for a request. */
 interface RequestState {
   readonly [VALUES]: RequestValues;
 }
@@ -122,7 +122,7 @@ export class Views {
   readonly #markup: MarkupClass[] = [];
   readonly #shared: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   readonly #classes = stateClasses(this.#shared);
-  /** The names that have been rendered. There are no more of them than templates. */
+  /** The names that have been rendered. There can't be more of them than templates. */
   readonly #rendered = new Set<string>();
   #loading: Promise<Engine> | null = null;
   #engine: Engine | null = null;
@@ -280,7 +280,7 @@ export class Views {
  */
 export class View {
   readonly #views: Views;
-  /** The values that this request's templates see. */
+  /** The values available in this request's templates. */
   readonly #values: RequestValues;
 
   /**

@@ -9,17 +9,19 @@ import type { RequestedOrigins } from "../requests/requested-origins.ts";
 import { currentTrace } from "../requests/running-code.ts";
 import { type EndWatch, servedExchange, watchUntilEnded } from "../requests/served-request.ts";
 
-/** The dependencies of {@link Contexts}. */
+/** Dependencies of {@link Contexts}. */
 export interface ContextDependencies {
   readonly context: ContextClass;
   readonly services: HttpServices;
-  /** Sets which other origins' pages may read a response that no middleware sees; `null` if none may. */
+  /**
+   * For a response that doesn't go through middleware, sets which other origins' pages may read it; `null` if none may.
+   */
   readonly cors: { permit(context: HttpContext): unknown } | null;
   /** Notified when a request has ended. */
   readonly watch: EndWatch;
   /** Finds out which host was requested; `null` if the application has a single host. */
   readonly requestedOrigins: RequestedOrigins | null;
-  /** The path of `APP_URL` if requests arrive with it; `""` if there isn't one, or a proxy removes it. */
+  /** The path of `APP_URL`, if requests contain it; `""` if there isn't one, or if a proxy removes it. */
   readonly keptBase: string;
 }
 
@@ -31,7 +33,7 @@ export class Contexts {
     this.#dependencies = dependencies;
   }
 
-  /** Creates a request's context, and makes it known to the server, the log and unhandled errors. */
+  /** Creates a request's context, and makes it available to the server, the log and the reports of unhandled errors. */
   of(raw: Request, match: RouteMatch | null): HttpContext {
     const context = this.#create(raw, match);
     const served = servedExchange(raw);
@@ -44,12 +46,12 @@ export class Contexts {
       served.context = context;
       watchUntilEnded(served, this.#dependencies.watch);
     }
-    // Creates the id now, because an unhandled error may need it when the request is gone.
+    // Creates the id now, because an unhandled error may need it after the request has ended.
     void context.request.id;
     return context;
   }
 
-  /** Creates the context of a response that no middleware sees. */
+  /** Creates the context of a response that doesn't go through middleware. */
   unseen(raw: Request, match: RouteMatch | null = null): HttpContext {
     const context = this.of(raw, match);
     this.#dependencies.cors?.permit(context);

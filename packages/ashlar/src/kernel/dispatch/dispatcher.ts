@@ -31,7 +31,7 @@ export interface Probes {
   respond(path: string, raw: Request): Response | Promise<Response> | null;
 }
 
-/** A dispatcher's dependencies, all created at boot. */
+/** Dependencies of a dispatcher, all created at boot. */
 export interface DispatcherDependencies extends ContextDependencies, RouteChoiceDependencies {
   /** The application's name. */
   readonly name: string;
@@ -46,7 +46,7 @@ export interface DispatcherDependencies extends ContextDependencies, RouteChoice
 /**
  * Handles requests: finds the route, creates the context, runs the pipeline, and turns its result into a `Response`.
  *
- * If all of that is synchronous, so is the response: no promise is created needlessly.
+ * If all of that is synchronous, so is the response, without needless promises.
  */
 export class Dispatcher {
   /** Runs work for requests that another framework responds to. */
@@ -59,7 +59,7 @@ export class Dispatcher {
   readonly #probes: Probes | null;
   readonly #watch: EndWatch;
   readonly #requestedOrigins: RequestedOrigins | null;
-  /** Whether middleware around every request may read inputs, so that the body has to be read first. */
+  /** Whether middleware around every request may read inputs, which means that the body has to be read first. */
   readonly #readsFirst: boolean;
   /** Runs the handler that was chosen for a request without a route. */
   readonly #otherwise: Run;
@@ -99,7 +99,7 @@ export class Dispatcher {
   }
 
   #respond(raw: Request, startedAt: number): Response | Promise<Response> {
-    // Comes first, because neither middleware nor mounts may see such a path.
+    // This check comes first, because such a path must reach neither middleware nor mounts.
     if (isAmbiguousTarget(sentTarget(raw))) return this.#refuse(raw, startedAt);
     const { keptBase } = this.#dependencies;
     if (keptBase !== "" && !enterBase(raw, keptBase)) return this.#outside(raw, startedAt);
@@ -135,7 +135,7 @@ export class Dispatcher {
   }
 
   /**
-   * Responds to an error as if a handler had thrown it. Used for errors of another framework's handlers, and for
+   * Responds to an error as if a handler had thrown it. Used for errors in another framework's handlers, and for
    * streamed responses that failed before their first byte. Never throws or rejects.
    */
   rescue(raw: Request, error: unknown): Response | Promise<Response> {
@@ -184,7 +184,10 @@ export class Dispatcher {
     return this.#contexts.detached(raw);
   }
 
-  /** Wraps a pipeline in the middleware around every request, which sees a response even if the pipeline throws. */
+  /**
+   * Wraps a pipeline in the middleware around every request. The middleware gets a response even if the pipeline
+   * throws.
+   */
   #around(run: Run): Run {
     const { middleware } = this.#dependencies;
     return middleware.length === 0 ? run : compose(middleware, guarded(run, this.#errors));
@@ -223,8 +226,8 @@ export class Dispatcher {
       let sent = response;
       if (context.request.raw.method === "HEAD") sent = withoutBody(response);
       const served = servedExchange(context.request.raw);
-      // For requests that came through the server, the server reports the end, because only the end of a stream shows
-      // how much the client got.
+      // For requests that came through the server, the server reports the end, because only at the end of a stream is
+      // it known how much the client received.
       if (served?.context !== context) this.#watch.ended(context, startedAt, sent.status, null, null);
       if (served === undefined) sent = returningSentId(context, sent);
       return context.request.endWith(sent);
@@ -242,7 +245,7 @@ export class Dispatcher {
   /**
    * Reads the body before any middleware runs; a form may then override the method.
    *
-   * @param routes the routes that the request may be for
+   * @param routes the routes that may handle the request
    */
   async #withBody(
     context: HttpContext,
@@ -276,8 +279,8 @@ export class Dispatcher {
 }
 
 /**
- * The time when the server received a request; the current time if a host or another application's handler passes it
- * on.
+ * The time when the server received a request; the current time if another server or another application's handler
+ * passed the request on.
  */
 function startOf(raw: Request): number {
   const served = servedExchange(raw);

@@ -7,10 +7,10 @@ import {
   type TrustedProxies,
 } from "../../http/index.ts";
 
-/** A name, an IPv4 address, or an IPv6 address in brackets; and a port (RFC 9110 §7.2). */
+/** A name, an IPv4 address, or an IPv6 address in brackets, with an optional port (RFC 9110 §7.2). */
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
-/** The trusted proxies as the list that srvx expects. `includes` compares an address with their ranges. */
+/** The trusted proxies, as a list for srvx. Its `includes` compares an address with their ranges. */
 export class ProxyList extends Array<string> {
   readonly #proxies: TrustedProxies;
 
@@ -26,11 +26,11 @@ export class ProxyList extends Array<string> {
 
 /**
  * Returns the request as the client made it, if a trusted proxy forwarded it: with the scheme and the host from
- * `X-Forwarded-Proto` and `X-Forwarded-Host`, and still with the proxy's address. Only requests passed to `fetch` need
- * this; for the server's requests, srvx does it.
+ * `X-Forwarded-Proto` and `X-Forwarded-Host`, and still with the proxy's address. Only requests that are passed to
+ * `fetch` need this. For the server's requests, srvx does it.
  */
 export function throughProxies(raw: Request, proxies: TrustedProxies): Request {
-  // Copying would resolve an ambiguous URL, which has to be refused unchanged.
+  // Copying the request would resolve an ambiguous URL, which must be refused instead.
   if (proxies.isEmpty || isAmbiguousTarget(raw.url)) return raw;
   const peer = peerAddress(raw);
   const forwarded = asForwarded(raw, peer, proxies);
@@ -42,7 +42,7 @@ function asForwarded(raw: Request, peer: string | null, proxies: TrustedProxies)
   if (!proxies.trusts(peer)) return raw;
   const chain = entriesOf(raw, "x-forwarded-for");
   const strangers = chain.filter((address) => !proxies.trusts(address));
-  // The number of proxies: the entries after the last one that isn't a proxy's, plus the peer.
+  // The number of proxies: the peer, and the entries after the last one that isn't a proxy's address.
   const hops = strangers.length === 0 ? Infinity : chain.length - chain.lastIndexOf(strangers.at(-1)!);
   const scheme = written(raw, "x-forwarded-proto", hops);
   const host = written(raw, "x-forwarded-host", hops);
@@ -65,7 +65,7 @@ function entriesOf(raw: Request, header: string): string[] {
   return entries.filter((entry) => entry !== "");
 }
 
-/** The entry that the outermost trusted proxy wrote; the client controls the entries before it. */
+/** The entry that the outermost trusted proxy added. The client controls the entries before it. */
 function written(raw: Request, header: string, hops: number): string | null {
   const entries = entriesOf(raw, header);
   return entries[Math.max(0, entries.length - hops)] ?? null;

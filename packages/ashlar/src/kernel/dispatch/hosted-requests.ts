@@ -14,9 +14,7 @@ declare module "../../support/errors.ts" {
 
 declareErrors(CODES);
 
-/**
- * Middleware around every request has responded to a request that another framework handles, instead of passing it on.
- */
+/** Thrown if middleware around every request responds to a request for another framework instead of passing it on. */
 export class AnsweredError extends AshlarError {
   /** The middleware's response. */
   readonly response: Response;
@@ -57,7 +55,8 @@ export class HostedRequests {
   /**
    * @param raw a request without its body, which the host reads
    * @returns the work's result
-   * @throws errors of the work or a middleware; `E_ANSWERED` if a middleware responds instead of passing the request on
+   * @throws errors from the work or a middleware; `E_ANSWERED` if a middleware responds instead of passing the request
+   * on
    */
   async run<T>(raw: Request, work: (context: HttpContext) => MaybePromise<T>): Promise<T> {
     if (this.#origins === null) return await this.#within(raw, work);
@@ -72,7 +71,7 @@ export class HostedRequests {
     const context = this.#contextFor(raw);
     const trace = currentTrace();
     if (trace !== null) context.request.shareId(trace);
-    // Creates the id now, because lines that the work logs use the trace's id.
+    // Creates the id now, because the lines that the work logs use the trace's id.
     void context.request.id;
     const values: T[] = [];
     this.#work.set(context, async () => {

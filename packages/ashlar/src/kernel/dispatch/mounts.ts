@@ -10,7 +10,7 @@ export type FetchFunction = (request: Request) => MaybePromise<Response>;
 interface Mount {
   readonly prefix: string;
   readonly fetch: FetchFunction;
-  /** Reports whether it handles a request. */
+  /** Reports whether the application handles a request. */
   readonly handles: (raw: Request) => boolean;
 }
 
@@ -26,8 +26,8 @@ export class Mounts {
   }
 
   /**
-   * @param handles reports whether it handles a request; default: it handles all of them
-   * @throws `E_INVALID_ROUTE` if the prefix is malformed, in use, or would hide a route
+   * @param handles reports whether the application handles a request; default: it handles all
+   * @throws `E_INVALID_ROUTE` if the prefix is malformed, already in use, or would hide a route
    */
   add(prefix: string, fetch: FetchFunction, handles: (raw: Request) => boolean = () => true): void {
     if (!/^(\/[A-Za-z0-9._~-]+)+$/.test(prefix)) {
@@ -58,7 +58,7 @@ export class Mounts {
   }
 }
 
-/** The methods in the `Allow` header for a mount, whose actual methods are unknown. */
+/** The methods in the `Allow` header for a mount, because its actual methods are unknown. */
 const METHODS: readonly string[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 /**

@@ -2,7 +2,7 @@ import { FastResponse, type HttpContext, hasBody, OVERRIDING_METHODS, requestAut
 import type { CompiledMatch, CompiledRoute, Router } from "../../routing/index.ts";
 import { UnmatchedError } from "../errors/unmatched.ts";
 
-/** Serves the files of a folder. */
+/** Serves the files in a folder. */
 export interface StaticFiles {
   /** Returns the response to a request; `null` if its path does not lead to a file. */
   (raw: Request): Promise<Response | null>;
@@ -14,15 +14,15 @@ export interface StaticFiles {
 export interface RouteChoiceDependencies {
   readonly router: Router;
   readonly files: StaticFiles | null;
-  /** The prefix of every path of the API; `null` if it does not have one. */
+  /** The prefix of every API path; `null` if there isn't one. */
   readonly apiPrefix: string | null;
 }
 
 const NONE: CompiledRoute[] = [];
 
 /**
- * Chooses what responds to a request: the matching route, the route that a form asks for in `__method`, or, without a
- * route, a file or an error.
+ * Chooses what responds to a request: the matching route, or the route for the method that a form names in `__method`.
+ * If no route matches, it is a file or an error.
  */
 export class RouteChoice {
   readonly #router: Router;
@@ -48,17 +48,14 @@ export class RouteChoice {
     return this.#matchesHosts ? requestAuthority(raw) : null;
   }
 
-  /**
-   * The routes for the path's other methods, which the body of a POST may ask for, except routes that would stream the
-   * body.
-   */
+  /** The routes for other methods that a POST's body may name, except routes that would stream the body. */
   overriding(raw: Request, path: string): CompiledRoute[] {
     if (!this.#overrides || raw.method !== "POST" || !hasBody(raw)) return NONE;
     const found = OVERRIDING_METHODS.map((method) => this.match(raw, method, path)?.route);
     return found.filter((route) => route !== undefined).filter((route) => !isStreamed(route));
   }
 
-  /** Returns the route meant by a form, which can only send POST and names its real method in `__method`. */
+  /** Returns the route that a form is meant for. Forms can only send POST, and name their real method in `__method`. */
   overridden({ request }: HttpContext, path: string): CompiledMatch | null {
     const { raw } = request;
     const method = this.#overrides ? request.getRequestMethod() : raw.method;

@@ -11,7 +11,7 @@ class Kernel extends HttpKernel {
   override routeMiddleware = { web: [], api: [] };
 }
 
-/** An application whose handlers refuse requests as overload while the test wants them to. */
+/** An application whose handlers refuse requests with an overload error while the test wants them to. */
 async function shop() {
   const handled: string[] = [];
   const state = { isBusy: true };

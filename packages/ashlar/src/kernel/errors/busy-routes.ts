@@ -1,7 +1,7 @@
 import type { RouteInfo } from "../../http/index.ts";
 import { RefusedError } from "../../support/index.ts";
 
-/** The reason why a route's requests are refused. */
+/** Why a route's requests are refused. */
 interface Cause {
   readonly error: RefusedError;
   /** Reports whether another request would currently be refused for the same reason. */
@@ -15,7 +15,7 @@ interface Cause {
  * still go through the middleware, which knows the page that the error page has to link back to.
  */
 export class BusyRoutes {
-  /** Whether no route is busy, as far as is known. Only this class changes it. */
+  /** Whether there is no known busy route. Only this class changes it. */
   areNone = true;
   readonly #withCredentials = new Map<RouteInfo, Cause>();
   readonly #without = new Map<RouteInfo, Cause>();
@@ -28,7 +28,7 @@ export class BusyRoutes {
     this.areNone = false;
   }
 
-  /** The error that a request to the route would end with; `null` if the request may start. */
+  /** The error to refuse a request to the route with; `null` if the request may start. */
   errorOf(route: RouteInfo, raw: Request): RefusedError | null {
     const causes = this.#of(raw);
     const cause = causes.get(route);
@@ -45,7 +45,7 @@ export class BusyRoutes {
   }
 }
 
-/** Whether a request may be a form from a visitor with a session. */
+/** Whether a request may be a form sent by a visitor with a session. */
 function isForm({ method, headers }: Request): boolean {
   return method !== "GET" && method !== "HEAD" && headers.has("cookie");
 }

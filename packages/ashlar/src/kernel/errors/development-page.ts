@@ -5,7 +5,7 @@ import { withoutTokens } from "../log/loggable-path.ts";
 import { redact } from "../log/redaction.ts";
 import { errorPage, ISOLATION_HEADERS, PAGE_HEADERS } from "./error-pages.ts";
 
-/** A page, and the headers it needs. */
+/** A page, and the headers that it needs. */
 export interface Page {
   readonly html: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -60,7 +60,7 @@ function plainPage(error: unknown, title: string): Page {
 
 function headersOf({ headers }: Request): Record<string, string> {
   const shown = redact(Object.fromEntries(headers)) as Record<string, string>;
-  // The previous page's address may be a mailed link with its token.
+  // The previous page's address may be a mailed link with a token.
   if (shown.referer !== undefined) shown.referer = withoutTokens(shown.referer);
   return shown;
 }

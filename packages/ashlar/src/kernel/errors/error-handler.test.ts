@@ -9,7 +9,7 @@ import { Route } from "../../routing/index.ts";
 import { AshlarError, ValidationError } from "../../support/index.ts";
 import { developmentPage, stackLines } from "./development-page.ts";
 
-/** The client's address, because without it, production logs a warning. */
+/** The client's address. Without it, a warning is logged in production. */
 const CLIENT = { address: "203.0.113.7" };
 const KEY = "q3Zr8pYt5Wn1Lx7Vc0Bm4Kj6Hg2Fd9Sa-_QwErTyUiO";
 

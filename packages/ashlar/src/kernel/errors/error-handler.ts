@@ -24,7 +24,7 @@ export type ErrorListener = (error: unknown, context: HttpContext) => unknown;
 /** Renders the application's own page for errors of one status. */
 export type ErrorPageRenderer = (context: HttpContext, error: AshlarError) => unknown;
 
-/** Turns whatever was thrown into a response, counts it, and logs errors that the application caused. */
+/** Turns a thrown value into a response, counts the error, and logs it if the application caused it. */
 export class ErrorHandler {
   /** The routes whose requests have recently ended with a {@link RefusedError}. */
   readonly busyRoutes: BusyRoutes = new BusyRoutes();
@@ -40,8 +40,8 @@ export class ErrorHandler {
 
   /**
    * @param showsDetails whether a 500 shows message, stack and source; never in production
-   * @param paths returns a request's path as it may appear in the log
-   * @param counts counts each error that a request ends with
+   * @param paths returns the form of a request's path that may be logged
+   * @param counts counts the errors that requests end with
    */
   constructor(logger: Logger, showsDetails: (raw: Request) => boolean, paths: LoggablePaths, counts: ErrorCounts) {
     this.#logger = logger;
@@ -55,24 +55,24 @@ export class ErrorHandler {
     this.#listeners.push(listener);
   }
 
-  /** Sets the page for errors of a status; a caller that wants JSON still gets the problem document. */
+  /** Sets the page for errors with a status. Clients that accept JSON still get the problem document. */
   page(status: number, render: ErrorPageRenderer): void {
     this.#pages.set(status, render);
   }
 
-  /** Uses the site's pages for errors that don't have their own page. */
+  /** Uses the site's pages for errors without a page of their own. */
   useSite(pages: SitePages): void {
     this.#site = pages;
   }
 
-  /** Returns the result for whatever was thrown, to be turned into a `Response`. Never throws or rejects. */
+  /** Returns the result for a thrown value, to be turned into a `Response`. Never throws or rejects. */
   respond(thrown: unknown, context: HttpContext): unknown {
     const error = asAshlarError(thrown);
     this.#counts.count(error);
     try {
       if (error instanceof RefusedError) this.#refused(error, context);
       else if (error.status >= 500) this.#log(error, thrown, context);
-      // The content that the handler has set does not apply to this response.
+      // The content headers that the handler set don't apply to this response.
       context.startedResponse?.forgetContent();
       const isPlain = this.#listeners.length === 0 && !this.#pages.has(error.status);
       const result = isPlain ? this.#standard(error, thrown, context) : this.#own(error, thrown, context);
@@ -141,7 +141,7 @@ export class ErrorHandler {
   #ofSite(error: AshlarError, context: HttpContext, reference: string | null): Promise<unknown> | null {
     const report = (second: unknown): void => {
       const failure = asAshlarError(second);
-      // The stack may have refused the request, for example because of a limit, which isn't a failure.
+      // The stack may have refused the request, for example because of a limit. That isn't a failure.
       if (failure.status >= 500) this.#log(failure, second, context, "An error page failed.");
     };
     const failed = (second: unknown): null => {
@@ -205,10 +205,10 @@ export class ErrorHandler {
 }
 
 /**
- * The response of an application that has shut down.
+ * The response after the application has shut down.
  *
  * @param acceptLanguage `Accept-Language`, if it was sent
- * @param more headers that depend on the request's origin
+ * @param more additional headers that depend on the request's origin
  */
 export function refusal(
   messages: Catalogue,
@@ -224,12 +224,12 @@ export function refusal(
   return response;
 }
 
-/** Converts whatever was thrown to an error of the framework. */
+/** Converts any thrown value to one of the framework's errors. */
 export function asAshlarError(thrown: unknown): AshlarError {
   return thrown instanceof AshlarError ? thrown : new AshlarError("E_INTERNAL", undefined, { cause: thrown });
 }
 
-/** The error itself may ask for JSON, because if no route matches, no route can. */
+/** The error itself may require JSON. If no route matched, there is no route that could. */
 function wantsJson(error: AshlarError & { readonly respondsWithJson?: boolean }, context: HttpContext): boolean {
   return error.respondsWithJson === true || context.request.wantsJson();
 }
@@ -254,7 +254,7 @@ function respond(
     ...error.headers,
     ...headers,
     "content-length": String(Buffer.byteLength(body)),
-    // An error applies only to this moment and this caller, so no cache may keep it. Its type must not be guessed.
+    // An error applies only to this moment and this client, so no cache may store it. Browsers must not guess its type.
     "cache-control": "no-store",
     vary: context?.isLanguageNegotiated === true ? "accept, accept-language" : "accept",
     "x-content-type-options": "nosniff",

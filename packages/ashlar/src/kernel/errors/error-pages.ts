@@ -32,7 +32,7 @@ export const ISOLATION_HEADERS: Readonly<Record<string, string>> = Object.freeze
   "permissions-policy": "camera=(), geolocation=(), microphone=()",
 });
 
-/** The headers of every error page. The digest allows only this style, and no script. */
+/** The headers of every error page. The digest allows only this style. No scripts are allowed. */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = Object.freeze({
   ...ISOLATION_HEADERS,
   "content-type": "text/html; charset=utf-8",

@@ -1,4 +1,4 @@
-/** The German sentences about errors of the layers below the features. Each feature has its own. */
+/** The German sentences for errors in the layers below the features. Each feature has its own file. */
 export const MESSAGES: Readonly<Record<string, string>> = {
   "errors.status.400": "Ungültige Anfrage",
   "errors.status.401": "Anmeldung erforderlich",

@@ -21,7 +21,7 @@ const TITLES: Readonly<Record<number, string>> = {
 
 const UNREACHABLE = "Something that is needed for this can't be reached right now. Try again in a moment.";
 
-/** The text of an error's page if the error has only its code's sentence, or a sentence that only helps a developer. */
+/** The text of an error page if the error has only its code's sentence, or a sentence that helps only developers. */
 const MESSAGES: Readonly<Record<string, string>> = {
   E_BAD_REQUEST: "This request can't be read. Check the address, or start from the home page.",
   E_INVALID_BODY: "What you sent did not arrive as it should. Go back, and send it again.",
@@ -44,14 +44,14 @@ const MESSAGES: Readonly<Record<string, string>> = {
   E_INTERNAL: "It wasn't your fault. Try again in a moment.",
 };
 
-/** The text of the page about a body that is too large, if the limit is known. */
+/** The text of the page for a body that is too large, if the limit is known. */
 const TOO_LARGE = {
   "errors.page.body.tooLarge": "What you sent is larger than {limit}. Go back, and send less or a smaller file.",
 } as const;
 
 const tooLarge = messagesOf(TOO_LARGE);
 
-/** The keys of the framework's sentences about requests that only help a developer. */
+/** The keys of the framework's sentences about requests that help only developers. */
 const TECHNICAL = /^(?:body|form|query|request)\.(?!multipart\.files$)/;
 
 const message = (rule: string, sentence: string): Message => ({ rule, params: {}, message: sentence });
@@ -79,8 +79,8 @@ export function pageMessage(code: ErrorCode): Message | null {
 }
 
 /**
- * The text of an error's page. A sentence that the application has set takes precedence. A sentence of the framework
- * that only helps a developer is replaced; API clients get the original.
+ * The text of an error page. A sentence set by the application takes precedence. If the framework's sentence helps only
+ * developers, the page shows another one. API clients get the original.
  */
 export function visitorMessage({ code, detail, status }: AshlarError): Message {
   const { rule, params } = detail;
@@ -105,11 +105,11 @@ export function referenceLine(id: string): Message {
 /** The link back to the page of a refused form. */
 export const BACK: Message = message("errors.back", "Back to the page");
 
-/** The text of the page while a server is too busy. */
+/** The text of the page that is shown while a server is too busy. */
 export const BUSY: Message = message("errors.busy", "This site is very busy right now. Try again in a few seconds.");
 /**
- * The text if a form was refused. Firefox forgets the input when the user goes back to the form, but sends it again
- * when the refusal is reloaded.
+ * The text if a form was refused. In Firefox, the input is lost if the user goes back to the form, but is sent again if
+ * the user reloads this page.
  */
 export const NOT_SENT: Message = message(
   "errors.busy.sent",
@@ -121,7 +121,7 @@ export const TRY_AGAIN: Message = message("errors.tryAgain", "Try again");
 export interface PageSentences {
   readonly heading: Message;
   readonly text: Message;
-  /** The text of the link to the requested page. */
+  /** The text of the link back to the requested page. */
   readonly again?: Message;
 }
 
@@ -153,7 +153,7 @@ export function declareErrorMessages(catalogue: Catalogue): void {
   catalogue.declare(sentences, { de: () => import("./messages.de.ts") });
 }
 
-/** Whether the code's sentence is shown. Callers see no details of failures that are the application's fault. */
+/** Whether the code's sentence is shown. Clients get no details about failures that are the application's fault. */
 function isShown(code: ErrorCode): boolean {
   return ERRORS[code][0] !== 500 || code === "E_INTERNAL";
 }

@@ -10,7 +10,7 @@ import {
 } from "../../support/index.ts";
 import { codeSentence, pageTitle, statusTitle, visitorMessage } from "./messages.ts";
 
-/** What a caller sees of a failure: the members of a problem document (RFC 9457 §3.1) and the error's code. */
+/** The client's view of a failure: the members of a problem document (RFC 9457 §3.1), and the error's code. */
 export interface Problem {
   readonly type: "about:blank";
   readonly title: string;
@@ -21,10 +21,10 @@ export interface Problem {
 }
 
 /**
- * Returns what a caller may know about an error: below status 500, everything it says; from 500 on, only the status and
- * its general sentence.
+ * Returns what a client may know about an error. Below status 500, that is its whole message; from 500 on, only the
+ * status and a general sentence.
  *
- * @param t translates it into the caller's language
+ * @param t translates messages into the client's language
  */
 export function problemOf(error: AshlarError, t: (message: Message) => string = inEnglish): Problem {
   const { status } = error;
@@ -34,7 +34,7 @@ export function problemOf(error: AshlarError, t: (message: Message) => string = 
   return { ...base, detail: t(codeSentence(code)), code };
 }
 
-/** The same problem, worded for a page: its heading, and what happened or what to do. */
+/** The same problem, worded for a page, with a heading, and what happened or what to do. */
 export function visitorProblem(error: AshlarError, t: (message: Message) => string = inEnglish): Problem {
   return { ...problemOf(error, t), title: t(pageTitle(error.status)), detail: t(visitorMessage(error)) };
 }
@@ -45,7 +45,7 @@ function extensionsOf(error: AshlarError, t: (message: Message) => string): Read
   return { errors: fieldErrors(error.errors, (one) => translated(one, t)) };
 }
 
-/** A problem's messages about input fields, in order. `errors` may also be an application's own extension. */
+/** A problem's messages about input fields, in order. `errors` may also be an extension of the application's own. */
 export function fieldProblems({ errors }: Problem): readonly (readonly [field: string, problem: Message])[] {
   if (!isPlainObject(errors)) return [];
   return Object.entries(errors).flatMap(([field, list]) => {

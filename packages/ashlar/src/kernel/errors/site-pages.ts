@@ -21,20 +21,20 @@ export interface ErrorPageValues {
   readonly problems: readonly Message[];
   /** Identifies the request in the log; `null` if the visitor can solve the problem without help. */
   readonly reference: string | null;
-  /** The page of the form that was refused or failed, from where it can be sent again; `null` for other errors. */
+  /** The page with the refused or failed form, from which it can be sent again; `null` for other errors. */
   readonly formPage: LinkToForm | null;
 }
 
-/** The link back to the page of a form that was refused or failed. */
+/** The link back to the page with a refused or failed form. */
 export interface LinkToForm {
   readonly url: string;
-  /** Sentences about possible changes, and about what happens to the input; empty if neither applies. */
+  /** Sentences about changes that may have been made, and about what happens to the input; empty if neither applies. */
   readonly note: string;
 }
 
-/** The application's own templates of error pages. */
+/** The application's own templates for error pages. */
 export interface ErrorTemplates {
-  /** The template for errors of a status; `null` if the application has none. */
+  /** The template for errors with a status; `null` if the application has none. */
   find(status: number): string | null;
   render(context: HttpContext, template: string, values: ErrorPageValues): Promise<string>;
 }
@@ -56,8 +56,8 @@ const SHOWN_DESTINATIONS: ReadonlySet<string> = new Set(["document", "iframe", "
 /**
  * Responds to errors with the site's pages, which have its layout and headers, and show the logged-in user.
  *
- * A request that went through the stack `web` has all of that. A request that matched no route goes through the stack
- * here, as a GET. For a visitor without cookies, that looks nothing up.
+ * A request that went through the stack `web` has all of that. A request without a matching route goes through the
+ * stack here, as a GET. If the visitor has no cookies, this doesn't look anything up.
  */
 export class SitePages {
   readonly #templates: ErrorTemplates;
@@ -75,10 +75,10 @@ export class SitePages {
    * Returns the page for an error, as a handler would.
    *
    * @param reference identifies the request in the log
-   * @param report receives the reason why the user could not be looked up for the page
-   * @returns `null` if the plain page should be used: there is no template, the response will not be shown (an image was
-   *   requested, for example), the page would have to look something up while the server is in trouble, or its template
-   *   treats a user who could not be looked up as a guest
+   * @param report called with the reason if the user could not be looked up for the page
+   * @returns `null` if the plain page should be used: there is no template, the response will not be shown (an image
+   *   was requested, for example), the page would have to look something up while the server is in trouble, or its
+   *   template would show a user who could not be looked up as a guest
    */
   page(
     error: AshlarError,
@@ -101,7 +101,7 @@ export class SitePages {
     this.#web ??= compose(this.#steps(), (page) => this.#render(page, this.#pending.get(page)!));
     const result = await this.#runWeb(this.#web, shown, report);
     if (!pending.isRendered || (isResponse(result) && result.status !== pending.error.status)) {
-      // The stack returned another response, such as a redirect; the error's status stays.
+      // The stack returned another response, such as a redirect, but the status remains the error's.
       context.startedResponse?.forgetContent();
       return null;
     }

@@ -1,7 +1,7 @@
 import { AshlarError } from "../../support/index.ts";
 import "../../http/index.ts";
 
-/** No route matches: the path is unknown (404), or it doesn't support this method (405). */
+/** Thrown if no route matches: the path is unknown (404), or it doesn't support this method (405). */
 export class UnmatchedError extends AshlarError {
   /** Whether the path belongs to the API, which always responds with JSON. */
   readonly respondsWithJson: boolean;

@@ -9,7 +9,7 @@ import { BlockedRedirectWarnings } from "./blocked-redirect-warnings.ts";
 
 const PAY = { pattern: "/pay", methods: ["POST"] };
 
-/** The log's lines about a response that redirects to another site. */
+/** The log lines about a response that redirects to another site. */
 function logged(
   policy: string | null,
   target: string,

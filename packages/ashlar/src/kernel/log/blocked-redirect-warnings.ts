@@ -6,12 +6,12 @@ const SOURCE = /^(?:([a-z][a-z\d+.-]*):(?:\/\/)?)?([^:/]*)(?::(\d+|\*))?(?:\/.*)
 const PORTS: Readonly<Record<string, string>> = { "http:": "80", "https:": "443" };
 
 /**
- * Warns once about each route that redirects after a form to an origin that `form-action` doesn't list. Chromium
- * applies the directive of the form's page to each redirect that follows, and blocks it without telling the visitor.
+ * Warns once about each route that responds to a form with a redirect to an origin that `form-action` doesn't list.
+ * Chromium applies the directive of the form's page to each redirect that follows, and silently blocks it.
  */
 export class BlockedRedirectWarnings implements RedirectWarnings {
   readonly #logger: Pick<Logger, "warn">;
-  /** The routes that have been reported; `null` stands for requests without a route. */
+  /** The routes that have been reported; `null` represents requests without a route. */
   readonly #warned = new Set<RouteInfo | null>();
 
   constructor(logger: Pick<Logger, "warn">) {
@@ -32,7 +32,7 @@ export class BlockedRedirectWarnings implements RedirectWarnings {
   }
 }
 
-/** The sources in `form-action`; `null` if forms may lead anywhere. */
+/** The sources in `form-action`; `null` if forms may be sent anywhere. */
 function formTargetsOf(policy: string): readonly string[] | null {
   const directives = policy.split(";").map((directive) => directive.trim().split(/\s+/));
   return directives.find(([name]) => name!.toLowerCase() === "form-action")?.slice(1) ?? null;

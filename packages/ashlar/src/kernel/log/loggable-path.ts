@@ -14,10 +14,11 @@ import { servedExchange } from "../requests/served-request.ts";
 const CUT = "…";
 /** A parameter of a route's pattern, and its compiler. */
 const PARAMETER = /[@?](\w+)(?::(\w+))?/g;
-/** A segment that is safe to log if no route takes a parameter there. */
+/** A segment that is safe to log if no route has a parameter in its place. */
 const PLAIN_WORD = /^[a-z][a-z.-]{0,23}$/;
 /**
- * Everything that some server may read as a separator in a path. Separators are kept when an ambiguous path is logged.
+ * Everything that a server may interpret as a separator in a path. Separators are kept when an ambiguous path is
+ * logged.
  */
 const SEPARATOR = /([/\\]|%2f|%5c|(?<=^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?=[/\\;]|%2f|%5c|$))/i;
 /** The maximum length of a refused path in the log, in characters. */
@@ -28,7 +29,7 @@ const MAX_REFUSED_LENGTH = 200;
  */
 const RANDOM = /(?<=\/)(?:(?=[^/]*\d)(?=[^/]*[a-z])(?=[^/]*[A-Z])[\w~%.-]{20,}|eyJ[\w.-]{8,})(?=[/?#]|$)/g;
 
-/** The static segments that paths can begin with. */
+/** The static segments with which paths can begin. */
 interface Node {
   readonly children: Map<string, Node>;
   takesParameter: boolean;
@@ -40,7 +41,7 @@ interface MountedPrefixes {
   find(path: string, raw: Request): { readonly prefix: string } | null;
 }
 
-/** Decides how much of a request's path is logged. */
+/** Decides which parts of a request's path are logged. */
 export class LoggablePaths {
   readonly #router: () => Router;
   readonly #mounts: MountedPrefixes;
@@ -51,17 +52,17 @@ export class LoggablePaths {
   /** The text in the patterns of all routes. */
   #words: ReadonlySet<string> | null = null;
 
-  /** @param router called at the first request */
+  /** @param router returns the router; called at the first request */
   constructor(router: () => Router, mounts: MountedPrefixes) {
     this.#router = router;
     this.#mounts = mounts;
   }
 
   /**
-   * Returns a request's path as it may appear in the log, without its query, and with the path of `APP_URL`:
+   * Returns the form of a request's path that may be logged, without the query, and with the path of `APP_URL`:
    *
-   * - The path itself if a route matches it, but the route's pattern if that has a signed parameter, or one with the name
-   *   of a secret. A segment that looks like a token is removed.
+   * - The path itself if a route matches it, or the route's pattern if the pattern has a signed parameter, or one with
+   *   the name of a secret. A segment that looks like a token is removed.
    * - The pattern of a route for another method, if the path has one.
    * - The path of a public file.
    * - The path as it was sent, if it was refused as ambiguous. Only words that occur as text in routes are kept.
@@ -146,14 +147,14 @@ export class LoggablePaths {
   }
 }
 
-/** Returns a path, or a URL, without the segments that look like tokens. */
+/** Returns a path or a URL without the segments that look like tokens. */
 export function withoutTokens(path: string): string {
   return path.replaceAll(RANDOM, CUT);
 }
 
 /**
- * The part of a route's pattern before its first parameter that is signed or has the name of a secret; `null` without
- * such a parameter.
+ * The part of a route's pattern before its first parameter that is signed or has the name of a secret; `null` if it has
+ * no such parameter.
  */
 export function beforeSecret(pattern: string): string | null {
   for (const { 1: name, 2: compiler, index } of pattern.matchAll(PARAMETER)) {

@@ -4,7 +4,7 @@ import { isSecretName } from "../../support/index.ts";
 /** Replaces a secret in the log. */
 export const REDACTED = "[redacted]";
 
-/** One field of a query or an urlencoded form, anywhere in a text. */
+/** A field of a query or of a URL-encoded form, anywhere in a text. */
 const FIELD = /([?&])([^=&\s"'<>]{1,256})=([^&#\s"'<>]+)/g;
 /** A JSON Web Token (RFC 7519) can be recognized by its beginning, `{"` in base64url. */
 const JWT = /\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g;
@@ -19,8 +19,8 @@ const MAX_OBJECTS = 200;
 
 /**
  * Returns the same data with each member that could be a secret redacted, at any depth, by its name: `password`,
- * `Authorization`, `api_token`, … This includes errors and the properties they carry besides their message. In texts, such
- * as URLs, secret query fields are redacted too, and so are JSON Web Tokens.
+ * `Authorization`, `api_token`, … This includes errors, and their properties besides the message. In texts, such as
+ * URLs, secret query fields are redacted too, and so are JSON Web Tokens.
  *
  * Security: redaction depends on the names in {@link isSecretName}. A secret inside other text, or under another name,
  * is logged unchanged.
@@ -51,7 +51,7 @@ class Redaction {
     const { toJSON } = value as { toJSON?: unknown };
     if (typeof toJSON !== "function") return this.members(value, depth);
     const json: unknown = toJSON.call(value);
-    // Values that become text, such as a date or a URL, have no members.
+    // Values that are logged as text, such as a date or a URL, have no members.
     return typeof json === "object" ? this.#value(json, depth + 1) : value;
   }
 }
@@ -67,7 +67,7 @@ function messageOf(error: Error): string {
   return text;
 }
 
-/** Whether a value is only a count: `passwords: 3` is a number of passwords. */
+/** Whether a value is only a count, such as in `passwords: 3`. */
 function isCount(name: string, value: unknown): boolean {
   return typeof value === "number" && /s$/i.test(name);
 }

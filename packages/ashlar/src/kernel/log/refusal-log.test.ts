@@ -50,7 +50,7 @@ test("S150 the caller logs an outage's first refusal, and the last line has the 
   const over = { code: "E_DATABASE_UNAVAILABLE", refused: 3, seconds: 0 };
   const msg = "Requests were refused with 503. The log has only the first of them.";
   expect(lines.splice(0)).toEqual([{ ...over, msg }]);
-  // The next refusal is another episode. If it is the only one, there is no second line.
+  // The next refusal begins another episode. If it is the only one in it, there is no second line.
   expect(log.count()).toBe(true);
   await vi.advanceTimersByTimeAsync(10_000);
   expect([lines, vi.getTimerCount()]).toEqual([[], 0]);

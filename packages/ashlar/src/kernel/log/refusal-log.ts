@@ -1,15 +1,15 @@
 import type { Logger } from "../logger.ts";
 
-/** How long after the first refusal it is logged, with the number so far, in milliseconds. */
+/** How long after the first refusal the refusals are logged, with their number so far. In milliseconds. */
 const FIRST_MS = 1000;
-/** How long after the last refusal an episode counts as over, in milliseconds. */
+/** How long after the last refusal an episode is over, in milliseconds. */
 const CALM_MS = 10_000;
 
 /** The words for log lines about refused requests. */
 export interface RefusalWords {
   /**
-   * A sentence for the log that names the resource and the setting that is too small; `null` if the caller logs the
-   * first refusal.
+   * A sentence for the log that names the resource and the setting that is too small; `null` if the first refusal is
+   * logged elsewhere.
    */
   readonly why: string | null;
   /** The fields of every line, such as the name of a connection. */
@@ -18,8 +18,8 @@ export interface RefusalWords {
 
 /**
  * Logs that requests are refused because there are too many, or because a service that they need is down. However many
- * there are, it writes one line when this begins, and one with their number when it is over. A line for each request,
- * or even a stack, would cost as much as a response, and push everything else out of the log.
+ * there are, it logs one line when the refusals begin, and one with their number when they are over. A line for each
+ * request, or even a stack, would cost as much as a response, and crowd out everything else in the log.
  */
 export class RefusalLog {
   readonly #logger: Logger;
@@ -39,8 +39,8 @@ export class RefusalLog {
   /**
    * Counts a request that is refused.
    *
-   * @param waitedMs how long it has waited; default: 0
-   * @returns whether it is the first of an episode
+   * @param waitedMs how long the request has waited, in milliseconds; default: 0
+   * @returns whether it is the first refusal of an episode
    */
   count(waitedMs = 0): boolean {
     this.#refused++;

@@ -4,7 +4,7 @@ import type { Logger } from "../logger.ts";
 /** The maximum number of names to warn about, because clients choose them. */
 const MAX_WARNINGS = 100;
 
-/** Warns once about each field that was sent more than once although its name isn't that of a list. */
+/** Warns once about each field that was sent more than once, although it isn't named like a list. */
 export class RepeatedFieldWarnings implements FieldWarnings {
   readonly #logger: Logger;
   readonly #warned = new Set<string>();

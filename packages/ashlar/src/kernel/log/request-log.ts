@@ -7,15 +7,17 @@ import type { LoggablePaths } from "./loggable-path.ts";
 export interface RequestEnd {
   /** The status of the response; `null` if there wasn't one. */
   readonly status: number | null;
-  /** Why the client did not get the complete response; `null` if it did. */
+  /** Why the client didn't receive the complete response; `null` if it did. */
   readonly aborted: AbortReason | null;
   /** How long the request took, in milliseconds. */
   readonly durationMs: number;
-  /** The length of the body that the client got, without headers; `null` if it is not known, as with most streams. */
+  /**
+   * The length of the body that the client received, without headers; `null` if it is not known, as with most streams.
+   */
   readonly bytes: number | null;
 }
 
-/** Writes one line for each request: what was requested, by whom, the status, and how long it took. */
+/** Logs one line for each request: what was requested, by whom, the status, and the duration. */
 export class RequestLog {
   readonly #logger: Logger;
   readonly #paths: LoggablePaths;

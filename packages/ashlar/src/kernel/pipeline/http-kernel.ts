@@ -2,7 +2,7 @@ import type { Middleware, MiddlewareClass, MiddlewareFunction } from "../../http
 import { isOrExtends } from "../../support/index.ts";
 import type { Container } from "../container.ts";
 
-/** One entry of a middleware list: a class, instantiated once at boot by the container, or a function. */
+/** An entry of a middleware list: a function, or a class, which the container instantiates once at boot. */
 export type MiddlewareEntry = MiddlewareClass<Container> | (new () => Middleware) | MiddlewareFunction;
 
 /** The stacks and single middleware that routes can name. */
@@ -16,23 +16,23 @@ export class HttpKernel {
     this.container = container;
   }
 
-  /** Middleware around every request, whether or not a route matches it; outermost first. */
+  /** Middleware around every request, even if no route matches it; outermost first. */
   httpMiddleware: readonly MiddlewareEntry[] = [];
 
   /**
-   * Middleware by name, each a list. `web` and `api` are the stacks of the two routes files; routes can name any other,
+   * Lists of middleware, by name. `web` and `api` are the stacks of the two routes files; routes can name any other,
    * with arguments after a colon: `.middleware("auth:jwt")`.
    */
   routeMiddleware: Readonly<Record<string, readonly MiddlewareEntry[]>> = {};
 
-  /** Binds the location of the routes files: `routes.location`, `routes.api.location`, `routes.api.prefix`. */
+  /** Binds the locations of the routes files: `routes.location`, `routes.api.location`, `routes.api.prefix`. */
   registerRoutes(): void {}
 }
 
 /** The class of a kernel. */
 export type KernelClass = new (container: Container) => HttpKernel;
 
-/** Returns the first entry of a kernel's lists that is a certain middleware class, or extends it. */
+/** Returns the first entry in a kernel's lists that is a certain middleware class, or a subclass of it. */
 export function entryOf(
   { httpMiddleware, routeMiddleware }: Pick<HttpKernel, "httpMiddleware" | "routeMiddleware">,
   middleware: object,

@@ -6,10 +6,10 @@ import type { RouteMiddleware } from "./http-kernel.ts";
 import { isParameter, type MiddlewareInstances, NamedMiddleware } from "./route-middleware.ts";
 import "../../routing/index.ts";
 
-/** Runs a request through the middleware and the handler, or through the rest of them. */
+/** Runs a request through the middleware and the handler, or through the remaining ones. */
 export type Run = (context: HttpContext) => unknown;
 
-/** A middleware at its place in a pipeline, with its arguments there. */
+/** A middleware in a pipeline, with its arguments there. */
 export interface PipelineStep {
   readonly middleware: Middleware;
   /** The arguments as written in the route; `@name` stands for the route's parameter of that name. */
@@ -19,7 +19,7 @@ export interface PipelineStep {
 }
 
 /**
- * Wraps a handler in middleware, the first one outermost. This is done once, so that a request runs through existing
+ * Wraps a handler in middleware, the first one outermost. This is done once. Requests then run through existing
  * closures, and each middleware adds only its `next`.
  */
 export function compose(steps: readonly PipelineStep[], handler: Run): Run {
@@ -45,8 +45,8 @@ function reading(run: Run): Run {
 }
 
 /**
- * Wraps a handler that is preceded by middleware. If a middleware returns another response instead, whatever the
- * handler's response body holds open is closed when the response ends.
+ * Wraps a handler that is preceded by middleware. If a middleware replaces the handler's response, the files and
+ * connections of the original body are closed when the response ends.
  */
 function closing(handler: Run): Run {
   return (context) => {
@@ -114,7 +114,7 @@ function mayChange({ methods }: CompiledRoute): boolean {
   return methods.some((method) => method !== "GET" && method !== "HEAD" && method !== "OPTIONS");
 }
 
-/** Records that the handler has begun. A request that fails earlier has changed nothing. */
+/** Records that the handler has started. A request that fails earlier has not changed anything. */
 function beginning(handler: Run): Run {
   return (context) => {
     context.wasHandled = true;
@@ -125,10 +125,10 @@ function beginning(handler: Run): Run {
 type Controller = Readonly<Record<string, (context: HttpContext) => unknown>>;
 
 /**
- * Turns the handlers that routes name into functions.
+ * Converts routes' handlers to functions.
  *
  * The container instantiates each controller class once, at boot. The instance serves all requests concurrently, so it
- * must not keep request data in its fields.
+ * must not store request data in its fields.
  */
 export class Handlers {
   readonly #container: Container;

@@ -8,13 +8,16 @@ import "../../routing/index.ts";
 
 const PARAMETER = /[@?]([A-Za-z_][A-Za-z0-9_]*)/g;
 
-/** The line that fixes a kernel without one of the two stacks. An empty `api` would open every API route. */
+/**
+ * The line that fixes a kernel that lacks one of the two stacks. An empty `api` would leave every API route
+ * unprotected.
+ */
 const STACKS: ReadonlyMap<string, string> = new Map([
   ["web", "web: []"],
   ["api", "api: [JWTAuthenticationMiddleware]"],
 ]);
 
-/** Finds the middleware that routes name. */
+/** Looks up the middleware that routes name. */
 export class NamedMiddleware {
   readonly #lists: RouteMiddleware;
   readonly #instances: MiddlewareInstances;
@@ -28,7 +31,7 @@ export class NamedMiddleware {
   /**
    * Returns the steps that run before a route's handler, outermost first.
    *
-   * @throws `E_INVALID_ROUTE` if a name or a parameter is unknown; and the errors of a middleware's `checkArguments`
+   * @throws `E_INVALID_ROUTE` if a name or a parameter is unknown; the errors of a middleware's `checkArguments`
    */
   stepsOf(route: CompiledRoute): PipelineStep[] {
     return route.middleware.flatMap((use) => this.#steps(use, route));
@@ -87,7 +90,7 @@ export class MiddlewareInstances {
     this.#container = container;
   }
 
-  /** Returns the single instance of an entry of a middleware list. */
+  /** Returns the instance for an entry of a middleware list. */
   of(entry: MiddlewareEntry): Middleware {
     let instance = this.#instances.get(entry);
     if (instance === undefined) {

@@ -48,7 +48,7 @@ describe("every problem in the routes is found at boot, with its location", () =
         `^${place}GET /: the kernel's routeMiddleware has no stack "web", which every route of this file goes through\\. Add it to app/kernel.ts: web: \\[\\]$`,
       ),
     );
-    // An empty list would open every route of the API to everyone.
+    // An empty list would open every API route to everyone.
     const api = await failure({
       kernel: Bare,
       routes: [

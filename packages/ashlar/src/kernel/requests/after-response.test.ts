@@ -14,7 +14,7 @@ import type { Logger } from "../logger.ts";
 import { afterResponse, Background, fetchTraced } from "./after-response.ts";
 import { currentRequestId, requestTraces } from "./running-code.ts";
 
-/** An application whose handlers defer work; some handlers continue for a while. */
+/** An application with handlers that defer work. Some of them run for a while afterwards. */
 async function working(): Promise<{ readonly application: Application; readonly order: string[] }> {
   const order: string[] = [];
   const leave = () => afterResponse(() => order.push("work"));
@@ -49,7 +49,7 @@ async function working(): Promise<{ readonly application: Application; readonly 
   return { application, order };
 }
 
-/** A connection to a server whose responses stay open, or wait until the test releases them. */
+/** A connection to a server. Its responses stay open, or wait until the test releases them. */
 async function heldServer() {
   const order: string[] = [];
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -118,7 +118,7 @@ function get(path: string): string {
   return `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
 }
 
-/** Waits as long as necessary on a slow machine. */
+/** On a slow machine, waits as long as necessary. */
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await turn();
 }
@@ -225,7 +225,7 @@ test("work of an endless stream begins a second later, and its timer does not ke
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const started = vi.spyOn(globalThis, "setTimeout");
   onTestFinished(() => {
-    // The order matters: the reverse would leave the fake timer in place.
+    // In the reverse order, the fake timer would stay in place.
     started.mockRestore();
     vi.useRealTimers();
   });

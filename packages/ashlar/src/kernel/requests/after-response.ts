@@ -9,10 +9,10 @@ const STREAM_PATIENCE_MS = 1000;
 
 /**
  * Starts work once the response to the current request has been passed to the socket, or, without a server, in a turn
- * of the event loop after `fetch` has returned the response. Outside of a request, and after its response, the work
+ * of the event loop after `fetch` has returned the response. Outside of a request, or after its response, the work
  * starts in the next turn.
  *
- * Security: the response time reveals nothing about work that starts after the response.
+ * Security: the response time reveals nothing about the work, because it starts after the response.
  *
  * @param work must not throw
  */
@@ -24,11 +24,11 @@ export function afterResponse(work: () => void): void {
 }
 
 /**
- * Runs `fetch` without a server, so that {@link afterResponse} knows when it has returned its response. Also runs other
- * work for a request; the end of that work then counts as the response.
+ * Runs `fetch` without a server, to let {@link afterResponse} know when it has returned its response. Also runs other
+ * work for a request, in which case the end of that work counts as the response.
  */
 export function fetchTraced<T = Response>(fetch: () => MaybePromise<T>): MaybePromise<T> {
-  // An application mounted in another one responds with the other's request.
+  // An application that is mounted in another one shares that application's request.
   if (pending() !== null) return fetch();
   const trace: PendingResponse = { id: null, isHandedOver: false, waiting: null };
   const returned = () => {
@@ -43,7 +43,8 @@ export function fetchTraced<T = Response>(fetch: () => MaybePromise<T>): MaybePr
 }
 
 /**
- * Records that a response was passed to `node:http`. Waiting work starts once the response has been sent or cut off.
+ * Records that a response has been passed to `node:http`. Waiting work starts once the response has been sent or cut
+ * off.
  */
 export function responseHandedOver(trace: RequestTrace, response: ServerResponse, isStream: boolean): void {
   trace.isHandedOver = true;
@@ -80,7 +81,7 @@ export function isGone(response: ServerResponse): boolean {
 /**
  * Calls a function when a response has been sent or cut off.
  *
- * @returns a function that cancels this
+ * @returns a function that cancels the call
  */
 export function whenEnded(response: ServerResponse, work: () => void): () => void {
   const { socket } = response.req;
@@ -93,7 +94,7 @@ export function whenEnded(response: ServerResponse, work: () => void): () => voi
     work();
   };
   response.once("close", ended);
-  // A response that is queued behind others on its connection emits no event when the connection ends. Clients can
+  // If a response is queued behind others on its connection, it emits no event when the connection ends. Clients can
   // queue any number of requests.
   if (response.socket === null) socket.setMaxListeners(0).once("close", ended);
   return forget;
@@ -123,8 +124,7 @@ const CONCURRENCY = 8;
 const MAX_DELAY_MS = 1000;
 
 /**
- * Background jobs that requests leave behind. They start after the response, in order, a few at a time, and are kept in
- * memory.
+ * Background jobs that requests start. They run after the response, in order, a few at a time, and are kept in memory.
  */
 export class Background {
   readonly #logger: Logger;
@@ -158,8 +158,9 @@ export class Background {
   /**
    * Like {@link run}, but the job starts at a random time within a second after the response.
    *
-   * Security: use it for work whose extent must stay secret, such as a mail that is sent only if an account exists. The
-   * work takes CPU time from later requests. If it started at once, a client could measure that with its next request.
+   * Security: use it if it must stay secret how much work there is, such as for a mail that is sent only if an account
+   * exists. The work takes CPU time from later requests. If it started at once, a client could measure that with its
+   * next request.
    */
   runUnpredictably(name: string, work: () => Promise<void>): void {
     this.#hold(name, work, (begin) => void setTimeout(begin, randomInt(MAX_DELAY_MS)));

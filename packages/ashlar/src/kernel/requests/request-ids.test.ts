@@ -7,7 +7,7 @@ import { Route } from "../../routing/index.ts";
 type Line = Readonly<Record<string, unknown>>;
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[\da-f]{4}-[\da-f]{12}$/;
-/** Returned for every request, as a handler may do. */
+/** The same response object for every request, which is allowed. */
 const SHARED = new Response("shared", { status: 404 });
 
 async function make({ trustedProxies = "" } = {}) {
@@ -38,7 +38,7 @@ async function make({ trustedProxies = "" } = {}) {
 async function serve(options: { readonly trustedProxies?: string } = {}) {
   const { application, lines } = await make(options);
   const { port } = await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false });
-  /** The ids in the response, and its body. */
+  /** The ids in the response and in its body. */
   const ask = async (path: string, ...headers: readonly string[]) => {
     const head = [`GET ${path} HTTP/1.1`, "Host: a", "Connection: close", ...headers];
     const answer = await rawSocket(port, `${head.join("\r\n")}\r\n\r\n`).closed;

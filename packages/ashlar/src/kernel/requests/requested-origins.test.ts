@@ -44,7 +44,7 @@ describe("an application inside of another one", () => {
   });
 });
 
-/** Values that APP.hosts may return by mistake: a row, a row count, or a list of names. */
+/** Values that APP.hosts might return by mistake: a row, a row count, or a list of names. */
 const NOT_TRUE: readonly unknown[] = [false, null, undefined, 0, 1, "acme", {}, []];
 
 describe("a host that a function admits", () => {

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { type OwnHosts, parseHost, requestAuthority } from "../../http/index.ts";
 import { isThenable, type MaybePromise } from "../../support/index.ts";
 
-/** An application's origin for the running code, nested in the scopes of other applications. */
+/** An application's origin for the running code. It may be nested in other applications' scopes. */
 interface Scope {
   readonly owner: RequestedOrigins;
   /** `null` for the origin of `APP_URL`. */
@@ -13,8 +13,8 @@ interface Scope {
 const scopes = new AsyncLocalStorage<Scope | undefined>();
 
 /**
- * The host under which the current visitor uses an application with several hosts (`APP.hosts`). It applies to
- * everything that a request starts, including work after the response.
+ * The host under which the current visitor uses an application with several hosts (`APP.hosts`). It applies to all code
+ * that a request starts, including work after the response.
  */
 export class RequestedOrigins {
   readonly #hosts: OwnHosts;
@@ -37,8 +37,8 @@ export class RequestedOrigins {
   }
 
   /**
-   * {@link current}, if its host is on the same site as `APP_URL`: under the same registrable domain, by the public
-   * suffix list.
+   * {@link current}, if its host is on the same site as `APP_URL`, which means that both have the same registrable
+   * domain by the public suffix list.
    *
    * Security: use it for links that give access to an account. A tenant's domain may point to the tenant's own server,
    * which would collect the tokens of everyone who follows such a link.
@@ -54,8 +54,8 @@ export class RequestedOrigins {
   }
 
   /**
-   * Runs a request's work under the origin of its host if that belongs to the application, or else under the origin of
-   * `APP_URL`.
+   * Runs a request's work under the origin of its host, if the host belongs to the application, or else under the
+   * origin of `APP_URL`.
    *
    * Security: the sender chooses the host, so only a listed or confirmed name is used, and never the port.
    *
@@ -77,8 +77,8 @@ export class RequestedOrigins {
 }
 
 /**
- * Makes work that runs later, perhaps started by another request, run under the current origin, so that links in a
- * tenant's mails lead to the tenant's host.
+ * Makes work run under the current origin, even if it runs later or is started by another request. Links in a tenant's
+ * mails then lead to the tenant's host.
  */
 export function underSameOrigin<T>(work: () => T): () => T {
   const scope = scopes.getStore();

@@ -4,7 +4,7 @@ import type { Container } from "../container.ts";
 import type { Logger } from "../logger.ts";
 import { underSameOrigin } from "./requested-origins.ts";
 
-// The application and the request that the running code belongs to.
+// The application and the request of the running code.
 
 /** An application's configuration by section: `auth` contains the exports of `config/auth.ts`. */
 export interface ConfigurationSections {
@@ -51,7 +51,9 @@ export function runFor<A extends unknown[], T>(
   return scopes.run(application, task, ...values);
 }
 
-/** Like {@link runFor}, but a process with a single application skips the scope, because it doesn't need one. */
+/**
+ * Like {@link runFor}, but skips the scope if there is only one application in the process, because it isn't needed.
+ */
 export function runApart<A extends unknown[], T>(
   application: RunningApplication,
   task: (...values: A) => T,
@@ -64,24 +66,24 @@ export function runApart<A extends unknown[], T>(
  * Returns the application that the running code belongs to: the application whose request it handles, or whose
  * providers boot, prune or shut down.
  *
- * @returns `null` outside of all of that, and possibly while only one application runs in the process
+ * @returns `null` outside of all of that, and sometimes if there is only one application in the process
  */
 export function currentApplication(): RunningApplication | null {
   return scopes.getStore() ?? requestTraces.getStore()?.application ?? null;
 }
 
-/** The state of a response that hasn't been handed over yet, and the work that waits for it. */
+/** The state of a response that hasn't been handed over yet, and the work that is waiting for it. */
 export interface PendingResponse {
   /** The request's id, as in logs and `request.id`; `null` until its context exists. */
   id: string | null;
   isHandedOver: boolean;
-  /** The work to start once the response is out, in order; `null` if nothing waits. */
+  /** The work to start once the response is out, in order; `null` if there is none. */
   waiting: (() => void)[] | null;
 }
 
 /**
- * What is still known about a request when an unhandled error occurs. A trace must not keep its request alive, because
- * everything that a request starts, such as a database connection, holds on to the trace.
+ * The data about a request for the report of an unhandled error. A trace must not keep its request in memory, because
+ * everything that a request starts, such as a database connection, references the trace.
  */
 export interface RequestTrace extends PendingResponse {
   /** The log of the application that handles it. */
@@ -90,10 +92,10 @@ export interface RequestTrace extends PendingResponse {
   readonly application: RunningApplication | null;
 }
 
-/** The trace of the request that the running code belongs to, however many promises and timers later. */
+/** The trace of the running code's request, also after promises and timers. */
 export const requestTraces: AsyncLocalStorage<RequestTrace> = new AsyncLocalStorage<RequestTrace>();
 
-/** The traces of requests that came to `fetch` without a server. */
+/** The traces of requests that were passed to `fetch` without a server. */
 export const fetches: AsyncLocalStorage<PendingResponse> = new AsyncLocalStorage<PendingResponse>();
 
 /**
@@ -111,12 +113,12 @@ export function outsideRequests<T>(work: () => T): T {
   return requestTraces.exit(() => fetches.exit(work));
 }
 
-/** The id of the request that the running code belongs to; `null` outside of requests. */
+/** The id of the running code's request; `null` outside of requests. */
 export function currentRequestId(): string | null {
   return currentTrace()?.id ?? null;
 }
 
-/** Makes work that runs later belong to the current request, even if the end of another request starts the work. */
+/** Makes work belong to the current request, even if it runs later, or is started at the end of another request. */
 export function inSameRequest<T>(work: () => T): () => T {
   const own = underSameOrigin(work);
   const served = requestTraces.getStore();

@@ -5,18 +5,18 @@ import { type NodeExchange, nodeExchange } from "../../node/index.ts";
 import type { RequestTrace } from "./running-code.ts";
 
 /**
- * Why a client did not get the complete response: it disconnected, the response stream failed, or the server's shutdown
- * took too long.
+ * Why a client didn't receive the complete response: it disconnected, the response stream failed, or the server's
+ * shutdown took too long.
  */
 export type AbortReason = "client" | "error" | "shutdown";
 
-/** Receives each request that has ended. */
+/** Called for each request that has ended. */
 export interface EndWatch {
   /**
    * @param startedAt when the request came in, by `performance.now()`
    * @param status the status of the response; `null` if nothing was sent
-   * @param aborted why the client did not get the complete response; `null` if it did
-   * @param bytes the length of the body that the client got; `null` if it is not known
+   * @param aborted why the client didn't receive the complete response; `null` if it did
+   * @param bytes the length of the body that the client received; `null` if it is unknown
    */
   ended(
     context: HttpContext,
@@ -27,30 +27,33 @@ export interface EndWatch {
   ): void;
 }
 
-/** The data that the server keeps with a request, and that srvx passes along. */
+/** The data that the server stores with a request, which srvx passes along. */
 export interface ServedExchange extends NodeExchange {
   readonly res: ServerResponse;
   readonly trustProxy: string[] | false;
   /** The data about the request for unhandled errors. */
   readonly trace: RequestTrace;
-  /** Whether the client waits for `100 Continue` before it sends its body; `inviteBody` sends it. */
+  /** Whether the client waits for `100 Continue`, which `inviteBody` sends, before it sends its body. */
   awaitsContinue: boolean;
-  /** Whether the request is refused because there are too many. */
+  /** Whether the request is refused because there are too many requests. */
   isRefused: boolean;
   /** The context in which the request was handled; `null` until there is one. */
   context: HttpContext | null;
-  /** Notified when the request ends; `null` if it already has, or if nothing watches it. */
+  /** Notified when the request ends; `null` if it already has ended, or if it isn't watched. */
   watch: EndWatch | null;
   /** When the request came in, by `performance.now()`. */
   readonly startedAt: number;
-  /** The length of the response's body as announced to the client; `null` if it was not, or if nothing was sent. */
+  /**
+   * The length of the response's body, as announced to the client; `null` if it wasn't announced, or if nothing was
+   * sent.
+   */
   bytes: number | null;
   /** The next and previous unfinished requests on the same connection. */
   later: ServedExchange | null;
   earlier: ServedExchange | null;
 }
 
-/** A connection, with its latest unfinished request. A client may send several at once. */
+/** A connection, with its latest unfinished request. There may be several at once. */
 interface ServedSocket extends Socket {
   [UNFINISHED]?: ServedExchange | null;
 }
@@ -87,14 +90,14 @@ function removeUnfinished(exchange: ServedExchange): void {
  * Counts a request and logs it, once.
  *
  * @param status the status of the response; `null` if nothing was sent
- * @param aborted why the client did not get the complete response; `null` if it did
+ * @param aborted why the client didn't receive the complete response; `null` if it did
  */
 export function logResponse(exchange: ServedExchange, status: number | null, aborted: AbortReason | null): void {
   const { watch, context } = exchange;
   if (watch === null || context === null) return;
   exchange.watch = null;
   removeUnfinished(exchange);
-  // If the response was cut off, only the system knows how much of it arrived.
+  // If the response was cut off, only the system knows how much of it was sent.
   watch.ended(context, exchange.startedAt, status, aborted, aborted === null ? exchange.bytes : null);
 }
 
@@ -114,7 +117,7 @@ export function logAbandoned(socket: Socket): void {
   logUnfinished(socket, ({ res }) => (res.headersSent ? abortReason(res) : "client"), isTooLate);
 }
 
-/** Why the client didn't get all of a finished response; `null` if it did. */
+/** Why the client didn't receive all of a finished response; `null` if it did. */
 export function abortReason(response: ServerResponse): AbortReason | null {
   if (response.writableFinished) return null;
   return response.errored ? "error" : "client";
@@ -135,7 +138,9 @@ function logUnfinished(
   }
 }
 
-/** The data that the server keeps with a request; `undefined` for a request that came to `fetch` without a server. */
+/**
+ * The data that the server keeps with a request; `undefined` for a request that was passed to `fetch` without a server.
+ */
 export function servedExchange(raw: Request): ServedExchange | undefined {
   return nodeExchange(raw) as ServedExchange | undefined;
 }

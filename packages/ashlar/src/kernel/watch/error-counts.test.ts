@@ -84,7 +84,7 @@ test("requests refused after a shutdown are counted", async () => {
 });
 
 test("S50 requests refused because of overload are counted", async () => {
-  // The clock that measures waiting, which only handlers move.
+  // The clock for waiting times, which only handlers advance.
   let time = performance.now();
   const clock = vi.spyOn(performance, "now").mockImplementation(() => time);
   onTestFinished(() => clock.mockRestore());

@@ -7,9 +7,9 @@ import { endTrace } from "./request-tracing.ts";
 
 /** A histogram of durations. */
 export interface LatencyHistogram {
-  /** The upper bounds of the classes, in milliseconds. */
+  /** The upper bounds of the buckets, in milliseconds. */
   readonly boundsMs: readonly number[];
-  /** The number of durations in each class, and above the last bound. */
+  /** The number of durations in each bucket, and above the last bound. */
   readonly counts: readonly number[];
   /** The number of all durations. */
   readonly count: number;
@@ -17,13 +17,13 @@ export interface LatencyHistogram {
   readonly sumMs: number;
 }
 
-/** Counts durations. Counting one changes two numbers and allocates nothing. */
+/** Counts durations. Counting a duration changes two numbers, and allocates nothing. */
 export class LatencyCounts {
   readonly #boundsMs: readonly number[];
   readonly #counts: Float64Array;
   #sumMs = 0;
 
-  /** @param boundsMs the upper bounds of the classes, ascending */
+  /** @param boundsMs the upper bounds of the buckets, ascending */
   constructor(boundsMs: readonly number[]) {
     this.#boundsMs = boundsMs;
     this.#counts = new Float64Array(boundsMs.length + 1);
@@ -43,7 +43,7 @@ export class LatencyCounts {
   }
 }
 
-/** The upper bounds of the latency classes, in milliseconds. Longer latencies have one more class. */
+/** The upper bounds of the latency buckets, in milliseconds. There is another bucket for longer latencies. */
 export const LATENCY_BOUNDS_MS: readonly number[] = Object.freeze([
   1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000,
 ]);
@@ -54,18 +54,21 @@ const STATUS_CLASSES = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"] as const;
 /** A class of statuses: `4xx`, or `none` if no response was sent. */
 export type StatusClass = (typeof STATUS_CLASSES)[number];
 
-/** The requests of one route since the start. */
+/** The requests to one route since the application started. */
 export interface RouteStats {
-  /** The route's pattern, `/orders/@id:int`; `null` for all requests without a route: files, mounts, and what doesn't exist. */
+  /**
+   * The route's pattern, `/orders/@id:int`; `null` for all requests without a route: those for files, mounts, and
+   * unknown paths.
+   */
   readonly route: string | null;
   /** The route's methods; none if there is no route. */
   readonly methods: readonly string[];
-  /** How many requests ended with each class of status. Classes that did not occur are missing. */
+  /** How many requests ended with each class of status. Classes that didn't occur are missing. */
   readonly statuses: Readonly<Partial<Record<StatusClass, number>>>;
   readonly latency: LatencyHistogram;
 }
 
-/** A route's counters. Each request changes three numbers and allocates nothing. */
+/** A route's counters. Counting a request changes three numbers, and allocates nothing. */
 class RouteCounters {
   readonly statuses: Float64Array = new Float64Array(STATUS_CLASSES.length);
   readonly latency: LatencyCounts = new LatencyCounts(LATENCY_BOUNDS_MS);
@@ -78,8 +81,8 @@ class RouteCounters {
 }
 
 /**
- * Counts requests by route, status and duration. Whatever clients send, there are only as many counters as routes,
- * because paths without a route share one.
+ * Counts requests by route, status and duration. Whatever clients send, there is only one counter per route, and one
+ * for all paths without a route.
  */
 export class RequestStats {
   readonly #routes = new Map<RouteInfo | null, RouteCounters>();
@@ -120,13 +123,13 @@ export class ErrorCounts {
     this.#counts.set(declared, (this.#counts.get(declared) ?? 0) + 1);
   }
 
-  /** How often each code has occurred; those that did not occur are missing. */
+  /** How often each code has occurred. Codes that haven't occurred are missing. */
   read(): Record<string, number> {
     return Object.fromEntries(this.#counts);
   }
 }
 
-/** Counts each request that has ended, writes its line in the log, and ends its trace. */
+/** When a request ends, counts it, logs its line, and ends its trace. */
 export class RequestWatch implements EndWatch {
   readonly #stats: RequestStats;
   readonly #log: RequestLog | null;
@@ -148,7 +151,7 @@ export class RequestWatch implements EndWatch {
   ): void {
     const durationMs = performance.now() - startedAt;
     this.#stats.count(context.request.route(), status, durationMs);
-    // Thousands of requests may be refused under overload. They get two log lines in total.
+    // Thousands of requests may be refused under overload. They are logged in only two lines in total.
     const isRefused = servedExchange(context.request.raw)?.isRefused === true;
     if (!isRefused) this.#log?.write(context, { status, aborted, durationMs, bytes });
     if (traceChannels.request.hasSubscribers) endTrace(context, this.#paths, status, aborted);

@@ -10,7 +10,7 @@ import { parsePattern, type RoutePattern } from "../patterns/pattern.ts";
 import { type BoundRoute, notYetBuilt } from "./compiled-route.ts";
 import "../errors.ts";
 
-/** The stack that makes a route respond with JSON, wherever the route is defined. */
+/** The stack whose routes respond with JSON, wherever they are defined. */
 const API_STACK = "api";
 
 /** Receives all problems in the routes files. */
@@ -48,7 +48,7 @@ interface ListedRoute {
   readonly source: RouteSource;
 }
 
-/** Reports whether a route is the application's own, at the path of another one and for one of its methods. */
+/** Reports whether a route is the application's own, and has the path and one of the methods of another route. */
 function replaces(own: ListedRoute, other: ListedRoute): boolean {
   const { isReplaceable = false, methods, domain } = own.definition.attributes;
   if (isReplaceable || domain !== other.definition.attributes.domain) return false;
@@ -56,7 +56,7 @@ function replaces(own: ListedRoute, other: ListedRoute): boolean {
   return pathOf(own.definition, own.source) === pathOf(other.definition, other.source);
 }
 
-/** @param wellKnown the result for a well-known address, which has no prefix */
+/** @param wellKnown the value for a well-known address, which has no prefix */
 function pathOf({ attributes }: RouteDefinition, { prefix }: RouteSource, wellKnown = attributes.path): string {
   return attributes.isWellKnown === true ? wellKnown : joinPaths(prefix, attributes.path);
 }
@@ -102,13 +102,13 @@ function compileRoute(
     pattern: parsed.text,
     methods,
     middleware,
-    // An API caller gets JSON for every error, including those outside of the route's stack.
+    // An API caller gets JSON for every error, including errors outside of the route's stack.
     respondsWithJson: attributes.respondsWithJson ?? (source.respondsWithJson || usesMiddleware(middleware, API_STACK)),
     bodyLimitBytes: limit,
     streamsBody,
     streamsFiles,
     handler: attributes.action,
-    // Only messages and listings need it, and the text is expensive to make.
+    // Computed on demand: it is expensive, and only messages and listings need it.
     get location() {
       return attributes.location.toString();
     },
@@ -158,10 +158,10 @@ export function labelOf(methods: readonly string[], pattern: string): string {
 }
 
 /**
- * Returns the middleware that applies to a route, outermost first, each text once.
+ * Returns the middleware that applies to a route, outermost first, without duplicates.
  *
  * @param names the middleware of the routes file, the groups and the route, outermost first
- * @param without exact texts (`guard:jwt`), or names (`guard`), which remove every text of that name
+ * @param without exact texts (`guard:jwt`), or names (`guard`), which remove the middleware with any arguments
  */
 export function activeMiddleware(names: readonly string[], without: readonly string[]): readonly string[] {
   const removed = new Set(without);
@@ -173,12 +173,12 @@ export function usesMiddleware(texts: readonly string[], name: string): boolean 
   return texts.some((text) => nameOf(text) === name);
 }
 
-/** Reports whether everything in a list can name middleware. */
+/** Reports whether a list contains only valid names of middleware. */
 export function areMiddlewareNames(texts: readonly unknown[]): boolean {
   return texts.every((text) => typeof text === "string" && nameOf(text).trim() !== "");
 }
 
-/** The part before the colon. */
+/** The text before the colon. */
 function nameOf(text: string): string {
   const colon = text.indexOf(":");
   return colon === -1 ? text : text.slice(0, colon);

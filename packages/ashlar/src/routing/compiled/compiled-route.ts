@@ -6,23 +6,26 @@ import type { RouteMark } from "../definitions/route-mark.ts";
 import type { DomainPattern } from "../patterns/domain-pattern.ts";
 import type { RoutePattern } from "../patterns/pattern.ts";
 
-/** A route in a router, with everything that its groups and its routes file set applied. */
+/** A route in a router, after the options of its groups and its routes file have been applied. */
 export interface CompiledRoute extends RouteInfo {
   /** Its handler: a function, a controller's method, a page or a redirect. */
   readonly handler: RouteAction;
   /** Where it was defined: `routes/web.ts:12`. */
   readonly location: string;
-  /** How a feature made the route, or another route with the same handler; `null` if no feature did. */
+  /**
+   * Which of a feature's functions made this route, or another route with the same handler; `null` if no feature made
+   * it.
+   */
   readonly mark: RouteMark | null;
-  /** The host it is limited to, as written. */
+  /** The host that the route is limited to, as written in the routes file. */
   readonly domain: string | null;
   /** Handles a request, including middleware; set by the application at boot. */
   run: (context: HttpContext) => unknown;
-  /** The same for a request whose body has not been read yet: it is read before the first middleware that needs it. */
+  /** Handles a request whose body has not been read yet. The body is read before the first middleware that needs it. */
   runWithBody: (context: HttpContext) => unknown;
 }
 
-/** A route of a router, and what its pattern captured. */
+/** A matched route, and the values that its pattern captured. */
 export interface CompiledMatch extends RouteMatch {
   readonly route: CompiledRoute;
 }

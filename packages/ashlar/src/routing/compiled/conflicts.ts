@@ -16,7 +16,7 @@ export function reportDuplicateNames(routes: readonly BoundRoute[], report: Repo
 
 function sameName(route: BoundRoute, first: BoundRoute): string {
   const problem = `two routes are named "${route.name}"; the other is at ${first.location}.`;
-  // Rename the API resource: pages link to theirs by name.
+  // Suggest renaming the API resource, because pages link to the other one by its routes' names.
   const origin = [route, first].map((one) => one.origin).find((one) => one?.builder === "api") ?? route.origin;
   if (origin === null) return problem;
   const { builder, resource } = origin;
@@ -25,8 +25,8 @@ function sameName(route: BoundRoute, first: BoundRoute): string {
 }
 
 /**
- * Reports every route that is never reached, with or without its optional parameters, because an earlier one matches all
- * of its paths.
+ * Reports every route that can't be reached, with or without its optional parameters, because an earlier route matches
+ * all of its paths.
  */
 export function reportConflicts(variants: readonly RouteVariant[], report: Report): void {
   const earlier = new Map<string, RouteVariant[]>();
@@ -45,7 +45,10 @@ export function reportConflicts(variants: readonly RouteVariant[], report: Repor
   }
 }
 
-/** Whether every path of `later` also matches `rival`; both are on the same node of the tree and equally specific. */
+/**
+ * Whether every path that matches `later` also matches `rival`. Both are on the same node of the tree, and equally
+ * specific.
+ */
 function takesAllOf(rival: RouteVariant, later: RouteVariant): boolean {
   return later.captured.every((parameter, index) => takesAllValues(rival.captured[index]!, parameter));
 }

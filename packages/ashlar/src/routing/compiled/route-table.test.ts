@@ -22,7 +22,9 @@ const PATHS = [
   "/u/own/z",
 ];
 
-/** What each path reaches. Its text is run elsewhere too, so it names nothing from outside. */
+/**
+ * Returns what each path reaches. Another process runs this function's text, so it must not refer to anything outside.
+ */
 function answers(define: typeof Route, Make: typeof Router, patterns: readonly string[], paths: readonly string[]) {
   const entries = patterns.map((pattern) => define.get(pattern, () => null).name(pattern));
   const source = { entries, stack: null, prefix: "", respondsWithJson: false, file: "routes/web.ts" };

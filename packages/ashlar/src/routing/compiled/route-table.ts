@@ -6,7 +6,7 @@ import { decodeSegment } from "../patterns/path-encoding.ts";
 import type { BoundRoute } from "./compiled-route.ts";
 import type { RouteVariant } from "./route-variant.ts";
 
-/** A route and what its pattern captured. */
+/** A route, and the values that its pattern captured. */
 export interface TableMatch {
   readonly route: BoundRoute;
   readonly params: Readonly<Dictionary<string | null>>;
@@ -14,7 +14,7 @@ export interface TableMatch {
 
 interface Leaf {
   readonly variant: RouteVariant;
-  /** The result if nothing is captured: created once, and the same for every request. */
+  /** The result if nothing is captured. All requests share it. */
   readonly fixed: TableMatch | null;
 }
 
@@ -45,7 +45,7 @@ export class RouteTable {
     this.#methods = methods;
   }
 
-  /** @param path begins with a slash; its escapes are well-formed and in normal form */
+  /** @param path begins with a slash; its escapes must be well-formed and normalized */
   find(method: string, path: string): TableMatch | null {
     const table = this.#methods.get(method);
     if (table === undefined) return null;
@@ -74,7 +74,7 @@ function lookupIn(tree: RouterContext<Leaf>): Lookup {
   }
 }
 
-/** Returns the best route whose values are accepted, if the compiler of the best match refused a value. */
+/** Returns the best route whose compilers accept the values, after a compiler of the best match refused one. */
 function findNext(tree: RouterContext<Leaf>, path: string): TableMatch | null {
   const ranked = findAllRoutes(tree, "", path).reverse();
   for (const equals of Map.groupBy(ranked, ({ data }) => data.variant.tie).values()) {
@@ -86,7 +86,10 @@ function findNext(tree: RouterContext<Leaf>, path: string): TableMatch | null {
   return null;
 }
 
-/** Returns what a variant captured, decoded; `null` if a value contains what none may, or its compiler refuses it. */
+/**
+ * Returns what a variant captured, decoded; `null` if a value contains characters that aren't allowed in any value, or
+ * its compiler refuses it.
+ */
 function read(variant: RouteVariant, raw: Readonly<Record<string, string>> | undefined): TableMatch | null {
   const params = dictionary<string | null>();
   for (const { name, compiler } of variant.captured) {

@@ -2,17 +2,17 @@ import { routeNodeKeys } from "rou3";
 import { type PatternParameter, segmentsByLength, toRou3 } from "../patterns/pattern.ts";
 import type { BoundRoute } from "./compiled-route.ts";
 
-/** A route with some of its optional parameters; what rou3 stores. */
+/** A route with some or all of its optional parameters. These are what rou3 stores. */
 export interface RouteVariant {
   readonly route: BoundRoute;
-  /** In rou3's syntax. */
+  /** The pattern in rou3's syntax. */
   readonly path: string;
   readonly captured: readonly PatternParameter[];
-  /** Names of the missing optional parameters. */
+  /** The names of the optional parameters that this variant lacks. */
   readonly absent: readonly string[];
-  /** Equal for variants that rou3 considers equally specific: among them, the first one defined wins. */
+  /** Equal for variants that rou3 considers equally specific. Of these, the one defined first wins. */
   readonly tie: string;
-  /** The position in the order of definition. */
+  /** The route's position in the order of definition. */
   readonly order: number;
 }
 

@@ -5,14 +5,14 @@ import "../errors.ts";
 export type BodyLimit = number | `${number}kb` | `${number}mb` | `${number}gb`;
 
 const UNITS: Readonly<Record<string, number>> = { kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 };
-/** The maximum for any body that is not streamed: what is not a form with files is held in memory as one piece. */
+/** The maximum for any body that is not streamed, because only a form's files are kept out of memory. */
 const MOST = 2 * 1024 ** 3;
 
 /**
  * Returns a limit in bytes.
  *
- * @param isStreamed whether the handler streams it, so that it may have any size
- * @throws `E_INVALID_ROUTE` for anything but a limit of 1 byte to 2 GiB
+ * @param isStreamed whether the handler streams the body, which may then have any size
+ * @throws `E_INVALID_ROUTE` unless the limit is from 1 byte to 2 GiB
  */
 export function bodyLimitBytes(limit: unknown, isStreamed = false): number {
   const [, digits, unit] = typeof limit === "string" ? (/^(\d+(?:\.\d+)?)(kb|mb|gb)$/.exec(limit) ?? []) : [];

@@ -1,13 +1,13 @@
 import type { HttpContext } from "../../http/index.ts";
 import { isClass } from "../../support/index.ts";
 
-/** A handler written as a function: takes the context, returns the result to respond with. */
+/** A handler written as a function. It takes the context, and returns the result to respond with. */
 export type RouteFunction = (context: HttpContext) => unknown;
 
 /** The class of a controller. The container creates one instance of it at boot. */
 export type ControllerClass<C extends object = object> = new (services: never) => C;
 
-/** The names of the methods of `C` that can handle a request: they take a context, or nothing at all. */
+/** The names of the methods of `C` that can handle a request. They take a context, or no arguments. */
 export type ActionName<C> = {
   [K in keyof C]-?: C[K] extends (...args: infer Arguments) => unknown
     ? Arguments extends []
@@ -22,7 +22,7 @@ export type ActionName<C> = {
 /** A handler written as a method: `[OrdersController, "show"]`. */
 export type ControllerAction<C extends object> = readonly [controller: ControllerClass<C>, method: ActionName<C>];
 
-/** A route's handler as stored, if it is more than a page or a redirect. */
+/** A route's handler as stored, unless the route is only a page or a redirect. */
 export type RouteHandler = RouteFunction | readonly [controller: ControllerClass, method: string];
 
 /** Responds with a rendered template: made by `Route.view`. */
@@ -45,7 +45,7 @@ export type RouteAction = RouteHandler | ViewAction | RedirectAction;
 /** A method that a route can handle. `HEAD` is not among them: a route for `GET` handles it too. */
 export type HttpMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
 
-/** Every method that a route can handle, in the order of an `Allow` header. */
+/** Every method that a route can handle, in the order in which `Allow` lists them. */
 export const HTTP_METHODS: readonly HttpMethod[] = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);

@@ -31,7 +31,7 @@ function routerOf(entry: RouteCollection): Router {
   return new Router([{ entries: [entry], stack: null, prefix: "", respondsWithJson: false, file: "routes/api.ts" }]);
 }
 
-/** What the list of routes shows: methods, path, name and action. */
+/** The columns of the route list: methods, path, name and action. */
 function table(entry: RouteCollection): string[] {
   return routerOf(entry).routes.map(({ methods, pattern, name, handler }) => {
     const action = Array.isArray(handler) ? handler[1] : "?";

@@ -7,19 +7,19 @@ import { plainRoute, type ResourceOrigin, RouteDefinition } from "./route-defini
 /** The actions of an API resource. */
 export type ApiAction = "index" | "show" | "store" | "update" | "destroy";
 
-/** The actions of a resource with pages: those of an API, and the pages of the two forms. */
+/** The actions of a resource with pages: those of an API resource, and a page for each of the two forms. */
 export type PageAction = ApiAction | "create" | "edit";
 
-/** What the controller of a resource must have: a method for each action. */
+/** The type of a resource's controller, which must have a method for each action. */
 export type ResourceController<Action extends PageAction> = {
   readonly [Name in Action]: (context: HttpContext) => unknown;
 };
 
 /** Which actions a resource has. */
 export interface ResourceOptions<Only extends PageAction, Except extends PageAction> {
-  /** Only these. */
+  /** Only these actions. */
   readonly only?: readonly Only[];
-  /** All except these. */
+  /** All actions except these. */
   readonly except?: readonly Except[];
 }
 
@@ -41,7 +41,7 @@ const RESOURCE_ROUTES: readonly ResourceRoute[] = [
 
 const API_ACTIONS: readonly ApiAction[] = ["index", "show", "store", "update", "destroy"];
 
-/** The actions of a resource, by builder. */
+/** Each builder's actions. */
 const ACTIONS: Readonly<Record<ResourceOrigin["builder"], readonly PageAction[]>> = {
   api: API_ACTIONS,
   resource: [...API_ACTIONS, "create", "edit"],
@@ -86,7 +86,7 @@ export function resourceRoutes(
   );
 }
 
-/** The path of a resource's collection: each part before a dot is followed by its member's parameter. */
+/** The path of a resource's collection. Each part before a dot is followed by the parameter for its member. */
 function resourcePath(resource: string): string {
   const parts = resource.split(".");
   const owners = parts.slice(0, -1).map((part) => `/${part}/@${memberParameter(part)}`);

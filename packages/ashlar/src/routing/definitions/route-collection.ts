@@ -3,7 +3,7 @@ import type { MiddlewareName } from "../middleware-name.ts";
 import type { BodyLimit } from "./body-limit.ts";
 import { RouteDefinition } from "./route-definition.ts";
 
-/** What a routes file lists: routes, groups and resources, and lists of them. */
+/** The contents of a routes file: routes, groups and resources, and lists of these. */
 export type RouteEntry = RouteDefinition | RouteCollection | readonly RouteEntry[];
 
 /** The options that a group's routes share. */
@@ -12,11 +12,11 @@ export interface GroupOptions<Name extends string = string> {
   readonly prefix?: string;
   /** The prefix of every name, including its dot: `admin.`. */
   readonly name?: string;
-  /** Middleware around that of the routes, outermost first. */
+  /** Middleware to run around the routes' own, outermost first. */
   readonly middleware?: readonly MiddlewareName<Name>[];
   /** Middleware to remove from every route. */
   readonly withoutMiddleware?: readonly string[];
-  /** The host of every route that does not name one itself. */
+  /** The host of every route that doesn't set its own. */
   readonly domain?: string;
 }
 
@@ -25,7 +25,7 @@ export interface GroupOptions<Name extends string = string> {
  * Each method returns a new collection and leaves this one unchanged.
  */
 export class RouteCollection implements Iterable<RouteDefinition> {
-  /** The routes, with everything that their groups set applied. */
+  /** The routes, after the options of their groups have been applied. */
   readonly routes: readonly RouteDefinition[];
 
   constructor(routes: readonly RouteDefinition[]) {
@@ -36,27 +36,27 @@ export class RouteCollection implements Iterable<RouteDefinition> {
     return this.routes[Symbol.iterator]();
   }
 
-  /** Puts `prefix` before the name of every route that has one. */
+  /** Prefixes the name of every route that has one. */
   name(prefix: string): RouteCollection {
     return this.group({ name: prefix });
   }
 
   /**
-   * Renames the routes of resources: `Route.api("orders", …).names("api.orders")` names them `api.orders.index`,
+   * Renames resource routes: `Route.api("orders", …).names("api.orders")` names them `api.orders.index`,
    * `api.orders.show` and so on. Other routes keep their names.
    *
-   * @param base the prefix of their names, without the last dot
+   * @param base the new prefix of their names, without the last dot
    */
   names(base: string): RouteCollection {
     return new RouteCollection(this.routes.map((route) => renamed(route, base)));
   }
 
-  /** Puts `prefix` before every path. */
+  /** Prefixes every path. */
   prefix(prefix: string): RouteCollection {
     return this.group({ prefix });
   }
 
-  /** Puts middleware around that of every route, the first named outermost. */
+  /** Adds middleware around every route's own. The first one named is the outermost. */
   middleware<Name extends string>(...names: MiddlewareName<Name>[]): RouteCollection {
     return this.group({ middleware: names });
   }
@@ -66,12 +66,12 @@ export class RouteCollection implements Iterable<RouteDefinition> {
     return this.group({ withoutMiddleware: names });
   }
 
-  /** Limits every route that does not name a host itself to a host: `api`, `@account`, `@account.example.com`. */
+  /** Limits every route that doesn't set its own host to this one: `api`, `@account`, `@account.example.com`. */
   domain(pattern: string): RouteCollection {
     return this.group({ domain: pattern });
   }
 
-  /** Makes every route respond with JSON whatever the caller accepts, errors included. */
+  /** Makes every route respond with JSON, errors included, whatever the client accepts. */
   respondsWithJson(): RouteCollection {
     return new RouteCollection(this.routes.map((route) => route.respondsWithJson()));
   }
@@ -83,7 +83,7 @@ export class RouteCollection implements Iterable<RouteDefinition> {
     );
   }
 
-  /** @internal Applies what a group sets to every route. */
+  /** @internal Applies a group's options to every route. */
   group(options: GroupOptions): RouteCollection {
     return new RouteCollection(this.routes.map((route) => inGroup(route, options)));
   }
@@ -93,8 +93,8 @@ const TEXT_OPTIONS: readonly string[] = ["prefix", "name", "domain"];
 const LIST_OPTIONS: readonly string[] = ["middleware", "withoutMiddleware"];
 
 /**
- * Describes what is wrong with a group; `null` if nothing is. A misspelled `middleware` would leave routes unguarded, and
- * source that runs without compilation has not been type-checked.
+ * Describes what is wrong with a group; `null` if nothing is. A misspelled `middleware` would leave routes unguarded,
+ * and source that Node runs directly has not been type-checked.
  */
 export function problemOfGroup(options: GroupOptions, entries: readonly RouteEntry[]): string | null {
   if (!isPlainObject(options)) return "the first argument of a group must be an object with what its routes share.";
@@ -129,7 +129,7 @@ function inGroup(route: RouteDefinition, options: GroupOptions): RouteDefinition
   });
 }
 
-/** Appends a path to a prefix with exactly one slash between them; either may lack its slashes or be empty. */
+/** Appends a path to a prefix with exactly one slash between them; both may lack slashes, or be empty. */
 export function joinPaths(prefix: string, path: string): string {
   if (typeof prefix !== "string" || typeof path !== "string") return path;
   const before = prefix.replace(/\/$/, "");
@@ -141,7 +141,7 @@ export function joinPaths(prefix: string, path: string): string {
 /**
  * Returns all routes of a list, in order, with lists and collections flattened.
  *
- * @param otherwise receives list entries that are not routes
+ * @param otherwise called with each list entry that is not a route
  */
 export function flattenEntries(entries: readonly RouteEntry[], otherwise: (entry: unknown) => void): RouteDefinition[] {
   const routes: RouteDefinition[] = [];
@@ -154,16 +154,16 @@ export function flattenEntries(entries: readonly RouteEntry[], otherwise: (entry
   return routes;
 }
 
-/** A routes file, and what applies to all of its routes. */
+/** A routes file, and the options that apply to all of its routes. */
 export interface RouteSource {
   /** Its `ROUTES`. */
   readonly entries: readonly RouteEntry[];
-  /** The outermost middleware of its routes, by name: `web` or `api`; `null` for none. */
+  /** The name of its routes' outermost middleware, `web` or `api`; `null` for none. */
   readonly stack: string | null;
-  /** The prefix of every path, such as `/api`; empty for none. */
+  /** The prefix of every path, such as `/api`, or `""`. */
   readonly prefix: string;
-  /** Whether its routes always respond with JSON, whatever the caller accepts. */
+  /** Whether its routes always respond with JSON, whatever the client accepts. */
   readonly respondsWithJson: boolean;
-  /** Its name in messages: `routes/web.ts`. */
+  /** The file's name in messages: `routes/web.ts`. */
   readonly file: string;
 }

@@ -7,14 +7,14 @@ import { markAction, type RouteMark } from "./route-mark.ts";
 /** The resource that a route was created for. */
 export interface ResourceOrigin {
   readonly builder: "api" | "resource";
-  /** As written in the routes file: `users.orders`. */
+  /** The resource's name, as written in the routes file: `users.orders`. */
   readonly resource: string;
   readonly action: string;
 }
 
-/** Everything a routes file declares about one route. */
+/** Everything that a routes file declares about a route. */
 export interface RouteAttributes {
-  /** As written; checked when a router is created from it. */
+  /** The path as written, which is checked when a router is created. */
   readonly methods: readonly string[];
   readonly path: string;
   readonly action: RouteAction;
@@ -32,22 +32,22 @@ export interface RouteAttributes {
   /** Whether the handler streams the files of a form; default: `false`. */
   readonly streamsFiles?: boolean;
   readonly location: SourceLocation;
-  /** `null` if it was defined individually. */
+  /** The resource that the route was created for; `null` if it was defined individually. */
   readonly origin: ResourceOrigin | null;
   /**
-   * Whether it is a well-known address (RFC 8615 §3): at the root of the host whatever its group's prefix is, and omitted
-   * if the application has its own route there.
+   * Whether the route is a well-known address (RFC 8615 §3). It is then at the root of the host, whatever its group's
+   * prefix is, and is omitted if the application has its own route there.
    */
   readonly isWellKnown?: boolean;
-  /** Whether it is omitted if the application has its own route at this path for one of its methods. */
+  /** Whether the route is omitted if the application has its own route at this path for one of its methods. */
   readonly isReplaceable?: boolean;
-  /** `null` if no feature has made it. */
+  /** How a feature made the route; `null` if it is the application's own. */
   readonly mark?: RouteMark | null;
-  /** A problem found when the route was defined, to be reported with all others. */
+  /** A problem with the definition, which is reported later, together with all others. */
   readonly problem: string | null;
 }
 
-/** The attributes of a route without a name, middleware or any other option. */
+/** The attributes of a route without any options. */
 export function plainRoute(
   methods: readonly string[],
   path: string,
@@ -82,17 +82,17 @@ export class RouteDefinition {
     this.attributes = Object.freeze(attributes);
   }
 
-  /** Names the route, so that URLs can be made from it: `.name("orders.show")`. */
+  /** Names the route, to create URLs from its name: `.name("orders.show")`. */
   name(name: string): RouteDefinition {
     return this.with({ name });
   }
 
   /**
-   * Adds middleware inside the existing middleware, the first named outermost.
+   * Adds middleware inside the existing middleware. The first one named is the outermost.
    *
-   * The stack `api` makes a route respond with JSON wherever it is defined, and removes nothing: in `routes/web.ts` the
-   * route still goes through `web`, which refuses a POST without a page's CSRF token. For a route there that takes bearer
-   * tokens, remove `web`, or move it to `routes/api.ts`:
+   * With the stack `api`, a route responds with JSON wherever it is defined. The stack removes nothing: in
+   * `routes/web.ts`, requests still go through `web`, which refuses a POST without a page's CSRF token. For a route
+   * there that takes bearer tokens, remove `web`, or move it to `routes/api.ts`:
    *
    * ```ts
    * Route.post("/upload", ({ request }) => ({ size: request.file("upload")?.size })).middleware("api").withoutMiddleware("web")
@@ -123,15 +123,15 @@ export class RouteDefinition {
     return this.with({ domain: pattern });
   }
 
-  /** Makes the route respond with JSON whatever the caller accepts, errors included. */
+  /** Makes the route respond with JSON, errors included, whatever the client accepts. */
   respondsWithJson(): RouteDefinition {
     return this.with({ respondsWithJson: true });
   }
 
   /**
-   * Sets how large the route's body may be, files included, instead of the application's limits (`APP.limits`, 1 MiB). A
-   * body is read completely, after the route's `auth`, and after limits that count by address or user; of a form, files
-   * beyond `APP.limits.maxFormMemoryBytes` are written to the disk:
+   * Sets the size limit of the route's bodies, files included, instead of the application's limits (`APP.limits`, 1
+   * MiB). A body is read completely, after the route's `auth`, and after limits that count by address or user. If a
+   * form's files exceed `APP.limits.maxFormMemoryBytes`, they are written to disk:
    *
    * ```ts
    * Route.post("/photos", [PhotosController, "store"]).middleware("auth", "throttle:uploads,user").bodyLimit("10mb")
@@ -139,17 +139,17 @@ export class RouteDefinition {
    *
    * A larger body gets 413 (`E_PAYLOAD_TOO_LARGE`). `APP.limits.maxFiles` limits the number of files in a form.
    *
-   * @param limit bytes, or text with a unit: `"512kb"`, `"10mb"`; up to 2 GiB. With {@link streamsBody} or {@link streamsFiles},
-   *   any size, and `Infinity` for none
+   * @param limit bytes, or text with a unit: `"512kb"`, `"10mb"`; up to 2 GiB. With {@link streamsBody} or {@link
+   *   streamsFiles}, any size, or `Infinity` for no limit
    */
   bodyLimit(limit: BodyLimit): RouteDefinition {
     return this.with({ bodyLimit: limit });
   }
 
   /**
-   * Leaves the body to the handler, which reads it with `request.bodyStream()` while it arrives. Middleware runs before that,
-   * and the only inputs are those of the query; a CSRF token comes in the header `X-CSRF-TOKEN`. The limit counts while the
-   * body is read.
+   * Leaves the body to the handler, which reads it with `request.bodyStream()` while it arrives. Middleware runs before
+   * that, and the only inputs are those of the query. A CSRF token must be in the header `X-CSRF-TOKEN`. The limit is
+   * enforced while the body is read.
    *
    * ```ts
    * Route.post("/photos", [PhotosController, "store"]).middleware("auth").streamsBody().bodyLimit("20gb")
@@ -162,10 +162,10 @@ export class RouteDefinition {
   }
 
   /**
-   * Leaves the files of a form to the handler, which reads them with `request.parts()` while they arrive. The form's fields before
-   * its first file are inputs as usual: put the CSRF token there, or into the header `X-CSRF-TOKEN`, and what the handler
-   * needs to know first. The limit counts while the form is read. Bodies that are not forms with files are read as on any other
-   * route, within `APP.limits.maxBodyBytes`.
+   * Leaves the files of a form to the handler, which reads them with `request.parts()` while they arrive. The form's
+   * fields before its first file are inputs as usual. Put fields there that the handler needs first, and the CSRF
+   * token, unless it is in the header `X-CSRF-TOKEN`. The limit is enforced while the form is read. Bodies that are not
+   * forms with files are read as on any other route, within `APP.limits.maxBodyBytes`.
    *
    * ```ts
    * Route.post("/photos", [PhotosController, "store"]).middleware("auth").streamsFiles().bodyLimit("20gb")
@@ -191,7 +191,7 @@ export class RouteDefinition {
    * declare class StockController { store(): string }
    * ```
    *
-   * @param name as the feature lists it in its `routes`
+   * @param name the function's name, as in the feature's `routes`
    * @param options.countsBy the limit that the handler counts under, without middleware; default: none
    */
   madeBy(name: string, options: { readonly countsBy?: string } = {}): RouteDefinition {

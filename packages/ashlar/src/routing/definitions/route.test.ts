@@ -260,11 +260,11 @@ describe("types", () => {
     Route.get("/", [OrdersController, "label"]);
     // @ts-expect-error there is no such method
     Route.get("/", [OrdersController, "shwo"]);
-    // @ts-expect-error it needs more than a context of the framework
+    // @ts-expect-error it needs more than the framework's context
     Route.get("/", [NarrowController, "show"]);
-    // @ts-expect-error the application could not make one
+    // @ts-expect-error the application could not create one
     Route.get("/", [TwoThingsController, "show"]);
-    // @ts-expect-error every way of defining a route is checked
+    // @ts-expect-error all ways to define a route are checked
     expect(Route.match(["GET"], "/", [OrdersController, "byText"])).toBeInstanceOf(RouteDefinition);
   });
 

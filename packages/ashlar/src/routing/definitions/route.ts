@@ -26,12 +26,12 @@ import { plainRoute, RouteDefinition } from "./route-definition.ts";
 /** The functions that define routes; see {@link Route}. */
 export interface RouteBuilder {
   /**
-   * A route for `GET`, and for `HEAD`, which gets its headers.
+   * A route for `GET`, and for `HEAD`, which responds with the headers only.
    *
    * @param path literal text and parameters: `/orders/@id`, `/orders/@id:int`, `/archive/?year:int`. A parameter fills
-   * a whole segment; `?name` is optional, together with what follows it, and comes last. Compilers: `int`,
-   * `integer` (digits), `string` (letters), `slug` (`a-title-2`), `uuid`, `signed` (a value signed by the router),
-   * `any` (the rest of the path), and the application's own
+   * a whole segment; `?name` is optional, together with all parameters after it. Optional parameters come last.
+   * Compilers: `int`, `integer` (digits), `string` (letters), `slug` (`a-title-2`), `uuid`, `signed` (a value signed by
+   * the router), `any` (the rest of the path), and the application's own
    * @param handler a function that takes the context, or `[Controller, "method"]`
    */
   get<C extends object>(path: string, handler: RouteFunction | ControllerAction<C>): RouteDefinition;
@@ -43,7 +43,7 @@ export interface RouteBuilder {
   patch<C extends object>(path: string, handler: RouteFunction | ControllerAction<C>): RouteDefinition;
   /** A route for `DELETE`. */
   delete<C extends object>(path: string, handler: RouteFunction | ControllerAction<C>): RouteDefinition;
-  /** A route for `OPTIONS`, instead of the default response that every path has. */
+  /** A route for `OPTIONS`, instead of every path's default response. */
   options<C extends object>(path: string, handler: RouteFunction | ControllerAction<C>): RouteDefinition;
   /** A route for every method. */
   any<C extends object>(path: string, handler: RouteFunction | ControllerAction<C>): RouteDefinition;
@@ -56,7 +56,7 @@ export interface RouteBuilder {
   /** A page: a route for `GET` that renders a template. */
   view(path: string, template: string, data?: Readonly<Record<string, unknown>>): RouteDefinition;
   /**
-   * A route for `GET` that redirects the caller.
+   * A route for `GET` that redirects the client.
    *
    * @param to a path or an absolute URL
    * @param status 301, 302, 303, 307 or 308; default: 302
@@ -81,7 +81,10 @@ export interface RouteBuilder {
     controller: ControllerClass<ResourceController<Exclude<Only, Except>>>,
     options?: ResourceOptions<Only, Except>,
   ): RouteCollection;
-  /** Routes that share a prefix, middleware or a host. Groups nest; the outer one's middleware is outside. */
+  /**
+   * Routes that share a prefix, middleware or a host. Groups can be nested. The outer group's middleware runs around
+   * the inner group's.
+   */
   group<Name extends string>(options: GroupOptions<Name>, entries: readonly RouteEntry[]): RouteCollection;
 }
 
@@ -109,7 +112,7 @@ function define(
  * ];
  * ```
  *
- * Problems with routes are reported when the application boots, all at once, with the file and the line.
+ * At boot, all problems with routes are reported at once, each with its file and line.
  */
 export const Route: RouteBuilder = {
   get: function get(path, handler) {

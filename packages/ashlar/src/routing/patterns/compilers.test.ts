@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { type CompilerProblem, compilerNamed, compilerSet, type ValueSigner } from "./compilers.ts";
 import { ownCompilers } from "./own-compilers.ts";
 
-/** Signs by reversing the value, so that a test sees what is signed. */
+/** Signs by reversing the value, so that tests can see what was signed. */
 const mirror: ValueSigner = {
   sign: (value) => `~${[...value].reverse().join("")}`,
   verify: (token) => (token.startsWith("~") ? [...token.slice(1)].reverse().join("") : null),

@@ -7,7 +7,7 @@ export interface Compiler {
   /** Restricts the segment as it appears in the URL, before decoding; a regular expression without anchors. */
   readonly constraint: string | null;
   /**
-   * Converts a decoded segment to what the handler gets, or returns `null` if the route does not match. If omitted, the
+   * Converts a decoded segment to the handler's value, or returns `null` if the route does not match. If omitted, the
    * handler gets the segment itself.
    */
   readonly read?: (value: string) => string | null;
@@ -34,14 +34,14 @@ const BUILT_IN: Readonly<Record<string, Compiler>> = {
   int: INTEGER,
   integer: INTEGER,
   string: fixed("[A-Za-z]+"),
-  // One dash between words, so that a title has only one slug.
+  // There is exactly one dash between words, to give each title a single slug.
   slug: fixed("[a-z0-9]+(?:-[a-z0-9]+)*"),
   // RFC 9562 §4: hexadecimal digits in either case.
   uuid: fixed("[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"),
   any: { constraint: null, read: restOfPath, write: restOfPath, takesRest: true, within: [] },
 };
 
-/** Reported for every compiler that cannot be used. */
+/** The error for a compiler that cannot be used. */
 export interface CompilerProblem {
   readonly name: string;
   readonly problem: string;
@@ -51,7 +51,7 @@ export interface CompilerProblem {
  * Returns the compilers of a router: the built-in ones and the application's own.
  *
  * @param signer signs the values of `signed` parameters; without it, that compiler is not available
- * @param report receives every compiler that cannot be used
+ * @param report called for every compiler that cannot be used
  */
 export function compilerSet(
   own: OwnCompilers,
@@ -70,7 +70,7 @@ export function compilerSet(
 }
 
 /**
- * Returns the compiler of a name, as patterns have it after the colon.
+ * Returns the compiler with a name, which patterns have after the colon.
  *
  * @throws `E_INVALID_ROUTE`
  */
@@ -95,7 +95,7 @@ function matching(fits: ValueTest): Compiler {
 }
 
 function signedBy(signer: ValueSigner): Compiler {
-  // The label keeps a signed parameter from being accepted as a signed URL, which the same key may sign.
+  // Because of the label, a signed parameter isn't accepted as a signed URL, even if both are signed with the same key.
   const label = "parameter:";
   return {
     constraint: ANY_SEGMENT,
@@ -109,7 +109,7 @@ function signedBy(signer: ValueSigner): Compiler {
   };
 }
 
-/** The rest of a path as one value. A path that would leave a folder (`a/../b`) does not match. */
+/** The rest of a path as one value. A path with segments that lead upward (`a/../b`) does not match. */
 function restOfPath(value: string): string | null {
   return DOT_SEGMENT.test(value) || value.split("/").includes("") ? null : value;
 }
@@ -120,7 +120,7 @@ function problemOfName(name: string, compilers: CompilerSet): string | null {
   return null;
 }
 
-/** Signs values and verifies them: what signed parameters and signed URLs need. A `Signer` is one. */
+/** Signs and verifies values, for signed parameters and signed URLs. `Signer` implements it. */
 export interface ValueSigner {
   /** Returns a URL-safe token that contains the value. */
   sign(value: string): string;

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { anyText } from "../../../test/support/any-text.ts";
 import { compareDomains, hostName, matchDomain, parseDomain } from "./domain-pattern.ts";
 
-/** What a pattern captures from a host. */
+/** Returns what a pattern captures from a host. */
 function capture(pattern: string, host: string) {
   const name = hostName(host);
   const captured = name === null ? null : matchDomain(parseDomain(pattern), name);

@@ -5,10 +5,10 @@ import "../errors.ts";
 /** The parsed host that a route is limited to. */
 export interface DomainPattern {
   readonly text: string;
-  /** Equal for patterns that match the same hosts: the parameters without their names. */
+  /** The pattern without its parameters' names. It is equal for patterns that match the same hosts. */
   readonly shape: string;
   readonly parameters: readonly string[];
-  /** Whether it is only the part before the registrable domain. */
+  /** Whether the pattern covers only the part before the registrable domain. */
   readonly isSubdomain: boolean;
   readonly labels: readonly DomainLabel[];
 }

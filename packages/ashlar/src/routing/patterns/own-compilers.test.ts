@@ -108,7 +108,7 @@ describe("an expression that cannot be used is refused with the reason", () => {
 });
 
 describe("no text takes long to match", () => {
-  /** The longest that any hostile text of the allowed length takes, in milliseconds. */
+  /** The longest time that any hostile text of the allowed length takes, in milliseconds. */
   function longest(fits: ValueTest): number {
     const units = ["a", "b", "x", "y", "ab", "a-", "1", "-", "aab"];
     return Math.max(...units.map((unit) => cpuTimeOf(() => void fits(`${unit.repeat(255).slice(0, 255)}!`))));

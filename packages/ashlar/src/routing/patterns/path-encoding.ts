@@ -7,12 +7,15 @@ const ESCAPE = /%([0-9A-Fa-f]{2})/g;
 /** Characters that need no escape in a path (RFC 3986 §3.3); everything else is escaped. */
 const UNUSUAL = /[^\w/.~!$&'()*+,;=:@-]/;
 const UNESCAPED = /[^\w%/.~!$&'()*+,;=:@-]+/g;
-/** What a parameter's value never contains, in UTF-8: controls are U+0000 to U+001F and U+007F to U+009F. */
+/**
+ * Escapes of characters that no parameter's value contains, in UTF-8. The control characters are U+0000 to U+001F and
+ * U+007F to U+009F.
+ */
 const REFUSED_ESCAPE = /%(?:2F|5C|[01][\dA-F]|7F|C2%[89][\dA-F])/i;
 const REFUSED_TEXT = /[/\\\p{Cc}]/u;
 const DOT_SEGMENT = /\/\.{1,2}(?:\/|$)/;
 
-/** Reports whether a path contains escapes, or characters that should have been escaped. */
+/** Reports whether a path contains escapes, or characters that should be escaped. */
 export function isUnusual(path: string): boolean {
   return UNUSUAL.test(path);
 }
@@ -21,7 +24,7 @@ export function isUnusual(path: string): boolean {
  * Returns a path in normal form (RFC 3986 §6.2.2.1): `%c3` and `%C3` are the same, and so are `[` and `%5B`, which
  * clients use interchangeably.
  *
- * @throws `E_BAD_REQUEST` if an escape is malformed, is not UTF-8, or is that of NUL, which no database accepts
+ * @throws `E_BAD_REQUEST` if an escape is malformed, is not UTF-8, or stands for NUL, which not every database accepts
  */
 export function normalizeEscapes(path: string): string {
   const text = decodeText(path);
@@ -31,7 +34,7 @@ export function normalizeEscapes(path: string): string {
   return escapeAsNeeded(path);
 }
 
-/** Removes needless escapes from a path: those of letters, digits, `-`, `.`, `_` and `~` (RFC 3986 §6.2.2.2). */
+/** Removes unnecessary escapes from a path: those of letters, digits, `-`, `.`, `_` and `~` (RFC 3986 §6.2.2.2). */
 export function decodeUnreserved(path: string): string {
   return path.replace(ESCAPE, (escaped, digits: string) => {
     const character = String.fromCharCode(Number.parseInt(digits, 16));
@@ -49,16 +52,17 @@ export function decodeText(text: string): string | null {
 }
 
 /**
- * Decodes a segment of a path in normal form, or returns `null` if an escape is malformed, or stands for what no value of a
- * parameter contains: a slash, a backslash, a control character.
+ * Decodes a segment of a path in normal form, or returns `null` if an escape is malformed, or stands for a character
+ * that no parameter's value contains: a slash, a backslash or a control character.
  *
- * Security: a handler that uses the value in the name of a file, in a header or in a URL would get `../` or a line break.
+ * Security: otherwise, `../` or a line break could get into a file name, header or URL that a handler creates from the
+ * value.
  */
 export function decodeSegment(segment: string): string | null {
   return REFUSED_ESCAPE.test(segment) ? null : decodeText(segment);
 }
 
-/** Returns a value as a segment of a path, or `null` if no request could have it there. */
+/** Returns a value as a path segment, or `null` if no request could contain it there. */
 export function encodeSegment(value: string): string | null {
   if (value === "" || value === "." || value === ".." || REFUSED_TEXT.test(value) || !value.isWellFormed()) return null;
   return encodeURIComponent(value);
@@ -72,7 +76,7 @@ export function hasDotSegment(path: string): boolean {
 /**
  * Returns literal text of a pattern as it appears in a request's normalized path.
  *
- * @throws `E_INVALID_ROUTE` if no request could have it in its path
+ * @throws `E_INVALID_ROUTE` if no request's path could contain it
  */
 export function encodeLiteral(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the check is for control characters.

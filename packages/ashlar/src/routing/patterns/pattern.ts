@@ -6,7 +6,7 @@ import "../errors.ts";
 /** A parameter of a pattern: `@id:int`, `?page`. */
 export interface PatternParameter {
   readonly name: string;
-  /** The name after the colon; `null` if there isn't one. */
+  /** The compiler's name, after the colon; `null` if there isn't one. */
   readonly compilerName: string | null;
   readonly compiler: Compiler;
   readonly optional: boolean;
@@ -24,14 +24,14 @@ export interface RoutePattern {
 }
 
 const PARAMETER = /^[@?]([A-Za-z_]\w*)(?::([A-Za-z_]\w*))?$/;
-/** Every character that could mean something to rou3. */
+/** Every character that could have a special meaning in rou3's syntax. */
 const SPECIAL = /[^\w%~./-]/g;
 
 /**
  * Parses a pattern.
  *
  * @param text `/orders/@id:int`, prefixes included
- * @throws `E_INVALID_ROUTE` with the first problem found
+ * @throws `E_INVALID_ROUTE` with the first problem that is found
  */
 export function parsePattern(text: string, compilers: CompilerSet): RoutePattern {
   if (typeof text !== "string") throw invalid(`the path is ${text === null ? "null" : `a ${typeof text}`}, not text.`);
@@ -46,8 +46,8 @@ export function parsePattern(text: string, compilers: CompilerSet): RoutePattern
 }
 
 /**
- * Returns the rou3 patterns for one of ours: the complete one, and one less for each optional parameter. An optional
- * parameter can only be missing together with those after it.
+ * Returns the rou3 patterns for one of our patterns: the complete one, and one for each optional parameter that may be
+ * missing. An optional parameter can only be missing together with those after it.
  */
 export function segmentsByLength(pattern: RoutePattern): readonly (readonly PatternSegment[])[] {
   const required = pattern.segments.filter((segment) => typeof segment === "string" || !segment.optional).length;
@@ -55,7 +55,7 @@ export function segmentsByLength(pattern: RoutePattern): readonly (readonly Patt
   return lengths.reverse().map((length) => pattern.segments.slice(0, length));
 }
 
-/** Writes segments in rou3's syntax, escaping every character that means something in it. */
+/** Writes segments in rou3's syntax, escaping every character that has a special meaning in it. */
 export function toRou3(segments: readonly PatternSegment[]): string {
   return `/${segments.map(segmentToRou3).join("/")}`;
 }

@@ -13,11 +13,11 @@ export interface SignedMiddlewareServices {
 }
 
 /**
- * Lets a request pass only if its URL was made by `router.signed`, is unaltered and has not expired. Registered under a
- * name in the kernel's `routeMiddleware`, such as `signed`.
+ * Lets a request pass only if its URL was created by `router.signed`, is unaltered, and has not expired. Register it in
+ * the kernel's `routeMiddleware`, under a name such as `signed`.
  *
- * Otherwise responds with `E_INVALID_SIGNATURE` (403). The body is not signed: if it has an input with the same name as
- * the signed query, it is refused too, because that input would override the signed one.
+ * Otherwise responds with `E_INVALID_SIGNATURE` (403). The body is not signed. If it has an input with the same name as
+ * one in the signed query, the request is refused too, because that input would override the signed one.
  */
 export class SignedMiddleware implements Middleware {
   readonly #services: SignedMiddlewareServices;
@@ -43,7 +43,7 @@ export class SignedMiddleware implements Middleware {
   }
 }
 
-/** Reports whether the body has an input, or a part of one (`a.b`), under a name that the query has. */
+/** Reports whether the body has an input, or a part of one (`a.b`), with the same name as one in the query. */
 function overridesQuery(request: HttpRequest): boolean {
   // A streamed body has no inputs.
   if (!hasBody(request.raw) || request.route()?.streamsBody === true) return false;

@@ -5,7 +5,7 @@ import type { ValueSigner } from "../patterns/compilers.ts";
 import { joinPairs, queryPairs } from "./url.ts";
 import "../errors.ts";
 
-/** Additional data in a signed URL besides its route and parameters. */
+/** The data in a signed URL besides its route and parameters. */
 export interface SignedUrlOptions {
   /** How long it is valid, in minutes, greater than 0; default: it never expires. */
   readonly expiresInMinutes?: number;
@@ -17,7 +17,9 @@ type Pair = readonly [name: string, value: string];
 
 const SIGNATURE = "signature";
 const EXPIRES = "expires";
-/** Keeps a signed URL from being accepted as a signed parameter, which the same key may sign. */
+/**
+ * Because of this label, a signed URL isn't accepted as a signed parameter, even if both are signed with the same key.
+ */
 const LABEL = "url:";
 
 /**
@@ -36,8 +38,8 @@ export function signUrl(url: string, options: SignedUrlOptions, signer: ValueSig
 }
 
 /**
- * Reports whether a URL has a valid signature and has not expired. The order of the query and the host are ignored; a name
- * that appears twice in the query is refused, since parsers differ in which of the two they use.
+ * Reports whether a URL has a valid signature and has not expired. The host and the order of the query are ignored. A
+ * name that appears twice in the query is refused, because parsers differ in which of the two values they use.
  */
 export function hasValidSignature(url: string, signer: ValueSigner): boolean {
   const target = targetOf(url);
@@ -60,7 +62,7 @@ function endOf(minutes: number): number {
   throw new AshlarError("E_INVALID_ROUTE_PARAMETER", "expiresInMinutes must be a finite number above 0.");
 }
 
-/** Equal for the same path and query, whatever the order in the query. */
+/** Equal for URLs with the same path and query, in whatever order. */
 function fingerprint(path: string, pairs: readonly Pair[]): string {
   const sorted = pairs.toSorted(([a], [b]) => (a < b ? -1 : 1));
   return digest(`${path}?${joinPairs(sorted)}`);

@@ -6,7 +6,7 @@ import { encodeSegment } from "../patterns/path-encoding.ts";
 import type { PatternParameter } from "../patterns/pattern.ts";
 import "../errors.ts";
 
-/** The origin of the application; a function if it is known only once the application listens. */
+/** The origin of the application; a function if it is not known until the application listens. */
 export type AppUrl = string | (() => string);
 
 /**
@@ -25,7 +25,7 @@ export function buildUrl(
   return origin + basePath + buildPath(route, parameters);
 }
 
-/** Returns a query with its question mark; empty if there is nothing in it. */
+/** Returns a query with its question mark; empty if there are no values. */
 export function buildQuery(query: QueryParameters): string {
   const pairs = queryPairs(query);
   return pairs.length === 0 ? "" : `?${joinPairs(pairs)}`;

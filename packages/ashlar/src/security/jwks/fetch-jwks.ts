@@ -1,16 +1,16 @@
 import type { IncomingMessage } from "node:http";
 
-/** What an issuer responded with. */
+/** An issuer's response. */
 export interface FetchedJwks {
   /** The parsed document, of any shape. */
   readonly document: unknown;
-  /** For how long the issuer says that it may be kept, in seconds; `null` if it doesn't say. */
+  /** How long the response may be cached, in seconds; `null` if the issuer doesn't specify it. */
   readonly maxAgeSeconds: number | null;
 }
 
-/** How long and how large a response may be. */
+/** Limits on a response's duration and size. */
 export interface FetchLimits {
-  /** For everything, from the lookup of the name to the last byte, in milliseconds. */
+  /** The time limit in milliseconds, from the DNS lookup to the last byte. */
   readonly timeoutMs: number;
   readonly maxBytes: number;
 }
@@ -24,13 +24,13 @@ const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i;
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * Fetches a JWK Set, with one GET. Redirects are not followed: someone who can make the issuer's server redirect could name the
- * keys.
+ * Fetches a JWK Set, with one GET. Redirects are not followed, because anyone who can make the issuer's server redirect
+ * could otherwise supply the keys.
  *
- * @param url `https:`, or `http:` if the caller has allowed it
- * @param signal ends it early
+ * @param url the set's URL: `https:`, or `http:` if the caller has allowed it
+ * @param signal aborts the request
  * @param ca the authorities that the server's certificate must come from, in PEM; `null` for those of Node.js
- * @throws an `Error` whose message says why it could not be fetched; it has nothing from the response but its status and type
+ * @throws an `Error` with the reason; its message contains nothing from the response but the status and the type
  */
 export async function fetchJwks(
   url: URL,
@@ -55,13 +55,14 @@ function respond(url: URL, signal: AbortSignal, ca: string | null): Promise<Inco
     const request = send(url, {
       headers: { accept: "application/jwk-set+json, application/json", "accept-encoding": "identity" },
       maxHeaderSize: MAX_HEADER_BYTES,
-      // NODE_TLS_REJECT_UNAUTHORIZED=0, which someone may have set for another server, must not let others name the keys.
+      // NODE_TLS_REJECT_UNAUTHORIZED=0 may have been set for another server. It must not let an attacker supply the
+      // keys.
       ...(url.protocol === "https:" && { rejectUnauthorized: true, ...(ca !== null && { ca }) }),
       signal,
     });
     request.once("error", reject);
     request.once("response", (response) => {
-      // A failure while the body is read is reported by the body.
+      // If reading the body fails, the body reports the error.
       request.on("error", () => {});
       resolve(response);
     });
@@ -104,7 +105,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The parser's own message quotes the text.
+    // The parser's own message would quote the text.
     throw new Error("The response is not JSON.");
   }
 }

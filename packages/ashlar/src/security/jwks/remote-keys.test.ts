@@ -22,7 +22,7 @@ interface Started {
 }
 
 async function start(published: readonly IssuerKey[] = [FIRST]): Promise<Started> {
-  // From here on, time passes only when a test says so.
+  // From here on, time passes only when a test advances the clock.
   pass(0);
   const issuer = await startIssuer(published);
   const lines: Record<string, unknown>[] = [];
@@ -32,7 +32,7 @@ async function start(published: readonly IssuerKey[] = [FIRST]): Promise<Started
   return { issuer, keys, lines };
 }
 
-/** Moves the clock. */
+/** Advances the clock. */
 function pass(ms: number): void {
   const then = now() + ms;
   setClock(() => then);
@@ -81,7 +81,7 @@ describe("S103 a token that names an unknown key", () => {
     const waiting: (() => void)[] = [];
     issuer.respond = (_request, response) => waiting.push(() => issuer.publish(response));
     const asked = Array.from({ length: 50 }, () => keys.prepare(named("second")));
-    // The time limit has not passed, but more than thirty seconds by the clock have.
+    // The time limit hasn't passed, but the clock has advanced by more than thirty seconds.
     pass(5 * MINUTE);
     asked.push(...Array.from({ length: 50 }, () => keys.prepare(named("second"))));
     await expect.poll(() => waiting.length).toBe(1);

@@ -2,42 +2,43 @@ import { certificateRemedy, type MaybePromise, now } from "../../support/index.t
 import { type JwtAlgorithm, readJwks, type VerificationKey } from "../jwt/index.ts";
 import { fetchJwks } from "./fetch-jwks.ts";
 
-/** Where an issuer's keys are, and what they are for. */
+/** The location and the purpose of an issuer's keys. */
 export interface RemoteKeysSettings {
   /** The address of the JWK Set. */
   readonly jwks: URL;
-  /** The authorities that its server's certificate must come from, in PEM; `null` for Node.js's own. */
+  /** The authorities that may have issued the server's certificate, in PEM; `null` for Node.js's own. */
   readonly ca: string | null;
-  /** Their place in the settings: `config/api.ts: DRIVERS.partner`. */
+  /** The keys' location in the configuration, for messages: `config/api.ts: DRIVERS.partner`. */
   readonly where: string;
   /** The algorithms that tokens may be signed with. */
   readonly algorithms: readonly JwtAlgorithm[];
 }
 
-/** The log. */
+/** The log for failed attempts. */
 interface KeyLogger {
   info(details: object, message: string): void;
   warn(details: object, message: string): void;
 }
 
-/** More entries than any provider publishes. */
+/** The maximum number of entries. No provider publishes that many. */
 const MAX_KEYS = 100;
 
-/** How long keys are used, in milliseconds. */
+/** How long keys are used before they are fetched again, in milliseconds. */
 const MINUTE = 60_000;
-/** An issuer that says how long its keys may be kept is believed within these bounds. */
+/** If the issuer specifies how long its keys may be cached, the time is limited to this range. */
 const [SHORTEST_AGE, USUAL_AGE, LONGEST_AGE] = [MINUTE, 10 * MINUTE, 60 * MINUTE];
-/** For how long the last keys are used while the issuer cannot be reached. */
+/** How long the last keys are used while the issuer can't be reached. */
 const STALE_AGE = 24 * 60 * MINUTE;
-/** How long after an attempt the next one may start, whatever tokens name. */
+/** The minimum time between two attempts, whatever keys tokens name. */
 const COOL_DOWN = 30_000;
 
 /**
- * The keys of another issuer: fetched when the application starts, kept for as long as the issuer says (one minute to one
- * hour, otherwise ten minutes), and fetched again then, or when a token names an unknown key.
+ * Another issuer's keys. They are fetched when the application starts, and cached for as long as the issuer specifies,
+ * from one minute to one hour, or for ten minutes by default. They are fetched again after that, or when a token names
+ * an unknown key.
  *
- * There is one attempt at a time, and at most one in thirty seconds, so tokens with made-up names cause no more. If an
- * attempt fails, the last keys are used for up to 24 hours, and one line in the log says so.
+ * There is only one attempt at a time, and at most one in thirty seconds, so tokens with made-up key names can't cause
+ * more. If attempts fail, the last keys are used for up to 24 hours, and a single line is logged.
  */
 export class RemoteKeys {
   readonly #settings: RemoteKeysSettings;
@@ -55,27 +56,27 @@ export class RemoteKeys {
     this.#logger = logger;
   }
 
-  /** The keys that may be used now; `null` if there have been none for 24 hours. */
+  /** The current keys; `null` if none could be fetched for 24 hours. */
   get current(): readonly VerificationKey[] | null {
     return isWithin(this.#fetchedAt, STALE_AGE) ? this.#keys : null;
   }
 
   /**
-   * Fetches the keys if it is time to, and waits for them. Not a promise if the present ones will do, as for nearly every
-   * token.
+   * Fetches the keys if they are due, and waits for them. Returns no promise if the current ones suffice, as for nearly
+   * every token.
    *
-   * @param knows whether the present keys include the key that a token names
+   * @param knows whether the current keys include the one that a token names
    */
   prepare(knows: (keys: readonly VerificationKey[]) => boolean): MaybePromise<void> {
     const { current } = this;
     const isKnown = current !== null && knows(current);
     if (isKnown && isWithin(this.#fetchedAt, this.#maxAge)) return;
     if (this.#mayAttempt) void this.refresh();
-    // While the issuer is down, no request waits for it if the last keys will do.
+    // While the issuer is down, requests don't wait for it if the last keys suffice.
     if (!isKnown || !this.#isDown) return this.#attempt ?? undefined;
   }
 
-  /** Fetches the keys, or joins the attempt that is under way. It never rejects. */
+  /** Fetches the keys, or joins the attempt that is under way. Never rejects. */
   refresh(): Promise<void> {
     this.#attempt ??= this.#fetch().finally(() => {
       this.#attempt = null;
@@ -83,7 +84,7 @@ export class RemoteKeys {
     return this.#attempt;
   }
 
-  /** Ends an attempt that is under way; called when the application shuts down. */
+  /** Aborts an attempt that is under way. Call it when the application shuts down. */
   close(): void {
     this.#closing.abort();
   }
@@ -104,7 +105,7 @@ export class RemoteKeys {
     }
   }
 
-  /** A complete document counts even if it has no usable key: an issuer withdraws its keys that way. */
+  /** A complete document without usable keys counts too, because an issuer can withdraw its keys in this way. */
   #accept(keys: readonly VerificationKey[], ignored: number, maxAgeSeconds: number | null): void {
     const hadNone = this.#fetchedAt !== null && this.#keys.length === 0;
     this.#keys = keys;
@@ -131,7 +132,7 @@ export class RemoteKeys {
   }
 }
 
-/** Reports whether a time lies less than a duration back. A clock that was set back makes it count as long ago. */
+/** Reports whether a time was less than a duration ago. If the clock has been set back since, it counts as long ago. */
 function isWithin(since: number | null, durationMs: number): boolean {
   if (since === null) return false;
   const elapsed = now() - since;

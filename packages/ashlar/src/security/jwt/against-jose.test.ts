@@ -6,7 +6,7 @@ import { type JwtFailure, tryVerifyJwt } from "./index.ts";
 const TOKENS = 20_000;
 const BATCH = 500;
 
-/** Why jose refused, by its error's code, or the claims that it accepted. */
+/** The code of jose's error, or the claims that jose accepted. */
 async function judgeByJose({ party, token }: Sample): Promise<{ refused: string } | { claims: unknown }> {
   try {
     const { payload } = await jwtVerify(token, party.jose, {
@@ -19,7 +19,7 @@ async function judgeByJose({ party, token }: Sample): Promise<{ refused: string 
     return { claims: payload };
   } catch (error) {
     if (error instanceof errors.JOSEError) return { refused: error.code };
-    // jose lets errors of WebCrypto and of JSON through, for some tokens that it does not accept.
+    // For some tokens that jose refuses, it throws WebCrypto's or JSON's own errors.
     return { refused: (error as Error).name };
   }
 }
@@ -28,7 +28,7 @@ function judge(one: Sample, token: string): ReturnType<typeof tryVerifyJwt> {
   return tryVerifyJwt(token, one.party.ours, { clock: () => NOW, requireSubject: true, exactTyp: true });
 }
 
-/** The token with its signature in the canonical spelling of the same bytes. */
+/** The token with its signature's bytes in their canonical spelling. */
 function respell(token: string): string {
   const dot = token.lastIndexOf(".") + 1;
   return token.slice(0, dot) + Buffer.from(token.slice(dot), "base64url").toString("base64url");
@@ -61,7 +61,7 @@ test(`S1 S3 S6 S7 of ${TOKENS} tokens, none that jose refuses is accepted, and a
       } else if (failure !== null) {
         counts["refused here only"]++;
         strictness.set(failure, (strictness.get(failure) ?? 0) + 1);
-        // A signature that only jose takes is the right one in another spelling, and nothing else.
+        // If only jose accepts a signature, it can only be the right one in another spelling.
         if (failure === "signature" && !("claims" in judge(one, respell(one.token))))
           surprises.push({ ...one, jose, ours });
       } else {
@@ -83,7 +83,8 @@ test(`S1 S3 S6 S7 of ${TOKENS} tokens, none that jose refuses is accepted, and a
   expect(counts["refused by both"]).toBeGreaterThan(TOKENS / 4);
   expect(forSignature.byJose).toBeGreaterThan(TOKENS / 10);
   expect(Object.values(counts).reduce((sum, count) => sum + count)).toBe(TOKENS);
-  // Where this is stricter: another spelling, any crit or b64, the type to the letter, types of claims, iat to come.
+  // Ashlar is stricter about the spelling, any crit or b64, the exact type, the types of claims, and an iat in the
+  // future.
   for (const reason of strictness.keys()) {
     expect(["malformed", "critical_header", "type", "claims", "not_yet_valid", "signature", "subject"]).toContain(
       reason,

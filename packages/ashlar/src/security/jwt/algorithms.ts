@@ -2,8 +2,8 @@ import { AshlarError, suggestion } from "../../support/index.ts";
 import "./errors.ts";
 
 /**
- * The signature algorithms of RFC 7518 §3.1, RFC 8037 §3.1 and RFC 9864 §2.2, without `none`. `EdDSA` leaves the curve
- * to the key; `Ed25519` and `Ed448` name it, and replace `EdDSA` in new applications (RFC 9864 §4.1.2).
+ * The signature algorithms of RFC 7518 §3.1, RFC 8037 §3.1 and RFC 9864 §2.2, except `none`. With `EdDSA`, the key
+ * determines the curve. `Ed25519` and `Ed448` name it, and replace `EdDSA` in new applications (RFC 9864 §4.1.2).
  */
 export type JwtAlgorithm =
   | "HS256"
@@ -26,9 +26,9 @@ export type JwtAlgorithm =
 export interface HmacAlgorithm {
   readonly family: "hmac";
   readonly hash: HashName;
-  /** Length of the hash in bytes, which is also the minimum length of the secret. */
+  /** The hash's length in bytes, which is also the minimum length of the secret. */
   readonly hashBytes: number;
-  /** Block size of the hash in bytes (RFC 2104 §2). */
+  /** The hash's block size in bytes (RFC 2104 §2). */
   readonly blockBytes: number;
 }
 
@@ -44,7 +44,7 @@ export interface RsaAlgorithm {
 export interface EcdsaAlgorithm {
   readonly family: "ecdsa";
   readonly hash: HashName;
-  /** OpenSSL's name of the curve. */
+  /** OpenSSL's name for the curve. */
   readonly curve: string;
 }
 
@@ -58,7 +58,7 @@ export interface EddsaAlgorithm {
 /** An algorithm's definition. */
 export type AlgorithmDetails = HmacAlgorithm | RsaAlgorithm | EcdsaAlgorithm | EddsaAlgorithm;
 
-/** OpenSSL's name of a hash. */
+/** OpenSSL's name for a hash. */
 export type HashName = "sha256" | "sha384" | "sha512";
 
 /** HMAC with SHA-256. */

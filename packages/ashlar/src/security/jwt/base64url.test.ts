@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { anyText } from "../../../test/support/any-text.ts";
 import { decodeBase64url, decodeTransient, encodeBase64url } from "./encoding.ts";
 
-/** Base64url by its definition: the alphabet, no length of 4n + 1, no bit beyond the last byte. */
+/** Base64url by definition: only the alphabet, no length of 4n + 1, and no bits after the last byte. */
 function isCanonical(segment: string): boolean {
   return (
     /^[A-Za-z0-9_-]*$/.test(segment) && Buffer.from(Buffer.from(segment, "base64url")).toString("base64url") === segment

@@ -1,7 +1,7 @@
 import { AshlarError, type Dictionary, isPlainObject } from "../../support/index.ts";
 import "./errors.ts";
 
-/** Size of the shared buffer in bytes: enough for every segment of a token of the usual 8 KiB. */
+/** Size of the shared buffer in bytes: enough for every segment of a token within the default 8 KiB. */
 const SCRATCH_BYTES = 8192;
 
 const scratch: Buffer = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
@@ -12,7 +12,7 @@ const decoded: { buffer: Buffer; length: number } = { buffer: scratch, length: 0
 /**
  * Decodes a segment like {@link decodeBase64url}, into a buffer that the next call overwrites.
  *
- * @returns the buffer and how many of its bytes are used, which must be read before the next call; `null` if the
+ * @returns the buffer, which must be read before the next call, and how many of its bytes are used; `null` if the
  * segment is not canonical
  */
 export function decodeTransient(segment: string): { readonly buffer: Buffer; readonly length: number } | null {
@@ -27,8 +27,8 @@ export function decodeTransient(segment: string): { readonly buffer: Buffer; rea
 }
 
 /**
- * Decodes base64url in its canonical form only: no padding, no white space, no character of another alphabet, no bits
- * left over at the end (RFC 7515 §2, RFC 4648 §3.5).
+ * Decodes base64url in its canonical form only: no padding, no white space, no character of another alphabet, no
+ * leftover bits at the end (RFC 7515 §2, RFC 4648 §3.5).
  *
  * @returns the bytes, or `null` if the segment is not in that form
  */
@@ -58,9 +58,9 @@ export function decodeUtf8(bytes: Uint8Array): string | null {
 /**
  * Reads a segment that must be a JSON object in UTF-8 in canonical base64url (RFC 7515 §5.2, RFC 8725 §3.7).
  *
- * If members share a name, the last one counts, as RFC 7515 §4 and RFC 7519 §4 allow. The object is read only once, so
- * what was checked is what is used. A member `__proto__` is refused at any depth: it would be harmless here, but would
- * become the prototype of the first object that the claims are copied into.
+ * If members have the same name, the last one is used, as RFC 7515 §4 and RFC 7519 §4 allow. The object is parsed only
+ * once, so the checked object is the one that is used. A member `__proto__` is refused at any depth: it would be
+ * harmless here, but would become the prototype of the first object that the claims are copied into.
  *
  * @returns the object, or `null` if the segment is anything else
  */
@@ -68,7 +68,7 @@ export function parseObjectSegment(segment: string): Dictionary | null {
   const bytes = decodeTransient(segment);
   if (bytes === null) return null;
   const text = bytes.buffer.toString("utf8", 0, bytes.length);
-  // The decoder replaces bytes that are not UTF-8 with U+FFFD. Only the bytes show whether U+FFFD was really there.
+  // The decoder replaces bytes that are not UTF-8 with U+FFFD. Only the bytes show whether U+FFFD was in the text.
   if (text.includes("\uFFFD") && !Buffer.from(text).equals(bytes.buffer.subarray(0, bytes.length))) return null;
   let value: unknown;
   try {
@@ -85,7 +85,7 @@ export function parseObjectSegment(segment: string): Dictionary | null {
 /**
  * Writes an object as JSON in base64url.
  *
- * @param what the name to use in messages
+ * @param what its name in messages
  * @throws `E_JWT_CLAIMS` if it cannot be written
  */
 export function objectSegment(value: object, what: string): string {
@@ -99,7 +99,7 @@ export function objectSegment(value: object, what: string): string {
 /**
  * Requires a value to be an object literal or a dictionary.
  *
- * @param what the name to use in messages
+ * @param what its name in messages
  * @throws `E_JWT_CLAIMS`
  */
 export function requirePlainObject(value: object, what: string): void {

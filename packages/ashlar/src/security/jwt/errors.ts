@@ -14,10 +14,10 @@ declare module "../../support/errors.ts" {
 declareErrors(CODES);
 
 /**
- * A token was refused (`E_JWT_INVALID`, 401).
+ * Thrown if a token is refused (`E_JWT_INVALID`, 401).
  *
- * The message is the same for every reason and contains nothing of the token, so that a caller learns only that the
- * token is not valid.
+ * The message is the same for every reason, and contains nothing from the token. A client learns only that the token is
+ * not valid.
  */
 export class JwtError extends AshlarError {
   /** The check that refused the token. Security: belongs in logs and events, not in a response. */
@@ -43,5 +43,5 @@ export class JwtError extends AshlarError {
   }
 }
 
-/** Why a token was refused. For logs and events, never for the caller. */
+/** Why a token was refused. For logs and events, never for the client. */
 export type JwtFailure = JwtError["reason"];

@@ -203,7 +203,7 @@ describe("S6 only one encoding", () => {
   test("S6 a token has at most 8192 bytes", () => {
     const filled = (bytes: number) => {
       const head = segment(HEADER).length + 2 + 86;
-      // Of the payload's bytes 12 are not the filler.
+      // 12 of the payload's bytes aren't filler.
       const token = forge(`{"filler":"${"x".repeat(Math.floor(((bytes - head) * 3) / 4) - 13)}"}`);
       return token;
     };

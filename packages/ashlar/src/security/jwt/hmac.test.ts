@@ -12,7 +12,7 @@ function details(name: JwtAlgorithm): HmacAlgorithm {
   return found;
 }
 
-/** Of any length up to this; unless told so, fast-check makes some ten bytes. */
+/** Of any length up to this. By default, fast-check generates about ten bytes. */
 function bytes(maxLength: number): fc.Arbitrary<Uint8Array> {
   return fc.uint8Array({ maxLength, size: "max" });
 }

@@ -1,14 +1,14 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type { HmacAlgorithm } from "./algorithms.ts";
 
-/** The longest message that fits in the prepared buffer, in bytes. */
+/** The length of the longest message that fits in the prepared buffer, in bytes. */
 const PREPARED_BYTES = 8192;
 
 /**
  * HMAC (RFC 2104) over one key, prepared for many short messages.
  *
- * It uses Node's one-shot hash because `createHmac` creates a stream object and looks up the hash for every message,
- * which adds between a third and four fifths to the cost of hashing something as short as a token.
+ * It uses Node's one-shot hash, because `createHmac` creates a stream and looks up the hash for every message. For a
+ * message as short as a token, that makes hashing more expensive by a third to four fifths.
  */
 export class Hmac {
   readonly #hash: HmacAlgorithm["hash"];
@@ -49,7 +49,7 @@ export class Hmac {
   /**
    * Reports whether the part of a token after its second dot is the code of the part before it, in constant time.
    *
-   * The codes are compared as base64url text, so that only the canonical encoding of the right code matches.
+   * The codes are compared as base64url text, so only the canonical encoding of the right code matches.
    */
   verifies(token: string, dot: number): boolean {
     if (token.length - dot - 1 !== this.#presented.length) return false;
@@ -57,7 +57,8 @@ export class Hmac {
     if (dot > PREPARED_BYTES) {
       code = this.compute(token.slice(0, dot));
     } else {
-      // Fewer bytes than characters means that a non-ASCII character was skipped and a byte of an earlier token remains.
+      // If there are fewer bytes than characters, a non-ASCII character was skipped, and a byte of an earlier token
+      // remains.
       if (this.#inner.write(token, this.#blockBytes, dot) !== dot) return false;
       code = this.#finish(this.#inner.subarray(0, this.#blockBytes + dot));
     }

@@ -6,22 +6,22 @@ import "./errors.ts";
 /** A JSON Web Key (RFC 7517). */
 export interface JsonWebKey extends webcrypto.JsonWebKey {
   /**
-   * The key's name. Tokens signed by a private key have the name in their header, and a public key doesn't verify
-   * tokens with another name. Two keys for the same algorithm in a list must not share it.
+   * The key's name. Tokens signed with a private key have its name in their header, and a public key doesn't verify
+   * tokens with another name. In a list, two keys for the same algorithm must have different names.
    */
   readonly kid?: string;
 }
 
 /**
- * The forms of key material. A string is an HMAC secret (its UTF-8 bytes), or PEM for the other families; the same
- * goes for bytes. A JWK (RFC 7517) is a single key, not a set.
+ * The forms of key material. A string is an HMAC secret (its UTF-8 bytes), or PEM for the other families, and so are
+ * bytes. A JWK (RFC 7517) is a single key, not a set.
  */
 export type KeyMaterial = string | Uint8Array | KeyObject | JsonWebKey;
 
 /** A key's intended use, in the terms of `key_ops` (RFC 7517 §4.3). */
 export type KeyUse = "sign" | "verify";
 
-/** Returns the JWK if it is of the kind that an algorithm needs and allows the intended use. */
+/** Returns the JWK if its kind fits an algorithm, and it allows the intended use. */
 export interface CheckedJwk extends JsonWebKey {
   readonly kty: string;
 }
@@ -55,8 +55,8 @@ export function checkJwk(name: JwtAlgorithm, key: KeyMaterial, kty: string, use:
 }
 
 /**
- * Reports whether a JWK's `alg` stands for an algorithm. RFC 9864 gives `EdDSA` with a key on a known curve its own
- * name: WebCrypto writes `Ed25519`, most others `EdDSA`, and both mean the same key.
+ * Reports whether a JWK's `alg` stands for an algorithm. In RFC 9864, `EdDSA` with a certain curve has a name of its
+ * own. WebCrypto writes `Ed25519`, and most others `EdDSA`, for the same key.
  */
 function namesAlgorithm({ alg, crv }: JsonWebKey, name: JwtAlgorithm): boolean {
   if (alg === name) return true;

@@ -16,7 +16,7 @@ const KEY_TYPES: Readonly<Record<PairAlgorithm["family"], string>> = { rsa: "RSA
 /**
  * Reads the private key to sign with and checks it against the algorithm.
  *
- * @throws `E_JWT_KEY` if it is not a private key, is of another kind, or is weak
+ * @throws `E_JWT_KEY` if it is not a private key, doesn't fit the algorithm, or is weak
  */
 export function privateKey(name: JwtAlgorithm, details: PairAlgorithm, key: KeyMaterial): KeyObject {
   const read = readKey(name, details, key, "sign");
@@ -28,7 +28,7 @@ export function privateKey(name: JwtAlgorithm, details: PairAlgorithm, key: KeyM
 /**
  * Reads the public key to verify with and checks it against the algorithm. A private key yields its public key.
  *
- * @throws `E_JWT_KEY` if it is not part of a key pair, is of another kind, or is weak
+ * @throws `E_JWT_KEY` if it is not part of a key pair, doesn't fit the algorithm, or is weak
  */
 export function publicKey(name: JwtAlgorithm, details: PairAlgorithm, key: KeyMaterial): KeyObject {
   const read = readKey(name, details, key, "verify");
@@ -85,7 +85,7 @@ function edwardsProblem({ curves }: EddsaAlgorithm, pair: KeyObject): string | n
   return names.includes(pair.asymmetricKeyType) ? null : `it is not a key of type ${curves.join(" or ")}.`;
 }
 
-/** The details that Node reports about every RSA key, and those it reports about some. */
+/** Node's details about RSA keys. Some keys don't have all of them. */
 type RsaDetails = AsymmetricKeyDetails & Required<Pick<AsymmetricKeyDetails, "modulusLength" | "publicExponent">>;
 
 function rsaProblem(details: RsaAlgorithm, pair: KeyObject): string | null {
@@ -109,8 +109,8 @@ function rsaProblem(details: RsaAlgorithm, pair: KeyObject): string | null {
 }
 
 /**
- * Reports whether a modulus has the fingerprint of keys that can be factored (CVE-2017-15361): modulo every small
- * prime, it is a power of 65537. About one in 100 million keys from other generators matches by chance.
+ * Reports whether a modulus has the fingerprint of keys that can be factored (CVE-2017-15361), which is that it is a
+ * power of 65537 modulo every small prime. About one in 100 million keys from other generators has it by chance.
  */
 function hasRocaFingerprint(pair: KeyObject): boolean {
   const { n } = pair.export({ format: "jwk" });

@@ -44,12 +44,12 @@ function boundPair(hash: string, saltLength: number, mgf1Hash = hash): { private
     modulusLength: 2048,
     hashAlgorithm: hash,
     mgf1HashAlgorithm: mgf1Hash,
-    // The declared type of this option is a text; Node asks for a number.
+    // The option is declared as a string, but Node requires a number.
     saltLength: saltLength as unknown as string,
   });
 }
 
-/** The code of the error that making the key ends with, the same for signing and verifying; `null` if it is made. */
+/** The code of the error that creating the key fails with, for both signing and verifying; `null` if it succeeds. */
 function refusal(algorithm: JwtAlgorithm, key: unknown): string | null {
   const codes = [SigningKey, VerificationKey].map((Key) => {
     try {
@@ -160,7 +160,7 @@ describe("matching key pairs and algorithms", () => {
       expect(privateJwk.alg).toBe("Ed25519");
       const token = signJwt({ sub: "1" }, new SigningKey(algorithm, privateJwk));
       expect(verifyJwt(token, new VerificationKey(algorithm, publicJwk))).toMatchObject({ sub: "1" });
-      // The key still fits one algorithm: a token says the name that the key was prepared for.
+      // The key still fits only one algorithm. A token has the name that the key was created with.
       const other = algorithm === "EdDSA" ? "Ed25519" : "EdDSA";
       expect(tryVerifyJwt(token, new VerificationKey(other, publicJwk))).toEqual({ failure: "algorithm" });
     },
@@ -180,7 +180,7 @@ describe("matching key pairs and algorithms", () => {
       expect(() => new VerificationKey("ES256", { ...ec, kty } as KeyMaterial)).toThrow(/whose "kty" is "EC"/);
     }
     expect(() => new VerificationKey("HS256", { kty: "EC", k: "A".repeat(86) })).toThrow(/whose "kty" is "oct"/);
-    // The names for Ed25519 mean nothing on another curve.
+    // The names for Ed25519 have no meaning for other curves.
     for (const alg of ["EdDSA", "P-256"])
       expect(refusal("ES256", { ...P256.privateKey.export({ format: "jwk" }), alg })).toBe("E_JWT_KEY");
   });
@@ -212,14 +212,15 @@ describe("matching key pairs and algorithms", () => {
       const n = Buffer.from(modulus.toString(16), "hex").toString("base64url");
       return new VerificationKey("RS256", { kty: "RSA", n, e: "AQAB" }).algorithm;
     };
-    // Of 2048 bits, odd, and congruent to a number modulo another.
+    // A modulus of 2048 bits that is odd, and congruent to one number modulo another.
     const like = (remainder: bigint, step: bigint) => remainder + (2n ** 2047n / (2n * step) + 1n) * 2n * step;
     for (const power of [65_537n, 65_537n ** 5n]) {
       expect(() => create(like(power, product))).toThrow(/known flaws \(ROCA\)/);
     }
     for (const prime of primes) {
       const powers = Array.from({ length: Number(prime) }, (_, power) => 65_537n ** BigInt(power) % prime);
-      // 1 is a power modulo all the others, and modulo the number after this one.
+      // The modulus is 1 modulo all other primes, which is a power. The loop finds one that isn't a power modulo this
+      // prime.
       const step = (product / prime) * (prime + 1n);
       let modulus = like(1n, step);
       while (powers.includes(modulus % prime)) modulus += 2n * step;

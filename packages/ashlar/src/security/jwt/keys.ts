@@ -11,8 +11,8 @@ import { hmacSecret } from "./secrets.ts";
 import "./errors.ts";
 
 /**
- * The protected header of a token (RFC 7515 §4). Nothing in it is fetched or becomes a key; `kid` only narrows down which
- * of the given public keys may have signed.
+ * The protected header of a token (RFC 7515 §4). Nothing in it is fetched or used as a key. `kid` only narrows down the
+ * given public keys that may have signed the token.
  */
 export interface JwsHeader {
   readonly alg: JwtAlgorithm;
@@ -21,16 +21,17 @@ export interface JwsHeader {
 }
 
 /**
- * A key to sign with, bound to one algorithm. It never reveals its secret. Create it once, at boot.
+ * A key to sign with, bound to one algorithm. It doesn't reveal the secret. Create it once, at boot.
  *
- * Security: generate an HMAC secret randomly; anyone who holds one token can guess a human-chosen phrase offline.
+ * Security: generate HMAC secrets randomly. A phrase chosen by a person can be guessed offline by anyone who has a
+ * token.
  */
 export class SigningKey {
   /** The algorithm that this key signs with. */
   readonly algorithm: JwtAlgorithm;
   /**
-   * The `kid` in the header of its tokens: the `kid` of the JWK it was created from, or else the thumbprint of its
-   * public key (RFC 7638); `null` for a secret.
+   * The `kid` in its tokens' headers: the JWK's own `kid`, or else the public key's thumbprint (RFC 7638); `null` for a
+   * secret.
    */
   readonly kid: string | null;
   /** @internal The protected header `{"alg":…,"typ":"JWT"}`, with `kid` if there is one, encoded. */
@@ -65,13 +66,13 @@ export class SigningKey {
   }
 }
 
-/** A key to verify with, bound to one algorithm. It never reveals its secret. Create it once, at boot. */
+/** A key to verify with, bound to one algorithm. It doesn't reveal the secret. Create it once, at boot. */
 export class VerificationKey {
   /** The only algorithm that this key accepts. */
   readonly algorithm: JwtAlgorithm;
   /** @internal Whether it is a secret, which must never be used next to public keys. */
   readonly isSecret: boolean;
-  /** @internal The `kid` of the JWK it was created from; `null` if the JWK has none. */
+  /** @internal The `kid` of the JWK that it was created from; `null` without one. */
   readonly kid: string | null;
   /** @internal The public key with its name; `null` for a secret. */
   readonly publicJwk: ReturnType<typeof publicJwk> | null;
@@ -85,7 +86,7 @@ export class VerificationKey {
 
   /**
    * @param algorithm the only algorithm accepted with this key, whatever a token says (RFC 8725 §3.1)
-   * @param key the HMAC secret, or the public key; given a private key, its public key is used
+   * @param key the HMAC secret, or the public key; of a private key, only its public key is used
    * @throws `E_JWT_ALGORITHM`, `E_JWT_KEY`, `E_WEAK_SECRET`
    */
   constructor(algorithm: JwtAlgorithm, key: KeyMaterial) {
@@ -132,8 +133,8 @@ export class VerificationKey {
 /**
  * Returns the keys to try, in order; at least one.
  *
- * @throws `E_JWT_KEY` if there aren't any; if a secret is listed next to a public key, which is one mistake away from
- * algorithm confusion (RFC 8725 §2.1); if two JWKs for the same algorithm have the same name (RFC 7517 §4.5)
+ * @throws `E_JWT_KEY` if there aren't any; if a secret is listed next to a public key, because one more mistake would
+ * then allow algorithm confusion (RFC 8725 §2.1); if two JWKs for the same algorithm have the same name (RFC 7517 §4.5)
  */
 export function keyList(
   keys: VerificationKey | readonly VerificationKey[],
@@ -157,7 +158,7 @@ export function keyList(
 }
 
 /**
- * The keys that may have signed a token with this `kid`: those with this name, or else those without a name. Only
+ * The keys that may have signed a token with this `kid`: those with the same name, or else those without a name. Only
  * public keys are narrowed down; a `kid` never adds a key.
  */
 export function narrowed(list: readonly VerificationKey[], kid: unknown): readonly VerificationKey[] {

@@ -2,9 +2,9 @@ import { constants, type KeyObject, type SignKeyObjectInput, sign, verify } from
 import { decodeBase64url } from "./encoding.ts";
 import type { PairAlgorithm } from "./key-pairs.ts";
 
-/** The options with which node:crypto signs with a key pair. */
+/** The options for signing with a key pair in node:crypto. */
 export interface PairParameters {
-  /** `null` if the algorithm includes its own hash. */
+  /** The hash's name; `null` if the algorithm includes a hash. */
   readonly hash: string | null;
   readonly input: Readonly<SignKeyObjectInput>;
 }
@@ -39,7 +39,7 @@ export function verifyWithPair(parameters: PairParameters, token: string, dot: n
   try {
     return verify(parameters.hash, Buffer.from(token.slice(0, dot)), parameters.input, signature);
   } catch {
-    // If OpenSSL rejects a signature for whatever reason, it is not valid.
+    // A signature that OpenSSL rejects for any reason is not valid.
     return false;
   }
 }

@@ -10,7 +10,7 @@ test.each(PAIR_ALGORITHMS)("a generated private key fits %s, and no two are equa
   expect(other).not.toBe(one);
   new SigningKey(algorithm, one);
   new VerificationKey(algorithm, one);
-  // NIST SP 800-57 part 1: enough beyond 2030.
+  // Secure beyond 2030 (NIST SP 800-57 part 1).
   const { modulusLength } = createPrivateKey(one).asymmetricKeyDetails!;
   expect(modulusLength).toBe(/^[RP]S/.test(algorithm) ? 3072 : undefined);
 });

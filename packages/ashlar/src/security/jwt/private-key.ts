@@ -1,27 +1,27 @@
 import { generateKeyPair, type KeyObject } from "node:crypto";
 import { algorithmDetails, type JwtAlgorithm, PAIR_ALGORITHMS } from "./algorithms.ts";
 
-/** Its types distinguish the kinds of keys. */
+/** Typed to distinguish the kinds of keys. */
 const generate = generateKeyPair as (
   type: string,
   options: object,
   done: (error: Error | null, publicKey: KeyObject, privateKey: KeyObject) => void,
 ) => void;
 
-/** NIST SP 800-57 part 1: enough beyond 2030. */
+/** Secure beyond 2030 (NIST SP 800-57 part 1). */
 const RSA_BITS = 3072;
 
-/** The algorithms whose keys `ashlar key:generate --jwt` makes by name. */
+/** The algorithms that `ashlar key:generate --jwt` accepts by name. */
 export const KEY_ALGORITHMS = ["ES256", "EdDSA", "Ed25519", "RS256"] as const;
 
-/** An algorithm whose keys the command makes by name. */
+/** An algorithm that the command accepts by name. */
 export type KeyAlgorithm = (typeof KEY_ALGORITHMS)[number];
 
 /**
- * The command that makes a driver's secret or private key, even if it can't make keys for the algorithm by name.
+ * The command that generates a driver's secret or private key, even if it doesn't accept the algorithm by name.
  *
  * @param driver its name in `DRIVERS`
- * @param algorithm the algorithm as the driver names it
+ * @param algorithm the algorithm, as named in the driver
  */
 export function keyCommand(driver: string, algorithm: unknown): string {
   if (!KEY_ALGORITHMS.some((one) => one === algorithm)) return "npx ashlar key:generate";
@@ -40,10 +40,10 @@ export async function generatePrivateKey(algorithm: JwtAlgorithm): Promise<strin
 }
 
 /**
- * Generates a private key for the algorithm of a driver.
+ * Generates a private key for a driver's algorithm.
  *
- * @param algorithm the algorithm as the driver names it
- * @returns the key in PEM (PKCS #8); `null` if the algorithm has a secret instead
+ * @param algorithm the algorithm, as named in the driver
+ * @returns the key in PEM (PKCS #8); `null` if the algorithm uses a secret instead
  */
 export async function privateKeyFor(algorithm: unknown): Promise<string | null> {
   const pair = PAIR_ALGORITHMS.find((one) => one === algorithm);

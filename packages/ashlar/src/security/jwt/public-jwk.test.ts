@@ -19,7 +19,7 @@ const PAIRS: readonly [JwtAlgorithm, { privateKey: KeyObject; publicKey: KeyObje
   ["Ed448", generateKeyPairSync("ed448")],
 ];
 
-/** The members that may be published: none of RFC 7518 §6.2.2, §6.3.2 and §6.4, and RFC 8037 §2. */
+/** The members that may be published, without the private ones in RFC 7518 §6.2.2, §6.3.2 and §6.4, and RFC 8037 §2. */
 const PUBLIC = ["kty", "use", "alg", "kid", "crv", "x", "y", "n", "e"];
 
 function pem(key: KeyObject): string {

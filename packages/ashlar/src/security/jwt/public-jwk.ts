@@ -4,7 +4,7 @@ import type { JsonWebKey } from "./key-material.ts";
 import type { VerificationKey } from "./keys.ts";
 import "./errors.ts";
 
-/** The members that make up a public key, per type, in the order that RFC 7638 §3.2 hashes them in. */
+/** The members that make up a public key, by key type, in the order in which they are hashed (RFC 7638 §3.2). */
 const MEMBERS = { EC: ["crv", "kty", "x", "y"], OKP: ["crv", "kty", "x"], RSA: ["e", "kty", "n"] } as const;
 
 type PairType = keyof typeof MEMBERS;
@@ -13,8 +13,8 @@ type PairType = keyof typeof MEMBERS;
  * The thumbprint of a key (RFC 7638): the SHA-256 of its public members, 43 characters of base64url. The private key and
  * its public key have the same one.
  *
- * @param jwk a key of a pair; its other members are ignored
- * @throws `E_JWT_KEY` if it is a secret, whose hash would give it away, of an unknown type, or lacks a member
+ * @param jwk a key of a key pair; other members are ignored
+ * @throws `E_JWT_KEY` if it is a secret, which its hash would reveal, is of an unknown type, or lacks a member
  */
 export function jwkThumbprint(jwk: JsonWebKey): string {
   const members: Readonly<Record<string, unknown>> = { ...jwk };
@@ -27,8 +27,8 @@ export function jwkThumbprint(jwk: JsonWebKey): string {
 }
 
 /**
- * The public key of a verification key, as a JWK (RFC 7517) for those who verify. Of its members, it has those of the public key, and
- * `use`, `alg` and `kid`.
+ * The public key of a verification key, as a JWK (RFC 7517) for other verifiers. It has only the public key's members,
+ * and `use`, `alg` and `kid`.
  *
  * @param key a key that was created from a public or private key
  * @throws `E_JWT_KEY` if it is a secret
@@ -39,7 +39,7 @@ export function publicJwk(key: VerificationKey): webcrypto.JsonWebKey & { readon
 }
 
 /**
- * The JWK Set with which others verify tokens (RFC 7517 §5). A key that is listed twice is in it once.
+ * The JWK Set with which others verify tokens (RFC 7517 §5). Duplicate keys are included only once.
  *
  * ```ts
  * import { generateKeyPairSync } from "node:crypto";
@@ -58,14 +58,14 @@ export function jwks(keys: readonly VerificationKey[]): {
   return Object.freeze({ keys: Object.freeze([...byName.values()]) });
 }
 
-/** The members of a public key, without any of a private one. */
+/** The public key's members, without any private ones. */
 export function publicMembers(key: KeyObject): JsonWebKey {
   const exported: Readonly<Record<string, unknown>> = { ...jwkReady(key).export({ format: "jwk" }) };
   const names = MEMBERS[exported.kty as PairType];
   return Object.fromEntries(names.map((name) => [name, exported[name]]));
 }
 
-/** Node can't export a key of the type RSASSA-PSS as a JWK; as a key of the type RSA, it has the same numbers. */
+/** Node can't export an RSASSA-PSS key as a JWK. As a plain RSA key, it has the same numbers. */
 function jwkReady(key: KeyObject): KeyObject {
   if (key.asymmetricKeyType !== "rsa-pss") return key;
   const spki = key.export({ type: "spki", format: "der" });
@@ -76,7 +76,7 @@ function jwkReady(key: KeyObject): KeyObject {
   return createPublicKey({ key: spki.subarray(start + 1, end), format: "der", type: "pkcs1" });
 }
 
-/** Where the content of the DER element at an offset starts and ends. */
+/** The start and the end of the content of the DER element at an offset. */
 function element(der: Buffer, offset: number): { readonly start: number; readonly end: number } {
   const first = der[offset + 1]!;
   const lengthBytes = first < 0x80 ? 0 : first & 0x7f;

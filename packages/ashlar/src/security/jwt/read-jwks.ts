@@ -22,14 +22,14 @@ const MAX_KID_LENGTH = 256;
 
 /**
  * Reads another issuer's JWK Set (RFC 7517 §5). Entries that cannot be used are ignored, as §5 requires: the set may
- * have keys for other purposes and of types yet to come. So is an entry that contains a private key or a secret,
- * because it is no longer secret.
+ * have keys for other purposes, or of future types. An entry with a private key or a secret is ignored too, because it
+ * is no longer secret.
  *
  * @param value the document
  * @param algorithms the algorithms that tokens may be signed with; a key without `alg` is used for each of them that it
  * fits
  * @param maxKeys the largest number of entries
- * @throws `E_JWT_KEY` if it is not a JWK Set, or has more entries
+ * @throws `E_JWT_KEY` if it is not a JWK Set, or has more than `maxKeys` entries
  */
 export function readJwks(value: unknown, algorithms: readonly JwtAlgorithm[], maxKeys: number): ReadJwks {
   const entries = isPlainObject(value) ? value.keys : undefined;
@@ -42,7 +42,7 @@ export function readJwks(value: unknown, algorithms: readonly JwtAlgorithm[], ma
   for (const entry of entries) {
     const jwk = isUsable(entry) ? entry : null;
     const created = jwk === null ? [] : algorithms.flatMap((algorithm) => keyOf(algorithm, jwk));
-    // If two keys have the same name, only the first is used, because there is no telling which one was meant.
+    // If two keys have the same name, only the first is used, because we can't know which one was meant.
     const fresh = created.filter((key) => !keys.some((other) => isSame(key, other)));
     if (fresh.length === 0) ignored++;
     keys.push(...fresh);

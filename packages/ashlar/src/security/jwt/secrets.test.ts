@@ -28,7 +28,7 @@ function pem(key: KeyObject): string {
     : key.export({ type: "spki", format: "pem" }).toString();
 }
 
-/** The code of the error that making the key ends with, the same for signing and verifying; `null` if it is made. */
+/** The code of the error that creating the key fails with, for both signing and verifying; `null` if it succeeds. */
 function refusal(algorithm: JwtAlgorithm, key: unknown): string | null {
   const codes = [SigningKey, VerificationKey].map((Key) => {
     try {
@@ -124,7 +124,7 @@ describe.each(HMAC)("the secret of %s", (algorithm, bytes) => {
         privateKey.export({ format: "jwk" }),
         privateKey.export({ type: "pkcs8", format: "der" }),
       ];
-      // An Ed25519 key in DER is shorter than the secret of HS384 and HS512 has to be, which is an end as well.
+      // An Ed25519 key in DER is shorter than a secret for HS384 and HS512 must be, so it is refused anyway.
       if (der.length >= bytes) forms.push(der, der.toString("base64"), createSecretKey(der));
       for (const form of forms) expect(refusal(algorithm, form)).toBe("E_JWT_KEY");
     }
@@ -176,7 +176,7 @@ describe.each(HMAC)("the secret of %s", (algorithm, bytes) => {
     expect(refusal(algorithm, JSON.stringify({ secret: "x".repeat(80) }))).toBeNull();
     expect(refusal(algorithm, JSON.stringify("x".repeat(80)))).toBeNull();
     expect(refusal(algorithm, "1".repeat(80))).toBeNull();
-    // What keys of SSH begin with may come up by chance further on.
+    // The beginning of SSH keys may occur later in a secret by chance.
     expect(refusal(algorithm, `${"x".repeat(80)}ssh-`)).toBeNull();
     for (let round = 0; round < 200; round++) {
       expect(refusal(algorithm, `0${randomBytes(64).toString("base64")}`)).toBeNull();

@@ -10,7 +10,7 @@ import "./errors.ts";
  * Checks an HMAC secret and returns its bytes.
  *
  * @throws `E_WEAK_SECRET` if it is empty or shorter than the hash (RFC 7518 §3.2); `E_JWT_KEY` if it is, or looks like,
- *   another kind of key: anyone who knows a public key could sign with it
+ *   another kind of key, because anyone who knows a public key could sign with it
  */
 export function hmacSecret(name: JwtAlgorithm, details: HmacAlgorithm, key: KeyMaterial, use: KeyUse): Buffer {
   const bytes = secretBytes(name, key, use);
@@ -60,7 +60,8 @@ function secretBytes(name: JwtAlgorithm, key: KeyMaterial, use: KeyUse): Buffer 
 
 /** Reports whether a secret is a key meant for another algorithm, in any form in which keys are stored. */
 function looksLikeKey(bytes: Buffer): boolean {
-  // Base64 covers the body of a PEM file without its first and last lines, and files stored in an environment variable.
+  // Base64 includes the body of a PEM file without its first and last lines, and files stored in an environment
+  // variable.
   return isKey(bytes) || isKey(Buffer.from(bytes.toString(), "base64"));
 }
 

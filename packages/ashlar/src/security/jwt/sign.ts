@@ -66,7 +66,7 @@ export function signJwt(claims: JwtClaims, key: SigningKey, options: JwtSignOpti
   requirePlainObject(claims, "claims");
   const dated = claims.iat === undefined ? { ...claims, iat: options.now ?? nowInSeconds() } : claims;
   const payload = objectSegment(dated, "claims");
-  // Check what a verifier will read: by now NaN has become null, and a Date text.
+  // Check the encoded claims, in which NaN has become null, and a Date a string.
   const read = parseObjectSegment(payload);
   if (read === null || !hasClaimTypes(read)) {
     throw new AshlarError("E_JWT_CLAIMS", 'A registered claim has the wrong type, or a member is named "__proto__".');

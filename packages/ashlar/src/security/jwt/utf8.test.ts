@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decodeUtf8 } from "./encoding.ts";
 
-/** Any code points, lone surrogates among them. */
+/** Any code points, including lone surrogates. */
 const anyText = fc.array(fc.nat(0x10ffff), { maxLength: 12 }).map((codes) => String.fromCodePoint(...codes));
 
 describe("decodeUtf8", () => {

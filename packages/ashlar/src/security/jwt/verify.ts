@@ -23,7 +23,7 @@ export interface JwtClaims {
   readonly [name: string]: unknown;
 }
 
-/** The requirements for a token, besides its signature. */
+/** Requirements for a token besides a valid signature. */
 export interface JwtVerifyOptions {
   /** The current time in seconds; default: taken from the framework's clock. */
   readonly clock?: () => number;
@@ -32,20 +32,20 @@ export interface JwtVerifyOptions {
   /** The required `iss`. */
   readonly issuer?: string;
   /**
-   * The required `aud`, or the value it must contain.
+   * The required `aud`, or a value that it must contain.
    *
-   * Security: without it, a token made with the same key for another audience is accepted.
+   * Security: without it, tokens for other audiences are accepted if they were signed with the same key.
    */
   readonly audience?: string;
   /**
    * The required `typ` of the header. If you leave it out, a token may have no `typ`, or `JWT` (RFC 7519 §5.1). With
    * `null`, `typ` is ignored. Types are compared as media types (RFC 7515 §4.1.9): case is ignored, and
-   * `application/at+jwt` is `at+jwt`.
+   * `application/at+jwt` equals `at+jwt`.
    *
    * Security: if several kinds of tokens share a key, give each its own type, and name it here (RFC 8725 §3.11).
    */
   readonly typ?: string | null;
-  /** Requires `typ` to be present and to match exactly: `JWT` unless you name another. */
+  /** Requires `typ` to be present and to match exactly: `JWT` unless you specify another. */
   readonly exactTyp?: boolean;
   /** Accepts a token that has expired. Everything else is still checked, including the type of `exp`. */
   readonly ignoreExpiry?: boolean;
@@ -53,24 +53,24 @@ export interface JwtVerifyOptions {
   readonly requireExpiry?: boolean;
   /** Refuses a token whose `sub` is missing or empty. */
   readonly requireSubject?: boolean;
-  /** The longest token accepted, in bytes; default: 8192. */
+  /** The maximum length of a token, in bytes; default: 8192. */
   readonly maxBytes?: number;
 }
 
 /** Options for verifying a JWS. */
 export interface JwsVerifyOptions {
-  /** The longest token accepted, in bytes; default: 8192. */
+  /** The maximum length of a token, in bytes; default: 8192. */
   readonly maxBytes?: number;
 }
 
-/** A compact JWS with a valid signature, its payload still encoded. */
+/** A compact JWS with a valid signature, and a payload that is still encoded. */
 interface OpenedJws {
   readonly header: JwsHeader;
   readonly payload: string;
   readonly key: VerificationKey;
 }
 
-/** The longest token accepted by default, in bytes. */
+/** The default maximum length of a token, in bytes. */
 const DEFAULT_MAX_BYTES = 8192;
 
 const NO_OPTIONS: JwtVerifyOptions = Object.freeze({});
@@ -78,11 +78,12 @@ const NO_OPTIONS: JwtVerifyOptions = Object.freeze({});
 /**
  * Verifies a compact JWS with any payload (RFC 7515 §5.2).
  *
- * Security: a signature shows who made the bytes, not their purpose. If several kinds of tokens share a key, check
- * the header's `typ`.
+ * Security: a signature shows who created the payload, but not its purpose. If several kinds of tokens share a key,
+ * check the header's `typ`.
  *
- * @param keys one key, or several during a key rotation: any of them may have signed
- * @returns the payload; the protected header, of which only `alg` has been checked; and the key that the signature was made with
+ * @param keys one key, or several during a key rotation, any of which may have signed the token
+ * @returns the payload; the protected header, of which only `alg` has been checked; and the key that verified the
+ * signature
  * @throws {@link JwtError} (`E_JWT_INVALID`) if the token is not valid; `E_JWT_KEY` if the keys cannot be used;
  *   `E_INVALID_CONFIGURATION` if `maxBytes` is invalid
  */
@@ -105,11 +106,11 @@ export function verifyJws(
 /**
  * Verifies a JWT (RFC 7519 §7.2) and returns the outcome instead of throwing, for use on the request path.
  *
- * Size, shape, header and algorithm come first, then the signature. Only then are the claims read: their types, then
- * subject, issuer, audience, and finally the times.
+ * The size, shape, header and algorithm are checked first, and then the signature. Only then are the claims checked:
+ * their types, the subject, the issuer, the audience, and finally the times.
  *
- * @param token the value that the caller presented, of any type
- * @param keys one key, or several during a key rotation: any of them may have signed
+ * @param token the value that the client presented, of any type
+ * @param keys one key, or several during a key rotation, any of which may have signed the token
  * @returns the claims of a valid token, or why it was refused
  * @throws `E_JWT_KEY`, `E_INVALID_CONFIGURATION` if the keys or options cannot be used; never because of the token
  */
@@ -160,7 +161,7 @@ function openJws(
   maxBytes: number,
 ): OpenedJws | JwtFailure {
   if (typeof token !== "string") return "malformed";
-  // Characters that take more than one byte are refused later, so it is enough to count characters here.
+  // Counting characters is enough, because characters of more than one byte are refused later.
   if (token.length > maxBytes) return "too_large";
   const first = token.indexOf(".");
   const second = token.indexOf(".", first + 1);
@@ -187,7 +188,7 @@ function openJws(
 /**
  * The protected header of a compact JWS, unverified; `null` if it has no readable header.
  *
- * Security: only for deciding whether other keys are worth looking for.
+ * Security: use it only to decide whether to look for other keys.
  */
 export function unverifiedHeader(token: string, maxBytes: number = DEFAULT_MAX_BYTES): JwsHeader | null {
   const dot = token.length > maxBytes ? -1 : token.indexOf(".");
@@ -198,17 +199,17 @@ export function unverifiedHeader(token: string, maxBytes: number = DEFAULT_MAX_B
 function readHeader(segment: string): JwsHeader | JwtFailure {
   const header = parseObjectSegment(segment);
   if (header === null) return "malformed";
-  // No extension is supported, so any `crit` must be refused, and so must a malformed one (RFC 7515 §4.1.11). `b64`
-  // would change what was signed (RFC 7797 §3).
+  // No extension is supported, so any `crit` must be refused, including a malformed one (RFC 7515 §4.1.11). `b64` would
+  // change what was signed (RFC 7797 §3).
   if (Object.hasOwn(header, "crit") || Object.hasOwn(header, "b64")) return "critical_header";
-  // Members missing from the header must not come from a prototype.
+  // Missing members of the header must not be read from a prototype.
   return Object.setPrototypeOf(header, null) as JwsHeader;
 }
 
 /**
  * Reports whether the registered claims that are present have the types of RFC 7519 §4.1.
  *
- * Presence matters, not truthiness: `exp: 0` is a time, and `exp: null` does not count as missing.
+ * A claim is missing only if it is `undefined`: `exp: 0` is a time, and `exp: null` is present.
  */
 export function hasClaimTypes(claims: Readonly<Record<string, unknown>>): claims is JwtClaims {
   return (
@@ -227,12 +228,12 @@ function isAudience(value: unknown): boolean {
 }
 
 /**
- * Checks claims of the right types against the rules.
+ * Checks claims against the requirements. Their types have already been checked.
  *
- * Times are compared so that a clock returning `NaN` refuses the token.
+ * The comparisons are written so that a clock returning `NaN` refuses the token.
  *
  * @param now the current time, in seconds
- * @returns the first rule that was broken, or `null`
+ * @returns the first requirement that isn't met, or `null`
  */
 export function brokenRule(claims: JwtClaims, rules: JwtVerifyOptions, now: number): JwtFailure | null {
   if (rules.requireSubject && !claims.sub) return "subject";
@@ -255,7 +256,7 @@ function isFor(audience: string, claim: JwtClaims["aud"]): boolean {
 }
 
 /**
- * Rejects options that could make a comparison come out wrong: `NaN` is neither before nor after any time.
+ * Rejects options that would make comparisons wrong. `NaN`, for example, is neither before nor after any time.
  *
  * @throws `E_INVALID_CONFIGURATION`
  */
@@ -282,14 +283,14 @@ function hasExpectedTyp(typ: unknown, { typ: expected, exactTyp }: JwtVerifyOpti
   return typeof typ === "string" && mediaType(typ) === mediaType(expected ?? "JWT");
 }
 
-/** RFC 7515 §4.1.9: a media type without a slash is short for one that begins with `application/`. */
+/** A media type without a slash is short for `application/…` (RFC 7515 §4.1.9). */
 function mediaType(typ: string): string {
   const lower = typ.toLowerCase();
   return lower.includes("/") ? lower : `application/${lower}`;
 }
 
 /**
- * Returns the longest token accepted, in bytes.
+ * Returns the maximum length of a token, in bytes.
  *
  * @throws `E_INVALID_CONFIGURATION` if it is not a positive integer
  */

@@ -6,15 +6,15 @@ export interface Argon2Parameters {
   readonly variant: Argon2Variant;
   /** Memory in KiB. */
   readonly memory: number;
-  /** Passes over the memory. */
+  /** The number of passes over the memory. */
   readonly passes: number;
-  /** Lanes. */
+  /** The number of lanes. */
   readonly parallelism: number;
-  /** Length of the result in bytes. */
+  /** The length of the result in bytes. */
   readonly tagBytes: number;
 }
 
-/** How passwords are hashed by default: the minimum that OWASP recommends. */
+/** The default parameters: the minimum that OWASP recommends. */
 export const DEFAULT_PARAMETERS: Argon2Parameters = Object.freeze({
   variant: "argon2id",
   memory: 19_456,
@@ -31,39 +31,42 @@ export interface Argon2Hash {
   readonly tag: Buffer;
 }
 
-/** The contents of a PHC string, with the bytes as written. */
+/** The contents of a PHC string, with its bytes still encoded. */
 export interface EncodedHash {
   readonly parameters: Argon2Parameters;
   readonly saltBytes: number;
-  /** In base64, like the tag. */
+  /** The salt in base64. */
   readonly salt: string;
   readonly tag: string;
 }
 
 /**
- * The limits for verification. The hash contains its parameters, so an attacker who can write one row of a table could
- * otherwise make each login take all memory, or all day. The limits cover everything in use: 256 MiB, 16 passes, 16
- * lanes.
+ * The limits for verification. A hash contains its own parameters. Without limits, an attacker who can write one row of
+ * a table could make each login use all memory, or take all day. The limits, 256 MiB, 16 passes and 16 lanes, include
+ * all parameters that are in use.
  */
 export const MAX_MEMORY = 262_144;
 export const MAX_PASSES = 16;
 export const MAX_PARALLELISM = 16;
 const MIN_SALT_BYTES = 8;
 const MAX_SALT_BYTES = 64;
-/** Many passwords would match a planted tag of a few bytes. */
+/** A planted tag of only a few bytes would match many passwords. */
 const MIN_TAG_BYTES = 16;
 const MAX_TAG_BYTES = 64;
-/** The longest hash that is read, in characters. */
+/** The maximum length of a hash, in characters. */
 export const MAX_LENGTH = 256;
 
 const PHC =
   /^\$(argon2d|argon2i|argon2id)\$v=19\$m=([1-9]\d{0,5}),t=([1-9]\d?),p=([1-9]\d?)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-/** The bits of the last character beyond the last byte, by the text's length modulo 4; a remainder of 1 is impossible. */
+/**
+ * The bits in the last character that exceed the last byte, by the text's length modulo 4. A remainder of 1 is
+ * impossible.
+ */
 const SPARE_BITS = [0, undefined, 0b1111, 0b11];
 
-/** Base64 as in PHC strings: without padding. */
+/** Base64 without padding, as in PHC strings. */
 function encode(bytes: Buffer): string {
   const padded = bytes.toString("base64");
   const end = padded.indexOf("=");
@@ -77,13 +80,13 @@ function decodedLength(text: string): number {
   return Math.floor((text.length * 3) / 4);
 }
 
-/** Formats the end of a PHC string: the salt and the tag. */
+/** Formats the end of a PHC string, the salt and the tag. */
 export function formatSaltAndTag(salt: Buffer, tag: Buffer): string {
   return `${encode(salt)}$${encode(tag)}`;
 }
 
 /**
- * Measures the salt and the tag of a PHC string.
+ * Determines the lengths of the salt and the tag in a PHC string.
  *
  * @returns their lengths in bytes; `null` if either is not canonical base64, the salt is not 8 to 64 bytes, or the tag is not
  *   16 to 64
@@ -103,8 +106,8 @@ export function formatPhc({ parameters, salt, tag }: Argon2Hash): string {
 }
 
 /**
- * Reads the contents of an Argon2 PHC string: version 1.3, parameters in the order `m`, `t`, `p`, canonical base64, which
- * is not decoded.
+ * Reads the contents of an Argon2 PHC string: version 1.3, parameters in the order `m`, `t`, `p`, canonical base64,
+ * which it doesn't decode.
  *
  * @returns `null` if it is anything else, or its parameters exceed the limits for verification: 256 MiB, 16 passes, 16
  * lanes, a salt of 8 to 64 bytes, a tag of 16 to 64 bytes
@@ -137,8 +140,8 @@ export function parsePhc(text: string): Argon2Hash | null {
 const NAMES = Object.keys(DEFAULT_PARAMETERS) as (keyof Argon2Parameters)[];
 
 /**
- * Reports whether a hash was made in any other way than with these parameters: other Argon2 parameters, bcrypt, or
- * anything else.
+ * Reports whether a hash was created in any way other than with these parameters, for example with other parameters, or
+ * by bcrypt.
  */
 export function differsFrom(parameters: Argon2Parameters, hash: string): boolean {
   const made = readPhc(hash);

@@ -88,7 +88,7 @@ describe("the parameters", () => {
     const imported = unknownHash("$2y$10$")!;
     const hasher = new Argon2Hasher({ ...DEFAULT_PARAMETERS, memory: 64, passes: 1 }, imported);
     const work = (hash: string | null) => processTimeUntil(() => hasher.verify(hash, PLAIN));
-    // The first verification may start a thread, and bcrypt gets faster while it is compiled.
+    // The first verification may have to start a thread, and bcrypt gets faster once it has been compiled.
     const ofImported: number[] = [];
     for (let count = 0; count < 5; count++) ofImported.push(await work(imported));
     expect(await work(null)).toBeGreaterThan(Math.min(...ofImported) / 4);

@@ -24,7 +24,7 @@ import { isHashable } from "./password-rules.ts";
 import { unknownHash } from "./verifiable-hashes.ts";
 import "../errors.ts";
 
-/** One set for the whole process, since all hashers share its cores. */
+/** All hashers in the process share these threads, because they share its cores. */
 const threads = new HashingThreads();
 
 /** The queue of passwords for the process's threads. */
@@ -37,7 +37,7 @@ function run(operation: TracedHash["operation"], job: HashingJob): Promise<strin
   return traced(traceChannels.hash, { operation }, () => threads.run(job));
 }
 
-/** A hash that no password matches and that is never stored. */
+/** A hash that no password matches, and that is never stored. */
 const NO_HASH = "";
 
 /** The limits for verification also apply to these options. */
@@ -48,11 +48,11 @@ const SCHEMA = settings<Argon2idSettings>()({
   imported: derived(text(null), (beginning, where) => (beginning === null ? null : likeImported(beginning, where))),
 });
 
-/** @throws `E_INVALID_CONFIGURATION` if no verifiable hash begins like this */
+/** @throws `E_INVALID_CONFIGURATION` if no verifiable hash begins like that */
 function likeImported(beginning: string, where: string): string {
   const hash = unknownHash(beginning);
   if (hash !== null) return hash;
-  // Not repeated: it could be a complete hash, copied from the table.
+  // The value isn't quoted, because it could be a complete hash copied from the table.
   const remedy = `Write their first characters, without salt and hash: ${quoted("$2y$12$")}, ${quoted("$scrypt$n=16384,r=8,p=1$")}.`;
   throw new ConfigurationError(where, "is not the beginning of a verifiable hash.", remedy);
 }
@@ -63,27 +63,27 @@ function likeImported(beginning: string, where: string): string {
  */
 const LEAST_MEMORY_KIB = [47_104, 19_456, 12_288, 9_216, 7_168] as const;
 
-/** The settings of {@link argon2id}: the resources it uses for each password. */
+/** The settings of {@link argon2id}: the resources that it uses for each password. */
 export interface Argon2idSettings {
   /** Memory in KiB; default: 19456. At most 262144 (256 MiB). */
   readonly memoryKiB?: number;
-  /** Passes over the memory, from 1 to 16; default: 2. */
+  /** The number of passes over the memory, from 1 to 16; default: 2. */
   readonly passes?: number;
-  /** Lanes, from 1 to 16; default: 1. Each takes at least 8 KiB. */
+  /** The number of lanes, from 1 to 16; default: 1. Each takes at least 8 KiB. */
   readonly lanes?: number;
   /**
-   * The beginning of imported hashes, up to the salt, such as `$2y$12$` or `$scrypt$n=16384,r=8,p=1$`. As long as it is
-   * set, each password is verified with the work of both algorithms, so response times don't distinguish accounts with
-   * an imported hash, accounts that have logged in since, and addresses without an account. Remove it when no such hash
-   * is left. Default: none.
+   * The beginning of imported hashes, up to the salt, such as `$2y$12$` or `$scrypt$n=16384,r=8,p=1$`. While it is set,
+   * verifying a password always includes the work of both algorithms. Response times then don't distinguish between
+   * accounts with an imported hash, accounts that have logged in since, and addresses without an account. Remove it
+   * when there are no more such hashes. Default: none.
    */
   readonly imported?: string | null;
 }
 
-/** Hashes with Argon2 on dedicated threads; verifies hashes of any variant, and of bcrypt, scrypt and PBKDF2. */
+/** Hashes with Argon2 on dedicated threads. Verifies hashes of any Argon2 variant, and of bcrypt, scrypt and PBKDF2. */
 export class Argon2Hasher implements PasswordHasher {
   readonly #parameters: Argon2Parameters;
-  /** Whether it does so little work that only tests may use it. */
+  /** Whether its work is so little that only tests may use it. */
   readonly isForTests: boolean;
   readonly #imported: string | null;
 
@@ -118,7 +118,7 @@ export class Argon2Hasher implements PasswordHasher {
  * export const PASSWORDS = { hasher: argon2id({ memoryKiB: 65_536, passes: 3 }) };
  * ```
  *
- * Besides its own hashes, it verifies those made by other software; the next login replaces them:
+ * It also verifies hashes by other software, which the user's next login replaces:
  *
  * - Argon2 of any variant, up to 256 MiB, 16 passes and 16 lanes;
  * - bcrypt up to a cost of 14: `$2a$`, `$2b$`, `$2y$`;
@@ -126,15 +126,15 @@ export class Argon2Hasher implements PasswordHasher {
  *   password is normalized first, as some software does;
  * - PBKDF2 up to 2,000,000 iterations: `$pbkdf2-sha256$i=310000$<salt>$<hash>`, also `sha1` and `sha512`.
  *
- * Salts and hashes of the last two are in base64 without padding, as in every PHC string. A hash of any other kind
- * never matches, and takes as long as one of its own kind. Use `isVerifiableHash` to find those.
+ * For scrypt and PBKDF2, salts and hashes are in base64 without padding, as in every PHC string. A hash of any other
+ * kind never matches, and takes as long as an argon2id hash. Use `isVerifiableHash` to find such hashes.
  *
- * Security: bcrypt sees only the first 72 bytes of a password. An imported hash doesn't take the same time as a current
- * one, so until its next login, response times distinguish such an account from one that does not exist; `imported`
- * evens that out.
+ * Security: bcrypt uses only the first 72 bytes of a password. Verifying an imported hash doesn't take the same time as
+ * a current one, so until the user's next login, response times distinguish such an account from one that doesn't
+ * exist. `imported` prevents that.
  *
- * @throws `E_INVALID_CONFIGURATION` if a setting is out of range, or the work is less than OWASP's minimum: 46 MiB for
- *   one pass, 19 MiB for two, 12 for three, 9 for four, 7 for five
+ * @throws `E_INVALID_CONFIGURATION` if a setting is out of range, or if the work is less than OWASP's minimum: 46 MiB
+ *   for one pass, 19 MiB for two, 12 for three, 9 for four, 7 for five
  */
 export function argon2id(options: Argon2idSettings = {}): PasswordHasher {
   const { memoryKiB: memory, passes, lanes: parallelism, imported } = SCHEMA.read(options, "argon2id()");

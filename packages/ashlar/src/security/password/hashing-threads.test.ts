@@ -8,15 +8,15 @@ import { DEFAULT_PARAMETERS } from "./argon2-hash.ts";
 import { type HashingJob, HashingThreads } from "./hashing-threads.ts";
 
 const PLAIN = "correct horse battery staple";
-/** Takes a millisecond. */
+/** A hash that takes a millisecond to verify. */
 const QUICK = hashSync(PLAIN, 4);
 const JOB = { hash: QUICK, plain: PLAIN, parameters: DEFAULT_PARAMETERS };
-/** A thread ends by an error over it. */
+/** Makes a thread fail with an error. */
 const FATAL = null as unknown as HashingJob;
 
-/** The threads that were given something during a test. */
+/** The threads that got a job during a test. */
 const workers = new Set<Worker>();
-/** Each call that lets a thread keep the process alive (true) or stops it (false). */
+/** The calls that let a thread keep the process alive (true) or stop it from doing so (false). */
 const holds: boolean[] = [];
 
 beforeEach(() => {
@@ -34,7 +34,7 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
-  // When a thread ends, another one takes over its waiting jobs: these are added while the first ones end.
+  // When a thread ends, another one takes over its waiting jobs, so threads may be added during this loop.
   for (const worker of workers) await worker.terminate();
   vi.restoreAllMocks();
   syncBuiltinESMExports();
@@ -61,7 +61,7 @@ describe("HashingThreads", () => {
     expect(workers.size).toBe(2);
     await Promise.all(Array.from({ length: 20 }, () => threads.run(JOB)));
     expect(workers.size).toBe(3);
-    // The name in a list of the process's threads.
+    // The thread's name in a list of the process's threads.
     for (const { threadName } of workers) expect(threadName).toBe("password-hash");
   });
 
@@ -69,7 +69,7 @@ describe("HashingThreads", () => {
     const threads = new HashingThreads({ threads: 1 });
     const order: number[] = [];
     const run = (number: number) => threads.run(JOB).then(() => order.push(number));
-    // Arrives at the very moment the first one makes room.
+    // Arrives exactly when the first one makes room.
     const late = run(0).then(() => run(10));
     await Promise.all([1, 2, 3, 4, 5, 6, 7, 8, 9].map(run));
     await late;
@@ -166,7 +166,7 @@ describe("HashingThreads", () => {
 });
 
 describe("a process that has hashed", () => {
-  /** The output of a program that hashes a password and then has nothing left to do. */
+  /** The output of a program that hashes a password, and then has nothing left to do. */
   function output(program: string): Promise<string> {
     const passwords = JSON.stringify(new URL("passwords.ts", import.meta.url).href);
     return outputOf(`import { hashPassword, verifyPassword } from ${passwords};\n${program}`);

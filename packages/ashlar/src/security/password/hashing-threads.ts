@@ -3,41 +3,43 @@ import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "
 import { AshlarError, type ErrorCode } from "../../support/index.ts";
 import type { Argon2Parameters } from "./argon2-hash.ts";
 
-/** A job for a thread: verify a password against a hash, or, if the hash is `null`, hash the password. */
+/** A job for a thread: to verify a password against a hash, or, if the hash is `null`, to hash the password. */
 export interface HashingJob {
   readonly hash: string | null;
   readonly plain: string;
-  /** The parameters for new hashes, and for the work done on an unknown hash. */
+  /** The parameters for new hashes, and for the work that is done if a hash is unknown. */
   readonly parameters: Argon2Parameters;
-  /** A hash like the imported ones, whose work is done for every verification; `null` if there isn't any. */
+  /** An example of an imported hash, whose work is part of every verification; `null` for none. */
   readonly imported?: string | null;
 }
 
-/** A thread's answer to a job: the result, or the error that prevented it. */
+/** A thread's response to a job: the result, or the error that prevented it. */
 export type HashingResult =
   | { readonly result: string | boolean }
   | { readonly code: ErrorCode; readonly error: unknown };
 
-/** The default maximum of threads: each one takes memory, and this many verify several hundred logins a second. */
+/**
+ * The default maximum number of threads. Each takes memory, and this many can handle several hundred logins per second.
+ */
 const MAX_THREADS = 8;
-/** Each thread is given one job ahead, so that it doesn't wait for the event loop between two jobs. */
+/** Each thread gets its next job in advance, so that it doesn't wait for the event loop between two jobs. */
 const JOBS_AHEAD = 1;
-/** At some 10 ms a hash, the last job in the queue waits for less than a second. */
+/** At about 10 ms per hash, the last job in the queue waits less than a second. */
 const MAX_WAITING_PER_THREAD = 64;
 
-/** Options of {@link HashingThreads}; the defaults suit the machine. */
+/** Options of {@link HashingThreads}; the defaults depend on the machine. */
 export interface HashingThreadsOptions {
   /** The maximum number of threads, at least 1; default: one per core, up to 8. */
   readonly threads?: number;
-  /** How many jobs may wait for a thread; the next one fails with `E_OVERLOADED`. Default: 64 per thread. */
+  /** How many jobs may wait for a thread. Any more fail with `E_OVERLOADED`. Default: 64 per thread. */
   readonly maxWaiting?: number;
 }
 
-/** The queue of passwords to hash. */
+/** The state of the queue. */
 export interface HashingUsage {
-  /** How many are with a thread: the one being hashed, and the next. */
+  /** How many jobs the threads have: the current ones, and the next ones. */
   readonly running: number;
-  /** How many wait for a thread. */
+  /** How many jobs are waiting for a thread. */
   readonly waiting: number;
 }
 
@@ -47,18 +49,17 @@ interface Task {
   readonly reject: (error: unknown) => void;
 }
 
-/** This runs both as source and bundled: the worker is next to it either way. */
+/** The worker is next to this file in both the source and the bundle. */
 const WORKER = new URL(
   import.meta.url.endsWith(".ts") ? "./hashing-worker.ts" : "./hashing-worker.js",
   import.meta.url,
 );
 
 /**
- * Hashes passwords on dedicated threads, which start when they are first needed and stay.
+ * Hashes passwords on dedicated threads, which start when they are first needed, and keep running.
  *
- * A hash takes a core for some 10 ms, and 19 MiB. On libuv's pool, which reads files and resolves names, everything
- * would wait behind the logins; here only logins do, and a thread goes from one hash to the next without waiting for
- * the event loop.
+ * A hash takes about 10 ms of CPU time, and 19 MiB. On libuv's pool, file access and DNS lookups would have to wait for
+ * logins. Here, only other logins wait, and a thread continues with the next hash without waiting for the event loop.
  */
 export class HashingThreads {
   readonly #maxThreads: number;
@@ -81,8 +82,8 @@ export class HashingThreads {
   /**
    * Runs a job on the next free thread (FIFO).
    *
-   * @throws `E_OVERLOADED` (503, `Retry-After: 1`) if the queue is full: a login that completes after its client has
-   * left costs as much as any other. `E_MISSING_PACKAGE`; `E_INTERNAL` if the thread ended without a result
+   * @throws `E_OVERLOADED` (503, `Retry-After: 1`) if the queue is full, because a login costs as much even if its
+   * client has already left. `E_MISSING_PACKAGE`; `E_INTERNAL` if the thread ended without a result
    */
   run(job: HashingJob): Promise<string | boolean> {
     return new Promise((resolve, reject) => {
@@ -94,7 +95,7 @@ export class HashingThreads {
     });
   }
 
-  /** Returns the least busy thread, or a new one if all are busy; `null` if none can take a job. */
+  /** Returns the least busy thread, or a new one if all are busy; `null` if none has room for a job. */
   #freeThread(): HashingThread | null {
     let free: HashingThread | null = null;
     for (const thread of this.#threads) {
@@ -116,7 +117,7 @@ export class HashingThreads {
     return thread;
   }
 
-  /** Finds other threads for the jobs of one that has ended. */
+  /** Hands the jobs of a thread that has ended to other threads. */
   #goOn(): void {
     while (this.#waiting.length > 0) {
       const thread = this.#freeThread();
@@ -127,13 +128,13 @@ export class HashingThreads {
 }
 
 interface HashingThreadListener {
-  /** Returns the next job, if there is one. */
+  /** Returns the next waiting job, if there is one. */
   next(): Task | undefined;
   /** Called when the thread has ended, which only happens on failure. */
   ended(): void;
 }
 
-/** One thread and the jobs it was given, which it does in order. */
+/** One thread and its jobs, which it does in order. */
 class HashingThread {
   readonly #worker: Worker;
   readonly #port: MessagePort;
@@ -143,10 +144,11 @@ class HashingThread {
 
   constructor(listener: HashingThreadListener) {
     this.#listener = listener;
-    // A separate channel: under --watch, Node posts its own messages on the worker's channel (nodejs/node#65044).
+    // Needs a separate channel, because under --watch, Node posts its own messages on the worker's channel
+    // (nodejs/node#65044).
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
-    // The process's flags are meant for the application, which does not run in this thread.
+    // The process's flags are for the application, which doesn't run in this thread.
     this.#worker = new Worker(WORKER, {
       name: "password-hash",
       execArgv: [],
@@ -181,7 +183,7 @@ class HashingThread {
   }
 
   #end(): void {
-    // The thread's exit can overtake the results it sent before.
+    // The event for the thread's exit can arrive before results that it sent earlier.
     for (let one = receiveMessageOnPort(this.#port); one !== undefined; one = receiveMessageOnPort(this.#port)) {
       finish(this.#tasks.shift()!, one.message as HashingResult);
     }

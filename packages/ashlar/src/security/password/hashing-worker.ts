@@ -1,4 +1,4 @@
-// A thread that does nothing but hash passwords, one job after another, in order of arrival.
+// A thread that only hashes passwords, one job after another, in the order of their arrival.
 import { getPriority, setPriority } from "node:os";
 import { type MessagePort, workerData } from "node:worker_threads";
 import { AshlarError } from "../../support/index.ts";
@@ -6,20 +6,21 @@ import { type Argon2, loadArgon2 } from "./argon2.ts";
 import type { HashingJob, HashingResult } from "./hashing-threads.ts";
 import { makeHash, matchesHash } from "./password-hashes.ts";
 
-/** Niceness added to the event loop's: twelve steps leave a thread about a fifteenth of the weight. */
+/** Added to the event loop's niceness. With twelve steps, a thread gets about a fifteenth of the weight. */
 const STEPS = 12;
 const NICEST = 19;
 
 /**
- * Yields to the event loop, which would otherwise delay requests that need no hash by milliseconds. When nothing else
- * runs, hashing is as fast as before. Only Linux has a priority per thread; elsewhere it would apply to the process.
+ * Lowers the thread's priority. Otherwise, hashing would delay requests that need no hash by milliseconds. If nothing
+ * else is running, hashing is as fast as before. Only Linux has priorities per thread. On other systems, it would apply
+ * to the process.
  */
 function giveWay(): void {
   if (process.platform !== "linux") return;
   try {
     setPriority(Math.min(getPriority() + STEPS, NICEST));
   } catch {
-    // Not permitted: keep the current priority.
+    // If this isn't permitted, the priority stays as it is.
   }
 }
 

@@ -1,6 +1,6 @@
 import { type Catalogue, type MessageMaker, messagesOf } from "../../messages/index.ts";
 
-/** Messages about passwords that cannot be chosen. */
+/** Messages about passwords that users can't choose. */
 export const PASSWORD_MESSAGES = {
   "password.tooLong": "The password is too long. Use at most {max} bytes.",
   "password.tooShort": "The password is too short. Use at least {min} characters.",

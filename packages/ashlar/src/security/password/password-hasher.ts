@@ -1,23 +1,24 @@
 import "../errors.ts";
 
 /**
- * Hashes passwords for storage and verifies them. `PASSWORDS.hasher` in `config/auth.ts` is one: `argon2id()`, or your
- * own. `passwordHasherSuite` in `ashlar/testing` tests the promises listed here.
+ * Hashes passwords for storage, and verifies them. Set `PASSWORDS.hasher` in `config/auth.ts` to one: `argon2id()`, or
+ * your own. `passwordHasherSuite` in `ashlar/testing` tests the requirements listed here.
  *
- * Security: a hasher promises that
+ * Security: a hasher must guarantee that
  *
  * - two hashes of one password differ, and each contains everything that `verify` needs;
  * - every character of the password counts: nothing is trimmed, folded or cut;
- * - `verify` takes as long without a hash as with a current one, and compares in constant time, so that the duration of
- *   a login reveals nothing;
+ * - `verify` takes as long without a hash as with a current one, and compares in constant time, so the duration of a
+ *   login reveals nothing;
  * - the work is done off the event loop;
- * - if it cannot be done, because too many calls are waiting or a service cannot be reached, `hash` and `verify` throw.
+ * - if the work can't be done, because too many calls are waiting or a service cannot be reached, `hash` and `verify`
+ *   throw.
  *
  * The framework passes passwords in NFC, and for older hashes also as typed, so a hasher must not normalize anything.
- * If your own code calls one, call it with `plain.normalize("NFC")`.
+ * If your own code calls a hasher, pass it `plain.normalize("NFC")`.
  *
- * Verifying hashes that are already stored is up to you: pass all hashes that `argon2id()` supports to it, and return
- * `true` from `needsRehash` if the next login should replace them.
+ * Your hasher also has to verify the hashes that are already stored. Pass those that `argon2id()` supports to it, and
+ * return `true` from `needsRehash` if the next login should replace them.
  *
  * ```ts
  * import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
@@ -55,12 +56,12 @@ export interface PasswordHasher {
    *
    * @param plain the password
    * @returns text of at most 255 characters, which begins with the algorithm's name between two dollar signs
-   * @throws `E_INVALID_PASSWORD` if it is empty or cannot be hashed for another reason; `E_OVERLOADED` if too many are
-   *   waiting
+   * @throws `E_INVALID_PASSWORD` if it is empty, or can't be hashed for another reason; `E_OVERLOADED` if too many
+   *   calls are waiting
    */
   hash(plain: string): Promise<string>;
   /**
-   * Reports whether a hash was made from this password.
+   * Reports whether a hash was created from this password.
    *
    * @param hash the stored hash; `null` if there is no account, or the account has no password. An unknown hash never
    *   matches
@@ -68,6 +69,6 @@ export interface PasswordHasher {
    * @throws `E_OVERLOADED`
    */
   verify(hash: string | null, plain: string): Promise<boolean>;
-  /** Reports whether a hash differs from those that `hash` makes now; if so, the next login replaces it. */
+  /** Reports whether a hash differs from those that `hash` currently creates. If so, the next login replaces it. */
   needsRehash(hash: string): boolean;
 }

@@ -7,7 +7,7 @@ import { needsRehash } from "./passwords.ts";
 import { unknownHash } from "./verifiable-hashes.ts";
 
 const PLAIN = "correct horse battery staple";
-/** What `node:crypto` computes for it. */
+/** The tag computed by `node:crypto`. */
 const SCRYPT = "YSBzYWx0IG9mIHRleHQ$XLHhZFtRNjRy6rhFUQbS7X8k2XWtHCFc3M51znHui3s";
 const PBKDF2 = "YSBzYWx0IG9mIHRleHQ$TXDXDu+Z19x4cyki8mXdbRGJRECoQbqurMKehOOTwHQ";
 const argon2 = await loadArgon2();

@@ -8,13 +8,13 @@ import { isBcrypt, isVerifiableHash } from "./verifiable-hashes.ts";
 
 const DUMMY_SALT = randomBytes(SALT_BYTES);
 
-/** The hash of an unknown password: nothing has to be computed for it, and nothing matches it. */
+/** A hash of an unknown password. It takes no computation to create, and no password matches it. */
 function dummy(parameters: Argon2Parameters): Argon2Hash {
   return { parameters, salt: DUMMY_SALT, tag: randomBytes(parameters.tagBytes) };
 }
 
 /**
- * Makes a hash of a password with a new salt.
+ * Hashes a password with a new salt.
  *
  * @returns a PHC string
  */
@@ -33,11 +33,11 @@ function verifies(argon2: Argon2, hash: string, plain: string, today: Argon2Para
 }
 
 /**
- * Reports whether a hash was made from this password. Text that is not a hash never matches, and takes as long as a
+ * Reports whether a hash was created from this password. Text that is not a hash never matches, and takes as long as a
  * hash with the current parameters.
  *
  * @param imported an example of an imported hash. Every password is then verified with the parameters of both, so that
- *   an imported hash, a current one and an unknown one take equally long
+ *   imported, current and unknown hashes take equally long
  */
 export function matchesHash(
   argon2: Argon2,

@@ -117,7 +117,7 @@ describe("many concurrent hashes", () => {
     const share = await shareOfThisThread(() =>
       Promise.all(Array.from({ length: 20 }, () => verifyPassword(null, PLAIN))),
     );
-    // On the event loop's thread, it would be nearly all of the work.
+    // If it ran on the event loop's thread, it would be nearly all of the work.
     expect(share).toBeLessThan(0.5);
   });
 
@@ -136,7 +136,7 @@ describe("many concurrent hashes", () => {
   });
 });
 
-/** Every Argon2 that a thread computes for a job. */
+/** Every Argon2 computation that a thread does for a job. */
 function workOf({ hash, plain, parameters: today }: HashingJob): unknown[] {
   const computed: unknown[] = [];
   const argon2: Argon2 = (message, salt, parameters) => {

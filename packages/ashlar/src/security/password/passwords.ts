@@ -9,10 +9,10 @@ export const DEFAULT_HASHER: PasswordHasher = argon2id();
  * Hashes a password off the event loop, with argon2id (RFC 9106): 19456 KiB, two passes, one lane, a salt of 16 random
  * bytes. It ignores `PASSWORDS.hasher` in `config/auth.ts`.
  *
- * Security: it refuses only passwords that cannot be hashed, not those that are easily guessed; run passwords that
- * users choose through `checkPassword` first.
+ * Security: it refuses only passwords that can't be hashed, not those that are easily guessed. Check passwords that
+ * users choose with `checkPassword` first.
  *
- * @param plain the password as typed: it is normalized (NFC), and not trimmed, folded or cut
+ * @param plain the password as typed: it is normalized (NFC), but not trimmed, folded or cut
  * @returns a PHC string of 97 characters
  * @throws `E_INVALID_PASSWORD` if it is empty, longer than 1024 bytes or not well-formed; `E_OVERLOADED`;
  *   `E_MISSING_PACKAGE`
@@ -22,14 +22,15 @@ export function hashPassword(plain: string): Promise<string> {
 }
 
 /**
- * Reports, off the event loop, whether a hash was made from a password. Supports Argon2 of any variant with parameters
- * up to 256 MiB, 16 passes and 16 lanes, bcrypt up to a cost of 14, and scrypt and PBKDF2 as `argon2id` describes.
+ * Reports whether a hash was created from a password. Works off the event loop. Supports Argon2 of any variant with
+ * parameters up to 256 MiB, 16 passes and 16 lanes, bcrypt up to a cost of 14, and scrypt and PBKDF2 as described in
+ * `argon2id`.
  *
- * A hash of any other kind never matches, and takes as long as a supported one. A password that was not typed in
- * NFC is also compared as typed, for hashes that were made without normalizing it.
+ * A hash of any other kind never matches, and takes as long as a supported one. A password that was not typed in NFC is
+ * also compared as typed, for hashes that were created without normalization.
  *
- * Security: bcrypt sees only the first 72 bytes of a password. Hashes made by other software don't take the same time
- * as `null`, so response times distinguish such an account from one that does not exist. Both issues disappear with the
+ * Security: bcrypt uses only the first 72 bytes of a password. Hashes by other software don't take the same time as
+ * `null`, so response times distinguish such an account from one that does not exist. Both issues disappear with the
  * rehash that `needsRehash` requests.
  *
  * @param hash the stored hash; `null` for an account that does not exist or has no password: the work is done anyway,
@@ -41,7 +42,10 @@ export async function verifyPassword(hash: string | null, plain: string): Promis
   return (await matchPassword(DEFAULT_HASHER, hash, plain)).fits;
 }
 
-/** Reports whether a hash differs from those that `hashPassword` makes now, so the next login should replace it. */
+/**
+ * Reports whether a hash differs from those that `hashPassword` currently creates, so that the next login should
+ * replace it.
+ */
 export function needsRehash(hash: string): boolean {
   return DEFAULT_HASHER.needsRehash(hash);
 }

@@ -16,13 +16,16 @@ export function nowInSeconds(): number {
   return Math.floor(read() / 1000);
 }
 
-/** The machine's time as corrected with {@link correctClock}, in milliseconds since 1970, even for tests that travel. */
+/**
+ * The machine's time as corrected with {@link correctClock}, in milliseconds since 1970. It ignores a test's time
+ * travel.
+ */
 export function systemTime(): number {
   return Date.now() + correctionMs;
 }
 
 /**
- * Corrects the machine's clock for this process, which may share rows and tokens with processes on other machines.
+ * Corrects the time for this process, because it may share rows and tokens with processes on other machines.
  *
  * @param ms the milliseconds to add to the machine's time; `0` for no correction
  */
@@ -40,11 +43,13 @@ export function setClock(source: (() => number) | null): void {
 }
 
 /**
- * How long, at least, a replaced token's successor is returned again, so that a lost response doesn't lock out the
- * client.
+ * The minimum time for which the server returns a replaced token's successor again, in case the client didn't receive
+ * the response.
  */
 export const REPEAT_SECONDS = 60;
-/** A successor depends on the period in which its token was replaced, so that parallel requests derive the same one. */
+/**
+ * A successor depends on the period in which its token was replaced, so parallel requests derive the same successor.
+ */
 export const REPEAT_PERIOD_SECONDS = 5;
 
 /** The beginning of the period that contains a time, both in seconds. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ControlledDelay } from "./controlled-delay.ts";
 
-/** If entries may wait for a second, more than 100 ms is too long, and is tolerated for 500 ms. */
+/** With a maximum wait of one second, waits of more than 100 ms are too long, but are tolerated for 500 ms. */
 const MAX_MS = 1000;
 const MANY = 16;
 
@@ -36,7 +36,7 @@ test("a queue that stalls again within twice the maximum wait is not a burst, bu
   delay.refuses(0, MANY, 510);
   expect([delay.refuses(100, MANY, 2509), delay.refuses(101, MANY, 2510)]).toEqual([false, true]);
   delay.refuses(0, MANY, 2520);
-  // There was a standing queue until 2520.
+  // The standing queue ended at 2520.
   expect([delay.refuses(101, MANY, 4521), delay.stands(5021)]).toEqual([false, false]);
 });
 

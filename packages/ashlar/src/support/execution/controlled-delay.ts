@@ -5,23 +5,23 @@ const BURST_SHARE = 1 / 2;
 /** The share of the target at which an overload ends. A standing queue never gets that short. */
 const CALM_SHARE = 1 / 2;
 /**
- * How long after an overload a new queue counts as its continuation rather than a burst, as a multiple of the maximum
- * wait.
+ * How long after an overload a new queue counts as a continuation of it rather than a burst, as a multiple of the
+ * maximum wait.
  */
 const RELAPSE_SHARE = 2;
 /**
- * Fewer waiting requests than this aren't an overload, unless the maximum wait is over. Each of them takes long, but
+ * Fewer waiting requests than this aren't an overload unless they exceed the maximum wait. Each of them takes long, but
  * will get its turn.
  */
 const FEW = 16;
 
 /**
- * Decides by the age of a queue's entry whether it should still be handled. A burst may make all entries wait, because
- * it is over soon. If entries that leave the queue have waited too long for a while, it is a standing queue, which only
- * makes everyone wait. Entries older than a tenth of the maximum wait are then refused until the queue is short again
- * (CoDel, RFC 8289, with the two limits of "controlled delay"). If there is a standing queue again soon after that, the
- * load is unchanged, so it doesn't count as a burst. If it did, all entries would again and again wait for as long as a
- * burst may last (RFC 8289 §4.2 resumes in the same way).
+ * Decides whether to handle a queue's entry, based on the entry's age. In a burst, all entries may wait, because it is
+ * over soon. If the entries that leave the queue have all waited too long for some time, the queue is a standing queue,
+ * which only makes everyone wait. Entries older than a tenth of the maximum wait are then refused until the queue is
+ * short again (CoDel, RFC 8289, with the two limits of "controlled delay"). If there is a standing queue again soon
+ * after that, the load is unchanged, so it doesn't count as a burst. Otherwise, all entries would repeatedly wait for
+ * as long as a burst may last (RFC 8289 §4.2 resumes in the same way).
  */
 export class ControlledDelay {
   readonly #maxMs: number;

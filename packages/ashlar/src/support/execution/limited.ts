@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 
-/** Something exceeded its time limit. */
+/** Thrown if work exceeds its time limit. */
 export class TooSlowError extends Error {}
 
 /**

@@ -4,7 +4,7 @@ import { type TracedHash, traceChannels, traced } from "../index.ts";
 
 const EVENTS = ["start", "end", "asyncStart", "asyncEnd", "error"] as const;
 
-/** What is published on the channel `ashlar:hash`, by its public name. */
+/** The messages published on the channel `ashlar:hash`, subscribed to by its public name. */
 function listen(): [event: string, message: TracedHash][] {
   const seen: [string, TracedHash][] = [];
   const channel = tracingChannel("ashlar:hash");

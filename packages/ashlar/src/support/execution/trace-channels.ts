@@ -11,32 +11,33 @@ export interface TraceMessage {
 
 /**
  * A request, on the channel `ashlar:request`. `asyncEnd` is published when its response has been sent or its client has
- * disconnected. Members without a value are `null` until then.
+ * disconnected. Members whose values aren't known yet are `null`.
  */
 export interface TracedRequest extends TraceMessage {
   /** The application's name. */
   readonly application: string;
   readonly method: string;
-  /** `http` or `https`, as the client asked. */
+  /** `http` or `https`, as the client requested. */
   readonly scheme: string;
   /**
-   * The trace that the request belongs to (W3C Trace Context), if its sender's request ids are trusted. The sender must
-   * be a trusted proxy, or any client if no proxy is configured.
+   * The trace that the request belongs to (W3C Trace Context), if request ids from its sender are trusted. If proxies
+   * are configured, only theirs are.
    */
   readonly traceparent: string | null;
   readonly tracestate: string | null;
-  /** The pattern of the route, `/orders/@id:int`; `null` at the end if there was no route. */
+  /** The pattern of the route, `/orders/@id:int`; `null` if no route matched. */
   route: string | null;
   /** The path as it may be logged, without possible secrets. */
   path: string | null;
   requestId: string | null;
-  /** The status of the response; `null` at the end if there wasn't one. */
+  /** The status of the response; `null` if there wasn't one. */
   status: number | null;
-  /** Why the client did not get the complete response; `null` if it did. */
+  /** Why the client didn't receive the complete response; `null` if it did. */
   aborted: "client" | "error" | "shutdown" | null;
   /**
    * A subscriber to `start` may set this function. It is then called with the function that handles the request, and
-   * must return that function's result. For libraries whose context is entered by a call, such as OpenTelemetry.
+   * must return that function's result. This is for libraries that activate a context by calling a function in it, such
+   * as OpenTelemetry.
    */
   within: (<T>(handle: () => T) => T) | null;
 }
@@ -60,7 +61,7 @@ export interface TracedHash extends TraceMessage {
 export interface TracedMail extends TraceMessage {
   /** The name of the mail's class. */
   readonly mailable: string;
-  /** How many addresses it goes to. */
+  /** The number of recipients. */
   readonly recipients: number;
 }
 

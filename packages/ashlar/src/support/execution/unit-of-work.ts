@@ -4,11 +4,11 @@ import type { MaybePromise } from "../values/kinds.ts";
 const units = new AsyncLocalStorage<UnitOfWork>();
 
 /**
- * The work at the end of a database transaction, or a nested one: what to do after the commit, or how to restore memory
- * after a rollback. The database opens one for each transaction; all other code uses the current one.
+ * The work at the end of a database transaction, or of a nested one: functions to run after the commit, or to restore
+ * objects in memory after a rollback. The database opens one for each transaction; all other code uses the current one.
  *
- * A unit inside another one, even on another database, commits into it: its work waits for the outermost commit, and is
- * dropped if any of the outer ones is rolled back.
+ * A unit inside another one, even on another database, hands its work to the outer one when it commits. The work waits
+ * for the outermost commit, and is dropped if any of the outer transactions is rolled back.
  */
 export class UnitOfWork {
   readonly #parent: UnitOfWork | null = UnitOfWork.current;
@@ -18,8 +18,8 @@ export class UnitOfWork {
   #isOpen = true;
 
   /**
-   * The innermost unit that the caller is in; `null` outside of transactions. A unit that has ended is ignored, so code
-   * that it left running is outside of it.
+   * The innermost unit that the caller is in; `null` outside of transactions. Code that is still running after its
+   * transaction has ended is outside of it.
    */
   static get current(): UnitOfWork | null {
     let unit = units.getStore() ?? null;
@@ -27,7 +27,7 @@ export class UnitOfWork {
     return unit;
   }
 
-  /** Whether it can still be committed. */
+  /** Whether the transaction can still be committed. */
   get isOpen(): boolean {
     return this.#isOpen;
   }
@@ -37,7 +37,7 @@ export class UnitOfWork {
     return units.run(this, task);
   }
 
-  /** Adds work for after the commit. */
+  /** Adds work to do after the commit. */
   afterCommit(work: () => MaybePromise<void>): void {
     this.#works.push(work);
   }
@@ -50,7 +50,7 @@ export class UnitOfWork {
   }
 
   /**
-   * Resolves once all work that the transaction waits for is done.
+   * Resolves once everything that the transaction waits for is done.
    *
    * @throws the first rejection's reason
    */
@@ -62,7 +62,7 @@ export class UnitOfWork {
   }
 
   /**
-   * Makes sure that a rollback restores an object in memory. Call it before the object is changed.
+   * Restores an object in memory if the transaction is rolled back. Call it before the object is changed.
    *
    * @param snapshot returns a function that restores the object's current state; called if this unit doesn't have one
    * yet
@@ -74,7 +74,7 @@ export class UnitOfWork {
   /**
    * Records that the transaction has been committed, or the nested one released into the outer one.
    *
-   * @returns the work that is now due; empty while there is an outer transaction
+   * @returns the work to do now; empty if there is an outer transaction
    */
   commit(): readonly (() => MaybePromise<void>)[] {
     this.#isOpen = false;
@@ -124,8 +124,7 @@ export function afterCommit(work: () => void): void {
 }
 
 /**
- * Makes sure that if the caller's transaction is rolled back, an object in memory is restored. Call it before the
- * object is changed.
+ * Restores an object in memory if the caller's transaction is rolled back. Call it before the object is changed.
  *
  * @param snapshot returns a function that restores the object's current state
  */

@@ -31,7 +31,7 @@ export function runtimeProblem(
  *
  * This module imports nothing, so a command can call it before loading anything that an old Node.js cannot read.
  *
- * @param version the version to check, such as `24.7.0`; default: that of the running process
+ * @param version the version to check, such as `24.7.0`; default: the running process's version
  */
 export function nodeVersionProblem(version: string = process.versions.node): string | null {
   if (isAtLeast(version, OLDEST_NODE)) return null;

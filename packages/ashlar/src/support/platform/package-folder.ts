@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 
 /**
  * The framework's own folder, with its `data/`, `stubs/` and `views/`: the nearest folder above this file that has a
- * `package.json`. In `create-ashlar`, which contains part of the framework, it is that part's folder.
+ * `package.json`. In `create-ashlar`, which contains part of the framework, it is `create-ashlar`'s own folder.
  */
 export const PACKAGE_FOLDER: string = packageAbove(import.meta.dirname);
 

@@ -2,7 +2,7 @@ import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { PACKAGE_FOLDER } from "./package-folder.ts";
 
-/** The framework's own code, as source or built. Its frames are never the location of an application's code. */
+/** The folder of the framework's own code, source or built. Stack frames in it are skipped. */
 const FRAMEWORK = ["src", "dist"].map((folder) => join(PACKAGE_FOLDER, folder) + sep);
 const FRAMEWORK_TEST = /\.test\.[jt]s$/;
 const FRAMES_LOOKED_AT = 16;
@@ -12,7 +12,7 @@ export class SourceLocation {
   readonly #trace: { readonly stack?: string };
   #text: string | undefined;
 
-  /** @param below the framework's function that was called; stack frames start below it */
+  /** @param below the framework function that was called; the stack starts with its caller */
   constructor(below: (...args: never[]) => unknown) {
     const trace: { stack?: string } = {};
     const limit = Error.stackTraceLimit;
@@ -24,22 +24,22 @@ export class SourceLocation {
   }
 
   /**
-   * The location as `routes/web.ts:12`, relative to the working directory if it is inside that; `unknown` if the stack
-   * does not contain one.
+   * The location as `routes/web.ts:12`, relative to the working directory if it is inside; `unknown` if the stack
+   * contains no such location.
    */
   toString(): string {
     this.#text ??= placeIn(String(this.#trace.stack ?? ""));
     return this.#text;
   }
 
-  /** Only the file, as in {@link SourceLocation.toString}; `null` if the stack does not contain one. */
+  /** Only the file, as in {@link SourceLocation.toString}; `null` if the stack contains no such location. */
   get file(): string | null {
     const [, file] = /^(.*):\d+$/.exec(this.toString()) ?? [];
     return file ?? null;
   }
 }
 
-/** The first frame of a stack that is in a file outside the framework and outside Node, as `file:line`. */
+/** The first frame of a stack that is neither in the framework nor in Node, as `file:line`. */
 export function placeIn(stack: string): string {
   for (const line of stack.split("\n")) {
     const frame = parseFrame(line);
@@ -76,7 +76,7 @@ function parseFrame(text: string): { readonly file: string; readonly line: strin
 
 function fileOf(place: string): string | null {
   if (!place.startsWith("file:")) return /^(?:\/|[A-Za-z]:[\\/])/.test(place) ? place : null;
-  // Leaves out the query, which a development server uses to tell versions of reloaded modules apart.
+  // Removes the query, which a development server adds to distinguish versions of reloaded modules.
   return fileURLToPath(place);
 }
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { ConfigurationError } from "../errors.ts";
 
-/** The folder that a setting's file is relative to, and the setting's name in errors. */
+/** The location of a setting: the folder that its path is relative to, and its name in errors. */
 export interface PemPlace {
   /** The folder that the path is relative to. */
   readonly root: string;
@@ -11,7 +11,7 @@ export interface PemPlace {
 }
 
 /**
- * Reads a setting with certificates or a key: the path of a PEM file, or PEM text, as some platforms put it into
+ * Reads a setting with certificates or a key: the path of a PEM file, or PEM text, which some platforms put into
  * variables.
  *
  * @throws `E_INVALID_CONFIGURATION` if the file can't be read, or contains nothing of this kind
@@ -21,7 +21,7 @@ export function readPem(value: string, kind: "certificate" | "private key", { ro
   const pem = isText ? value : readText(resolve(root, value), where, kind);
   const found = kind === "certificate" ? /-----BEGIN CERTIFICATE-----/ : /-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----/;
   if (found.test(pem)) return pem;
-  // Without a certificate, Node.js would trust none, and every connection would fail.
+  // If the file contains no certificate, Node.js would trust none, and every connection would fail.
   const problem = `is ${isText ? "PEM" : "a file"} without a ${kind}.`;
   throw new ConfigurationError(where, problem, "Name a file in PEM form.");
 }
@@ -48,7 +48,10 @@ const UNTRUSTED: ReadonlySet<unknown> = new Set([
   "CERT_SIGNATURE_FAILURE",
 ]);
 
-/** The problem with a server's certificate, its authority or its name; `null` if the error is about neither. */
+/**
+ * The problem with a server's certificate, either its authority or its name; `null` if the error is about something
+ * else.
+ */
 export function certificateProblem(error: unknown): "authority" | "name" | null {
   const { code, cause, message = "", reason = "" } = Object(error) as Failure;
   const codes = [code, Object(cause).code];
@@ -59,7 +62,8 @@ export function certificateProblem(error: unknown): "authority" | "name" | null 
 }
 
 /**
- * A sentence, after a space, that says what to set if a server's certificate was rejected; `""` for any other error.
+ * A sentence that says what to set if a server's certificate was rejected, with a leading space; `""` for any other
+ * error.
  *
  * @param where the settings that `ca` belongs to
  * @param name the setting that names the certificate's host, if there is one

@@ -4,11 +4,11 @@ import { ConfigurationError } from "../errors.ts";
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * The text of a `.env` file.
+ * Returns the text of a `.env` file.
  *
- * @param path the file
+ * @param path the file's path
  * @returns `null` if there is no file
- * @throws `E_INVALID_CONFIGURATION` if the file can't be read or isn't UTF-8, with advice; the message includes nothing
+ * @throws `E_INVALID_CONFIGURATION` if the file can't be read or isn't UTF-8, with advice; the message contains nothing
  * from the file
  */
 export function readEnvFile(path: string): string | null {
@@ -25,7 +25,7 @@ export function readEnvFile(path: string): string | null {
     // UTF-16 without a byte order mark can be decoded as UTF-8, with a NUL after every ASCII character.
     if (!text.includes("\0")) return text;
   } catch {
-    // Reported below, without the decoder's own error.
+    // The problem is reported below, without the decoder's error.
   }
   throw new ConfigurationError(path, "The file is not UTF-8 text.", "Save it as UTF-8 in your editor.");
 }

@@ -1,21 +1,23 @@
 import { AshlarError } from "../errors.ts";
 
 /**
- * Parts of words that don't occur in harmless words. They are searched for in the complete name: `x_PassWord`,
- * `newpassword`.
+ * Parts that don't occur in harmless words. A name is secret if it contains one anywhere: `x_PassWord`, `newpassword`.
  */
 const STEMS =
   /password|passwd|passphrase|passcode|credential|csrf|xsrf|(?:api|app|private|secret|access|master|signing|encryption|session|previous)keys?$/;
 
-/** Parts of single words: `api_token`, `accesstoken`, `clientSecrets`, but not `tokenizer` or `secretary`. */
+/**
+ * Parts that are looked for within each word: `api_token`, `accesstoken`, `clientSecrets`, but not `tokenizer` or
+ * `secretary`.
+ */
 const IN_A_WORD = /token(?!i[sz])|secret(?!ar)|cookie|authorization/;
 
-/** Complete words. Within longer words, they are harmless: `pinned`, `footprint`. */
+/** Words that must match completely. As parts of longer words, they are harmless: `pinned`, `footprint`. */
 const WORDS: ReadonlySet<string> = new Set([
   ...["pwd", "pin", "pins", "pincode", "otp", "totp", "hotp", "jwt", "bearer", "mnemonic", "sessid", "cvv", "cvc"],
 ]);
 
-/** Words that are secret together: `recovery_codes`, `sessionId`, `smtpPass`. */
+/** Combinations of words that are secret together: `recovery_codes`, `sessionId`, `smtpPass`. */
 const PAIRS =
   /(?:^| )(?:(?:recovery|backup|verification|security|login|mfa|2fa|factor|time|pin) codes?|session id|(?:smtp|mail|db|database|redis|user|login) pass)(?: |$)/;
 
@@ -23,12 +25,12 @@ const PAIRS =
 const ABOUT =
   /(?:^| )(?:at|id|ids|count|counts|length|size|type|types|name|names|column|columns|expires|expiry|expiration|minutes|seconds|hours|days|ttl|limit|limits|policy|strength|algorithm|required|enabled|consent|accepted|banner)$/;
 
-/** The names that features declare, each as its words between spaces: ` door code `. */
+/** The names that features declare, each as words with spaces around them: ` door code `. */
 const declared = new Set<string>();
 
 /**
- * How many results are remembered: enough for the names in an application's own data, but not for everything that
- * clients send.
+ * The number of cached results. It is enough for the names in an application's own data, and keeps clients from filling
+ * the memory with names.
  */
 const MAX_REMEMBERED = 2000;
 const remembered = new Map<string, boolean>();
@@ -38,9 +40,9 @@ const remembered = new Map<string, boolean>();
  * all use this list: a secret is never logged, shown, or filled in again. The list contains names that any application
  * may use; features add theirs with {@link declareSecretNames}.
  *
- * Names are compared word by word, however the words are joined: `api_token`, `apiToken`, `API-TOKEN`.
+ * Names are compared word by word, regardless of how the words are joined: `api_token`, `apiToken`, `API-TOKEN`.
  *
- * Security: only the name counts. A secret under another name is logged unchanged.
+ * Security: only the name is checked. A secret under another name is logged unchanged.
  */
 export function isSecretName(name: string): boolean {
   const known = remembered.get(name);
@@ -71,7 +73,7 @@ export function declareSecretNames(...names: readonly string[]): void {
 }
 
 function decide(name: string): boolean {
-  // No application uses a longer name, and a client's long names should not slow down logging.
+  // No application uses a longer name, and a client must not be able to slow down logging with long names.
   const words = wordsOf(name.slice(0, 256));
   const text = words.join(" ");
   const declaredNames = [...declared];

@@ -7,10 +7,10 @@ export interface Setting<Read, Written = Read> {
   /** Describes what to write, in messages: `a whole number of minutes from 1 to 525600`. */
   readonly what: string;
   /**
-   * Checks a value, and fills in the default. `undefined`, `null` and `""` count as missing.
+   * Checks a value, or returns the default. `undefined`, `null` and `""` count as missing.
    *
-   * @param where its location for messages, such as `config/app.ts: APP.server.port`
-   * @throws `E_INVALID_CONFIGURATION` unless the setting has another code
+   * @param where the setting's location in messages, such as `config/app.ts: APP.server.port`
+   * @throws `E_INVALID_CONFIGURATION` unless the setting has its own code
    */
   read(value: unknown, where: string): Read;
   /** Never set. It ties the setting to the type that the section's interface lets authors write. */
@@ -26,13 +26,13 @@ export interface SettingRule<Read> {
   readonly what: string;
   /** Whether `accept` reads `null` as a value, instead of counting it as missing. */
   readonly takesNull?: boolean;
-  /** Returns the value as read; `undefined` if it cannot be read. */
+  /** Returns the value as read; `undefined` if it is not valid. */
   readonly accept: (value: unknown, where: string) => Read | undefined;
-  /** The value if the setting is missing; `undefined` if it is required. */
+  /** The value for a missing setting; `undefined` if the setting is required. */
   readonly fallback?: Read | undefined;
-  /** The words that can be written. A misspelled word gets a suggestion. */
+  /** The allowed words. The error for a misspelled word suggests one. */
   readonly words?: readonly string[];
-  /** How a message describes a value; default: by its kind, because text may be a secret. */
+  /** Describes a refused value in messages; default: by its kind, because text may be a secret. */
   readonly describe?: (value: unknown) => string;
   /** What to do if it is missing or cannot be read; default: write `what`. */
   readonly remedy?: string;
@@ -55,7 +55,7 @@ export function isLeftOut(value: unknown): value is undefined | null | "" {
   return value === undefined || value === null || value === "";
 }
 
-/** A setting of any other kind. */
+/** Defines a setting of any other kind. */
 export function setting<Read, Written = Read>(rule: SettingRule<Read>): Setting<Read, Written> {
   const { what, takesNull = false, accept, fallback, words = [], describe = kindOf, code } = rule;
   const { remedy = `Write ${what}${leaveOut(fallback)}.` } = rule;
@@ -219,7 +219,7 @@ function leaveOut(fallback: unknown): string {
   return isShown ? `, or leave it out for ${JSON.stringify(fallback)}` : ", or leave it out";
 }
 
-/** A value as shown in a message. */
+/** Describes a value for a message. */
 export function quoted(value: unknown): string {
   if (typeof value === "number" || typeof value === "boolean") return String(value);
   if (Array.isArray(value) && value.every((entry) => typeof entry === "string"))

@@ -23,16 +23,16 @@ export type Refusal = (name: string, problem: string, remedy: string) => Configu
 
 /** Options for an object of settings. */
 export interface SettingsOptions<Read> {
-  /** Throws if settings contradict each other. */
+  /** Throws if the settings contradict each other. */
   readonly check?: (settings: Read, refuse: Refusal) => void;
-  /** Names in the same object that are read elsewhere, and may be suggested for a misspelled name. */
+  /** Other valid names in the same object, which are read elsewhere. They may be suggested for a misspelled name. */
   readonly alongside?: readonly string[];
   /** Names of former settings, with what to do instead. */
   readonly former?: Readonly<Record<string, string>>;
 }
 
 /**
- * Defines an object of settings, with a setting for each name in the interface that authors see. A feature reads its
+ * Defines an object of settings, with a setting for each name in the interface that authors use. A feature reads its
  * configuration with it when its provider registers or boots:
  *
  * ```ts
@@ -58,8 +58,8 @@ export interface SettingsOptions<Read> {
  * The result is frozen. Unknown names, missing settings and wrong types are reported in one `E_INVALID_CONFIGURATION`,
  * with their location and what to write. Text is never quoted, because it may be a secret.
  *
- * It is called twice because the first type argument is explicit and the second one is inferred. A schema that lacks a
- * name of `Written`, has an additional one, or reads another type doesn't compile.
+ * The definition takes two calls, because the first type argument is explicit, and the second one is inferred. A schema
+ * that lacks a name of `Written`, has an additional one, or reads another type doesn't compile.
  */
 export function settings<Written extends object>(): <S extends Schema<Written>>(
   schema: S & Readonly<Record<Exclude<keyof S, keyof Written>, never>>,
@@ -83,7 +83,7 @@ export function settings<Written extends object>(): <S extends Schema<Written>>(
 }
 
 /**
- * An object whose names the author chooses, such as the names of guards. All members are read in the same way.
+ * An object whose names the author chooses, such as the names of guards. All members have the same kind of setting.
  *
  * @param checkName throws if a name cannot be used
  * @param example a name, for messages
@@ -104,7 +104,7 @@ export function recordOf<Read, Written>(
   });
 }
 
-/** A list whose entries are all read in the same way. It is optional only with a `fallback`. */
+/** A list whose entries all have the same kind of setting. It is optional only with a `fallback`. */
 export function listOf<Read, Written>(
   what: string,
   entry: Setting<Read, Written>,
@@ -137,7 +137,7 @@ function objectSetting<Read, Written>(
   });
 }
 
-/** @returns the missing settings that an unknown name probably stands for */
+/** @returns the missing settings that the unknown name was probably meant to be */
 function refuseUnknownNames(
   problems: SetupProblems,
   values: Readonly<Record<string, unknown>>,

@@ -14,12 +14,12 @@ export class SetupProblems {
     return this.#errors.length > 0;
   }
 
-  /** Whether a named part has failed, so that others may lack its services. */
+  /** Whether a part has failed, in which case others may lack its services. */
   get hasFailed(): boolean {
     return this.#failed.length > 0;
   }
 
-  /** The settings, files and variables that the collected errors are about. */
+  /** The settings, files and variables that the collected errors name. */
   get places(): readonly string[] {
     return this.#errors.flatMap((error) => (error instanceof ConfigurationError ? [error.where] : []));
   }
@@ -27,12 +27,12 @@ export class SetupProblems {
   /**
    * Collects an error.
    *
-   * @param name the failed part; later errors that name it are consequences, and are left out
+   * @param name the failed part; later errors that name it are consequences, and are omitted
    * @throws the error itself if it isn't about the setup; if other errors have been collected, those are thrown instead
    */
   add(error: unknown, name: string | null = null): void {
     if (!isAboutSetup(error)) {
-      // A server that is down is worth knowing. An unexpected error may be a consequence of an earlier failure.
+      // Report a server that is down. An unexpected error may be a consequence of an earlier failure.
       if (error instanceof AshlarError && this.any) this.#errors.push(error);
       this.end();
       throw error;
@@ -47,7 +47,7 @@ export class SetupProblems {
    *
    * @param name the name of the part that fails with the step; see {@link add}
    * @returns what the step returns; `undefined` if it failed
-   * @throws as {@link add}
+   * @throws the same as {@link add}
    */
   try<T>(step: () => T, name: string | null = null): T | undefined {
     try {
@@ -69,8 +69,8 @@ export class SetupProblems {
   }
 
   /**
-   * The collected errors: a single one unchanged; several as one error with a line for each, with their common code, or
-   * else `E_INVALID_CONFIGURATION`. `null` if nothing was collected.
+   * The collected errors: a single one unchanged; several as one error with a line for each, with the code that they
+   * share, or else `E_INVALID_CONFIGURATION`. `null` if nothing was collected.
    */
   get error(): AshlarError | null {
     const [first, ...others] = this.#errors;
@@ -84,9 +84,7 @@ export class SetupProblems {
     if (error !== null) throw error;
   }
 
-  /**
-   * Adds an error, which may have several lines, such as one for each route. Leaves out consequences of known errors.
-   */
+  /** Adds an error, which may have several lines, such as one for each route. Omits consequences of known errors. */
   #addNew(error: AshlarError): void {
     const lines = error.message.split("\n");
     const fresh = lines.filter((line) => !this.#isKnown(line, error.code));
@@ -97,7 +95,7 @@ export class SetupProblems {
   }
 
   /**
-   * Whether a line is known. A service that can't be created is requested again and again, and fails with the same
+   * Whether a line has been reported. A service that can't be created is requested repeatedly, and fails with the same
    * message each time, possibly after a different location.
    */
   #isKnown(line: string, code: ErrorCode): boolean {
@@ -115,7 +113,7 @@ export class SeveralProblemsError extends AshlarError {
   constructor(errors: readonly AshlarError[]) {
     const [first] = errors;
     const code = errors.every((error) => error.code === first!.code) ? first!.code : "E_INVALID_CONFIGURATION";
-    // Any error's location would do, so the first one's is used.
+    // Any of the errors' locations would do. This is the first one's.
     super(code, errors.map(({ message }) => message).join("\n"), { cause: first!.cause });
     // Not enumerable, because the message contains all of them.
     Object.defineProperty(this, "errors", { value: Object.freeze([...errors]) });
@@ -123,8 +121,8 @@ export class SeveralProblemsError extends AshlarError {
 }
 
 /**
- * Whether an author can fix the error. Errors of clients have a status below 500, and errors about servers that are
- * down have 503.
+ * Whether an author can fix the error. Clients' errors have a status below 500, and errors about servers that are down
+ * have 503.
  */
 function isAboutSetup(error: unknown): error is AshlarError {
   if (error instanceof ConfigurationError) return true;

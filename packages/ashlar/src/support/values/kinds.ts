@@ -11,18 +11,18 @@ export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 /** A plain object without a prototype. Names that a client has chosen are safe in it. */
 export type Dictionary<T = unknown> = { [key: string]: T };
 
-/** Reports whether something is a class. A class's prototype can't be reassigned, but a function's can. */
+/** Reports whether something is a class. The prototype of a class can't be reassigned, but a function's can. */
 export function isClass(value: object): boolean {
   return Object.getOwnPropertyDescriptor(value, "prototype")?.writable === false;
 }
 
-/** Reports whether something is a promise, either the platform's or a library's. */
+/** Reports whether a value is a promise, either native or a library's. */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
 }
 
 /**
- * Reports whether a result is a platform promise. `instanceof` alone would read a response's prototypes, which makes
+ * Reports whether a result is a native promise. `instanceof` alone would read a response's prototypes, which makes
  * Node.js load its `fetch`; see `inheritLate`.
  */
 export function isPromise<T>(result: MaybePromise<T>): result is Promise<T> {

@@ -1,7 +1,9 @@
-/** A length of time. Minutes are written in the largest unit that fits: `2 days`, `24 hours`, `90 minutes`. */
+/** A length of time. It is shown in the largest unit that fits: `2 days`, `24 hours`, `90 minutes`. */
 export type Duration = { readonly minutes: number } | { readonly seconds: number };
 
-/** An amount of data, written in the largest unit that fits: `500 bytes`, `1.5 kB`, `32 MB`. A kB has 1024 bytes. */
+/**
+ * An amount of data. It is shown in the largest unit that fits: `500 bytes`, `1.5 kB`, `32 MB`. A kB has 1024 bytes.
+ */
 export type DataSize = { readonly bytes: number };
 
 /**
@@ -14,19 +16,19 @@ export type MessageValue = string | number | bigint | boolean | null | Date | Du
 export interface Message {
   /**
    * The key of the sentence, such as `auth.email.taken`, or another stable name of the broken rule, such as a
-   * validator's `too_small`; `null` if only the sentence is known.
+   * validator's `too_small`; `null` if the message is plain text.
    */
   readonly rule: string | null;
-  /** The values in the sentence, or those that the rule is about, by name: `{ max: 255 }`. */
+  /** The values in the sentence, or the rule's parameters, by name: `{ max: 255 }`. */
   readonly params: Readonly<Record<string, MessageValue>>;
-  /** The sentence in English, or in the only language that it exists in. */
+  /** The sentence in English, or in the only language that it is available in. */
   readonly message: string;
 }
 
 /** Values for the placeholders of a sentence, by name. */
 export type MessageParams = Message["params"];
 
-/** Reports whether a value is a message, rather than an object from a column that happens to have such a member. */
+/** Reports whether a value is a message, and not an object from a column that happens to have the same member. */
 export function isMessage(value: unknown): value is Message {
   if (typeof value !== "object" || value === null) return false;
   const { rule, params, message } = value as Partial<Message>;

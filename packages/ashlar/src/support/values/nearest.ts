@@ -52,7 +52,7 @@ export function nearest(name: string, known: Iterable<string>): string[] {
     .map((candidate) => ({ candidate, distance: distanceOf(name, candidate) }))
     .filter(({ distance }) => distance <= reach)
     .sort((a, b) => a.distance - b.distance)
-    // A name that differs only in spelling is probably the intended one.
+    // A name that differs only in capitals and separators is probably the intended one.
     .filter(({ distance }, _, [closest]) => distance === 0 || closest!.distance > 0)
     .map(({ candidate }) => candidate);
   return (near.length > 0 ? near : candidates.filter((candidate) => sharesWords(name, candidate))).slice(0, 3);

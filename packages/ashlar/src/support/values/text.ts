@@ -1,6 +1,6 @@
 /**
- * Any value as text, as by `String`. An object that can't be converted, such as one without a prototype, becomes JSON,
- * or blank if that is impossible too. Never throws, because a column may contain anything.
+ * Converts any value to text, like `String`. An object that can't be converted, such as one without a prototype,
+ * becomes JSON, or `""` if that is impossible too. Never throws, because a column may contain anything.
  */
 export function textOf(value: unknown): string {
   try {
@@ -10,7 +10,7 @@ export function textOf(value: unknown): string {
   }
 }
 
-/** A value as JSON; blank if it can't be written as JSON. */
+/** A value as JSON; `""` if it can't be converted. */
 export function jsonOf(value: unknown): string {
   try {
     return JSON.stringify(value) ?? "";

@@ -3,8 +3,8 @@ import { compareSync } from "bcryptjs";
 /**
  * Verifies a password against an imported bcrypt hash. It is slow: never call it on the event loop.
  *
- * Security: bcrypt sees only the first 72 bytes of a password, so any text that begins with them is accepted. The first
- * login fixes that by hashing the complete password again.
+ * Security: bcrypt uses only the first 72 bytes of a password, so any text that begins with them is accepted. This ends
+ * with the first login, which hashes the complete password again.
  *
  * @param hash a hash that `isBcrypt` accepts
  */

@@ -3,10 +3,13 @@ import { MAX_LENGTH, measureSaltAndTag } from "../argon2-hash.ts";
 
 const PBKDF2 = /^\$pbkdf2-(sha1|sha256|sha512)\$i=([1-9]\d{0,6})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
-/** OWASP recommends 1.4 million at most, for SHA-1; a login with this many takes about a second for each block. */
+/**
+ * OWASP's highest recommendation is 1.4 million, for SHA-1. With this many iterations, a login takes about a second per
+ * block.
+ */
 const MAX_ITERATIONS = 2_000_000;
 
-/** A PBKDF2 hash (RFC 8018 §5.2), with the bytes as written. */
+/** A PBKDF2 hash (RFC 8018 §5.2), with its bytes still encoded. */
 interface Pbkdf2Hash {
   readonly digest: string;
   readonly iterations: number;

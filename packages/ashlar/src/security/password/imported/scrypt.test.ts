@@ -14,7 +14,7 @@ function verify(hash: string, plain: string): boolean {
   return computed.equals(stored);
 }
 
-/** RFC 7914 §12, the vector with a cost that a login has. */
+/** The vector in RFC 7914 §12 with a realistic cost for a login. */
 const RFC_TAG =
   "7023bdcb3afd7348461c06cd81fd38ebfda8fbba904f8e3ea9b543f6545da1f2d5432955613f0fcf62d49705242a9af9e61e85dc0d651e40dfcf017b45575887";
 const RFC_HASH = `$${base64("SodiumChloride")}$${Buffer.from(RFC_TAG, "hex").toString("base64").replace(/=+$/, "")}`;

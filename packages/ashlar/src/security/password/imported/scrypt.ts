@@ -2,7 +2,7 @@ import { scryptSync } from "node:crypto";
 import { MAX_LENGTH, measureSaltAndTag } from "../argon2-hash.ts";
 
 /**
- * A scrypt hash's cost (RFC 7914), with the bytes as written.
+ * A scrypt hash's cost (RFC 7914), with its bytes still encoded.
  *
  * `nfkc=1` is for software that normalizes passwords before hashing them.
  */
@@ -18,11 +18,14 @@ interface ScryptHash {
 const SCRYPT =
   /^\$scrypt\$(?:n=([1-9]\d{0,7})|ln=([1-9]\d?)),r=([1-9]\d{0,2}),p=([1-9]\d?)(,nfkc=1)?\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
-/** As with Argon2, the hash contains its cost: at most 256 MiB, and four times the work that OWASP recommends. */
+/**
+ * As with Argon2, a hash contains its own cost, so it is limited: to 256 MiB, and to four times the work that OWASP
+ * recommends.
+ */
 const MAX_BYTES = 256 * 1024 * 1024;
 const MAX_WORK = 4 * 2 ** 17 * 8;
 const MAX_PARALLELIZATION = 16;
-/** Node refuses a hash that may take more memory; the blocks of all lanes come on top of the limit. */
+/** Node refuses a hash that may take more memory. The blocks of all lanes are added to the limit. */
 const NODE_MAX_BYTES = 2 * MAX_BYTES;
 
 function readScrypt(hash: string): ScryptHash | null {
@@ -33,7 +36,7 @@ function readScrypt(hash: string): ScryptHash | null {
   const cost = n === undefined ? 2 ** Number(ln) : Number(n);
   const blockSize = Number(r);
   const parallelization = Number(p);
-  // RFC 7914 §2: a power of two above 1, and less than 2^(128 · r / 8). Node refuses to compute anything else.
+  // It must be a power of two above 1, and less than 2^(128 · r / 8) (RFC 7914 §2). Node refuses anything else.
   if (cost < 2 || !Number.isInteger(Math.log2(cost)) || cost >= 2 ** (16 * blockSize)) return null;
   if (parallelization > MAX_PARALLELIZATION) return null;
   if (128 * cost * blockSize > MAX_BYTES || cost * blockSize * parallelization > MAX_WORK) return null;
