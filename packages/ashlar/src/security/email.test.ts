@@ -189,7 +189,7 @@ describe("refused", () => {
     const time = cpuTimeOf(() => {
       for (let i = 0; i < 1000; i++) for (const text of texts) expect(normalizeEmail(text)).toBeNull();
     });
-    // Parsing every one of them would take several seconds.
+    // Parsing each of them would take several seconds.
     expect(time).toBeLessThan(1000);
   });
 });

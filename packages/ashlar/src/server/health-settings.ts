@@ -3,7 +3,7 @@ import { ConfigurationError, derived, type Setting, setting, settings } from "..
 
 /** `APP.server.health` in `config/app.ts`: the paths for health checks by load balancers and monitors. */
 export interface HealthSettings {
-  /** The path that responds with 200 as long as the process handles requests; `false` for none. Default: `/up`. */
+  /** The path that responds with 200 while the process handles requests; `false` for none. Default: `/up`. */
   readonly up?: string | false;
   /**
    * The path that responds with 200 if requests should be sent here, and otherwise with 503; `false` for none. Default:
@@ -11,21 +11,21 @@ export interface HealthSettings {
    */
   readonly ready?: string | false;
   /**
-   * The clients that see in the response of `ready` which check failed, written as in `APP.trustedProxies`: addresses,
-   * ranges, `loopback` and `private`; default: `loopback`. All other clients get only the status.
+   * The clients for which the response of `ready` includes the failed check, written as in `APP.trustedProxies`:
+   * addresses, ranges, `loopback` and `private`; default: `loopback`. All other clients get only the status.
    */
   readonly details?: string | readonly string[];
 }
 
-/** {@link HealthSettings} as read; a path is `null` if there isn't one. */
+/** {@link HealthSettings} as read; a missing path is `null`. */
 export interface CompleteHealthSettings {
   readonly up: string | null;
   readonly ready: string | null;
-  /** Recognizes the clients that may see details. */
+  /** Recognizes clients that may get details. */
   readonly details: TrustedProxies;
 }
 
-/** The default paths. An application's own route with such a path takes precedence. */
+/** The default paths. An application's own route with the same path takes precedence. */
 export const DEFAULT_PATHS = { up: "/up", ready: "/ready" } as const;
 
 function path(fallback: string): Setting<string | false, string | false> {

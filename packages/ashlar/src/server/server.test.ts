@@ -17,7 +17,10 @@ import { AshlarError, ConfigurationError } from "../support/index.ts";
 import type { ConnectionSource, RunningServer } from "./server.ts";
 
 const open: Application[] = [];
-/** The first resolves when a request for `/slow` is being handled; resolving the second lets it finish. */
+/**
+ * The first promise resolves when a request for `/slow` is being handled. Resolving the second one lets the request
+ * finish.
+ */
 let begun: PromiseWithResolvers<void>;
 let released: PromiseWithResolvers<void>;
 const clients: (string | null)[] = [];
@@ -359,7 +362,7 @@ test("S50 a connection that the system cannot accept is logged, and the server c
   });
   open.push(application);
   const { port, url } = await application.listen({ port: 0, handleSignals: false });
-  // The system's error for too many open files; a test that really ran out would break others.
+  // The system's error for too many open files. Really running out of them would break other tests.
   const handles = (process as unknown as { _getActiveHandles(): unknown[] })._getActiveHandles();
   const listening = handles.filter(
     (handle): handle is Server => handle instanceof Server && (handle.address() as AddressInfo | null)?.port === port,
@@ -465,7 +468,7 @@ console.log("port " + server.port);
       const found = /port (\d+)/.exec(output);
       if (found) resolve(found[1]!);
     });
-    // Only after its output was read to the end.
+    // The output has been read to the end.
     const ended = new Promise<unknown[]>((done) => child.on("close", (code, signal) => done([code, signal])));
     void ended.then((how) => reject(new Error(`The script ended by itself: ${how.join()}`)));
     return { child, port: await port, output: () => output, ended };

@@ -12,13 +12,13 @@ import type { CompleteServerSettings } from "./settings.ts";
 
 /** A server that accepts requests. */
 export interface RunningServer {
-  /** The address of the server, such as `http://localhost:3000/`; `http://localhost/` for a {@link socket}. */
+  /** The server's URL, such as `http://localhost:3000/`; `http://localhost/` for a {@link socket}. */
   readonly url: string;
   /** The port; `0` for a unix socket or a pipe. */
   readonly port: number;
   /**
-   * The path of the unix socket or pipe that it listens at; `fd:3` for a socket that systemd has opened; `null` for a
-   * port.
+   * The path of the unix socket or pipe at which the server listens; `fd:3` for a socket that systemd has opened;
+   * `null` for a port.
    */
   readonly socket: string | null;
   /**
@@ -39,11 +39,11 @@ export interface ApplicationServer extends RunningServer {
 /** Another process that accepts a server's connections. */
 export interface ConnectionSource {
   readonly port: number;
-  /** The path of the unix socket or pipe where it accepts them; `null` for a port. */
+  /** The path of the unix socket or pipe at which it accepts them; `null` for a port. */
   readonly socket: string | null;
   /**
-   * Calls a function with each connection, from which nothing has been read, and with the time when it was accepted, by
-   * this process's `performance.now()`; `null` if that is unknown.
+   * Calls a function for each connection, before any data is read from it, with the connection, and the time when it
+   * was accepted, by this process's `performance.now()`; `null` if that is unknown.
    */
   receive(take: (socket: Socket, acceptedAt: number | null) => void): void;
   /** Called when the server takes no more connections. Resolves once the last one has arrived. */
@@ -54,11 +54,11 @@ export interface ConnectionSource {
 export interface ServerOptions {
   /** Whether only this machine can reach the server, unless the settings have a host name. */
   readonly isLocal?: boolean;
-  /** The process that its connections come from; `null` if it listens itself. */
+  /** The process that the server's connections come from; `null` if it listens itself. */
   readonly source?: ConnectionSource | null;
   /** The CORS headers of an overloaded server's refusals. */
   readonly origins?: OriginHeaders;
-  /** The pages that visitors of an overloaded server see; default: a line of text. */
+  /** The pages for visitors of an overloaded server; default: a line of text. */
   readonly pages?: BusyPages | null;
   /** Called for each request that an overloaded server refuses. */
   readonly refused?: () => void;
@@ -102,11 +102,11 @@ export async function startServer(
   node.on("checkContinue", (message, response) => listener(message, response, true));
   if (settings.maxConnections !== null) node.maxConnections = settings.maxConnections;
   const sockets = new Set<Socket>();
-  /** Whether connections come through a unix socket or a pipe, and therefore have no address. */
+  /** Whether connections come through a unix socket or a pipe, and so have no address. */
   let isUnix = false;
   node.on("connection", (socket, acceptedAt: number | null = null) => {
     if (isUnix) Object.defineProperty(socket, "remoteAddress", { value: UNIX_PEER });
-    // Reading the address once makes Node remember it. Otherwise, it would be gone after a disconnect, and limits by
+    // Once the address has been read, Node remembers it. Otherwise, it would be gone after a disconnect, and limits by
     // address wouldn't count clients that don't wait for the response.
     if (socket.remoteAddress === undefined) {
       socket.destroy();
@@ -139,7 +139,8 @@ export async function startServer(
   };
   const end = (timeoutSeconds: number): Promise<CutConnections> => {
     drain();
-    // This doesn't wait for the event "close", which a server that doesn't listen emits while it still responds.
+    // This doesn't wait for the event "close", because a server that doesn't listen emits it while it is still
+    // responding.
     ended ??= close(closing, timeoutSeconds).finally(() => {
       clearInterval(stallCheck);
       shedding?.stop();
@@ -166,14 +167,14 @@ function optionsOf(settings: CompleteServerSettings): NodeServerOptions {
     // Node checks the two timeouts above only this often.
     connectionsCheckingInterval: Math.min(5000, settings.headersTimeoutSeconds * 250),
     maxHeaderSize: settings.maxHeaderBytes,
-    // Request smuggling relies on headers that two parsers read differently. If a header that may appear only once
-    // appears twice, the values are combined into one that matches nothing.
+    // Request smuggling relies on headers that two parsers read differently. If a header that may appear only once is
+    // repeated, its values are joined into one that matches nothing.
     insecureHTTPParser: false,
     joinDuplicateHeaders: true,
   };
 }
 
-/** Makes a server listen, or take the connections from another process. */
+/** Makes a server listen, or take connections from another process. */
 async function begin(
   server: Server,
   sockets: ReadonlySet<Socket>,
@@ -185,7 +186,7 @@ async function begin(
 
 /** Makes a server take connections from another process. */
 function receive(server: Server, sockets: ReadonlySet<Socket>, source: ConnectionSource): Listens {
-  // Node starts its checks for slow clients with this event.
+  // On this event, Node starts to check for slow clients.
   server.emit("listening");
   source.receive((socket, acceptedAt) => {
     // A server that listens does both of these itself.
@@ -209,7 +210,7 @@ function urlOf(hostname: string | null, port: number, socket: string | null): st
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}/`;
 }
 
-/** A base path, to append to a URL that ends with a slash. */
+/** A base path, in the form to append to a URL that ends with a slash. */
 function basePathOf(basePath: string): string {
   return basePath === "" ? "" : `${basePath.slice(1)}/`;
 }

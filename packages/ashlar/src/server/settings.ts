@@ -26,13 +26,13 @@ export interface ServerSettings {
    */
   readonly socket?: Optional<string>;
   /**
-   * The address to listen on; default: the variable `HOST`, or else loopback in development and all addresses
-   * otherwise.
+   * The address to listen on; default: the variable `HOST`, or else loopback in development, and all addresses in other
+   * environments.
    */
   readonly hostname?: Optional<string>;
   /**
-   * How requests arrive if `APP_URL` has a path, such as `https://x.example/shop`: with that path, as nearly all proxies pass
-   * them on (`kept`, the default), or without it, because the proxy removes it (`removed`).
+   * How requests arrive if `APP_URL` has a path, such as `https://x.example/shop`: with that path (`kept`, the
+   * default), as most proxies pass them on, or without it, because the proxy removes it (`removed`).
    */
   readonly basePath?: "kept" | "removed";
   /** How long an idle connection stays open, 0.1 to 86,400 seconds; default: 65. A proxy in front must close it earlier. */
@@ -53,19 +53,19 @@ export interface ServerSettings {
   /**
    * How long a request may wait until it is handled, 0 to 60,000 milliseconds. While more requests arrive than can be
    * handled, those that have waited for a tenth of this time are refused with 503 and `Retry-After`, except health
-   * checks ({@link health}). In a burst that is over within half of this time, none are refused. With `0`, none are
-   * ever refused. Default: 1000 in production, else 0.
+   * checks ({@link health}). In a burst that ends within half of this time, none are refused. With `0`, requests are
+   * never refused. Default: 1000 in production, else 0.
    */
   readonly maxQueueMs?: number;
   /**
-   * How long the server continues serving after it receives the signal to end, 0 to 3600 seconds; default: 5 in
+   * How long the server continues serving after it receives a signal to shut down, 0 to 3600 seconds; default: 5 in
    * production, else
    * 0. During that time, `/ready` responds with 503, and connections close after their next response. It must be long
    * enough for a load balancer to notice, and for a proxy to close its idle connections.
    */
   readonly drainSeconds?: number;
   /**
-   * How long a shutdown may take after that, 0 to 3600 seconds; default: 10. Pending requests, background jobs, mails
+   * How long the shutdown may take after that, 0 to 3600 seconds; default: 10. Pending requests, background jobs, mails
    * and connections to other servers share this time.
    */
   readonly shutdownTimeoutSeconds?: number;
@@ -75,8 +75,8 @@ export interface ServerSettings {
    */
   readonly waitSeconds?: number;
   /**
-   * Whether a server that was busy returns memory to the system once it has been idle for three seconds, if its heap is
-   * at most 64 MiB. This pauses the process once, for about 30 ms. Default: `true` in production, else `false`.
+   * Whether a server that was busy returns memory to the system after it has been idle for three seconds, if its heap
+   * is at most 64 MiB. This pauses the process once, for about 30 ms. Default: `true` in production, else `false`.
    */
   readonly releasesMemory?: boolean;
   /**
@@ -108,7 +108,8 @@ export interface CompleteServerSettings extends ReadServerSettings {
 }
 
 /**
- * Enough time for a load balancer to notice that the server is about to end: a few checks, one or two seconds apart.
+ * Enough time for a load balancer to notice that the server is about to shut down, after a few checks, one or two
+ * seconds apart.
  */
 const DRAIN_SECONDS = 5;
 /** Enough time for a database that starts together with the application. */
@@ -157,8 +158,8 @@ const SCHEMA = settings<ServerSettings>()(
 );
 
 /**
- * `APP.server`. A missing port, socket or address comes from the variables `PORT` and `HOST`, and a socket that systemd
- * has opened from `LISTEN_PID` and `LISTEN_FDS`.
+ * `APP.server`. A missing port, socket or address comes from the variables `PORT` and `HOST`, and a socket opened by
+ * systemd comes from `LISTEN_PID` and `LISTEN_FDS`.
  */
 export function serverSettings(environment: EnvironmentVariables): Setting<ReadServerSettings, ServerSettings> {
   return derived(SCHEMA, (server) => {
@@ -173,8 +174,8 @@ export function serverSettings(environment: EnvironmentVariables): Setting<ReadS
 }
 
 /**
- * Fills in the defaults that differ in production. In other environments, there is no load balancer, and a developer
- * would have to wait for the shutdown.
+ * Fills in the defaults that differ in production. Other environments have no load balancer, and developers would have
+ * to wait for the shutdown.
  */
 export function completeServerSettings(server: ReadServerSettings, isProduction: boolean): CompleteServerSettings {
   const drainSeconds = server.drainSeconds ?? (isProduction ? DRAIN_SECONDS : 0);
@@ -189,9 +190,7 @@ function withoutBrackets(hostname: string | null): string | null {
   return hostname?.replace(/^\[([\da-f:.]+)\]$/i, "$1") ?? null;
 }
 
-/**
- * The path of a unix socket or pipe in `PORT`, where some platforms write it; a path contains a slash or a backslash.
- */
+/** The path of a unix socket or pipe in `PORT`, where some platforms put it. A path contains a slash or a backslash. */
 function socketOf(text: string | undefined): string | null {
   return text && /[\\/]/.test(text) ? text : null;
 }

@@ -1,6 +1,6 @@
 import { AssertionError } from "node:assert";
 
-/** The assertion that a test called: the stack trace of a failure begins at that call. */
+/** The assertion that the test called. A failure's stack trace begins at this call. */
 export type Assertion = (...args: never[]) => unknown;
 
 /** Creates an assertion failure that both vitest and `node:test` recognize. */
@@ -10,7 +10,7 @@ export function failure(
   values: { readonly actual?: unknown; readonly expected?: unknown } = {},
 ): AssertionError {
   const error = new AssertionError({ message, stackStartFn: assertion, operator: assertion.name, ...values });
-  // Node stores its own diff here, and vitest prints it instead of one.
+  // Node stores its own diff here, which vitest would print instead of its own.
   Reflect.deleteProperty(error, "diff");
   return error;
 }

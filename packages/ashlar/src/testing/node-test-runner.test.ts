@@ -102,7 +102,7 @@ beforeAll(async () => {
 afterAll(() => rm(root, { recursive: true, force: true }));
 
 test("the helpers work with node:test, whose report shows the actual response", async () => {
-  // What this runner passes to its workers is not meant for another.
+  // This runner's variables for its workers aren't meant for another runner.
   const { NODE_TEST_CONTEXT: _context, NODE_OPTIONS: _options, VITEST: _vitest, NODE_ENV: _name, ...env } = process.env;
   const child = spawn(process.execPath, ["--test", "--test-reporter=tap", "login.test.ts"], { cwd: root, env });
   let output = "";

@@ -8,7 +8,7 @@ const NEW_YEAR = new Date("2030-01-01T00:00:00.000Z");
 // The system's clock is stopped until a test moves it.
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"] });
-  // The framework's clock uses the current one from here on.
+  // From here on, the framework's clock uses the current clock.
   travelBack();
 });
 afterEach(() => {

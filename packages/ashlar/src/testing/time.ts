@@ -3,13 +3,14 @@ import "../security/index.ts";
 
 const MINUTE_MS = 60_000;
 
-/** The clock's offset from the system's, or the moment it is frozen at. */
+/** The clock's offset from the system's, or the moment at which it is frozen. */
 type Clock = { readonly aheadMs: number } | { readonly frozenAt: number } | null;
 
 let clock: Clock = null;
 
 /**
- * Moves the framework's clock, which determines the age of tokens, sessions, links and limits. It keeps running, unless frozen.
+ * Moves the framework's clock, which determines the age of tokens, sessions, links and limits. The clock keeps running
+ * unless it is frozen.
  *
  * ```ts
  * afterEach(travelBack);
@@ -36,7 +37,7 @@ export function travel(to: number | Date): Disposable {
 /**
  * Freezes the framework's clock, so that times can be compared to the millisecond; {@link travel} still moves it.
  *
- * @param at the moment to freeze it at; default: now
+ * @param at the moment at which to freeze it; default: now
  * @returns a disposable that restores the previous time, for `using`
  * @throws `E_INVALID_VALUE` if it is not a valid time
  */

@@ -8,7 +8,7 @@ import { RedisStore } from "./stores/redis-store.ts";
 
 const FILE = "config/throttle.ts";
 
-/** Checks the store in which attempts are counted: whether it can be reached, and is suitable for production. */
+/** Checks whether the store of attempts can be reached, and is suitable for production. */
 export async function run(context: CheckContext): Promise<void> {
   const { application, database, error, isProduction, migrating, warning } = context;
   const { store } = application().container.make("throttle");

@@ -1,6 +1,6 @@
 import { declareErrors, type StatusesOf } from "../support/index.ts";
 
-/** The error codes for limits, each with its status and a sentence. */
+/** The error codes for limits, with their statuses and sentences. */
 export const THROTTLE_ERRORS = {
   E_UNKNOWN_CLIENT: [500, "The application does not know who sends this request."],
 } as const;

@@ -1,6 +1,6 @@
 /** The limits that the framework's features add to {@link Limits}. Applications augment `Limits` itself. */
 export interface FrameworkLimits {
-  /** The limit that doesn't belong to a particular feature. */
+  /** The limit that belongs to no particular feature. */
   api: true;
 }
 
@@ -17,5 +17,5 @@ export interface Limits extends FrameworkLimits {}
 /** The name of a limit: `login`. */
 export type LimitName = keyof Limits & string;
 
-/** A value for each of some limits, by name. */
+/** Values for some of the limits, by name. */
 export type ByLimit<T> = { readonly [Name in LimitName]?: T };

@@ -4,7 +4,7 @@ import type { ThrottleSettings } from "./settings.ts";
 
 const ADDRESS = { by: ["address"], attempts: 60, windowSeconds: 60 };
 
-/** The limits by name, each bucket as `name by attempts/windowSeconds`. */
+/** The limits by name, with each bucket as `name by attempts/windowSeconds`. */
 function summary(throttle: unknown): Record<string, string[]> {
   const limits = [...readThrottleSettings(throttle).limits.values()];
   return Object.fromEntries(
@@ -71,7 +71,7 @@ describe("without any configuration", () => {
     expect(summary({ store: "memory", limits: {} })).toEqual(DEFAULTS);
     expect(readThrottleSettings(null).store).toBeNull();
     expect(readThrottleSettings({ store: null }).store).toBeNull();
-    // These are about a guard; the others count by something unrelated to guards.
+    // These depend on a guard. The others count by something unrelated to guards.
     const others = [...readThrottleSettings(null).limits.values()].filter(({ ofAccounts }) => !ofAccounts);
     expect(others.map(({ name }) => name).toSorted()).toEqual([
       "api",
@@ -86,7 +86,7 @@ describe("without any configuration", () => {
 
   test("S33 the limit by address alone is always the higher of the two", () => {
     for (const { name, buckets } of readThrottleSettings(null).limits.values()) {
-      // The limits that don't count by both.
+      // The limits that don't count by both account and address.
       if (name === "api" || buckets.every(({ by }) => by.join() === "account")) continue;
       const [pair, address] = ["account,address", "address"].map((by) => buckets.find((one) => one.by.join() === by)!);
       expect(address!.attempts, name).toBeGreaterThan(pair!.attempts);

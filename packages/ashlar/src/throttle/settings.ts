@@ -58,16 +58,16 @@ export interface ThrottleSettings {
   /** The limits by name, in addition to those that features declare. */
   readonly limits?: ByLimit<LimitSettings>;
   /**
-   * Networks in which many people share an address, such as a campus, a large office or a mobile provider (CGNAT), in CIDR
-   * notation, each with a factor, 2 to 1,000: buckets that count by address alone allow its addresses that many times the
-   * attempts. Other buckets, such as those by account, don't change.
+   * Networks in which many people share an address, such as a campus, a large office or a mobile provider (CGNAT), in
+   * CIDR notation, each with a factor, 2 to 1,000. For addresses in the network, buckets that count by address alone
+   * allow that many times the attempts. Other buckets, such as those by account, don't change.
    *
    * ```ts
    * export const THROTTLE = { sharedNetworks: { "198.51.100.0/24": 20 } } satisfies ThrottleSettings;
    * ```
    *
-   * Security: anyone in such a network can try that many times more accounts, with one or two guesses at each. The prefix
-   * must be at least /8, or /16 for IPv6.
+   * Security: anyone in such a network can try that many times as many accounts, with one or two guesses each. The
+   * prefix must be at least /8, or /16 for IPv6.
    */
   readonly sharedNetworks?: Readonly<Record<string, number>>;
 }
@@ -87,7 +87,7 @@ const STORES: Readonly<Record<ThrottleStoreName, () => ThrottleStoreSource>> = {
   memory: memoryStore,
   database: databaseStore,
 };
-/** The token endpoint's former limit, which gave password guesses a second set of attempts. */
+/** The token endpoint's former limit. With it, there was a second set of attempts at guessing a password. */
 const FORMER_LIMIT = "api.auth";
 
 const STORE: Setting<ThrottleStoreSource | null, ThrottleStoreSource | ThrottleStoreName> = setting({
@@ -103,10 +103,10 @@ const STORE: Setting<ThrottleStoreSource | null, ThrottleStoreSource | ThrottleS
 });
 
 /**
- * Reads `THROTTLE`. Limits that it doesn't contain are as their features declare them.
+ * Reads `THROTTLE`. Limits that it doesn't contain stay as their features declare them.
  *
  * @param throttle the export `THROTTLE` of `config/throttle.ts`
- * @param declared the limits of features, by name
+ * @param declared the limits declared by features, by name
  * @throws `E_INVALID_CONFIGURATION`
  */
 export function readThrottleSettings(

@@ -50,7 +50,7 @@ function login(email: unknown, ip: string | null = "203.0.113.7"): Promise<HttpC
   });
 }
 
-/** Fake guards, for which each account is its identifier. */
+/** Fake guards that use an account's identifier unchanged. */
 function accountsOf(guardOf: ThrottleAccounts["guardOf"]): ThrottleAccounts {
   return {
     guardOf,
@@ -120,7 +120,7 @@ describe("hit", () => {
     for (const by of [["account"], ["account", "address"]] as const) {
       const limit = { account: "email", buckets: [bucket(...by)] };
       expect(await told(limit, "ann@example.com")).toBe(own);
-      // Without an account, everyone at the address is counted together. Only limits for accounts don't reveal that.
+      // Without an account, everyone at the address is counted together. Only limits for accounts hide such counts.
       expect(await told(limit, null, "orders")).toBe(network);
       expect(await told(limit, null)).toBe(own);
     }
@@ -174,7 +174,7 @@ describe("hit", () => {
     }
     await refusal(throttle.hit(await login("ann@example.com"), "login"));
     expect((await throttle.hit(await login("bob@example.com"), "login")).allowed).toBe(true);
-    // Registration treats these as two addresses, so they are two accounts.
+    // Registration treats these as different addresses, so they are different accounts.
     expect((await throttle.hit(await login("ánn@example.com"), "login")).allowed).toBe(true);
   });
 
@@ -372,7 +372,7 @@ test("S33 without an account, attempts belong to the user, and another user's ar
   };
   expect(await passing(8, () => throttle.hit(asUser(1), "resend"))).toBe(5);
   expect(await passing(8, () => throttle.hit(asUser(2), "resend"))).toBe(5);
-  // A guest has no account, and a given account takes precedence over the user's.
+  // A guest has no account. An account in the options takes precedence over the user's.
   expect(await passing(8, () => throttle.hit(makeContext({ ip: "203.0.113.7" }), "resend"))).toBe(5);
   expect(await passing(8, () => throttle.hit(asUser(1), "resend", { account: "ann@example.com" }))).toBe(5);
 });
@@ -393,7 +393,7 @@ describe("S133 IPv6 addresses count by 64, 56 and 48 bits", () => {
     const home = Array.from({ length: 256 }, (_, index) => `2001:db8:1:1${hex(index)}`);
     expect(await passingFrom(throttle, home)).toBe(8);
     const site = Array.from({ length: 256 }, (_, index) => `2001:db8:1:${hex(index)}00`);
-    // The home is part of the site, so its attempts count too.
+    // The home is part of the site, so the home's attempts count for the site too.
     expect(await passingFrom(throttle, site)).toBe(32 - 8);
     expect(await passingFrom(throttle, ["2001:db8:2:100", "2001:db8:1:ff00"])).toBe(1);
   });

@@ -20,9 +20,8 @@ export function limitIn(middleware: string): string | null {
 }
 
 /**
- * Reports whether a route's middleware is strict enough for something that usually has another limit: it is that limit,
- * or one that stops guessing. A limit that the author has replaced in config/throttle.ts is assumed to be strict
- * enough.
+ * Reports whether a route's middleware is as strict as the usual limit: it is either that limit, or one strict enough
+ * against guessing. A limit that the author has replaced in config/throttle.ts is assumed to be strict enough.
  *
  * @param expected the middleware with the usual limit: `throttle:login`
  */
@@ -31,7 +30,7 @@ export function isStrictLimit(throttle: Throttle | null, middleware: string, exp
   return name !== null && (name === limitIn(expected) || throttle?.allowsGuessing(name) === false);
 }
 
-/** The argument for counting by the user instead of an input. */
+/** The argument that makes a limit count by the user instead of an input. */
 const USER = "user";
 
 /**

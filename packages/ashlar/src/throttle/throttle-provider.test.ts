@@ -42,7 +42,7 @@ interface Attempt {
   readonly email?: unknown;
   readonly ip?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent instead of JSON with the email address. */
+  /** Sent instead of the JSON with the email address. */
   readonly body?: ReadableStream;
 }
 

@@ -33,7 +33,7 @@ export class ThrottleProvider extends Provider {
     name: "throttle",
     errors: THROTTLE_ERRORS,
     messages: { english: THROTTLE_MESSAGES, translations: { de: () => import("./messages.de.ts") } },
-    // The limit that doesn't belong to a particular feature.
+    // The limit that belongs to no particular feature.
     limits: { api: { buckets: [{ by: ["address"], attempts: 300, windowSeconds: 60 }] } },
     events: { "auth.lockout": { audit: ({ limit, account }) => ({ limit, ...(account !== null && { account }) }) } },
     context: { throttle: (_context, { container }) => container.make("throttle") },
@@ -56,7 +56,7 @@ export class ThrottleProvider extends Provider {
       },
     ],
   });
-  /** `false`, because requests without a limit work without the store, and all instances share it. */
+  /** `false`, because requests without a limit don't need the store, and all instances share it. */
   override readonly failsReadiness: boolean = false;
   #store: ThrottleStore | null = null;
   #expired: ExpiredCounts | null = null;

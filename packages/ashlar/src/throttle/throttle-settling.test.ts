@@ -28,7 +28,7 @@ function deviceOf(request: HttpContext["request"]) {
   return id === null ? null : { id, group: request.header("x-group") ?? "" };
 }
 
-/** Accounts as guards identify them; headers select the active guard, the proof and the device. */
+/** Accounts, as identified by guards. Headers select the active guard, the proof and the device. */
 const ACCOUNTS: ThrottleAccounts = {
   guardOf: ({ request }) => request.header("x-guard"),
   refusal: () => null,
@@ -73,7 +73,7 @@ function request(headers: Record<string, string> = {}, ip: string = HERE, query 
 const ann = { account: "ann@example.com" };
 const bob = { account: "bob@example.com" };
 
-/** The number of these attempts that pass. */
+/** Returns how many of these attempts pass. */
 async function passing(throttle: Throttle, count: number, make: () => HttpContext, options: HitOptions = ann) {
   let passed = 0;
   for (let index = 0; index < count; index++) {
@@ -224,7 +224,7 @@ describe("a limit that counts known devices separately", () => {
       counts.push(await leftToStrangers());
     }
     expect(counts).toEqual([3, 3, 3, 2, 1]);
-    // The first attempt is the last one left to unknown clients. The second passes under the slower limit.
+    // The first attempt is the last one that unknown clients have left. The second one passes under the slower limit.
     const allowed = [];
     for (const headers of [{}, { "x-device": "one" }, {}]) allowed.push((await hit(headers)).allowed);
     expect(allowed).toEqual([true, true, false]);
@@ -289,7 +289,7 @@ describe("giving back", () => {
   });
 
   test("a window that ends between reading its count and the refusal counts nothing, and earlier counts stay", async () => {
-    /** A store that needs a minute to return a count. */
+    /** A store that takes a minute to return a count. */
     class SlowStore extends MemoryStore {
       override counter(bucket: Bucket): AttemptCounter {
         const counter = super.counter(bucket);
@@ -591,7 +591,7 @@ describe("the account of an attempt", () => {
   });
 });
 
-/** A store with a delay, like one in another process. */
+/** A store with a delay, as if it were in another process. */
 class LaterStore implements ThrottleStore {
   readonly #store = new MemoryStore();
 
@@ -641,7 +641,7 @@ test("an attempt that moves to another account is given back first, so that it d
   await expect(throttle.hit(request(), "login", ann)).rejects.toMatchObject({ code: "E_TOO_MANY_REQUESTS" });
 });
 
-/** A store that counts but fails at all other writes, as if its server went down in between. */
+/** A store that counts, but fails at all other writes, as if its server had gone down in between. */
 class HalfStore extends MemoryStore {
   readonly calls: string[] = [];
 

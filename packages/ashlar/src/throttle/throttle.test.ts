@@ -222,7 +222,7 @@ describe("reset", () => {
       expect(await passing(5, () => throttle.consume("login", ann))).toBe(5);
       await throttle.reset("login", ann);
     }
-    // 20 attempts from one address. That its client could log in to ann's account doesn't change that.
+    // These are 20 attempts from one address, even though its client was able to log in to ann's account.
     expect(outcome(await throttle.peek("login", { ...ann, account: "bob@example.com" })).slice(0, 3)).toEqual([
       false,
       20,

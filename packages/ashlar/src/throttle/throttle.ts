@@ -26,13 +26,13 @@ export interface GiveBackOptions {
   /** The only attempt to give back: a result of {@link Throttle.hit}. Default: all attempts of the request. */
   readonly attempt?: ThrottleResult;
   /**
-   * Which counts: only those by account (if the request may still be part of a flood), or only those by address alone.
-   * Default: both.
+   * Which counts to give back: only those by account (if the request may still be part of a flood), or only those by
+   * address alone. Default: both.
    */
   readonly only?: "account" | "address";
 }
 
-/** The most attempts that a limit may let pass to protect something that can be guessed. */
+/** The maximum number of attempts in a limit that protects against guessing. */
 const MAX_GUESSES_PER_HOUR = 600;
 
 /** How a request was counted under one limit. */
@@ -43,7 +43,7 @@ interface CountedRequest {
   readonly attempts: readonly CountedAttempt[];
 }
 
-/** Remembers how each request was counted, so that a success can give back exactly those attempts. */
+/** Remembers how each request was counted, so that exactly those attempts can be given back after a success. */
 class CountedRequests {
   readonly #counted = new WeakMap<HttpContext, CountedRequest[]>();
 
@@ -63,7 +63,7 @@ class CountedRequests {
     return this.of(context).filter((counted) => counted.limit === limit);
   }
 
-  /** Removes a count, so that nothing is given back twice. */
+  /** Removes a count, so that it isn't given back twice. */
   settle(context: HttpContext, counted: CountedRequest): void {
     this.#counted.set(
       context,
@@ -72,7 +72,7 @@ class CountedRequests {
   }
 }
 
-/** Returns whether two attempts have the same account and subject; `false` if one has no account. */
+/** Reports whether two attempts have the same account and subject; `false` if one has no account. */
 function isSameAccount(one: ThrottleKeys, other: ThrottleKeys): boolean {
   const [a, b] = [one, other].map((keys) => throttleKey(["account"], { ...keys, address: null }));
   return a !== null && a === b;
@@ -119,8 +119,8 @@ export class Throttle {
   }
 
   /**
-   * Makes limits by address refuse requests whose client address is unknown. Otherwise, attempts without an account would
-   * not be counted at all.
+   * Makes limits by address refuse requests whose client address is unknown. Otherwise, their attempts without an
+   * account wouldn't be counted at all.
    */
   requireAddresses(): void {
     this.#requiresAddresses = true;
@@ -136,8 +136,8 @@ export class Throttle {
   }
 
   /**
-   * @internal Reports whether every bucket of a limit lets more attempts pass than password guessing should get.
-   * `false` for anything that isn't a limit's name, such as `@limit`, a path parameter.
+   * @internal Reports whether every bucket of a limit lets more attempts pass than are safe for passwords. `false` for
+   * anything that isn't a limit's name, such as `@limit`, a path parameter.
    */
   allowsGuessing(name: string): boolean {
     return (
@@ -149,7 +149,8 @@ export class Throttle {
   }
 
   /**
-   * Counts an attempt and returns whether it passes. It is counted bucket by bucket, up to the first that refuses it.
+   * Counts an attempt and returns whether it passes. It is counted bucket by bucket, up to the first one that refuses
+   * it.
    *
    * @param name the name of the limit
    * @param keys whose attempt it is
@@ -161,7 +162,7 @@ export class Throttle {
   }
 
   /**
-   * Returns whether an attempt would pass, without counting it.
+   * Reports whether an attempt would pass, without counting it.
    *
    * @throws `E_INVALID_CONFIGURATION` if there is no such limit
    */
@@ -170,11 +171,11 @@ export class Throttle {
   }
 
   /**
-   * Deletes an account's counts once its owner has succeeded: those by account, and by account and address. Counts by
-   * address alone stay, because otherwise, a client could log in to its own account between attempts, and try other
+   * Deletes an account's counts after a success of its owner: those by account, and those by account and address.
+   * Counts by address alone stay. Otherwise, a client could log in to its own account between attempts, and try other
    * accounts without limit.
    *
-   * @throws `E_INVALID_CONFIGURATION` if there is no such limit; errors of the store are passed on
+   * @throws `E_INVALID_CONFIGURATION` if there is no such limit; errors from the store
    */
   async reset(name: LimitName, keys: ThrottleKeys): Promise<void> {
     await allFinished(this.counts.ofAccount(name, keys).map(async ({ counter, key }) => counter.delete(key)));
@@ -217,7 +218,7 @@ export class Throttle {
     return result;
   }
 
-  /** @internal Returns whether a request was counted under any limit, and the attempt hasn't been given back. */
+  /** @internal Reports whether a request was counted under any limit, and the attempt hasn't been given back. */
   hasCounted(context: HttpContext): boolean {
     return this.#requests.of(context).length > 0;
   }
@@ -234,7 +235,7 @@ export class Throttle {
     if (this.#accounts?.mayHaveProof(context, name)) return;
     if (await this.counts.hasLeftFor(name, context.request.clientAddress)) return;
     const attempt = await this.hit(context, name, { account: null });
-    // It passed after all, because the window has just ended.
+    // The attempt passes after all, because the window has just ended.
     await this.giveBack(context, name, { attempt });
   }
 
@@ -251,7 +252,7 @@ export class Throttle {
     if (counted.length === 0 && !always) return;
     const keys = attemptKeys(context, this.counts.limit(name), options, this.#accounts);
     const hasAccount = throttleKey(["account"], { ...keys, address: null }) !== null;
-    // For an attempt without an account, counting by address is enough.
+    // An attempt without an account only needs to be counted by address.
     if (counted.some((one) => !hasAccount || isSameAccount(one.keys, keys))) return;
     await this.giveBack(context, name);
     await this.hit(context, name, options);
@@ -308,7 +309,7 @@ export class Throttle {
     await this.#settle(name, [() => takeBack(this.store, attempts)]);
   }
 
-  /** Runs steps that give back or delete counts, one after the other. Logs their failures together. */
+  /** Runs steps that give back or delete counts, one after another, and logs their failures together. */
   async #settle(name: string, steps: readonly (() => Promise<void>)[]): Promise<void> {
     const failures: unknown[] = [];
     for (const step of steps) await step().catch((error: unknown) => failures.push(error));

@@ -60,7 +60,7 @@ export class ErrorHandler {
     this.#pages.set(status, render);
   }
 
-  /** Uses the site's pages for errors without a page of their own. */
+  /** Uses the site's pages for errors without a specific page. */
   useSite(pages: SitePages): void {
     this.#site = pages;
   }

@@ -77,7 +77,7 @@ export interface PendingResponse {
   /** The request's id, as in logs and `request.id`; `null` until its context exists. */
   id: string | null;
   isHandedOver: boolean;
-  /** The work to start once the response is out, in order; `null` if there is none. */
+  /** The work to start once the response is out, in order; `null` without any. */
   waiting: (() => void)[] | null;
 }
 

@@ -65,7 +65,7 @@ export class RemoteKeys {
    * Fetches the keys if they are due, and waits for them. Returns no promise if the current ones suffice, as for nearly
    * every token.
    *
-   * @param knows whether the current keys include the one that a token names
+   * @param knows whether the current keys include the key that a token names
    */
   prepare(knows: (keys: readonly VerificationKey[]) => boolean): MaybePromise<void> {
     const { current } = this;

@@ -59,7 +59,7 @@ export function decodeUtf8(bytes: Uint8Array): string | null {
  * Reads a segment that must be a JSON object in UTF-8 in canonical base64url (RFC 7515 §5.2, RFC 8725 §3.7).
  *
  * If members have the same name, the last one is used, as RFC 7515 §4 and RFC 7519 §4 allow. The object is parsed only
- * once, so the checked object is the one that is used. A member `__proto__` is refused at any depth: it would be
+ * once, so the object that was checked is also used. A member `__proto__` is refused at any depth: it would be
  * harmless here, but would become the prototype of the first object that the claims are copied into.
  *
  * @returns the object, or `null` if the segment is anything else

@@ -55,8 +55,8 @@ export function checkJwk(name: JwtAlgorithm, key: KeyMaterial, kty: string, use:
 }
 
 /**
- * Reports whether a JWK's `alg` stands for an algorithm. In RFC 9864, `EdDSA` with a certain curve has a name of its
- * own. WebCrypto writes `Ed25519`, and most others `EdDSA`, for the same key.
+ * Reports whether a JWK's `alg` stands for an algorithm. RFC 9864 has a separate name for `EdDSA` with each curve.
+ * WebCrypto writes `Ed25519`, and most others `EdDSA`, for the same key.
  */
 function namesAlgorithm({ alg, crv }: JsonWebKey, name: JwtAlgorithm): boolean {
   if (alg === name) return true;

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { acceptWaiting, type CutConnections, close } from "./closing.ts";
 
-/** A fake connection; the test decides whether anything was read from it. */
+/** A fake connection. The test decides whether anything has been read from it. */
 class Connection extends EventEmitter {
   readonly bytesRead: number;
   isDestroyed = false;
@@ -22,7 +22,9 @@ class Connection extends EventEmitter {
   }
 }
 
-/** A server that listens, or gets its connections from another process, which reports the last one with `last`. */
+/**
+ * A server that either listens, or gets its connections from another process, which reports the last one with `last`.
+ */
 function setUp(connections: readonly Connection[], listens: boolean, last: Promise<void> = Promise.resolve()) {
   const told: string[] = [];
   const server = Object.assign(new EventEmitter(), {
@@ -42,11 +44,11 @@ function setUp(connections: readonly Connection[], listens: boolean, last: Promi
   return { server, told, end: (seconds: number): Promise<CutConnections> => close(closing, seconds) };
 }
 
-/** Stops the clock, and returns a function that moves it. */
+/** Stops the clock, and returns a function that advances it. */
 function stopClock(): (ms: number) => Promise<unknown> {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
-  // The module keeps a reference to the object. The values are whole milliseconds, because with rounded sums, a time
-  // that has just passed may seem not to have, or the other way around.
+  // The object must stay the same, because the module references it. The values are whole milliseconds, because rounded
+  // sums can be wrong about whether a time has just passed.
   let time = Math.ceil(performance.now());
   const clock = vi.spyOn(performance, "now").mockImplementation(() => time);
   onTestFinished(() => {
@@ -128,7 +130,7 @@ test("requests on the last connections from another process are read before sile
   const { end } = setUp([late], false);
   const ended = end(10);
   await turns(10);
-  // The client sends its request just before the time is over.
+  // The client sends its request just before the time limit.
   await pass(99);
   Object.assign(late, { bytesRead: 100 });
   await pass(1);

@@ -6,21 +6,24 @@ import { logCutOff } from "../../kernel/index.ts";
 import { unfinishedResponse } from "../../node/index.ts";
 import { isLingering } from "./lingering-close.ts";
 
-/** The work that a server had to cut off when it closed. */
+/** The connections that a server had to cut off when it closed. */
 export interface CutConnections {
   /** How many connections were waiting for a response, or were in the middle of one. */
   readonly requests: number;
   /** How many other connections weren't idle, because their clients were still sending a request. */
   readonly connections: number;
-  /** Whether no connections were waiting to be accepted when it stopped listening. The system resets those. */
+  /**
+   * Whether all connections had been accepted when the server stopped listening. The system resets those that are still
+   * waiting.
+   */
   readonly isQuiet: boolean;
 }
 
-/** The log line if connections kept coming, and some may have been reset. */
+/** The log line for when connections kept coming, and some may have been reset. */
 export const STILL_COMING =
   "Connections kept coming until the port was closed. Those that were waiting then have been reset.";
 
-/** A server to close, with everything that keeps it open. */
+/** A server to close, and everything that keeps it open. */
 export interface Closing {
   readonly server: Server;
   /** The servers that accept its connections, including itself; empty if its connections come from another process. */
@@ -39,18 +42,20 @@ const IDLE_CHECK_MS = 20;
 
 /**
  * The system completes connections that the server has not accepted yet, and resets them when it stops listening. A
- * closing server therefore keeps accepting until this many turns of the event loop have passed without a new connection.
- * Each turn accepts one, and the next reads its data.
+ * closing server therefore keeps accepting until this many turns of the event loop have passed without a new
+ * connection. Each turn accepts one connection, and the next turn reads its data.
  */
 const QUIET_TURNS = 3;
-/** The share of its time for which a closing server keeps accepting connections, because they may never stop coming. */
+/**
+ * The share of the closing time during which a server keeps accepting connections, because they may never stop coming.
+ */
 const ACCEPT_SHARE = 0.5;
 /** How long a process that hands its connections to others waits for new ones, in milliseconds. */
 const MAX_ACCEPT_MS = 1000;
 /** How long a closing server waits for a handed-over connection that has sent nothing, in milliseconds. */
 const SILENCE_MS = 100;
 
-/** Makes each connection close after its next response, which tells the client so. */
+/** Makes each connection close after its next response, which announces it to the client. */
 export function closeAfterResponses({ server, sockets }: Closing): void {
   for (const event of ["request", "checkContinue"]) {
     server.prependListener(event, (_request, response: ServerResponse) => {
@@ -67,7 +72,7 @@ export function closeAfterResponses({ server, sockets }: Closing): void {
  * Closes a server: accepts only the connections that are already waiting, and lets pending requests finish. Call
  * {@link closeAfterResponses} first.
  *
- * @param timeoutSeconds the time after which the rest is cut off
+ * @param timeoutSeconds the time after which the remaining connections are cut off
  */
 export async function close(closing: Closing, timeoutSeconds: number): Promise<CutConnections> {
   const { server, listening, sockets, closeSource } = closing;
@@ -90,11 +95,11 @@ export async function close(closing: Closing, timeoutSeconds: number): Promise<C
   if (closeSource !== null && [...sockets].some(isSilent)) await sleep(Math.min(SILENCE_MS, acceptMs));
   // Otherwise the server would wait for connections that have sent nothing.
   for (const socket of sockets) if (isSilent(socket)) socket.destroy();
-  // A kept-alive connection becomes idle once its response is out, and the server would wait for it forever. Starts
-  // only now, because a connection that hasn't been read may count as idle too.
+  // A keep-alive connection becomes idle once its response is out, and the server would wait for it forever. This
+  // starts only now, because a connection that hasn't been read may seem idle too.
   const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
   const closed = listening.map((one) => new Promise((done) => one.close(done)));
-  // A server that does not listen itself isn't notified when its connections have closed.
+  // A server that doesn't listen itself gets no event when its connections have closed.
   if (listening.length === 0) server.close();
   await Promise.all([...closed, ...[...sockets].map((socket) => new Promise((done) => socket.once("close", done)))]);
   clearInterval(idle);
@@ -114,11 +119,11 @@ async function atMost(ms: number, work: Promise<void>): Promise<void> {
 }
 
 /**
- * Resolves when the connections waiting in the system's queue have been accepted, and what they sent has been read.
+ * Resolves when the connections waiting in the system's queue have been accepted, and their data has been read.
  *
  * @param server the server, which emits `connection` for each of them
  * @param maxMs the time limit, in milliseconds
- * @returns whether all were accepted; `false` if they kept coming
+ * @returns whether all were accepted; `false` if connections kept coming
  */
 export async function acceptWaiting(server: SocketServer, maxMs: number = MAX_ACCEPT_MS): Promise<boolean> {
   const endsAt = performance.now() + maxMs;

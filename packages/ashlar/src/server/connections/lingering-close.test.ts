@@ -13,12 +13,12 @@ const KIBIBYTE = 1024;
 const PATIENCE = { lingerMs: 5000, maxBytes: 100 * KIBIBYTE };
 
 interface Connection {
-  /** The client's side, which stays open when the server's side ends. */
+  /** The client's side of the connection, which stays open when the server's side ends. */
   readonly client: Socket;
   readonly received: () => string;
-  /** Resolves when the server has ended its side. */
+  /** Resolves when the server's side has ended. */
   readonly ended: Promise<unknown>;
-  /** The server's side. */
+  /** The server's side of the connection. */
   readonly socket: Socket;
 }
 
@@ -39,7 +39,7 @@ async function connection(listener: RequestListener, options: ServerOptions = {}
   return { client, received: () => received, ended: once(client, "end"), socket };
 }
 
-/** Responds to every request at once, without reading its body. */
+/** Responds to every request immediately, without reading its body. */
 function refusing(messages: IncomingMessage[] = []): RequestListener {
   return (message, response) => {
     messages.push(message);
@@ -64,7 +64,7 @@ function head(bytes: number, host = "a"): string {
   return `POST / HTTP/1.1\r\nHost: ${host}\r\nContent-Length: ${bytes}\r\n\r\n`;
 }
 
-/** Waits as long as necessary on a slow machine, without advancing fake timers. */
+/** Waits as long as a slow machine needs, without advancing fake timers. */
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await turn();
 }

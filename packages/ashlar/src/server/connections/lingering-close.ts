@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 /** If a body is no longer than this, the rest of it is read and discarded, and the connection is kept. */
 const MAX_SKIPPED_BYTES = 65_536;
 
-/** How long, and for how much data, a connection stays open after its last response. */
+/** How long a connection stays open after its last response, and for how much data. */
 export interface Patience {
   /** How long the client may take to read the response and close the connection, in milliseconds. */
   readonly lingerMs: number;
@@ -25,10 +25,10 @@ export function isLingering(socket: Socket): boolean {
 }
 
 /**
- * Makes a connection close after a response in such a way that the client can read the response even while it is still
- * sending a body that was not read (RFC 9112 §9.6). If a connection with unread bytes is closed, the system resets it,
- * and the client loses the response. So the server announces that it will close, reads and discards what still arrives
- * for a while, and then closes. Call it before the headers of the response are written.
+ * Makes a connection close after a response, so that the client can read the response even while it is still sending an
+ * unread body (RFC 9112 §9.6). If a connection with unread bytes is closed, the system resets it, and the client loses
+ * the response. So the server announces that it will close the connection, reads and discards data for a while, and
+ * then closes it. Call it before the headers of the response are written.
  */
 export function lingerIfUnread(
   message: IncomingMessage,

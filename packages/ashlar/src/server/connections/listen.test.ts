@@ -75,7 +75,7 @@ describe.skipIf(!hasIPv6)("a port whose IPv6 side another program is using", () 
     }
   }
 
-  /** A server that gets this port from the system the first `times` times that it requests any port. */
+  /** A server to which the system assigns this port the first `times` times that it requests any port. */
   function unlucky(port: number, times: number): { readonly server: Server; readonly asked: unknown[] } {
     const server = createServer((_request, response) => void response.end("hello"));
     onTestFinished(() => {
@@ -244,7 +244,7 @@ test.skipIf(process.platform === "win32")(
   },
 );
 
-// Node.js can't make such a socket itself.
+// Node.js can't create such a socket itself.
 test.skipIf(process.platform !== "linux")("a socket for datagrams is left alone, and the error says so", async () => {
   const path = join(folderWith({}), "log.sock");
   const source = `import socket, sys, time

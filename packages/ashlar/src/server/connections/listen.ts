@@ -15,7 +15,7 @@ export interface ListenAddress {
   readonly hostname: string | null;
   /** Whether a server without `hostname` is reachable only from this machine. */
   readonly isLocal: boolean;
-  /** The path of a unix socket or of a Windows pipe; default: `null`. */
+  /** The path of a unix socket or of a Windows pipe; default: `null`, for none. */
   readonly socket?: string | null;
   /** The descriptor of a socket that another program has opened; default: `null`. */
   readonly fd?: number | null;
@@ -23,7 +23,7 @@ export interface ListenAddress {
   readonly isPaused?: boolean;
 }
 
-/** Where a server has begun to listen. */
+/** The address at which a server listens. */
 export interface Listens {
   /** The port; `0` for a unix socket or a pipe. */
   readonly port: number;
@@ -33,16 +33,16 @@ export interface Listens {
   readonly listening: readonly Server[];
 }
 
-/** The longest time between creating a socket and listening at it, in milliseconds. */
+/** The maximum time between creating a socket and listening at it, in milliseconds. */
 const CREATION_MS = 100;
 
-/** The descriptor that systemd passes, if it passes one: sd_listen_fds(3). */
+/** The descriptor that systemd passes, if any; see sd_listen_fds(3). */
 const FIRST_INHERITED = 3;
 
 /**
  * How many connections the system queues until the process accepts them; the system may have a lower limit (Linux:
  * net.core.somaxconn). With Node's default of 511, a burst of new connections from a proxy overflows the queue. The
- * system drops them silently, and the proxy, which tries again after a second, considers the server down.
+ * system drops them silently, and the proxy, which retries after a second, considers the server down.
  */
 const BACKLOG = 4096;
 
@@ -90,9 +90,9 @@ async function listenAt(
   }
 }
 
-/** Listens on `::1` for another server; returns `null` if the machine does not have that address. */
+/** Listens on `::1` on behalf of another server; returns `null` if the machine doesn't have that address. */
 async function listenAtIPv6(server: Server, port: number, address: ListenAddress): Promise<Server | null> {
-  // The options that `node:http` uses for its own sockets.
+  // The options with which `node:http` creates sockets.
   const options = { allowHalfOpen: true, noDelay: true, pauseOnConnect: address.isPaused ?? false };
   const second = createServer(options, (socket) => server.emit("connection", socket));
   second.maxConnections = server.maxConnections;
@@ -108,13 +108,13 @@ async function listenAtIPv6(server: Server, port: number, address: ListenAddress
 }
 
 /**
- * The descriptor of a socket that systemd has opened for this process; `null` if it has not.
+ * The descriptor of a socket that systemd has opened for this process; `null` if there isn't one.
  *
  * @throws `E_INVALID_CONFIGURATION` if there are several
  */
 export function inheritedDescriptor(environment: EnvironmentVariables): number | null {
   const count = environment.LISTEN_FDS;
-  // Child processes inherit the variables, too.
+  // Child processes inherit the variables too.
   if (environment.LISTEN_PID !== String(process.pid) || !count || count === "0") return null;
   if (count === "1") return FIRST_INHERITED;
   const problem = `is ${JSON.stringify(count)}, and the application listens at one socket.`;
@@ -171,7 +171,7 @@ async function listenAtSocket(server: Server, path: string): Promise<string> {
 
 /**
  * Keeps a server from removing another program's socket when it closes. If the server's own socket file was removed by
- * hand, another program may be listening at the path now, and libuv removes whatever has the name.
+ * hand, another program may now be listening at the path, and libuv removes whatever has that name.
  */
 function keepOthersSocket(server: Server, path: string): void {
   const own = lstatSync(path, { throwIfNoEntry: false });
@@ -192,7 +192,7 @@ function linked(path: string): () => void {
   try {
     linkSync(path, kept);
   } catch {
-    // If this user may not create a link, libuv can't remove the file either.
+    // If this user isn't permitted to create a link, libuv can't remove the file either.
     return () => {};
   }
   return () => {
@@ -221,7 +221,7 @@ async function removeStale(path: string): Promise<void> {
 }
 
 /**
- * Removes a socket at which no process listens. In case another process has just replaced it, moves it first, and moves
+ * Removes a socket at which no process listens. Another process may have just replaced it, so moves it first, and moves
  * it back if a process does listen at it.
  */
 async function setAside(path: string): Promise<void> {
@@ -242,7 +242,7 @@ async function setAside(path: string): Promise<void> {
 }
 
 /**
- * The error of connecting to a socket. Only `ECONNREFUSED` means that no process listens. With other errors, the
+ * The error from connecting to a socket. Only `ECONNREFUSED` means that no process listens. With other errors, the
  * process may be busy, or this user may not connect to it.
  */
 async function failureAt(path: string): Promise<NodeJS.ErrnoException> {

@@ -118,7 +118,7 @@ test("S50 a client that reads slowly keeps its connection until it stops reading
     const taken = takenBytes(socket)!;
     unread = LARGE / 8;
     client.resume();
-    // Not `expect.poll`, which would advance the timers.
+    // `expect.poll` would advance the timers.
     while (takenBytes(socket)! <= taken) await turn();
     vi.advanceTimersByTime(TIMEOUT_MS * 0.75);
     expect(socket.destroyed).toBe(false);

@@ -9,12 +9,12 @@ interface Standstill {
 
 /**
  * Ends connections whose client doesn't read, because a client that never reads would keep its response in memory
- * forever. Slow readers and streams with nothing to send are left alone.
+ * forever. Doesn't affect slow readers, or streams with nothing to send.
  *
- * Connections are checked periodically, so that this costs requests nothing.
+ * Connections are checked periodically, which adds no cost to requests.
  *
  * @param sockets the connections currently open
- * @param timeoutSeconds how long a client may read nothing
+ * @param timeoutSeconds how long a client may go without reading
  * @returns the timer, to be stopped with `clearInterval`
  */
 export function endStalled(sockets: ReadonlySet<Socket>, timeoutSeconds: number): NodeJS.Timeout {
@@ -22,7 +22,7 @@ export function endStalled(sockets: ReadonlySet<Socket>, timeoutSeconds: number)
   const look = () => {
     const now = performance.now();
     for (const socket of sockets) {
-      // Data received from a client doesn't mean that it reads, but it would restart Node's own timeout.
+      // Node's own timeout would restart when a client sends data, which doesn't mean that the client reads.
       const taken = socket.writableLength === 0 ? null : takenBytes(socket);
       if (taken === null) continue;
       const standstill = standstills.get(socket);

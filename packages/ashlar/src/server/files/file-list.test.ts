@@ -40,7 +40,7 @@ test("a path without a file does not touch the disk", async () => {
   const list = new FileList(folder);
   for (let index = 0; index < 100; index++) expect(list.find(`/none-${index}`)).toBeNull();
   expect(list.reads).toBe(1);
-  // Once the list is out of date, any number of lookups share one reading.
+  // Once the list is out of date, any number of lookups cause a single read.
   time += 60_000;
   expect(await Promise.all(Array.from({ length: 100 }, (_, index) => list.find(`/none-${index}`)))).toEqual(
     Array(100).fill(null),
@@ -151,7 +151,7 @@ test("a folder that cannot be read is retried once a second, and keeps its old l
 });
 
 describe("links", () => {
-  /** A site with links to their own folder, its parent, themselves and another folder of the site. */
+  /** A site with links to their own folder, its parent, themselves, and another folder in the site. */
   function linked(): string {
     const root = folderWith({
       "secret.txt": "SECRET",

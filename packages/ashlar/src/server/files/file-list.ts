@@ -15,16 +15,17 @@ const REST = 100;
 interface Content {
   readonly files: Set<string>;
   /**
-   * Names with non-ASCII letters, by their normal form, because a letter with an accent may be one character or two.
+   * Names with non-ASCII letters, by their normalized form, because a letter with an accent may be one character or
+   * two.
    */
   readonly normalized: Map<string, string>;
-  /** Links, with a slash at the end. What they contain is unknown, so paths under them are looked up on disk. */
+  /** Links, with a slash at the end. Their contents are unknown, so paths under them are looked up on disk. */
   readonly links: string[];
 }
 
 /**
  * A list of the files in a folder, so that requests for other paths need no disk access. A file that is added later is
- * found within a second, because a path that isn't in the list causes it to be read again if it is older than that.
+ * found within a second, because a request for an unlisted path refreshes a list older than that.
  *
  * Links are not followed, because a link may point to a folder that contains it, or to a large one elsewhere.
  */
@@ -52,11 +53,11 @@ export class FileList {
   }
 
   /**
-   * Returns the path, as it is on disk, of the file to serve for a URL's path: the first of its possible names that is
-   * a file. Below a link, returns the path itself.
+   * Returns the path on disk of the file to serve for a URL's path: the first of the possible names that is a file.
+   * Below a link, returns the path itself.
    *
-   * @param path decoded, with a leading slash
-   * @returns with a leading slash; `null` if there isn't one
+   * @param path the URL's path, decoded, with a leading slash
+   * @returns the file's path, with a leading slash; `null` if there is no such file
    */
   find(path: string): string | null | Promise<string | null> {
     const found = this.#findNow(path);
@@ -100,7 +101,7 @@ export class FileList {
   }
 }
 
-/** Walks a folder: yields the path of each subfolder, and expects its entries in return. */
+/** Walks a folder: yields the path of each subfolder, and receives its entries. */
 function* contentOf(): Generator<string, Content, readonly Dirent[]> {
   const content: Content = { files: new Set(), normalized: new Map(), links: [] };
   const folders = [""];

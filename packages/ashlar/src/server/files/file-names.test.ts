@@ -9,7 +9,7 @@ import { staticFiles } from "./static-files.ts";
 const root = mkdtempSync(join(tmpdir(), "ashlar-names-"));
 const folder = join(root, "public");
 
-/** File names, each with a character that is special in URLs. */
+/** File names, each with a character that has a special meaning in URLs. */
 const NAMES = [
   ...["a b.txt", "C#.txt", "what?.txt", "a&b=c.txt", "a+b.txt", "100%.txt", "%41.txt", "a%2fb.txt", "a%20b.txt"],
   ...["it's.txt", "a(1).txt", "[x].txt", "{x}.txt", "a@b,c;d:e$.txt", "a!*~.txt", "a|b^c`d.txt", '"q".txt', "<x>.txt"],
@@ -40,7 +40,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(root, { recursive: true }));
 
-/** The response to a raw path, right away and with the list of files. */
+/** The responses to a raw path, without and with the list of files. */
 async function served(path: string): Promise<(string | null)[]> {
   const request = () => Object.assign(new Request("http://localhost/"), { _url: { pathname: path, search: "" } });
   const responses = [await production(request()), await development(request())];

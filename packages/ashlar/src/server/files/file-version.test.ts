@@ -7,7 +7,7 @@ import { fileVersions } from "./file-version.ts";
 test("the version is the beginning of the SHA-256 of the file's content", () => {
   const root = folderWith({ "a.css": "abc", "b.css": "abc", "c.css": "abd" });
   const versionOf = fileVersions();
-  // FIPS 180-4's example "abc".
+  // The example "abc" in FIPS 180-4.
   expect(versionOf(join(root, "a.css"))).toBe("ba7816bf8f");
   expect(versionOf(join(root, "b.css"))).toBe("ba7816bf8f");
   expect(versionOf(join(root, "c.css"))).not.toBe("ba7816bf8f");

@@ -13,7 +13,7 @@ interface Known {
 }
 
 /**
- * Makes {@link FileVersions}, which read a file again when its size or modification time changes.
+ * Creates {@link FileVersions}, which read a file again when its size or modification time changes.
  *
  * @param maxBytes the size above which a file isn't read and has no fingerprint; default: unlimited
  */

@@ -4,7 +4,10 @@ import { prepare } from "../../kernel/index.ts";
 import type { PreparedResponse } from "../../node/index.ts";
 import type { MaybePromise } from "../../support/index.ts";
 
-/** The size up to which a file is read at once, in bytes. It uses no more memory than one chunk of a larger file. */
+/**
+ * The maximum size of a file that is read all at once, in bytes. It uses no more memory than one chunk of a larger
+ * file.
+ */
 const MAX_WHOLE_BYTES = 65_536;
 
 /** A response with a file's body that doesn't keep the file open. */
@@ -15,12 +18,12 @@ export interface FileResponse {
 }
 
 /**
- * Replaces the open file in an srvx response. Middleware may discard a response silently, and a file that is left open
- * would leak a descriptor, or end the process, because Node treats a `FileHandle` that is garbage-collected while open
- * as an uncaught error. A small file is read here. A larger one is closed, and opened again when its first chunk is
- * requested.
+ * Replaces the open file in an srvx response. Middleware may discard a response without closing it. A file that is left
+ * open would leak a descriptor, or even end the process, because Node treats a `FileHandle` that is garbage-collected
+ * while open as an uncaught error. A small file is read here. A larger one is closed, and opened again when its first
+ * chunk is requested.
  *
- * @param again responds to the same request again
+ * @param again returns another response to the same request
  * @throws if a small file changes while it is read
  */
 export async function withoutOpenFile(
@@ -57,7 +60,7 @@ async function readWhole(body: Readable, length: number): Promise<Uint8Array<Arr
   return bytes;
 }
 
-/** The chunks of a file that is opened again, and that must not have changed. */
+/** The chunks of a file, which is opened again, and must not have changed. */
 class ReopenedFile implements ByteSource {
   readonly #again: () => MaybePromise<Response>;
   readonly #status: number;
@@ -86,7 +89,7 @@ class ReopenedFile implements ByteSource {
   async #find(): Promise<Readable> {
     const { status, headers, body } = plainResponse(await this.#again());
     if (body instanceof Readable) {
-      // The tag depends on the file's size and modification time, and is the same for a range.
+      // The ETag depends on the file's size and modification time, and is the same for a range.
       if (status === this.#status && headers.get("etag") === this.#tag) return body;
       body.destroy();
     }

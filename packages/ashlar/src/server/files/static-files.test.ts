@@ -226,7 +226,7 @@ describe("ranges", () => {
     expect((await get("/letters.txt", { range, "if-range": MODIFIED.toUTCString() }))!.body).toBe("abc");
     expect((await get("/letters.txt", { range, "if-range": new Date(0).toUTCString() }))!.body).toBe("abcdefghij");
     expect((await get("/letters.txt", { range, "if-range": '"some-tag"' }))!.body).toBe("abcdefghij");
-    // The tag is weak, and weak tags must not be used to combine ranges (RFC 9110 §13.1.5).
+    // The ETag is weak, and weak tags must not be used to combine ranges (RFC 9110 §13.1.5).
     const { etag } = Object.fromEntries((await get("/letters.txt"))!.headers);
     for (const tag of [etag!, etag!.replace("W/", ""), etag!.replace("a-", "b-")]) {
       const { status, body } = (await get("/letters.txt", { range, "if-range": tag }))!;

@@ -8,18 +8,18 @@ import { FileList } from "./file-list.ts";
 import { fileVersions } from "./file-version.ts";
 import { type FileResponse, withoutOpenFile } from "./static-body.ts";
 
-/** How long a browser may show a file without checking whether it has changed. */
+/** How long a browser may use a file without checking whether it has changed. */
 const MAX_AGE_SECONDS = 0;
-/** A URL with the fingerprint of its file never gets different content (RFC 8246). */
+/** The content at a URL with the file's fingerprint never changes (RFC 8246). */
 const FOR_GOOD = "public, max-age=31536000, immutable";
 /**
- * The largest file whose fingerprint is checked. Any client can put a fingerprint into a URL, and checking it must not
- * block the event loop.
+ * The maximum size of a file whose fingerprint is checked. Any client can put a fingerprint into a URL, and checking it
+ * must not block the event loop.
  */
 const MAX_CHECKED_BYTES = 4 * 1024 * 1024;
-/** How many paths of served files are remembered. */
+/** The number of paths of served files that are remembered. */
 const MAX_REMEMBERED = 10_000;
-/** Names that no public file has, and names that would lead to another folder. */
+/** Names that public files can't have, and names that would lead to another folder. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the check is for control characters.
 const REFUSED = /[\u0000-\u001f\u007f\\]|\/\/|(?:^|\/)\.\.?(?:\/|$)/;
 /** The query of a URL that `asset()` creates in a view. */
@@ -27,7 +27,7 @@ const VERSION = /^\?v=([\da-f]+)$/;
 
 /**
  * Serves the files of a folder to GET and HEAD: streamed, with validators (`ETag`, `Last-Modified`) and single ranges.
- * A file is found under every correct encoding of its name, even if accented letters are composed differently.
+ * A file is found by any correct encoding of its name, even if accented letters are composed differently.
  *
  * A file that is requested with the fingerprint of its content, as in the URLs that `asset()` writes in views, may be
  * cached forever. Another fingerprint is ignored, because while some servers have the new files and others still have
@@ -40,7 +40,7 @@ const VERSION = /^\?v=([\da-f]+)$/;
  * @param folder the absolute path, such as that of `public/`
  * @param remembers whether to keep a list of the files, so that other paths need no disk access; an added file is then
  * found within a second
- * @param more headers of every file
+ * @param more additional headers for every file
  * @returns `null` if the folder does not exist
  */
 export function staticFiles(
@@ -63,13 +63,12 @@ export function staticFiles(
     loading ??= load(folder);
     const serve = await loading;
     const version = VERSION.exec(requestSearch(raw))?.[1];
-    // Checked before the file is read, so that if it is replaced in the meantime, the old file isn't taken for the new
-    // one.
+    // Checked before the file is read. If the file is then replaced, the old content isn't taken for the new one.
     const isForGood = version !== undefined && version === versionOf(join(folder, name));
     let asked = requestForFile(raw, name);
     let found = await serve(asked, () => none);
     if (found === none && list === null && !/^[ -~]*$/.test(name)) {
-      // Accented letters may be composed differently on disk.
+      // On disk, accented letters may be composed differently.
       asked = requestForFile(raw, (await new FileList(folder).find(name)) ?? name);
       found = await serve(asked, () => none);
     }
@@ -102,7 +101,7 @@ function publicPath(path: string): string | null {
   return REFUSED.test(decoded) ? null : decoded;
 }
 
-/** Loads srvx's file server with the first request for a file, because it loads `node:zlib`. */
+/** Loads srvx's file server at the first request for a file, because it loads `node:zlib`. */
 async function load(folder: string): Promise<ServerMiddleware> {
   const { staticMiddleware } = await import("srvx/static");
   return staticMiddleware({ dir: folder, compress: false, maxAge: MAX_AGE_SECONDS });

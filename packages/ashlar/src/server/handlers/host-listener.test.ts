@@ -140,7 +140,7 @@ test("headers that the other framework has set stay", async () => {
   ]);
 });
 
-/** The properties of a request's copy without the body, for requests that another framework responds to. */
+/** The properties of the copy, without the body, of a request that another framework responds to. */
 async function copied(
   lines: readonly string[],
   prepare: (message: IncomingMessage) => void = () => {},

@@ -6,12 +6,12 @@ import { AshlarError } from "../../support/index.ts";
 import { requestedUrl } from "../requests/host-request.ts";
 import { nodeHandler, type RequestHandler } from "./node-handler.ts";
 
-/** Responds to a request of a `node:http` server that another framework has started. */
+/** Responds to a request to another framework's `node:http` server. */
 export type HostListener = (message: IncomingMessage, response: ServerResponse) => void;
 
 /**
- * Makes a listener for another framework's `node:http` server, such as Express's or Fastify's. It uses the target, the
- * header fields and the address as they came over the socket, whatever the other framework has changed.
+ * Creates a listener for another framework's `node:http` server, such as Express's or Fastify's. It uses the target,
+ * the header fields and the address as received over the socket, whatever the other framework has changed.
  */
 export function hostListener(handler: RequestHandler, proxies: TrustedProxies, logger: Logger): HostListener {
   const listener = nodeHandler(handler, proxies, logger);
@@ -24,7 +24,7 @@ export function hostListener(handler: RequestHandler, proxies: TrustedProxies, l
     const { socket } = message;
     if (!known.has(socket)) {
       known.add(socket);
-      // Reading the address once makes Node remember it after a disconnect.
+      // Once the address has been read, Node remembers it after a disconnect.
       void socket.remoteAddress;
       socket.once("close", () => logAbandoned(socket));
     }
@@ -38,7 +38,7 @@ export function hostListener(handler: RequestHandler, proxies: TrustedProxies, l
  * Joins repeated header fields, as the framework's own server does (`joinDuplicateHeaders`).
  *
  * Security: if a field that may appear only once is repeated, such as `Host` or `Authorization`, Node keeps the first
- * value by default. A proxy may have checked another one. Joined, they match nothing.
+ * value by default. A proxy may have checked another value. Joined, the values match nothing.
  */
 function joinRepeated({ headers, rawHeaders }: IncomingMessage): void {
   const seen = new Map<string, string>();
@@ -52,7 +52,7 @@ function joinRepeated({ headers, rawHeaders }: IncomingMessage): void {
   }
 }
 
-/** The request header fields of which Node keeps only the first value. */
+/** The request header fields for which Node keeps only the first value. */
 const ONCE: ReadonlySet<string> = new Set([
   "authorization",
   "content-length",

@@ -37,17 +37,18 @@ export interface RequestHandler {
 }
 
 /**
- * Handles a request of `node:http`.
+ * Handles a `node:http` request.
  *
- * @param waits whether the client waits for `100 Continue` before it sends its body, as in the event `checkContinue`
+ * @param waits whether the client waits for `100 Continue` before it sends its body, which Node reports with the event
+ * `checkContinue`
  */
 export type NodeListener = (message: IncomingMessage, response: ServerResponse, waits?: boolean) => void;
 
 /**
- * Makes a `node:http` listener, using the requests and responses of srvx.
+ * Creates a `node:http` listener that uses srvx's requests and responses.
  *
- * A response in one piece is written with its headers in a single call, which is cheapest and covers most responses.
- * Responses of quick handlers are sent together; see {@link ResponseBatch}.
+ * A response in one piece, as most are, is written together with its headers in a single call, which is the cheapest
+ * way. Quick handlers' responses are sent together; see {@link ResponseBatch}.
  */
 export function nodeHandler(
   handler: RequestHandler,
@@ -102,8 +103,8 @@ export function nodeHandler(
     }
     served.bytes = announcedLength(prepared.headers);
     logStream(served, response, prepared.status);
-    // The current turn is traced to the request that started it, but a stream's source has to run for the request it
-    // responds to.
+    // This turn belongs to the trace of the request that started it, but a stream's source has to run in the trace of
+    // its own request.
     requestTraces.run(served.trace, sendPieces, response, prepared, request);
   }
 
@@ -112,7 +113,7 @@ export function nodeHandler(
   }
 
   function breakOff(response: ServerResponse, request: Request | null, error: unknown): void {
-    // The client has disconnected, which isn't a failure, and which has also ended the stream.
+    // The client has disconnected, which has also ended the stream. This isn't a failure.
     if (response.destroyed && !response.errored) return;
     if (!response.headersSent) {
       if (request === null) fail(response, error);
@@ -194,7 +195,8 @@ function sendWhole(response: ServerResponse, prepared: PreparedResponse, served:
 }
 
 /**
- * Logs a request with a streamed response once the stream has ended, because only then is it known what the client got.
+ * Logs a request with a streamed response once the stream has ended, because only then is it known how much the client
+ * received.
  */
 function logStream(served: ServedExchange, response: ServerResponse, status: number): void {
   if (isGone(response)) logResponse(served, status, "client");
@@ -206,8 +208,8 @@ function refuse(response: ServerResponse, status: number): void {
 }
 
 /**
- * The headers, with length 0 for a missing body where a body is allowed, because otherwise `node:http` would send an
- * empty chunked body.
+ * The headers. If a body is allowed but missing, they include a length of 0. Otherwise, `node:http` would send an empty
+ * chunked body.
  */
 function withLength(prepared: PreparedResponse, response: ServerResponse): string[] {
   const { headers, body } = prepared;

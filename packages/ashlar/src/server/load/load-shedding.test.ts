@@ -31,7 +31,7 @@ interface Shop {
 /**
  * Serves an application.
  *
- * @param computes by path, for how many milliseconds a response computes, or a function to call instead
+ * @param computes for each path, how many milliseconds the handler computes, or a function to call instead
  */
 async function shop(
   maxQueueMs: number,
@@ -117,13 +117,12 @@ async function whileOverloaded<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Stops the clock that measures waiting.
+ * Stops the clock for waiting times.
  *
- * @returns a function that lets time pass
+ * @returns a function that advances the clock
  */
 function stoppedClock(): (ms: number) => void {
-  // Whole milliseconds, because with rounded sums, a time that has just passed may seem not to have, or the other way
-  // around.
+  // Whole milliseconds, because rounded sums can be wrong about whether a time has just passed.
   let time = Math.ceil(performance.now());
   const clock = vi.spyOn(performance, "now").mockImplementation(() => time);
   onTestFinished(() => clock.mockRestore());
@@ -187,7 +186,7 @@ test("S117 a preflight request of a trusted origin is answered, so that its page
     // The application responds to accepted requests with 200.
     return responses.filter((response) => statusOf(response) !== 200);
   };
-  // Unlike a refusal, it isn't held back.
+  // Unlike a refusal, this response isn't held back.
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const trusted = await preflights("https://app.shop.example");
   vi.useRealTimers();
@@ -243,9 +242,9 @@ test("S50 a burst refuses nothing for half of the limit, and requests that still
   const { server, handled } = await shop(1000, () => pass(10));
   const paths = Array.from({ length: 100 }, (_, index) => `/${index}`);
   const statuses = (await pipelined(server.port, paths)).map(statusOf);
-  // The queue is too long once the first one has waited for 100 ms, and may be too long for 500 ms.
+  // The queue is too long once its first request has waited for 100 ms, and may stay too long for 500 ms.
   expect(statuses.indexOf(503)).toBeGreaterThan(55);
-  // So few are left that each is handled.
+  // There are so few left that each is handled.
   expect(new Set(statuses.slice(statuses.indexOf(503), -16))).toEqual(new Set([503]));
   expect(handled.length).toBe(statuses.filter((status) => status === 200).length);
 });
@@ -287,14 +286,14 @@ test("one long turn with few requests is not an overload", async () => {
   const { server, logged } = await shop(1000, (path) => {
     if (path === "/long") pass(5000);
   });
-  // Both requests arrive together, and the second one is checked when the first one is done.
+  // Both requests arrive together, and the second one is checked after the first one has been handled.
   expect((await pipelined(server.port, ["/long", "/next"])).map(statusOf)).toEqual([200, 200]);
   expect(logged).toEqual([]);
 });
 
 const EXPECTING = "POST /form HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n";
 
-/** Requests that take 10 ms each, so that with a limit of 20 ms, the requests after them have waited too long. */
+/** Requests that take 10 ms each. With a limit of 20 ms, the requests after the first few have waited too long. */
 const TOO_MANY = PATHS.map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`).join("");
 
 test("a client that asks first gets permission to send its body, unless the server is overloaded", async () => {
@@ -343,7 +342,7 @@ test("requests that waited too long before the server was idle don't count", asy
   await once(listening, "listening");
   onTestFinished(() => void listening.close());
   const { port } = listening.address() as AddressInfo;
-  // It is handled; with more of them, it would be an overload after 500 ms.
+  // It is handled. With more requests like it, it would be an overload after 500 ms.
   expect((await pipelined(port, ["/0"])).map(statusOf)).toEqual([200]);
   for (let turn = 0; turn < 5; turn++) await nextTurn();
   pass(600);

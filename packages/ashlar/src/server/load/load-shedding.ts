@@ -13,13 +13,13 @@ import { RequestQueue } from "./request-queue.ts";
 export interface Shedding {
   /** How long a request may wait, in milliseconds; see `ControlledDelay`. */
   readonly maxMs: number;
-  /** The paths of health checks, because a busy process must not be taken for a dead one. */
+  /** The paths of health checks, which are never refused, because a busy process must not be taken for a dead one. */
   readonly neverRefused: readonly string[];
   /** The CORS headers of refusals. */
   readonly origins: OriginHeaders;
-  /** The pages that visitors see; `null` for a line of text. */
+  /** The pages for visitors; `null` for a line of text. */
   readonly pages: BusyPages | null;
-  /** Sends the refusals. */
+  /** Sends the responses to refused requests. */
   readonly held: HeldRefusals;
   /** Called for each refused request. */
   readonly refused: () => void;
@@ -28,15 +28,15 @@ export interface Shedding {
 /** A listener that refuses requests that have waited too long. */
 export interface SheddingListener {
   readonly listener: NodeListener;
-  /** To be called for each connection; see {@link RequestQueue.connected}. */
+  /** Call it for each new connection; see {@link RequestQueue.connected}. */
   readonly connected: (socket: Socket, acceptedAt: number | null) => void;
   readonly stop: () => void;
 }
 
 /**
  * Makes a listener refuse requests with 503 and `Retry-After` under overload, before any other code handles them. A
- * refusal costs a fraction of a response, so accepted requests are answered in time. The beginning and the end of an
- * overload are logged, but not the refused requests.
+ * refusal costs a fraction of a response, so accepted requests get their responses in time. The beginning and the end
+ * of an overload are logged, but not the refused requests.
  */
 export function sheddingListener(
   handle: NodeListener,

@@ -5,14 +5,14 @@ import { type BusyPages, busyPageFor } from "../../kernel/index.ts";
 export interface RefusedRequest {
   readonly method: string | undefined;
   readonly accept: string | undefined;
-  /** `Accept-Language`. */
+  /** The request's `Accept-Language`. */
   readonly language: string | undefined;
   readonly origin: string | undefined;
-  /** `Access-Control-Request-Method`. */
+  /** The request's `Access-Control-Request-Method`. */
   readonly requestedMethod: string | undefined;
 }
 
-/** The response to a request that an overloaded server refuses. */
+/** The response to a request refused by an overloaded server. */
 export interface Refusal {
   readonly status: 204 | 503;
   readonly headers: Readonly<Record<string, string>>;
@@ -42,13 +42,13 @@ function refusal(body: string, more: Readonly<Record<string, string>>): Refusal 
   return { status: 503, headers, body };
 }
 
-/** The responses to requests that an overloaded server refuses, prepared in advance. */
+/** The responses to requests refused by an overloaded server, prepared in advance. */
 export class Refusals {
   readonly #origins: OriginHeaders;
   readonly #pages: BusyPages | null;
   readonly #made = new Map<string, Refusal>();
 
-  /** @param pages the pages that visitors see; `null` for a line of text */
+  /** @param pages the pages for visitors; `null` for a line of text */
   constructor(origins: OriginHeaders, pages: BusyPages | null) {
     this.#origins = origins;
     this.#pages = pages;
@@ -60,8 +60,8 @@ export class Refusals {
   /**
    * The response to a request: a page, a problem document if the client accepts JSON, or text.
    *
-   * Preflight requests of trusted origins are permitted, which costs as little. Otherwise, the browser wouldn't send
-   * the actual request, and the page couldn't find out that the server is busy and when to try again.
+   * Preflight requests from trusted origins are permitted, which costs just as little. Otherwise, the browser wouldn't
+   * send the actual request, and the page couldn't find out that the server is busy and when to try again.
    */
   of(request: RefusedRequest): Refusal {
     const { method, origin = null, requestedMethod = null } = request;

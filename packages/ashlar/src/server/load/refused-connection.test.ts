@@ -10,13 +10,13 @@ const APP = "https://app.shop.example";
 
 interface Refused {
   readonly port: number;
-  /** What was read from accepted connections. */
+  /** The data that was read from accepted connections. */
   readonly accepted: { readonly socket: Socket; readonly head: string }[];
   refused: number;
   stillRefuses: boolean;
 }
 
-/** Accepts connections and refuses all of them. */
+/** Accepts connections, and refuses all of them. */
 async function refusing(more: Partial<SheddingFacts> = {}): Promise<Refused> {
   const origins = originTable(NO_ORIGIN_HEADERS, new TrustedOrigins());
   const facts = {

@@ -6,7 +6,7 @@ import type { CompleteServerSettings } from "../settings.ts";
 import { neverRefusedPaths, pathOf } from "./load-shedding.ts";
 import { type Refusal, Refusals, type RefusedRequest } from "./refusal.ts";
 
-/** The data that another process needs to refuse requests on a server's behalf. */
+/** Everything that another process needs to refuse requests on a server's behalf. */
 export interface SheddingFacts {
   /** How long a request may wait, in milliseconds; `0` for no limit. */
   readonly maxMs: number;
@@ -14,7 +14,7 @@ export interface SheddingFacts {
   readonly neverRefused: readonly string[];
   /** The CORS headers of refusals. */
   readonly origins: OriginTable;
-  /** The pages that visitors see; `null` for a line of text. */
+  /** The pages for visitors; `null` for a line of text. */
   readonly pages: BusyPages | null;
   /** How long a client may take to send a request's headers, in milliseconds. */
   readonly headersTimeoutMs: number;
@@ -42,7 +42,7 @@ export interface RefusedConnectionOptions {
    */
   readonly stillRefuses: () => boolean;
   /**
-   * Takes over a connection whose request is not refused.
+   * Takes over a connection with a request that isn't refused.
    *
    * @param head the data that was read from it, one character per byte
    */
@@ -51,15 +51,15 @@ export interface RefusedConnectionOptions {
   readonly refused: () => void;
 }
 
-/** How long, and how much, a refused client may continue to send; see `lingerIfUnread`. */
+/** How long a refused client may continue to send, and how much; see `lingerIfUnread`. */
 const LINGER_MS = 5000;
 const MAX_BYTES = 32 * 1024 * 1024;
 
 const END_OF_HEAD = "\r\n\r\n";
 
 /**
- * Refuses requests on connections from which nothing has been read yet, at the lowest cost: reads the headers of one
- * request, writes a prepared response, and closes the connection when the client has read it.
+ * Refuses requests on connections from which nothing has been read yet, at the lowest possible cost. Reads the headers
+ * of one request, writes a prepared response, and closes the connection when the client has read it.
  */
 export class ConnectionRefuser {
   readonly #facts: SheddingFacts;
@@ -98,7 +98,7 @@ export class ConnectionRefuser {
   }
 
   /**
-   * Responds, and keeps reading until the client closes the connection. If we closed it with unread data, the system
+   * Responds, and keeps reading until the client closes the connection. If it were closed with unread data, the system
    * would reset it.
    */
   #respond(socket: Socket, request: RefusedHead): void {

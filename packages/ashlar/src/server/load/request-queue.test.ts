@@ -14,7 +14,7 @@ interface Outcome {
 }
 
 /**
- * Adds this many requests in each turn of the event loop, which has time for one.
+ * Adds this many requests in each turn of the event loop, which has time for only one.
  *
  * @param turns the number of turns, each of which takes as long as a request
  */
@@ -65,7 +65,9 @@ test("S50 without an overload, nothing is refused, however long it lasts", async
   expect([handled.length >= 999, refused]).toEqual([true, []]);
 });
 
-/** A queue with a limit of a second, whose clock only moves when the test moves it, and with each handled request. */
+/**
+ * A queue with a limit of one second. Its clock advances only with each handled request, and when the test advances it.
+ */
 function stoppedQueue({ costMs = 0 } = {}) {
   let time = Math.ceil(performance.now());
   const clock = vi.spyOn(performance, "now").mockImplementation(() => time);
@@ -125,7 +127,7 @@ test("S150 only the first request of a connection has waited in another process"
   const socket = connect(MS_AGO);
   send(socket);
   await turns(1);
-  // Waiting for longer than half a second makes it an overload, in which requests that have waited for more than a
+  // After waits of more than half a second, it is an overload, in which requests that have waited for more than a
   // second are refused.
   pass(600);
   send(socket);
@@ -174,7 +176,7 @@ test("S50 a refused request is not also handled", async () => {
   }
   while (queue.length > 0) await turns(1);
   expect([refusedMs.length > 0, refusedMs.length + handledAt.length]).toEqual([true, sent]);
-  // Each request comes with its waiting time.
+  // Each request has its waiting time.
   expect(refusedMs.filter((ms) => ms < 0 || ms > 700)).toEqual([]);
 });
 
@@ -184,6 +186,6 @@ test("S50 each of thousands of waiting requests is handled or refused once", asy
   for (let count = 0; count < 3000; count++) send(socket);
   while (queue.length > 0) await turns(1);
   expect(refusedMs.length + handledAt.length).toBe(3000);
-  // One per millisecond, for as long as a burst may last.
+  // One request per millisecond, for as long as a burst may last.
   expect(handledAt.slice(0, 600)).toEqual(Array.from({ length: 600 }, (_, index) => index));
 });

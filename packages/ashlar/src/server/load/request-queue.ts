@@ -4,18 +4,18 @@ import { performance } from "node:perf_hooks";
 import { ControlledDelay } from "../../support/index.ts";
 import type { NodeListener } from "../handlers/node-handler.ts";
 
-/** How long one turn of the event loop handles requests before it checks for new ones, in milliseconds. */
+/** How long the event loop handles requests in one turn before it checks for new ones, in milliseconds. */
 const SLICE_MS = 10;
 /** How long the loop accepts connections before it handles requests again, in milliseconds. */
 const INTAKE_MS = 10;
 
-/** A request that waits for its turn. */
+/** A request that is waiting for its turn. */
 interface Arrival {
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
   /** Whether the client waits for `100 Continue`. */
   readonly waits: boolean;
-  /** The earliest time at which it may have been sent, by `performance.now()`. */
+  /** The earliest time at which the request may have been sent, by `performance.now()`. */
   readonly since: number;
 }
 
@@ -32,12 +32,12 @@ export interface QueueOptions {
 /**
  * A queue of requests that wait until the event loop has time for them, and are refused if that takes too long.
  *
- * In each turn, the event loop accepts one connection, and reads what all connections have sent. If it also handled all
- * of that before the next turn, new requests would wait unseen in the system, and new connections longest of all. So a
- * turn handles requests only for a limited time, and then the loop turns until no new connections arrive. All waiting
- * requests are then in this queue, and their age is known.
+ * In each turn, the event loop accepts one connection, and reads the data from all connections. If it also handled all
+ * of these requests before the next turn, new requests would wait unnoticed in the system, and new connections longest
+ * of all. So it handles requests only for a limited time per turn, and then continues with further turns until no new
+ * connections arrive. All waiting requests are then in this queue, and their age is known.
  *
- * While no request waits, requests are handled as they are read, and all of this costs one reading of the clock per
+ * While no request is waiting, requests are handled as they are read. The only cost is then reading the clock once per
  * request.
  */
 export class RequestQueue {
@@ -47,15 +47,15 @@ export class RequestQueue {
   /** The index of the next request to handle. */
   #first = 0;
   #isScheduled = false;
-  /** When this turn began to handle its first request; `null` if it hasn't. */
+  /** When this turn started to handle its first request; `null` if it hasn't yet. */
   #busySince: number | null = null;
-  /** When the last turn ended, and the one before; `null` while the loop is idle. */
+  /** When the last two turns ended; `null` while the loop is idle. */
   #lastTurnAt: number | null = null;
   #turnBeforeAt: number | null = null;
   /** Whether requests, or new connections, arrived in this turn. */
   #hasRequests = false;
   #hasConnections = false;
-  /** Whether the last turn accepted connections, whose data arrives in this turn. */
+  /** Whether the last turn accepted connections. Their data arrives in this turn. */
   #isTakingIn = false;
   #intakeEndsAt = 0;
   /** When another process accepted each connection from which nothing has been read. */
@@ -73,7 +73,7 @@ export class RequestQueue {
   }
 
   /**
-   * Records a new connection, because more may be waiting to be accepted.
+   * Records a new connection, after which more may be waiting to be accepted.
    *
    * @param acceptedAt when another process accepted it, by `performance.now()`; `null` if this process did
    */
@@ -93,7 +93,8 @@ export class RequestQueue {
     this.#hasRequests = true;
     this.#schedule();
     this.#busySince ??= now;
-    // It would wait too long as well. If it is refused now, its client can use the connection for another request.
+    // The new request would wait too long as well. If it is refused now, the client can use the connection for another
+    // request.
     const oldest = this.#waiting[this.#first];
     if (oldest !== undefined && this.#delay.refusesBehind(now - oldest.since, this.length, now)) {
       this.#options.refuse(message, response, waits, now - since);
@@ -105,8 +106,8 @@ export class RequestQueue {
   }
 
   /**
-   * The earliest time at which a request may have been sent: when the loop last checked, because requests that arrive
-   * during a turn wait for its end.
+   * The earliest time at which a request may have been sent. This is when the loop last checked, because requests that
+   * arrive during a turn wait until the turn ends.
    */
   #sinceOf(socket: Socket, now: number): number {
     const accepted = this.#acceptedAt.get(socket);
@@ -154,7 +155,7 @@ export class RequestQueue {
     const { handle, refuse } = this.#options;
     for (let now = startedAt; this.#first < this.#waiting.length && now - startedAt < SLICE_MS; ) {
       const { message, response, waits, since } = this.#waiting[this.#first++]!;
-      // The client has disconnected, and nothing has been done for its request yet.
+      // The client has disconnected, and no work has been done for its request yet.
       if (message.socket.destroyed) continue;
       const ageMs = now - since;
       if (this.#delay.refuses(ageMs, this.length, now)) refuse(message, response, waits, ageMs);
@@ -168,8 +169,8 @@ export class RequestQueue {
   }
 
   /**
-   * Forgets connections that haven't sent anything by now. They weren't waiting for this process, so their next request
-   * starts to wait when it arrives.
+   * Forgets connections that haven't sent anything yet. They weren't waiting for this process, so the waiting time of
+   * their next request starts when it arrives.
    */
   #forgetSilent(): void {
     for (const [socket, { turn }] of this.#acceptedAt) {

@@ -5,8 +5,8 @@ const FORWARDING = ["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", 
 const SETTING = "Set APP.trustedProxies in config/app.ts, or TRUSTED_PROXIES in the environment";
 
 /**
- * Logs signs that the application doesn't know its clients' addresses, each once: forwarding headers from a peer that
- * isn't a trusted proxy, and a request without any address.
+ * Logs a warning, once each, about two signs that the application doesn't know its clients' addresses: forwarding
+ * headers from a peer that isn't a trusted proxy, and a request without any address.
  */
 export class AddressWarnings {
   readonly #proxies: TrustedProxies;
@@ -39,7 +39,7 @@ export class AddressWarnings {
   }
 
   #lookAtHeaders(raw: Request, served: ServedExchange | undefined): void {
-    // If the request came through the server, Node's own headers are faster to read.
+    // If the request came through the server, reading Node's own headers is faster.
     const sent = served?.req.headers;
     const header = FORWARDING.find((name) => (sent === undefined ? raw.headers.has(name) : name in sent));
     if (header === undefined) return;

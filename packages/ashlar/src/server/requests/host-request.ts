@@ -80,8 +80,8 @@ function authorityOf({ headers }: IncomingMessage): string | undefined {
 }
 
 /**
- * Security: uses the fields as they were sent. If a field that may appear only once is repeated, `headers` has the
- * first value, and a proxy may have checked another one. Combined, they match nothing.
+ * Security: uses the fields as they were sent. If a field that may appear only once is repeated, `headers` has only the
+ * first value, and a proxy may have checked another one. Joined, the values match nothing.
  */
 function headersOf({ rawHeaders }: IncomingMessage): Headers {
   const headers = new Headers();

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 
-/** A name or an IPv4 address, or an IPv6 address in brackets; and a port (RFC 9110 §7.2). */
+/** A name, an IPv4 address, or an IPv6 address in brackets, with an optional port (RFC 9110 §7.2). */
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d*)?$/i;
 
-/** The dot that a fully qualified name may end with (RFC 1034 §3.1); also within a list. */
+/** The dot at the end of a fully qualified name (RFC 1034 §3.1), also within a list. */
 const FINAL_DOT = /(?<=[\w-])\.(?=(?::\d*)?\s*(?:,|$))/g;
 
 /** A colon without a port, which means the same as no colon (RFC 3986 §3.2.3); also within a list. */
@@ -12,7 +12,8 @@ const EMPTY_PORT = /(?<=[\w\].-]):(?=\s*(?:,|$))/g;
 /**
  * Reports whether the `Host` header of a request that was passed to `fetch` is well-formed, if there is one.
  *
- * Security: Bun and Deno insert the header into the URL unchanged, so `Host: a.example/login?` would choose the path.
+ * Security: Bun and Deno insert the header into the URL unchanged, so `Host: a.example/login?` would determine the
+ * path.
  */
 export function hasPossibleHost(raw: Request): boolean {
   const host = raw.headers.get("host");
@@ -20,9 +21,9 @@ export function hasPossibleHost(raw: Request): boolean {
 }
 
 /**
- * Makes a function that reports whether a request's host is valid (RFC 9112 §3.2). The function also removes a trailing
- * dot from the host, because `shop.example.` is the same as `shop.example` and browsers send it as typed, and a
- * trailing colon without a port.
+ * Creates a function that reports whether a request's host is valid (RFC 9112 §3.2). The function also removes a
+ * trailing dot from the host, because `shop.example.` is the same as `shop.example` and browsers send it as typed, and
+ * a trailing colon without a port.
  *
  * @param isForwarded whether `X-Forwarded-Host` may be trusted
  */
@@ -45,7 +46,7 @@ function simplify(headers: IncomingMessage["headers"], name: "host" | "x-forward
   if (typeof value === "string") headers[name] = value.replace(FINAL_DOT, "").replace(EMPTY_PORT, "");
 }
 
-/** A complete URL of the schemes http and https: scheme, authority and the rest. */
+/** A complete http or https URL: the scheme, the authority, and the rest. */
 const COMPLETE = /^(https?:\/\/)([^/\\?#]+)(.*)$/is;
 
 /**
@@ -67,8 +68,8 @@ export function isRequestTarget(message: Pick<IncomingMessage, "url">): boolean 
  * Reports whether a body's length can be determined, because it has no transfer coding or only `chunked`. Others have
  * to be refused with 501 (RFC 9112 §6.1).
  *
- * Security: `gzip, chunked` is as long as `chunked` says, but nothing here can read it, and a proxy that interprets the
- * list differently would find another request in it.
+ * Security: `chunked` determines the length of `gzip, chunked`, but we can't decode such a body, and a proxy that
+ * interprets the list differently could find another request in it.
  *
  * @param coding the value of `Transfer-Encoding`
  */

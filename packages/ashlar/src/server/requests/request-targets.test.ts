@@ -53,14 +53,14 @@ async function serve(listener: RequestListener): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** The ways in which an application gets requests from `node:http`. */
+/** The ways to pass `node:http` requests to an application. */
 const LISTENERS = {
   "the application's own server": async (application: Application) =>
     (await application.listen({ port: 0, hostname: "127.0.0.1", handleSignals: false })).port,
   "application.handler": (application: Application) => serve(application.handler),
   "application.handler, mounted by Express": (application: Application) =>
     serve((message, response) => {
-      // Express removes the path of the mount.
+      // Express removes the mount's path.
       Object.assign(message, { originalUrl: message.url, url: "/admin" });
       application.handler(message, response);
     }),
@@ -162,7 +162,7 @@ test("S131 a chunked body is read, in upper or lower case, and TE doesn't affect
 
 describe("a request that comes to fetch", () => {
   const withUrl = (url: string, headers: Record<string, string> = {}): Request =>
-    // Unresolved, as in Deno's requests.
+    // The URL is unresolved, as in Deno's requests.
     Object.defineProperty(new Request("http://shop.example/", { headers }), "url", { value: url });
 
   test.each(["/x/../admin", "/x\\..\\admin", "/x/%2e%2e/admin", "/ü"])(

@@ -18,7 +18,7 @@ function requestFor(path: string): string {
   return `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
 }
 
-/** A served application whose handlers refuse requests as overload. */
+/** A served application with handlers that refuse requests with an overload error. */
 async function shop() {
   let handled = 0;
   const refuse = () => {

@@ -4,16 +4,16 @@ const HELD_SHARE = 1 / 4;
 const MOST_HELD = 1024;
 
 /**
- * Holds back refusals for a while. A refused client tries again, or makes room in a proxy for the next request, and
- * each refusal takes time away from responses. A refusal that is held back takes no time, and its client can't send
- * anything else, which limits how often clients with many connections can be refused.
+ * Holds back refusals for a while. A refused client retries, or its proxy sends the next request, and each refusal
+ * takes time away from responses. Holding a refusal back takes no time, and its client can't send anything else in the
+ * meantime. This limits how often clients with many connections can be refused.
  */
 export class HeldRefusals {
   readonly #ms: number;
   readonly #held = new Map<() => void, NodeJS.Timeout>();
   #isOpen = true;
 
-  /** @param maxMs how long a request may wait, in milliseconds; with `0` (no limit), nothing is held back */
+  /** @param maxMs how long a request may wait, in milliseconds; with `0` (no limit), no refusals are held back */
   constructor(maxMs: number) {
     this.#ms = maxMs * HELD_SHARE;
   }

@@ -9,7 +9,7 @@ import { TrustedProxies } from "../../http/index.ts";
 import { nodeHandler } from "../handlers/node-handler.ts";
 import { type FinishedResponse, ResponseBatch } from "./response-batch.ts";
 
-/** A batch with its own clock and a record of what it sends, in order. Sending a response takes this long. */
+/** A batch with its own clock, which records what it sends, in order. Sending a response takes this long. */
 function observed(sendingMs = 0) {
   let ms = 1000;
   const sent: string[] = [];
@@ -49,7 +49,8 @@ describe("S66 responses of quick handlers wait for 0.25 ms at most, and those am
   test("S66 once the first has waited for 0.25 ms, they are sent within the turn", async () => {
     const batch = observed();
     for (let index = 1; index <= 9; index++) batch.handle(String(index), 0.0625);
-    // The fifth was finished exactly 0.25 ms after the first, which isn't too long yet. The sixth was finished later.
+    // The fifth was finished exactly 0.25 ms after the first, which isn't too long yet. The sixth one was finished
+    // later.
     expect(batch.sent).toEqual(["1", "2", "3", "4", "5", "6"]);
     await nextTurn();
     expect(batch.sent).toEqual(["1", "2", "3", "4", "5", "6", "7", "8", "9"]);
@@ -159,7 +160,7 @@ describe("S66 responses of quick handlers wait for 0.25 ms at most, and those am
       batch.add(String(index));
       return batch.sent.length;
     });
-    // Every third handler ends more than 0.25 ms after the first whose response is waiting.
+    // Every third handler ends more than 0.25 ms after the first one whose response is waiting.
     expect(lengths).toEqual(Array.from({ length: 100 }, (_, index) => index + 1 - ((index + 1) % 3)));
   });
 

@@ -1,21 +1,21 @@
 import type { ServerResponse } from "node:http";
 import { performance } from "node:perf_hooks";
 
-/** How long a finished response is held back at most, to be sent with others, in milliseconds. */
+/** How long a finished response may be held back, to be sent together with others, in milliseconds. */
 const LONGEST_WAIT_MS = 0.25;
-/** Handlers count as slow after this many in a row took longer. A single one may just have lost the CPU. */
+/** Handlers count as slow after this many in a row have taken longer. A single one may just have been preempted. */
 const SLOW_IN_A_ROW = 2;
 /** After that, this many responses are sent separately. */
 const ALONE_AFTER_SLOW = 64;
-/** The latest handler's weight in the average, so that slow handlers between quick ones count too. */
+/** The latest handler's weight in the average, which takes into account slow handlers between quick ones. */
 const WEIGHT_OF_LATEST = 1 / 32;
 
 /** A response ready to be sent. `request` is `null` if no other response can replace it. */
 export type FinishedResponse = readonly [target: ServerResponse, response: Response, request: Request | null];
 
 /**
- * Sends all responses of one turn of the event loop together, so that the system wakes the receiver once rather than
- * for each response.
+ * Sends all responses of one turn of the event loop together, so that the system wakes the receiver only once instead
+ * of for each response.
  *
  * While handlers are quick, a response waits at most 0.25 ms. After two handlers in a row took longer, and while recent
  * handlers take longer on average, responses are sent at once, because another slow handler is likely to follow and
@@ -36,7 +36,10 @@ export class ResponseBatch {
   #waitingSince = 0;
   /** When a handler in this turn last started or ended, or responses were last sent; `null` between turns. */
   #steppedAt: number | null = null;
-  /** Whether a handler has started and nothing has happened since, so that the time until the next step is its own. */
+  /**
+   * Whether a handler has started and nothing has happened since, in which case the time until the next step is the
+   * handler's.
+   */
   #isHandling = false;
   #alone = 0;
   #slowInARow = 0;
@@ -68,7 +71,7 @@ export class ResponseBatch {
     return now;
   }
 
-  /** Sends a response, now or at the end of the turn. */
+  /** Sends a response now, or at the end of the turn. */
   add(finished: FinishedResponse): void {
     const now = this.#clock();
     this.#measure(now);
@@ -101,7 +104,7 @@ export class ResponseBatch {
     if (waiting.length === 0) return;
     this.#waiting = [];
     for (const one of waiting) this.#send(one);
-    // The time it takes to send isn't a handler's time.
+    // The time for sending isn't part of a handler's time.
     if (this.#steppedAt !== null) this.#steppedAt = this.#clock();
   }
 }

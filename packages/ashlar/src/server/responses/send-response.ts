@@ -41,9 +41,9 @@ export async function sendResponse(response: ServerResponse, result: Response): 
 const PATIENCE_MS = 250;
 
 /**
- * Sends a streamed response chunk by chunk, as fast as the client reads. The headers wait for the first chunk, so that
- * if the stream fails before it, another response can still be sent. They wait at most a quarter of a second, because a
- * client that subscribes to events needs to know that it is connected.
+ * Sends a streamed response chunk by chunk, as fast as the client reads. The headers wait for the first chunk, because
+ * if the stream fails before it, another response can still be sent. They wait for at most a quarter of a second,
+ * because a client that subscribes to events needs to know that it is connected.
  *
  * @throws the stream's error; `response.headersSent` shows whether sending had started
  */
@@ -57,7 +57,7 @@ export async function sendStream(response: ServerResponse, prepared: PreparedRes
 type Reader = ReadableStreamDefaultReader<unknown>;
 
 async function sendOfPlatform(response: ServerResponse, prepared: PreparedResponse, reader: Reader): Promise<void> {
-  // Only this ends a pending read of a silent stream.
+  // Only this ends a pending read from a silent stream.
   response.once("close", () => reader.cancel().catch(() => {}));
   let { done, value } = await firstOf(reader.read(), response, prepared);
   if (response.destroyed) return;
@@ -82,7 +82,7 @@ async function sendOfNode(response: ServerResponse, prepared: PreparedResponse, 
   await pipeline(body, response);
 }
 
-/** Waits for the first chunk, and sends the headers without it if it doesn't arrive soon. */
+/** Waits for the first chunk, or sends the headers alone if it doesn't arrive soon. */
 async function firstOf<T>(piece: Promise<T>, response: ServerResponse, prepared: PreparedResponse): Promise<T> {
   if (!(await isSoon(piece)) && !response.destroyed) {
     writeHead(response, prepared);

@@ -37,7 +37,7 @@ beforeEach(async () => {
   bob = await customers.create({ name: "Bob" });
 });
 
-/** The user that the application sees for the visitor, by a guard. */
+/** The visitor's user in the application, for a guard. */
 async function userBy(guard: string, visitor: TestClient = client): Promise<unknown> {
   const { inForce, user } = (await visitor.getJson(`/me/${guard}`)).json as { inForce: string; user: Customer | null };
   expect(inForce).toBe("web");

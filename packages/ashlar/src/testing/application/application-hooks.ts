@@ -4,7 +4,7 @@ import type { CompiledMatch } from "../../routing/index.ts";
 import { AshlarError } from "../../support/index.ts";
 import "../../http/index.ts";
 
-/** A function called for a request before its route's middleware runs. */
+/** A function that is called for a request before its route's middleware runs. */
 export type RequestHook = (context: HttpContext) => void;
 
 type ContextClass = new (raw: Request, services: HttpServices, match: RouteMatch | null) => HttpContext;
@@ -18,8 +18,8 @@ interface ContextSource {
 }
 
 /**
- * Makes an application call the hooks of requests. The application itself knows nothing about hooks: only requests marked
- * in this process with {@link markRequest} have one, so no request from outside can.
+ * Makes an application call requests' hooks. The application itself doesn't support hooks. Only requests marked with
+ * {@link markRequest} in this process have one, so requests from outside can't.
  */
 export function prepareApplication(application: Application): void {
   if (prepared.has(application)) return;
@@ -37,7 +37,7 @@ export function prepareApplication(application: Application): void {
   prepared.set(application, contextSource(application));
 }
 
-/** Attaches a hook to a request, to be called by an application that was prepared. */
+/** Attaches a hook to a request, to be called by a prepared application. */
 export function markRequest(request: Request, hook: RequestHook): void {
   hooks.set(request, hook);
 }
@@ -50,9 +50,9 @@ export function contextFor(application: Application, request: Request): HttpCont
 }
 
 /**
- * The class of the application's contexts, taken from the context of a request. The request matches no route of the
- * application and runs none of its middleware: during matching, which is synchronous for the host and path of `APP_URL`, the
- * router has one more route.
+ * The class of the application's contexts, taken from the context of a request. The request matches none of the
+ * application's routes, and runs none of its middleware. While the request is matched, which is synchronous for the
+ * host and path of `APP_URL`, the router has an additional route for it.
  */
 function contextSource(application: Application): ContextSource {
   const { linkOrigin, router, settings } = application;

@@ -8,7 +8,7 @@ import type { MaybePromise } from "../../support/index.ts";
  */
 export type FactoryValue<T> = T | null | undefined | (() => MaybePromise<T | null | undefined>);
 
-/** Values for a model's columns, including columns that its class does not declare. */
+/** Values for a model's columns, including columns that the class doesn't declare. */
 export type FactoryAttributes<M extends Model> = {
   readonly [K in Column<M>]?: FactoryValue<K extends keyof M ? M[K] : unknown>;
 } & Readonly<Record<string, unknown>>;
@@ -20,14 +20,14 @@ export interface Factory<M extends Model> {
   /**
    * Creates a model and stores it.
    *
-   * @throws what `save()` of the model throws
+   * @throws the errors of the model's `save()`
    */
   create(overrides?: FactoryAttributes<M>): Promise<M>;
   /** Creates several models and stores them, one after another. */
   createMany(count: number, overrides?: FactoryAttributes<M>): Promise<M[]>;
 }
 
-/** Hashes by plain text, for each hasher: hashing takes as long as the rest of a test, and one hash serves all users. */
+/** Hashes by plain text, for each hasher. Hashing takes as long as the rest of a test, so all users share one hash. */
 const hashes = new WeakMap<PasswordHasher, Map<string, Promise<string>>>();
 
 /**
@@ -41,10 +41,10 @@ const hashes = new WeakMap<PasswordHasher, Map<string, Promise<string>>>();
  * const three = await orders.createMany(3, { user_id: ada.id });
  * ```
  *
- * Pass a user's password as plain text; its hash is stored. Functions are called only for values that are not overridden.
- * Every column can be set, whatever `fillable` allows.
+ * Pass a user's password as plain text; its hash is stored. Functions are called only for values that aren't
+ * overridden. Every column can be set, regardless of `fillable`.
  *
- * @param define returns the values of the n-th model, counted from 1 for each factory
+ * @param define returns the values of the nth model; each factory counts from 1
  */
 export function factory<M extends Model>(
   modelClass: ModelClass<M>,
@@ -84,7 +84,7 @@ function stored(modelClass: object, column: string, value: unknown): unknown {
   return hash;
 }
 
-/** Hashes begin with the name of their algorithm between two of these. */
+/** Hashes begin with the algorithm's name between two of these characters. */
 function isHash(text: string): boolean {
   return /^\$[\w-]+\$/.test(text);
 }

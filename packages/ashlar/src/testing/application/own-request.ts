@@ -6,13 +6,13 @@ import { contextFor } from "./application-hooks.ts";
 /** The result of a function that ran in its own request. */
 export interface OwnRequestResult<T> {
   readonly value: T;
-  /** The `Set-Cookie` headers of the response that the request would have received. */
+  /** The `Set-Cookie` headers that the response would have had. */
   readonly setCookies: readonly string[];
 }
 
 /**
  * Runs a function in a request that matches no route, with the visitor's session if the application has sessions. The
- * session ignores this request: flashed data stays for the visitor's next one.
+ * session doesn't count this request, so flashed data stays for the visitor's next one.
  */
 export async function inOwnRequest<T>(
   application: Application,

@@ -8,9 +8,9 @@ import { inOwnRequest } from "./own-request.ts";
 
 /** The contents of a visitor's session. */
 export interface SessionSnapshot {
-  /** All values by key, put and flashed. */
+  /** All values by key, including flashed ones. */
   readonly values: Readonly<Dictionary>;
-  /** The messages by field that the next page will show. */
+  /** The messages that the next page will show, by field. */
   readonly errors: Readonly<FieldErrors>;
 }
 

@@ -30,9 +30,9 @@ export interface TestApplicationOptions extends ApplicationOptions {
 }
 
 /**
- * Creates an application for a test file: with a fresh database in memory whose migrations have run, mails kept in memory,
- * its own secrets, those of the drivers of `config/api.ts` included, passwords hashed by `quickHasher()`, and the environment
- * `test`. It never uses a configured database or mail server, and `shutdown()` removes it.
+ * Creates an application for a test file: with a new database in memory, after running the migrations, mails kept in
+ * memory, its own secrets, including those of the drivers in `config/api.ts`, passwords hashed by `quickHasher()`, and
+ * the environment `test`. It never uses a configured database or mail server. `shutdown()` removes the new database.
  *
  * ```ts
  * const application = await createTestApplication({ root: join(import.meta.dirname, ".."), kernel: Kernel });
@@ -41,7 +41,7 @@ export interface TestApplicationOptions extends ApplicationOptions {
  *
  * It takes the options of `createApplication`. Other code of `app.ts` doesn't run.
  *
- * @throws what `createApplication` throws; `E_MIGRATION`
+ * @throws the errors of `createApplication`; `E_MIGRATION`
  */
 export async function createTestApplication(options: TestApplicationOptions = {}): Promise<Application> {
   const { database, ...rest } = options;
@@ -84,7 +84,7 @@ export async function createTestApplication(options: TestApplicationOptions = {}
   }
 }
 
-/** An application's `PASSWORDS`, with the framework's hasher doing little work; a custom hasher stays. */
+/** An application's `PASSWORDS`, with little work for the framework's hasher; a custom hasher is unchanged. */
 function quickly(passwords: unknown = {}): unknown {
   if (!isPlainObject(passwords)) return passwords;
   const { hasher = DEFAULT_HASHER } = passwords;
@@ -106,7 +106,7 @@ async function withDriverSecrets(drivers: unknown): Promise<unknown> {
 }
 
 async function withSecret(entry: unknown): Promise<unknown> {
-  // A missing one may be misspelled, which startup reports.
+  // If the variable's name is missing, it may be misspelled, which startup reports.
   if (!isPlainObject(entry) || !Object.hasOwn(entry, "secret") || !isLeftOut(entry.secret)) return entry;
   return { ...entry, secret: (await privateKeyFor(entry.algorithm)) ?? generateSecret() };
 }
@@ -116,10 +116,10 @@ const PARAMETERS = { ...DEFAULT_PARAMETERS, memory: 8, passes: 1 };
 const hasher = new Argon2Hasher(PARAMETERS);
 
 /**
- * Hashes passwords with argon2id and next to no work, for tests: 8 KiB and one pass. `createTestApplication` uses it
+ * For tests, hashes passwords by argon2id with hardly any work: 8 KiB and one pass. `createTestApplication` uses it
  * unless the application sets its own hasher. Hashes with other parameters verify too.
  *
- * Security: an application in production refuses it at boot.
+ * Security: in production, it fails startup.
  */
 export function quickHasher(): PasswordHasher {
   return hasher;

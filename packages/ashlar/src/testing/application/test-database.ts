@@ -9,9 +9,9 @@ import {
 } from "../../database/index.ts";
 import { AshlarError, isPlainObject } from "../../support/index.ts";
 
-/** The connections of a test application, instead of its own. */
+/** The connections that a test application uses instead of its own. */
 export interface TestDatabases {
-  /** What `config/database.ts` would export as `DATABASES`. */
+  /** The value for `DATABASES`, as `config/database.ts` would export it. */
   readonly databases: Readonly<Record<string, unknown>>;
   /** Removes the databases that were created for them. */
   remove(): Promise<void>;
@@ -24,8 +24,8 @@ const MIGRATIONS_TABLE = "migrations";
 const own = new WeakSet<Database>();
 
 /**
- * Creates connections with the same names as the application's, none of which leads to its own databases: each is a SQLite
- * database in memory, except that the default one may be created on a server.
+ * Creates connections with the same names as the application's, none of which leads to its own databases. Each is a
+ * SQLite database in memory, except that the default database may be created on a server.
  *
  * @param databases `DATABASES` of the application; `undefined` if it has no such file
  * @param server the connection whose server a new database is created on; `null` for none
@@ -51,10 +51,10 @@ async function createOn(server: DialectSource): Promise<TestDatabase> {
 }
 
 /**
- * Wraps the database provider for tests: its tables exist before the other providers boot, and its database is removed
- * after it has closed.
+ * Wraps the database provider for tests. The tables exist before the other providers boot, and the database is removed
+ * after it has been closed.
  *
- * @param migrations the folder of the migrations; `null` if the application has no folder
+ * @param migrations the migrations' folder; `null` if the application has none
  */
 export function withTestDatabase(
   providers: readonly ProviderClass[],
@@ -80,8 +80,9 @@ export function withTestDatabase(
 }
 
 /**
- * Empties every table, so that a test does not see data of earlier ones: `beforeEach(() => resetDatabase(application))`.
- * Background jobs and event listeners are waited for first, since they may still write. Rows inserted by migrations are deleted too.
+ * Empties every table, to remove the data of earlier tests: `beforeEach(() => resetDatabase(application))`. It first
+ * waits for background jobs and event listeners, because they may still write. Rows inserted by migrations are deleted
+ * too.
  *
  * @throws `E_INVALID_CONFIGURATION` if the database was not created for tests: it is neither in memory nor created by
  *   `createTestApplication`
@@ -102,10 +103,9 @@ function checkOwn(database: Database): void {
 }
 
 /**
- * Waits until no background job and no event listener of an application is at work, including those that others have
- * started in the meantime.
+ * Waits for all background jobs and event listeners of an application, including those that start in the meantime.
  *
- * @param also something else to wait for that may start some, such as the sending of mails
+ * @param also waits for other work that may start more of them, such as sending mails
  */
 export async function settle(application: Application, also = async (): Promise<void> => {}): Promise<void> {
   const { background, container } = application;

@@ -3,7 +3,7 @@ import type { Application } from "../../boot/index.ts";
 import type { EventMap, EventName, Events } from "../../events/index.ts";
 import { failure, listed } from "../failure.ts";
 
-/** Selects events of a name: those whose payload has these members, or for which the function returns true. */
+/** Selects events with a name: those whose payload has these members, or for which the function returns `true`. */
 export type EventMatch<N extends EventName> = Partial<EventMap[N]> | ((payload: EventMap[N]) => boolean);
 
 /** The active captures, by the events they watch. */
@@ -20,12 +20,12 @@ export class EventCapture implements Disposable {
     captures(events).add(this);
   }
 
-  /** Every event so far, oldest first: its name and payload. */
+  /** All events so far, with name and payload, oldest first. */
   get all(): readonly { readonly name: keyof EventMap; readonly payload: EventMap[keyof EventMap] }[] {
     return [...this.#captured];
   }
 
-  /** The payloads of the events of a name, oldest first. */
+  /** The payloads of the events with a name, oldest first. */
   of<N extends EventName>(name: N): readonly EventMap[N][] {
     return this.#captured.filter((event) => event.name === name).map(({ payload }) => payload as EventMap[N]);
   }
@@ -33,7 +33,7 @@ export class EventCapture implements Disposable {
   /**
    * Asserts that an event happened.
    *
-   * @param match which events of the name: `{ guard: "web" }`, or a function; default: any
+   * @param match selects events with the name: `{ guard: "web" }`, or a function; default: any
    * @returns the first such event's payload
    * @throws `AssertionError`
    */
@@ -64,12 +64,12 @@ export class EventCapture implements Disposable {
     if (this.#captured.length > 0) throw failure(this.#account(), this.assertNothingEmitted);
   }
 
-  /** Forgets the events captured so far. */
+  /** Forgets the events that were captured so far. */
   clear(): void {
     this.#captured = [];
   }
 
-  /** Ends the capture; captured events stay. `using events = …` does this at the end of a block. */
+  /** Ends the capture, and keeps the captured events. `using events = …` does this at the end of a block. */
   stop(): void {
     const others = watching.get(this.#events);
     others?.delete(this);
@@ -115,7 +115,7 @@ function captures(events: Events): Set<EventCapture> {
   const made = new Set<EventCapture>();
   watching.set(events, made);
   const happen = events.happen.bind(events);
-  // Not `emit`: in a transaction, the event happens with the commit, if at all.
+  // Captures here and not in `emit`, because in a transaction, the event happens at the commit, if at all.
   events.happen = (name, payload) => {
     for (const capture of made) capture.add({ name, payload });
     return happen(name, payload);

@@ -14,7 +14,7 @@ export class MailCapture {
     this.#mailer = application.container.make("mail");
   }
 
-  /** Returns every mail so far, oldest first. */
+  /** Returns all mails so far, oldest first. */
   async all(): Promise<readonly CapturedMail[]> {
     await this.#settled();
     return this.#mailer.captured;
@@ -54,13 +54,13 @@ export class MailCapture {
     this.#mailer.assertNothingSent();
   }
 
-  /** Forgets the mails so far, including those that are still being sent. */
+  /** Forgets all mails so far, including those that are still being sent. */
   async clear(): Promise<void> {
     await this.#settled();
     this.#mailer.clear();
   }
 
-  /** Background jobs and event listeners send mails too, and a mail that was sent may start others. */
+  /** Background jobs and event listeners send mails too, and sending a mail may cause others. */
   #settled(): Promise<void> {
     return settle(this.#application, () => this.#mailer.settled());
   }
@@ -75,8 +75,8 @@ export class MailCapture {
 }
 
 /**
- * Captures the mails of an application, which are kept in memory in tests; earlier mails are forgotten,
- * including those that are still being sent.
+ * Captures an application's mails, which are kept in memory in tests. Forgets earlier mails, including those that are
+ * still being sent.
  *
  * ```ts
  * const mail = await captureMail(application);
@@ -97,6 +97,6 @@ export async function captureMail(application: Application): Promise<MailCapture
 
 /** Returns the links in the text of a mail, in order. */
 export function linksIn({ text }: CapturedMail): string[] {
-  // A period or a bracket after a link belongs to the sentence.
+  // A period or bracket after a link isn't part of it.
   return [...text.matchAll(/\bhttps?:\/\/[^\s<>"]+/g)].map(([link]) => link.replace(/[.,;:!?)\]]+$/, ""));
 }

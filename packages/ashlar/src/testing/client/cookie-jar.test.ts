@@ -103,7 +103,7 @@ describe("a cookie is sent", () => {
     const jar = jarWith("a=1", "b=1; Path=relative");
     expect(sent(jar, "/account/other")).toBe("a=1; b=1");
     expect(sent(jar, "/other")).toBeNull();
-    // The folder of a page directly below the root is the root.
+    // The directory of a page directly below the root is the root.
     jar.store("c=1", new URL("/login", HERE));
     expect([sent(jar, "/other"), jar.find("c")?.path]).toEqual(["c=1", "/"]);
   });

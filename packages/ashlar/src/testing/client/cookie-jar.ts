@@ -2,20 +2,20 @@ import { parseSetCookie } from "cookie";
 import { parseHost } from "../../http/index.ts";
 import { now } from "../../support/index.ts";
 
-/** A cookie as a browser keeps it. */
+/** A cookie as stored by a browser. */
 export interface StoredCookie {
   readonly name: string;
-  /** As sent, still percent-encoded. */
+  /** The value as sent, still percent-encoded. */
   readonly value: string;
-  /** The host that set it, or the domain that it named. */
+  /** The host that set the cookie, or the cookie's `Domain`. */
   readonly domain: string;
-  /** Whether it is sent only to that host, not to hosts below it. */
+  /** Whether the cookie is sent only to that host, and not to its subdomains. */
   readonly hostOnly: boolean;
   readonly path: string;
   /** When it expires, in milliseconds since 1970; `null` for a session cookie. */
   readonly expiresAt: number | null;
   readonly secure: boolean;
-  /** Whether it is hidden from scripts of the page. */
+  /** Whether it is hidden from the page's scripts. */
   readonly httpOnly: boolean;
   readonly sameSite: "lax" | "strict" | "none" | null;
 }
@@ -25,14 +25,14 @@ export interface CookieJarEntry {
   readonly path?: string;
   readonly secure?: boolean;
   readonly httpOnly?: boolean;
-  /** How long it is kept; default: until the jar is emptied. */
+  /** How long the cookie is kept; default: until the jar is emptied. */
   readonly maxAgeSeconds?: number;
 }
 
 /**
- * The cookies of one visitor, kept like in a browser (RFC 6265 §5.3, §5.4): by path and host, none for a public suffix,
- * `Secure` ones only over https, the prefixes `__Host-` and `__Secure-` enforced, and no longer than `Max-Age` and `Expires`
- * allow by the framework's clock, so that they expire when a test travels.
+ * One visitor's cookies, stored as in a browser (RFC 6265 §5.3, §5.4): by path and host, not for public suffixes, with
+ * `Secure` cookies over https only, and with the prefixes `__Host-` and `__Secure-` enforced. `Max-Age` and `Expires`
+ * are measured by the framework's clock, so cookies expire when a test travels.
  */
 export class CookieJar {
   readonly #host: string;
@@ -53,7 +53,7 @@ export class CookieJar {
     else this.#cookies[place] = cookie;
   }
 
-  /** Returns the `Cookie` header of a request to a URL; `null` if it has none. */
+  /** Returns the `Cookie` header for a request to a URL; `null` if there are no cookies for it. */
   header(url: URL): string | null {
     // The sort is stable: for paths of the same length, the older cookie comes first.
     const sent = this.all
@@ -80,7 +80,7 @@ export class CookieJar {
     return cookie === null ? null : decoded(cookie.value);
   }
 
-  /** Adds a cookie as if the application had set it, replacing any of its name. */
+  /** Adds a cookie as if the application had set it, replacing any with the same name. */
   set(name: string, value: string, entry: CookieJarEntry = {}): void {
     this.delete(name);
     const { path = "/", secure = false, httpOnly = true, maxAgeSeconds } = entry;
@@ -121,24 +121,24 @@ function parsed(setCookie: string, url: URL): StoredCookie | null {
 
 function canBeSetBy({ protocol, hostname }: URL, { secure, domain, hostOnly }: StoredCookie): boolean {
   if (secure && protocol !== "https:") return false;
-  // `Domain=co.uk` would be for the sites of others, too (RFC 6265 §5.3, step 5).
+  // `Domain=co.uk` would include other people's sites (RFC 6265 §5.3, step 5).
   return hostOnly || (isWithin(hostname, domain) && isWithin(domain, parseHost(hostname).host));
 }
 
-/** @param path the attribute as it was sent */
+/** @param path the attribute's value as sent */
 function keepsPrefix({ name, secure, hostOnly }: StoredCookie, path: string | undefined): boolean {
   if (/^__secure-/i.test(name)) return secure;
   return !/^__host-/i.test(name) || (secure && hostOnly && path === "/");
 }
 
-/** RFC 6265 §5.3: `Max-Age` wins over `Expires`. */
+/** `Max-Age` takes precedence over `Expires` (RFC 6265 §5.3). */
 function expiryOf({ maxAge, expires }: { readonly maxAge?: number; readonly expires?: Date }): number | null {
   if (maxAge !== undefined) return maxAge <= 0 ? Number.NEGATIVE_INFINITY : now() + maxAge * 1000;
   const time = expires?.getTime() ?? Number.NaN;
   return Number.isNaN(time) ? null : time;
 }
 
-/** RFC 6265 §5.1.4: the folder of the page that sets it. */
+/** The default is the directory of the page that sets the cookie (RFC 6265 §5.1.4). */
 function defaultPath({ pathname }: URL): string {
   const end = pathname.lastIndexOf("/");
   return end <= 0 ? "/" : pathname.slice(0, end);

@@ -43,7 +43,7 @@ beforeEach(async () => {
   client = createTestClient(shop.application);
 });
 
-/** What the route `/echo` returns about a request. */
+/** What the route `/echo` returns for a request. */
 async function echo(response: Promise<{ readonly json: unknown }>): Promise<Record<string, unknown>> {
   return (await response).json as Record<string, unknown>;
 }
@@ -194,7 +194,7 @@ describe("forms", () => {
 
   test("a form with another method in it reaches that method's route", async () => {
     const answer = await client.submit(await client.get("/orders"), { title: "Tea" });
-    // Without CSRF, the route refuses: this test's page prints no token.
+    // The route refuses the request without CSRF, because this test's page prints no token.
     answer.assertStatus(419);
     client.withCsrfToken();
     expect((await client.submit(await client.get("/orders"), { title: "Tea" })).text).toBe("put 7 Tea");

@@ -8,7 +8,7 @@ import type { CookieJar } from "./cookie-jar.ts";
 import { TestResponse } from "./test-response.ts";
 import { type AnyUser, sameUser, userName, Visitor } from "./visitor.ts";
 
-/** How the application sees a client. */
+/** A client's properties, as seen by the application. */
 export interface TestClientOptions {
   /** The origin of its requests; default: `application.url`. Over https, cookies are `Secure`. */
   readonly origin?: string;
@@ -34,7 +34,7 @@ export interface SendOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A request in all its parts. */
+/** All parts of a request. */
 export interface SentRequest extends SendOptions {
   readonly body?: string | Uint8Array<ArrayBuffer> | URLSearchParams | FormData | null;
 }
@@ -45,8 +45,8 @@ const SAFE: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 const MAX_REDIRECTS = 20;
 
 /**
- * A visitor of an application, for tests: sends requests to `application.fetch`, without a socket, and keeps cookies like
- * a browser.
+ * A visitor of an application, for tests: sends requests to `application.fetch`, without a socket, and stores cookies
+ * like a browser.
  *
  * ```ts
  * const client = createTestClient(application);
@@ -81,7 +81,7 @@ export class TestClient {
   }
 
   /**
-   * Sends a form that does not come from a page, as other software would.
+   * Sends a form that doesn't come from a page, as software other than a browser would.
    *
    * @param data `{ email: "ada@example.com", tags: ["a", "b"] }`; sent as multipart if it contains a `File` or `Blob`
    */
@@ -158,8 +158,8 @@ export class TestClient {
   }
 
   /**
-   * Fills in a form of a page and submits it like a browser: with its action, its method, its hidden fields (including the
-   * CSRF token and `__method`), and its first button, unless the values name another.
+   * Fills in a page's form and submits it like a browser: with its action, its method, its hidden fields (including the
+   * CSRF token and `__method`), and its first button, unless the values name another one.
    *
    * ```ts
    * await client.submit(page, { email: "ada@example.com", remember: true });
@@ -169,7 +169,7 @@ export class TestClient {
    * @param selector the form: `#id`, `.class`, `[action="/orders"]`; optional if the page has one form, or only one with all
    *   these fields
    * @param values the inputs for the fields, by their names as in the HTML; a checkbox is `true` or `false`
-   * @throws `AssertionError` if the page has no such form, or the form no such field or option
+   * @throws `AssertionError` if the page has no such form, or the form has no such field or option
    */
   async submit(page: TestResponse, values?: FieldValues): Promise<TestResponse>;
   async submit(page: TestResponse, selector: string, values?: FieldValues): Promise<TestResponse>;
@@ -188,18 +188,18 @@ export class TestClient {
       return await this.send(method, url.href, { headers });
     }
     const body = entriesBody(entries, isMultipart);
-    // Browsers say how long a form is. With files, only the platform knows the length.
+    // Browsers send a form's length. With files, only the platform knows it.
     const length = body instanceof URLSearchParams ? { "content-length": String(Buffer.byteLength(String(body))) } : {};
     return await this.send(method, url.href, { headers: { ...headers, ...length, origin: url.origin }, body });
   }
 
-  /** A form's action has the path of `APP_URL`, which a selector may leave out, as all paths in tests. */
+  /** A form's action contains the path of `APP_URL`, which a selector may omit, like all paths in tests. */
   #selector(selector: string | null): string | null {
     return based(selector, this.#visitor.application.settings.basePath);
   }
 
   /**
-   * Follows a redirect, and further ones, to the first response that is not a redirect.
+   * Follows a redirect, and any further ones, to the first response that isn't a redirect.
    *
    * @throws `AssertionError` if it leads to another site, or in a circle
    */
@@ -221,15 +221,14 @@ export class TestClient {
   }
 
   /**
-   * Logs the visitor in as a user. A guard that keeps logins, such as `web`, logs the user in, with real cookies; the
-   * guard of an API token driver, such as `jwt`, issues a real token of that driver. For any other guard, also one for
-   * the tokens of another issuer, the user is put into each request from then on. No event is emitted, and no mail is
-   * sent.
+   * Logs the visitor in as a user. A guard that keeps logins, such as `web`, logs the user in with real cookies. The
+   * guard of an API token driver, such as `jwt`, issues a real token. For any other guard, including one for another
+   * issuer's tokens, the user is put into each request from then on. No events are emitted, and no mails are sent.
    *
-   * The steps of the login are not asked: a user with a second factor is logged in without a code. A user whose account is
+   * Login steps are skipped, so a user with a second factor is logged in without a code. A user whose account is
    * blocked gets no access, as in the application.
    *
-   * As after any login that nothing has proved, `password.confirm` asks for a proof, unless the options name one:
+   * As after any login without a proof, `password.confirm` requires a proof, unless the options name one:
    *
    * ```ts
    * await client.actingAs(user, { by: "password" });
@@ -259,7 +258,7 @@ export class TestClient {
     return this;
   }
 
-  /** Resets the visitor: removes cookies, token and user. */
+  /** Resets the visitor: removes the cookies, the token and the user. */
   asGuest(): this {
     this.#visitor.forget();
     return this;
@@ -275,7 +274,7 @@ export class TestClient {
   }
 
   /**
-   * The visitor's user for a guard, or `null`. This asks the application, like a request: it counts as a use of the
+   * The visitor's user for a guard, or `null`. It asks the application, so like a request, it counts as a use of the
    * visitor's login.
    *
    * @param guard the guard's name; default: the default guard
@@ -311,7 +310,7 @@ export class TestClient {
 }
 
 /**
- * Creates a client of an application: a visitor without cookies.
+ * Creates a client for an application: a visitor without cookies.
  *
  * ```ts
  * const client = createTestClient(application);

@@ -23,7 +23,7 @@ export interface TestResponseDetails {
   readonly basePath: string;
   /** Whether the application has sessions. */
   readonly hasSession: boolean;
-  /** Reads the session for the visitor's cookies at that moment. */
+  /** Reads the session that belongs to the visitor's current cookies. */
   readonly readSession: () => Promise<SessionSnapshot>;
 }
 
@@ -41,7 +41,7 @@ const EXCERPT_LENGTH = 1000;
  * ```
  */
 export class TestResponse {
-  /** The method of the request. */
+  /** The request's method. */
   readonly method: string;
   readonly status: number;
   readonly headers: Headers;
@@ -67,7 +67,7 @@ export class TestResponse {
     return this.#text;
   }
 
-  /** The visible text of the page, without markup, white space collapsed. */
+  /** The page's visible text, without markup, and with collapsed white space. */
   get pageText(): string {
     return this.#isPage ? pageText(this.text) : collapsed(this.text);
   }
@@ -104,7 +104,7 @@ export class TestResponse {
     return chooseForm(this.forms, based(selector, this.#details.basePath), [], String(this), this.form);
   }
 
-  /** Returns a cookie that the visitor has after this response, and maybe later ones; `null` if it does not exist. */
+  /** Returns a cookie that the visitor has after this response, or after later ones; `null` if it doesn't exist. */
   cookie(name: string): StoredCookie | null {
     return this.#details.cookies.find(name);
   }
@@ -211,7 +211,7 @@ export class TestResponse {
   }
 
   /**
-   * Asserts that the visitor's session has a value after this response, put or flashed.
+   * Asserts that the visitor's session has a value, possibly flashed, after this response.
    *
    * @param expected the value; default: any
    */
@@ -228,8 +228,8 @@ export class TestResponse {
   }
 
   /**
-   * Asserts that input was refused: with a problem document, or with a redirect back to the form and messages in the session.
-   * For a form, call it on the redirect itself; a page that shows the messages has used them up.
+   * Asserts that input was refused, either with a problem document, or with a redirect back to the form and messages in
+   * the session. For a form, call it on the redirect itself, because the page that shows the messages removes them.
    *
    * ```ts
    * const form = await client.get("/register");
@@ -250,7 +250,7 @@ export class TestResponse {
     throw failure(`Input was refused: ${shown(sentencesOf(errors))}.\n${this}`, this.assertNoValidationErrors);
   }
 
-  /** The request and the response, for messages. */
+  /** Describes the request and the response for messages. */
   toString(): string {
     const { pathname, search } = new URL(this.url);
     const location = this.headers.get("location");

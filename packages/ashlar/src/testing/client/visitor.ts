@@ -9,7 +9,7 @@ import { inOwnRequest } from "../application/own-request.ts";
 import { readSession, type SessionSnapshot } from "../application/session-snapshot.ts";
 import { CookieJar } from "./cookie-jar.ts";
 
-/** A user of any guard: the application's own, or one of another class that works with auth. */
+/** A user of any guard, either of the application's own class, or of another one that works with auth. */
 export type AnyUser = RegisteredUser | Authenticatable;
 
 /** The identity behind a client's requests: cookies, an API token, and users that are put into each request. */
@@ -21,7 +21,7 @@ export class Visitor {
   token: string | null = null;
   /** The browser's preferences, in the form of `Accept-Language`. */
   language: string | null = null;
-  /** Users of guards that recognize neither a cookie nor a token, by the guard's name. */
+  /** The users of guards that recognize neither cookies nor tokens, by the guard's name. */
   readonly #users = new Map<string, AnyUser>();
 
   constructor(application: Application, origin: string, address: string) {
@@ -48,7 +48,7 @@ export class Visitor {
     return this.#marked(new Request(this.#arriving(url), { ...init, headers, redirect: "manual" }));
   }
 
-  /** The URL as the application gets it, behind a proxy that removes the path of `APP_URL`. */
+  /** The URL that reaches the application behind a proxy that removes the path of `APP_URL`. */
   #arriving(url: URL): URL {
     const { basePath, server } = this.application.settings;
     const path = basePath === "" || server.basePath === "kept" ? null : withoutBase(basePath, url.pathname);
@@ -63,8 +63,8 @@ export class Visitor {
   /**
    * Logs the visitor in as a user, for a guard, without emitting events.
    *
-   * A guard that logs users in does so, with its own cookies; the guard of an API token driver issues a real token. For
-   * a guard that can do neither, the user is put into each request, unless the account is blocked.
+   * A guard that can log users in does so, with its own cookies. The guard of an API token driver issues a real token.
+   * For other guards, the user is put into each request, unless the account is blocked.
    */
   async logIn(user: AnyUser, guardName: string | null, by: string | null): Promise<void> {
     const { name, isToken } = await this.#inOwnRequest(async (context) => {
@@ -78,7 +78,7 @@ export class Visitor {
       if (isToken) this.token = await tokens.issueSilently(user as Authenticatable);
       // Tests can't get tokens from another issuer.
       else if (guard instanceof JwtGuard) return { name, isToken };
-      // As after a registration: no new device is to be reported.
+      // As after a registration, no new device should be reported.
       else if (guard instanceof LoginGuard) {
         skipSteps(context);
         if (by === null) await guard.loginAs(user, { firstLogin: true });
@@ -119,7 +119,7 @@ export class Visitor {
   }
 
   #ownRequest(): Request {
-    // JSON: a failure must be thrown, not become a redirect to a form.
+    // Requests JSON, so that a failure is thrown instead of becoming a redirect to a form.
     return this.request(new URL(this.origin), {}, new Headers({ accept: "application/json" }));
   }
 
@@ -135,7 +135,7 @@ export class Visitor {
     auth.guard(guardName);
   }
 
-  /** Gives a context an `auth` whose events reach no listener. */
+  /** Gives a context an `auth` whose events don't reach any listener. */
   #silentAuth(context: HttpContext): Auth {
     const { container } = this.application;
     if (!container.has("auth")) {

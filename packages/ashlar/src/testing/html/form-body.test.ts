@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { makeLoadedContext } from "../../../test/support/http-context.ts";
 import { entriesBody, formBody } from "./form-filling.ts";
 
-/** What the application reads from an urlencoded body. */
+/** What the application reads from a URL-encoded body. */
 async function read(body: URLSearchParams | FormData): Promise<unknown> {
   const headers = { "content-type": "application/x-www-form-urlencoded" };
   return (await makeLoadedContext({ headers, body: String(body) })).request.body;

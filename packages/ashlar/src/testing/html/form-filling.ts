@@ -2,19 +2,19 @@ import { isPlainObject, nearest } from "../../support/index.ts";
 import { type Assertion, failure, listed, shown } from "../failure.ts";
 import { chosenOptions, type FormControl, type HtmlForm } from "./html-forms.ts";
 
-/** A field's input: text, whether a checkbox is checked, files, or several of these for fields that accept several. */
+/** A field's input: text, whether a checkbox is checked, files, or a list of these for fields that accept several. */
 export type FieldValue = string | number | boolean | Blob | null | undefined | readonly (string | number | Blob)[];
 
-/** The inputs for a form's fields, by their names as in the HTML: `email`, `tags[]`. */
+/** The inputs for a form's fields, by their names in the HTML: `email`, `tags[]`. */
 export type FieldValues = Readonly<Record<string, FieldValue>>;
 
-/** One field of a form as it is sent. */
+/** A form field as it is sent. */
 export type FormEntry = readonly [name: string, value: string | Blob];
 
 /** The fields that a browser sends when a form is submitted. */
 export interface FormSubmission {
   readonly method: "GET" | "POST";
-  /** As in the form; empty for the page itself. */
+  /** The form's action; empty for the page itself. */
   readonly action: string;
   readonly entries: readonly FormEntry[];
   readonly isMultipart: boolean;
@@ -23,7 +23,7 @@ export interface FormSubmission {
 /**
  * Fills in a form and submits it with its first button, or with the button that the values name, like a browser: hidden
  * fields are included, disabled ones are not, and only options offered by the page can be chosen. Browser validation
- * (`required`, `pattern`) is skipped, so that a test sees how the application responds.
+ * (`required`, `pattern`) is skipped, so that tests can check how the application responds.
  *
  * @throws `AssertionError` if the values do not fit the form
  */
@@ -66,7 +66,7 @@ class Filling {
     });
   }
 
-  /** The controls of a name that a visitor can fill in; the hidden ones if there are no others. */
+  /** The controls with a name that a visitor can fill in, or else the hidden ones. */
   #fillable(name: string): readonly FormControl[] {
     const named = this.#form.controls.filter((control) => control.name === name);
     if (named.length === 0) {
@@ -176,7 +176,7 @@ function asItStands(control: FormControl): FormEntry[] {
   const { kind, name, value, isChecked } = control;
   if (kind === "checkbox" || kind === "radio") return isChecked ? [entry(name, value)] : [];
   if (kind === "select") return chosenOptions(control).map((option) => entry(name, option.value));
-  // HTML §4.10.22.4: if no file is chosen, an empty one without a name is sent.
+  // If no file is chosen, an empty one without a name is sent (HTML §4.10.22.4).
   if (kind === "file") return [[name, new File([], "")]];
   return [entry(name, value)];
 }
@@ -187,7 +187,7 @@ function entry(name: string, value: string): FormEntry {
 }
 
 /**
- * The data of a form: text, numbers, booleans, dates and files, lists and objects of these (`{ tags: ["a"] }` is
+ * The data of a form: text, numbers, booleans, dates, files, and lists and objects of these (`{ tags: ["a"] }` is
  * `tags[0]=a`), or a `FormData`. `undefined` is omitted, `null` is sent as empty text.
  */
 export type FormFields = URLSearchParams | FormData | object;

@@ -71,7 +71,7 @@ function testOf([, id, className, name, operator, double, single, bare]: RegExpE
   };
 }
 
-/** A selector of a form by its action, with the path of `APP_URL` in it; any other selector as it is. */
+/** Adds the path of `APP_URL` to a selector by action. Returns any other selector unchanged. */
 export function based(selector: string | null, basePath: string): string | null {
   return selector?.replace(/(?<=^\[action=")\/[^"]*(?="\]$)/, (path) => withBase(basePath, path)) ?? null;
 }

@@ -4,10 +4,13 @@ import { type DefaultTreeAdapterTypes, defaultTreeAdapter, Parser } from "parse5
 export type HtmlElement = DefaultTreeAdapterTypes.Element;
 type HtmlNode = DefaultTreeAdapterTypes.ChildNode;
 
-/** A page, parsed as browsers do it. */
+/** A page, parsed as in browsers. */
 export interface HtmlDocument {
   readonly root: DefaultTreeAdapterTypes.Document;
-  /** The form that was open at each element's tag: its owner, even if the tree separates the two, as in tables. */
+  /**
+   * The form that was open at each element's tag. It is the element's owner, even if the tree separates the two, as in
+   * tables.
+   */
   readonly openForms: ReadonlyMap<HtmlElement, HtmlElement>;
 }
 
@@ -15,7 +18,7 @@ export interface HtmlDocument {
 export function parseHtml(html: string): HtmlDocument {
   const openForms = new Map<HtmlElement, HtmlElement>();
   const parser: Parser<DefaultTreeAdapterTypes.DefaultTreeAdapterMap> = new Parser({
-    // The test client runs no scripts, so it sees the content for browsers without them.
+    // The test client runs no scripts, so it uses the content for browsers without scripts.
     scriptingEnabled: false,
     treeAdapter: {
       ...defaultTreeAdapter,
@@ -38,7 +41,7 @@ interface Step {
 
 /** Yields the nodes of a page in order, without the content of templates. */
 export function* nodesOf(root: DefaultTreeAdapterTypes.ParentNode): Generator<Step, void> {
-  // Not by recursion: a page can be nested deeper than the stack allows.
+  // This isn't recursive, because a page can be nested deeper than the stack allows.
   const left: Step[] = beginnings(root);
   for (let step = left.pop(); step !== undefined; step = left.pop()) {
     yield step;
@@ -52,7 +55,7 @@ function beginnings({ childNodes }: DefaultTreeAdapterTypes.ParentNode): Step[] 
   return childNodes.map((node) => ({ node, isEnd: false })).reverse();
 }
 
-/** Yields the elements in part of a page, in order. */
+/** Yields the elements in a part of a page, in order. */
 export function* elementsOf(root: DefaultTreeAdapterTypes.ParentNode): Generator<HtmlElement, void> {
   for (const { node, isEnd } of nodesOf(root)) {
     if (!isEnd && defaultTreeAdapter.isElementNode(node)) yield node;
@@ -78,7 +81,7 @@ export function* ancestorsOf(element: HtmlElement): Generator<HtmlElement, void>
   }
 }
 
-/** Elements that do not separate words: `<b>He</b>llo` reads "Hello". */
+/** Elements that don't separate words: the text of `<b>He</b>llo` is "Hello". */
 const INLINE: ReadonlySet<string> = new Set(
   "a abbr b bdi bdo cite code data del dfn em font i ins kbd label mark q s samp small span strong sub sup time u var wbr".split(
     " ",
@@ -88,7 +91,7 @@ const INLINE: ReadonlySet<string> = new Set(
 /** Elements whose content is not shown on the page. */
 const UNSEEN: ReadonlySet<string> = new Set(["script", "style", "template", "title", "noframes", "iframe"]);
 
-/** Returns the visible text of a page: without markup, scripts and the title, white space collapsed. */
+/** Returns a page's visible text, without markup, scripts and the title, and with collapsed white space. */
 export function pageText(html: string): string {
   let text = "";
   let unseen = 0;

@@ -7,7 +7,7 @@ function only(html: string): HtmlForm {
   return form!;
 }
 
-/** The controls of a form in a short notation. */
+/** A form's controls in a short notation. */
 function controls(form: HtmlForm): unknown[] {
   return form.controls.map(({ kind, name, value, isChecked, isDisabled, options }) => {
     const flags = `${isChecked ? "+" : ""}${isDisabled ? "-" : ""}`;

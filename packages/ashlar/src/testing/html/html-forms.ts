@@ -45,7 +45,7 @@ export class HtmlForm {
     this.controls = controls;
   }
 
-  /** The names of the fields, each once, in page order. */
+  /** The fields' names without duplicates, in page order. */
   get fields(): readonly string[] {
     return [...new Set(this.controls.map(({ name }) => name))].filter((name) => name !== "");
   }
@@ -79,7 +79,7 @@ function controlValue(control: FormControl): string | null {
   return control.kind === "submit" || control.kind === "file" ? null : control.value;
 }
 
-/** The chosen options of a `<select>`: if it shows a single choice and none is marked, the first one. */
+/** The chosen options of a `<select>`. If it shows a single choice and none is marked, it is the first one. */
 export function chosenOptions({ options, isMultiple }: FormControl): readonly FormOption[] {
   const selected = options.filter((option) => option.isSelected && !option.isDisabled);
   if (isMultiple) return selected;
@@ -176,7 +176,7 @@ function made(element: HtmlElement, kind: ControlKind, rest: Partial<FormControl
   };
 }
 
-/** A disabled `<fieldset>` does not disable what is in its legend (HTML §4.10.18.5). */
+/** A disabled `<fieldset>` doesn't disable the controls in its legend (HTML §4.10.18.5). */
 function isInDisabledFieldset(element: HtmlElement): boolean {
   let child = element;
   for (const parent of ancestorsOf(element)) {

@@ -6,8 +6,8 @@ import { shown } from "../failure.ts";
 export const NOWHERE: unique symbol = Symbol("nowhere");
 
 /**
- * Returns the value at a path in a JSON value: `data.0.name`, `data.*.name` for the list of all; {@link NOWHERE} if the
- * path does not exist.
+ * Returns the value at a path in a JSON value: `data.0.name`, `data.*.name` for the list of all names; {@link NOWHERE}
+ * if the path does not exist.
  */
 export function valueAt(value: unknown, path: string): unknown {
   return path === "" ? value : descend(value, path.split("."));

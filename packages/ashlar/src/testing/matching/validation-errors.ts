@@ -5,15 +5,15 @@ import { asJson } from "./json-matching.ts";
 
 /** The rule that a field must have broken, and its parameters if they matter. */
 export interface ExpectedRule {
-  /** Such as `auth.email.taken`, or a validator's own. */
+  /** The rule's name, such as `auth.email.taken`, or a validator's own name. */
   readonly rule: string;
   readonly params?: MessageParams;
 }
 
-/** The refused fields: a name, several, or names with what a sentence contains, or the rule that was broken. */
+/** The refused fields: one name, several names, or names with text in the sentence, or with the broken rule. */
 export type ExpectedErrors = string | readonly string[] | Readonly<Record<string, string | RegExp | ExpectedRule>>;
 
-/** Returns the errors in a problem document; those of an application's own making may be plain text. */
+/** Returns the errors in a problem document; those that the application creates itself may be plain text. */
 export function errorsInJson(json: unknown): FieldErrors {
   const errors = isPlainObject(json) && isPlainObject(json.errors) ? json.errors : {};
   return Object.fromEntries(

@@ -8,7 +8,7 @@ import { TRANSACTIONS } from "./account-store/transactions.ts";
 import { VERIFICATION } from "./account-store/verification.ts";
 import { assertEachFails, FAILURES_THROW, type SuiteTest } from "./suite-test.ts";
 
-/** How {@link accountStoreSuite} tests a store. */
+/** Options of {@link accountStoreSuite}. */
 export interface AccountStoreSuiteOptions {
   /** Creates a store whose server cannot be reached; default: the test that needs one is skipped. */
   readonly unreachable?: () => MaybePromise<AccountStoreUnderTest>;

@@ -26,7 +26,7 @@ describe("sqlite() in memory", () => {
 });
 
 await onPostgres("postgres()", () => {
-  // Nothing listens on port 1.
+  // No server listens on port 1.
   const unreachable = () => connectionSource("main", { driver: "postgres", host: "127.0.0.1", port: 1 });
   for (const { title, run } of suiteOn(postgres, { unreachable })) test(title, run);
 });

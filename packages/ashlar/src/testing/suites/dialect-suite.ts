@@ -14,7 +14,7 @@ export interface DialectSuiteOptions {
   readonly acquireTimeoutMs: number;
 }
 
-/** How {@link dialectSuite} tests a dialect. */
+/** Options of {@link dialectSuite}. */
 export interface DialectSuiteSettings {
   /** Creates a dialect whose database cannot be reached; default: the test that needs one is skipped. */
   readonly unreachable?: () => MaybePromise<DialectSource>;
@@ -67,8 +67,8 @@ export function dialectSuite(
 }
 
 /**
- * Opens all connections of a dialect that lets callers wait only briefly. Connecting may have the same limit, which a
- * busy machine may exceed, so such failures are ignored until all connections are open.
+ * Opens all connections of a dialect with a short time limit. Connecting may have the same limit, which a busy machine
+ * may exceed, so such failures are ignored until all connections are open.
  */
 async function connectAll(database: Database): Promise<void> {
   const endsAt = performance.now() + LONG_MS;

@@ -12,14 +12,14 @@ import type { SuiteTest } from "./suite-test.ts";
 /** The options of {@link doorSuite}. */
 export interface DoorSuiteOptions {
   /**
-   * Creates an account that can log in, with a verified address. Called once for each test.
+   * Creates an account that can log in, with a verified address. It is called once for each test.
    *
    * @param password the account's password
    */
   readonly account: (password: string) => MaybePromise<RegisteredUser>;
   /**
-   * How to get through your own doors, by name: each function sends what a user would send, and returns the last
-   * response. For one of the framework's doors, it replaces the suite's own way; `false` leaves the door out.
+   * Functions that get through your own doors, by name. Each sends what a user would send, and returns the last
+   * response. For one of the framework's doors, it replaces the suite's own function; `false` omits the door.
    */
   readonly doors?: Readonly<Record<string, WalkThrough | false>>;
 }
@@ -37,8 +37,8 @@ interface Passage {
 
 /**
  * Tests that no way into an application bypasses its login steps: second factors, terms, and whatever else features and
- * `GUARDS` require. It goes through your own doors and every door that the application's features declare and it has
- * routes for, and sends credentials to all other routes.
+ * `GUARDS` require. It goes through your own doors, and through every door declared by the application's features that
+ * the application has routes for. It sends credentials to all other routes.
  *
  * ```ts
  * const application = await createTestApplication({ root, kernel: Kernel });
@@ -105,7 +105,7 @@ function passagesOf(application: Application, { doors: own = {} }: DoorSuiteOpti
   return passages;
 }
 
-/** The pattern of the first of these routes that the application has, including its parameters. */
+/** The pattern, including parameters, of the first of these routes that the application has. */
 function pathOf({ router }: Application, names: readonly string[]): string | null {
   const route = names.flatMap((name) => router.routes.filter((one) => one.name === name))[0];
   return route === undefined ? null : route.pattern;

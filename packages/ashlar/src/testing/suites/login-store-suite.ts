@@ -7,7 +7,7 @@ import { STARTING } from "./login-store/starting.ts";
 import { USING } from "./login-store/using.ts";
 import { assertEachFails, FAILURES_THROW, type SuiteTest } from "./suite-test.ts";
 
-/** How {@link loginStoreSuite} tests a store. */
+/** Options of {@link loginStoreSuite}. */
 export interface LoginStoreSuiteOptions {
   /** Creates a store whose server cannot be reached; default: the test that needs one is skipped. */
   readonly unreachable?: () => MaybePromise<LoginStoreUnderTest>;

@@ -135,7 +135,7 @@ function mailboxOfDevelopment(): TransportUnderTest {
   return { transport: mailbox, arrived: () => mailbox.mails.map(({ message }) => arrivedAs(message)) };
 }
 
-/** Nothing listens on port 1. */
+/** No server listens on port 1. */
 const unreachable = {
   smtp: { unreachable: () => made(smtp({ host: "127.0.0.1", port: 1 })) },
   http: { unreachable: () => new Postbox("http://127.0.0.1:1/") },
@@ -174,7 +174,7 @@ const changed = (change: (mail: ArrivedMail) => Partial<ArrivedMail>) =>
     return [];
   });
 
-/** A transport that keeps the current mail in shared state, so that the last one wins. */
+/** A transport that keeps the current mail in shared state, where the last one wins. */
 const mixing = (mix: (last: ArrivedMail) => Partial<ArrivedMail>) => {
   const last = new Map<ArrivedMail[], MailMessage>();
   return keeping(async (message, mails) => {

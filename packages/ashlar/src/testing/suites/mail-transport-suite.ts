@@ -9,7 +9,7 @@ export interface ArrivedMail {
   readonly id: string | null;
   /** The sender's address; `null` if the recipient can't see it. */
   readonly from: string | null;
-  /** The addresses that replies go to; `null` if the recipient can't see them. */
+  /** The addresses for replies; `null` if the recipient can't see them. */
   readonly replyTo: readonly string[] | null;
   /** The addresses that it was delivered to, in any order: those in `to`, `cc` and `bcc`. */
   readonly recipients: readonly string[];
@@ -17,7 +17,7 @@ export interface ArrivedMail {
   readonly text: string;
   /** `null` if the mail is text only. */
   readonly html: string | null;
-  /** The contents of the attachments by name, as text. */
+  /** The attachments' contents as text, by name. */
   readonly attachments: Readonly<Record<string, string>>;
 }
 
@@ -30,7 +30,7 @@ export interface TransportUnderTest {
   readonly end?: () => MaybePromise<void>;
 }
 
-/** How {@link mailTransportSuite} tests a transport. */
+/** Options of {@link mailTransportSuite}. */
 export interface MailTransportSuiteOptions {
   /** Creates a transport whose server cannot be reached; default: the tests that need one are skipped. */
   readonly unreachable?: () => MaybePromise<MailTransport>;

@@ -22,7 +22,7 @@ const but = (changes: Partial<PasswordHasher>): PasswordHasher => ({
   ...changes,
 });
 
-/** A good hasher that receives something other than the password. */
+/** A good hasher that gets something other than the password. */
 const seeing = (see: (plain: string) => string): PasswordHasher =>
   but({ hash: (plain) => good.hash(see(plain)), verify: (hash, plain) => good.verify(hash, see(plain)) });
 

@@ -13,12 +13,12 @@ const MAX_BYTES = 1024;
 /** Hashes of algorithms that don't exist. */
 const UNKNOWN_HASHES = ["$foo$", `$foo$${PLAIN}`, `$foo$v=1$${"ab".repeat(40)}`, "$", "$$", "$0$"];
 
-/** How {@link passwordHasherSuite} tests a hasher. */
+/** Options of {@link passwordHasherSuite}. */
 export interface PasswordHasherSuiteOptions {
   /**
-   * Returns how often the hashers from `make` have derived a key so far, so that the work of `verify` can be compared
-   * with and without a hash. To count it, count the calls of the function that does the work. Default: the test that
-   * compares the work is skipped.
+   * Returns how often the hashers from `make` have derived a key so far, to compare the work of `verify` with and
+   * without a hash. Count the calls of the function that does the work. Default: the test that compares the work is
+   * skipped.
    */
   readonly work?: () => number;
   /**

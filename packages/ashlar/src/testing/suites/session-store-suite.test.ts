@@ -261,11 +261,11 @@ const LASTS = "a session is kept until the time that was given when it was creat
 const EXPIRES = "an update also sets when the session expires";
 const FAILS = "every call to an unreachable store fails, and none looks like an empty store";
 
-/** Which sessions a store expires at the wrong time, if any. */
+/** The sessions that a store expires at the wrong time, if any. */
 type Mistake = "updated" | "created" | null;
 
 /**
- * A store that expires entries by itself. With a mistake, it uses the first expiry that it received, or one that is an
+ * A store that expires entries by itself. With a bug, it uses the first expiry that it received, or expires sessions an
  * hour late.
  */
 function expiring(mistake: Mistake, clock: () => number): SessionStore {

@@ -15,8 +15,8 @@ const DAY_MS = 86_400_000;
 type Elapse = NonNullable<SessionStoreSuiteOptions["elapse"]>;
 
 /**
- * Tests of a store that may expire sessions by itself, or check itself. The store's clock can't be set back between
- * them.
+ * Tests for stores, including those that expire sessions by themselves, or check them. The store's clock can't be set
+ * back between tests.
  */
 const EXPIRY: readonly (readonly [title: string, test: (store: SessionStore, elapse: Elapse) => Promise<void>])[] = [
   [
@@ -69,7 +69,7 @@ const EXPIRY: readonly (readonly [title: string, test: (store: SessionStore, ela
   ],
 ];
 
-/** How {@link sessionStoreSuite} tests a store. */
+/** Options of {@link sessionStoreSuite}. */
 export interface SessionStoreSuiteOptions {
   /**
    * Advances the clock of a store that expires entries by itself, in seconds; default: moves the framework's clock.

@@ -10,13 +10,13 @@ import assert from "node:assert/strict";
  * ```
  */
 export interface SuiteTest {
-  /** The rule that is tested. */
+  /** The rule that the test checks. */
   readonly title: string;
   /** Rejects with an `AssertionError` if the rule is broken. */
   readonly run: () => Promise<void>;
 }
 
-/** The title of the test with an unreachable server, in every suite for stores. */
+/** The title of the test with an unreachable server in every store's suite. */
 export const FAILURES_THROW = "every call to an unreachable store fails, and none looks like an empty store";
 
 /** Asserts that each of these calls fails. */

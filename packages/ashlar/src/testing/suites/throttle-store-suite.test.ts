@@ -76,7 +76,7 @@ const KEYS = "any text can be a key, and different texts are different keys";
 const DELETED = "a deleted count starts over, and no other does";
 const WINDOW = "a window begins with the first attempt, and its whole count ends with it";
 
-/** A counter whose reset deletes every key that `isChosen` accepts. */
+/** A counter whose `delete` removes every key that `isChosen` accepts. */
 function deleting(counter: AttemptCounter, isChosen: (key: string, given: string) => boolean): Partial<AttemptCounter> {
   const known = new Set<string>();
   return {

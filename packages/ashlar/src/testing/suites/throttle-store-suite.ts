@@ -11,7 +11,7 @@ function bucket(name: string): Bucket {
   return { name, by: ["address"], attempts: 5, windowSeconds: WINDOW_SECONDS };
 }
 
-/** How {@link throttleStoreSuite} tests a store. */
+/** Options of {@link throttleStoreSuite}. */
 export interface ThrottleStoreSuiteOptions {
   /**
    * Advances the store's clock, in seconds; default: moves the framework's clock. `null` skips the tests that need it,
@@ -263,7 +263,7 @@ export function throttleStoreSuite(
   ];
 }
 
-/** Asserts that this many concurrent attempts for an uncounted key are counted from 1, each exactly once. */
+/** Asserts that this many concurrent attempts with a new key are counted from 1, each exactly once. */
 async function countsAllOf(counter: AttemptCounter, attempts: number): Promise<void> {
   const counts = await Promise.all(Array.from({ length: attempts }, () => counter.add("a", 1)));
   assert.deepEqual(

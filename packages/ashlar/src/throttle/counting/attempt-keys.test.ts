@@ -161,7 +161,7 @@ describe("the digest of an account", () => {
     const time = cpuTimeOf(() => {
       for (let i = 0; i < 20; i++) expect(accountDigest(long)).toBe(digest);
     });
-    // Normalizing all of it twenty times would take many seconds.
+    // Normalizing the whole text twenty times would take many seconds.
     expect(time).toBeLessThan(1000);
   });
 });

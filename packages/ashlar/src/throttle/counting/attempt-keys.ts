@@ -6,11 +6,14 @@ import type { Limit, ThrottlePart } from "../limits/limit.ts";
 
 /** Whose attempts are counted. */
 export interface ThrottleKeys {
-  /** The account's identifier: an email address, a user name, a primary key; `null` if there isn't one. */
+  /**
+   * The account's identifier: an email address, a user name, a primary key; `null` if the attempt isn't at an account.
+   */
   readonly account?: string | null;
   /**
-   * The set of accounts that `account` belongs to. With a realm, the identifier is compared exactly, and the same text in
-   * another realm is another account. `null` if no guard is involved: email addresses are then normalized.
+   * The set of accounts that `account` belongs to. With a realm, the identifier is compared exactly, and the same text
+   * in another realm means another account. `null` if no guard is involved, in which case email addresses are
+   * normalized.
    */
   readonly realm?: string | null;
   /** The client's address; `null` if it is unknown. */
@@ -21,8 +24,8 @@ export interface ThrottleKeys {
    */
   readonly proof?: string | null;
   /**
-   * The part of the account that is being attacked, such as the code of one login step. Each is counted separately;
-   * `null` for the account as a whole.
+   * The part of the account that is being attacked, such as the code of one login step. Each part is counted
+   * separately. `null` for the account as a whole.
    */
   readonly subject?: string | null;
 }
@@ -38,17 +41,19 @@ export interface AttemptKeys extends ThrottleKeys {
 
 /** A device that an account was used on before. */
 export interface CountedDevice {
-  /** The text that its attempts are counted under. It changes when access to the account is ended. */
+  /** The text that the device's attempts are counted under. It changes when access to the account ends. */
   readonly id: string;
-  /** A text shared by all devices that the account was used on until access to it is ended. */
+  /** A text that is the same for all devices on which the account has been used since access to it last ended. */
   readonly group: string;
 }
 
 /** How a limit identifies an account. */
 export interface AccountIdentity {
-  /** The set of accounts it belongs to: those of one class of users, through any guard. */
+  /** The set of accounts that it belongs to: those of one class of users, through any guard. */
   readonly realm: string;
-  /** Its identifier in that set, in the form that lookups use; `null` if no account can have this identifier. */
+  /**
+   * The account's identifier in that set, in the form used for lookups; `null` if no account can have this identifier.
+   */
   readonly account: string | null;
   /** The client's proof of a connection to the account, counted instead of the address; `null` if it has none. */
   readonly proof?: string | null;
@@ -56,7 +61,7 @@ export interface AccountIdentity {
   readonly device?: CountedDevice | null;
 }
 
-/** An account as a request names it. */
+/** An account as named in a request. */
 export interface NamedAccount {
   /** The name of the limit. */
   readonly limit: string;
@@ -72,20 +77,18 @@ export interface ThrottleAccounts {
   guardOf(context: HttpContext): string | null;
   /** The account that a request names. It is never looked up: an unknown account is counted like any other. */
   named(context: HttpContext, named: NamedAccount): AccountIdentity;
-  /**
-   * Whether the request may turn out to have a proof or a known device once its inputs are read. `false` means that it
-   * can't.
-   */
+  /** Whether a proof or a known device may turn up once the request's inputs are read; `false` if that's impossible. */
   mayHaveProof(context: HttpContext, limit: string): boolean;
   /**
-   * The error for an attempt that the account currently refuses, and that isn't counted; `null` to count the attempt.
+   * The error to refuse an attempt with, without counting it, because the account currently accepts none; `null` to
+   * count the attempt.
    */
   refusal(context: HttpContext, limit: string, keys: AttemptKeys): AshlarError | null;
   /** How a limit identifies the account of a guard's user; `null` if there is no such guard. */
   ofUser(context: HttpContext, guard: string, user: object, limit: string): AccountIdentity | null;
 }
 
-/** Whose attempt a hit is, if it isn't the account in the limit's input. */
+/** Who makes the attempt, if it isn't the account in the limit's input. */
 export interface HitOptions {
   /**
    * The account's identifier, such as an email address; anything but text means no account. Default: the input named in
@@ -94,18 +97,18 @@ export interface HitOptions {
   readonly account?: unknown;
   /** The user whose account it is, regardless of inputs; `null` means no account. */
   readonly user?: object | null;
-  /** The name of the guard that the attempt is made at; default: the active guard. */
+  /** The name of the guard that receives the attempt; default: the active guard. */
   readonly guard?: string;
   /**
    * The client's proof of a connection to the account, such as a token that was issued to it. It is counted instead of
    * the address, and buckets that count only by address neither refuse nor count the attempt.
    *
-   * Security: a client must not be able to make it up, because each invented proof would get its own set of attempts.
+   * Security: a client must not be able to make it up, because each made-up proof would get its own set of attempts.
    */
   readonly proof?: string | null;
   /**
-   * The part of the account that is being attacked, such as the code of one login step. Each is counted separately.
-   * Default: the account as a whole.
+   * The part of the account that is being attacked, such as the code of one login step. Each part is counted
+   * separately. Default: the account as a whole.
    */
   readonly subject?: string | null;
 }
@@ -139,7 +142,7 @@ function identify(
   if (typeof named !== "string") return {};
   if (guard === null || accounts === null) return { account: named };
   const identity = accounts.named(context, { limit: limit.name, guard, identifier: named });
-  // An application's own limit may count by an input that has nothing to do with accounts.
+  // An application's own limit may count by an input that is unrelated to accounts.
   return identity.account === null && !limit.ofAccounts ? { account: named } : identity;
 }
 
@@ -160,7 +163,9 @@ function namedAccount(context: HttpContext, { account }: Limit, options: HitOpti
   return account === null ? null : readInput(context, account);
 }
 
-/** The account of a user whom no guard identifies. It contains a space, so no email address matches it. */
+/**
+ * Represents the account of a user whom no guard identifies. It contains a space, so it can't equal an email address.
+ */
 function userAccount(user: object): string | null {
   const { authId } = user as { readonly authId?: () => unknown };
   return typeof authId === "function" ? `user ${String(authId.call(user))}` : null;
@@ -170,19 +175,19 @@ function readInput(context: HttpContext, name: string): unknown {
   try {
     return context.request.input(name);
   } catch {
-    // A body that cannot be parsed is an attempt too; the next code that reads an input reports the problem.
+    // A body that can't be parsed counts as an attempt too. The next code that reads an input reports the problem.
     return null;
   }
 }
 
-/** How much of an identifier is used, in UTF-16 units. No account has a longer one. */
+/** The maximum length of an identifier that is used, in UTF-16 code units. No account has a longer one. */
 const MAX_IDENTIFIER_LENGTH = 1024;
 
 /**
  * The digest of an account in `auth.lockout`: 43 characters that do not reveal the identifier. An email address is
  * digested in the form in which it is stored, everything else unchanged.
  *
- * @param identifier an email address, a user name, a primary key
+ * @param identifier an email address, a user name, or a primary key
  * @returns `null` if it is blank or not text
  */
 export function accountDigest(identifier: unknown): string | null {
@@ -192,7 +197,7 @@ export function accountDigest(identifier: unknown): string | null {
 }
 
 /**
- * The block of addresses that attempts are counted by: a complete IPv4 address, or the first 64 bits of an IPv6
+ * The block of addresses by which attempts are counted: a complete IPv4 address, or the first 64 bits of an IPv6
  * address, because a client usually has all addresses in such a block.
  *
  * @returns `null` if it is not an address
@@ -213,7 +218,7 @@ export function widerBlock(address: string | null, length: WiderPrefix): string 
   return canonical === null || !canonical.includes(":") ? null : prefixOf(canonical, length);
 }
 
-/** The prefix lengths that IPv6 addresses are counted by in addition to 64 bits. */
+/** The prefix lengths by which IPv6 addresses are counted in addition to 64 bits. */
 export type WiderPrefix = 56 | 48;
 
 function prefixOf(address: string, length: 64 | WiderPrefix): string {
@@ -222,12 +227,12 @@ function prefixOf(address: string, length: 64 | WiderPrefix): string {
   return `${parts.map((part) => part.toString(16)).join(":")}::/${length}`;
 }
 
-/** Returns whether an attempt has an account. */
+/** Reports whether an attempt has an account. */
 export function hasAccount(keys: ThrottleKeys): boolean {
   return accountKey(keys) !== null;
 }
 
-/** The digest of the account, including the part that is attacked. */
+/** The digest of the account, including the part of it that is being attacked. */
 function accountKey({ account = null, realm = null, subject = null }: ThrottleKeys): string | null {
   const isOfRealm = realm !== null && account !== null;
   const whole = isOfRealm ? digest(`${realm}\0${account.slice(0, MAX_IDENTIFIER_LENGTH)}`) : accountDigest(account);
@@ -235,8 +240,9 @@ function accountKey({ account = null, realm = null, subject = null }: ThrottleKe
 }
 
 /**
- * The key that a bucket counts under. It is a digest, so no store contains an address in plain text, and all keys have the
- * same length. Attempts without an account are counted by address, so that clients can't use up each other's attempts.
+ * The key under which a bucket counts. It is a digest, so stores contain no addresses in plain text, and all keys have
+ * the same length. Attempts without an account are counted by address, so that clients can't use up each other's
+ * attempts.
  *
  * @returns `null` if the bucket doesn't apply to the attempt: it counts only by address, and either the address is unknown
  * (all such clients would share one count and lock each other out), or the client has a proof.
@@ -260,7 +266,7 @@ export function widerKey({ address = null, proof = null }: ThrottleKeys, length:
   return block === null ? null : digest(block);
 }
 
-/** The key that a group's devices share; `null` if there is no account or device. */
+/** The key shared by a group's devices; `null` if there is no account or device. */
 export function devicesKey({ device = null, ...keys }: AttemptKeys): string | null {
   const account = accountKey(keys);
   return account === null || device === null ? null : digest(`${account} devices ${device.group}`);

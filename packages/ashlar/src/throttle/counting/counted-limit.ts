@@ -29,7 +29,8 @@ interface CountedBucket {
 }
 
 /**
- * A bucket by address, and the block of IPv6 addresses that it counts; `null` for the bucket that all addresses share.
+ * A bucket by address, and the prefix length of the IPv6 blocks that it counts; `null` for the bucket for all
+ * addresses.
  */
 interface AddressBucket extends CountedBucket {
   readonly wider: WiderPrefix | null;
@@ -42,7 +43,7 @@ export interface CountedLimit {
   /** `null` if none are configured. */
   readonly networks: SharedNetworks | null;
   readonly buckets: readonly AddressBucket[];
-  /** For each bucket by account and address, a bucket that all known devices of an account share. */
+  /** For each bucket by account and address, a bucket shared by all known devices of an account. */
   readonly devices: readonly CountedBucket[];
 }
 
@@ -57,7 +58,7 @@ export interface CountedAttempt {
   readonly endsAt: number;
 }
 
-/** The result of counting an attempt in several buckets, up to the first that refuses it. */
+/** The result of counting an attempt in several buckets, up to the first one that refuses it. */
 export interface Counted {
   readonly results: readonly BucketResult[];
   readonly attempts: readonly CountedAttempt[];
@@ -65,13 +66,13 @@ export interface Counted {
 }
 
 /**
- * How many times a single device's attempts an account's known devices share. Each login without a cookie creates
- * another device, so without this limit, every collected cookie would be another full set of attempts.
+ * An account's known devices share this multiple of a single device's attempts. Each login without a cookie creates
+ * another device, so without this limit, every collected cookie would provide another full set of attempts.
  */
 const DEVICES_SHARE = 3;
 
 /**
- * How many times the attempts of a /64 a wider block of IPv6 addresses gets. A /56 (256 networks) is a home or a small
+ * A wider block of IPv6 addresses has this multiple of the attempts of a /64. A /56 (256 networks) is a home or a small
  * office; a /48 (65,536 networks) is a site, or a provider's customer.
  */
 const WIDER: readonly (readonly [prefix: WiderPrefix, share: number])[] = [
@@ -103,12 +104,12 @@ export function countedLimit(limit: Limit, store: ThrottleStore, networks: Share
   return { limit, store, networks, buckets, devices: pairs.map(ofDevices).map(counted) };
 }
 
-/** The bucket that all addresses of a wider block share. No limit can have this name. */
+/** The bucket for all addresses in a wider block. No limit can have this name. */
 function ofBlock({ name, by, attempts, windowSeconds }: Bucket, prefix: WiderPrefix, share: number): Bucket {
   return Object.freeze({ name: `${name}:${prefix}`, by, attempts: attempts * share, windowSeconds });
 }
 
-/** The bucket that all known devices of an account share. No limit can have this name. */
+/** The bucket for all known devices of an account. No limit can have this name. */
 function ofDevices({ name, attempts, windowSeconds }: Bucket): Bucket {
   return Object.freeze({ name: `${name}:devices`, by: BY_ACCOUNT, attempts: attempts * DEVICES_SHARE, windowSeconds });
 }
@@ -118,12 +119,12 @@ export function asProof({ device = null, ...keys }: AttemptKeys): ThrottleKeys {
   return device === null ? keys : { ...keys, proof: device.id };
 }
 
-/** The buckets of the first list whose keys aren't in the second. */
+/** The buckets in the first list whose keys aren't in the second one. */
 export function without(
   some: readonly ApplicableBucket[],
   others: readonly ApplicableBucket[],
 ): readonly ApplicableBucket[] {
-  // Comparing keys is enough: buckets of one limit that count by the same parts have the same key.
+  // Comparing keys is enough: buckets of the same limit that count by the same parts have the same key.
   return some.filter(({ key }) => !others.some((other) => other.key === key));
 }
 
@@ -133,12 +134,12 @@ export function applicableBuckets(counted: CountedLimit, keys: ThrottleKeys): re
   const applicable = counted.buckets.flatMap(({ bucket: given, counter, wider }) => {
     const key = wider === null ? throttleKey(given.by, keys) : widerKey(keys, wider);
     if (key === null) return [];
-    // An attempt without an account is counted by address alone, whatever the bucket counts by.
+    // An attempt without an account is counted by address alone in every bucket.
     const isByAddress = !isOfAccount || !given.by.includes("account");
     const isShared = isByAddress && counted.networks !== null;
     const bucket = isShared ? counted.networks.bucketFor(given, keys.address ?? null) : given;
-    // In a limit for accounts, this is true only of buckets that never count by account, so as not to reveal whether an
-    // attempt has an account.
+    // In a limit for accounts, this applies only to buckets that never count by account. Otherwise, it would reveal
+    // whether an attempt has an account.
     const isOfNetwork = !given.by.includes("account") || (isByAddress && !counted.limit.ofAccounts);
     return [{ bucket, counter, key, isClientsOwn: wider === null && isClientsOwn(bucket.by, keys), isOfNetwork }];
   });
@@ -147,15 +148,16 @@ export function applicableBuckets(counted: CountedLimit, keys: ThrottleKeys): re
   return applicable.length === 0 && proof !== null ? applicableBuckets(counted, { ...keys, proof: null }) : applicable;
 }
 
-/** The buckets that all known devices of a group share. */
+/** The buckets shared by all known devices of a group. */
 export function deviceBuckets({ devices }: CountedLimit, keys: AttemptKeys): readonly ApplicableBucket[] {
   const key = devicesKey(keys);
   return key === null ? [] : devices.map((one) => ({ ...one, key, isClientsOwn: false, isOfNetwork: false }));
 }
 
 /**
- * Adds an attempt first to the buckets by address alone, in one round trip if the store can, and unless one of them refuses,
- * to the others. If a bucket refuses, the attempt is taken back from the others in its round trip, because it isn't made.
+ * Adds an attempt to the buckets by address alone, in one round trip if the store supports it, and then to the others,
+ * unless one has refused it. If a bucket refuses, the attempt is taken back from the others in the same round trip,
+ * because it isn't made.
  */
 export async function addToAll(
   store: ThrottleStore,
@@ -204,16 +206,16 @@ async function countsOf(
   return some.map((_, index) => checkedCount("addTogether", counts[index]!, cost));
 }
 
-/** More than any count, so that subtracting it leaves 0. */
+/** More than any count, so subtracting it leaves 0. */
 const ALL = 1_000_000_000;
 
 /**
- * Takes attempts back, in one round trip if the store can. Skips attempts whose window has ended, because their key may
- * have a new window by now, with other attempts.
+ * Takes attempts back, in one round trip if the store supports it. Skips attempts whose window has ended, because their
+ * key may have a new window by now, with other attempts.
  *
- * @param some the attempts
+ * @param some the attempts to take back
  * @param cost how many attempts each counted for
- * @param isForgotten returns whether to delete the complete count under an attempt's key
+ * @param isForgotten reports whether to delete the complete count under an attempt's key
  */
 export async function takeBack(
   store: ThrottleStore,
@@ -245,7 +247,7 @@ export async function allFinished<T>(operations: readonly Promise<T>[]): Promise
   return done;
 }
 
-/** The results that buckets would have for one more attempt. */
+/** The buckets' results for one more attempt. */
 export function peekAll(applicable: readonly ApplicableBucket[]): Promise<BucketResult[]> {
   return Promise.all(applicable.map(async (one) => peekedResult(one.bucket, await one.counter.get(one.key), one)));
 }

@@ -18,13 +18,13 @@ import {
 } from "./counted-limit.ts";
 import { type BucketResult, policyOf, summarize, type ThrottleResult } from "./results.ts";
 
-/** The result of counting an attempt, and what was counted. */
+/** The result of counting an attempt, and the attempts that were counted. */
 interface CountedResult {
   readonly result: ThrottleResult;
   readonly attempts: readonly CountedAttempt[];
 }
 
-/** Counts attempts under an application's limits. Callers decide whose attempts they are. */
+/** Counts attempts under an application's limits. The caller decides whose attempts they are. */
 export class LimitCounts {
   readonly #limits: ReadonlyMap<string, CountedLimit>;
   readonly #store: ThrottleStore;
@@ -92,13 +92,13 @@ export class LimitCounts {
     }
     const result = await add(found, stranger);
     refusals.push(...result.buckets);
-    // Buckets that refused it before are part of the result, because this may be their first refusal.
+    // The result includes buckets that refused the attempt earlier, because this may be their first refusal.
     if (result.allowed || limit.slower === null) return { result: { ...result, buckets: refusals }, attempts };
     const slow = await add(this.#find(limit.slower), stranger);
     return { result: { ...slow, buckets: [...refusals, ...slow.buckets] }, attempts };
   }
 
-  /** Returns the result that an attempt would have. */
+  /** Returns the result that an attempt would get. */
   async peek(name: string, keys: ThrottleKeys): Promise<ThrottleResult> {
     const found = this.#find(name);
     const isApart = found.limit.knownDevicesApart && (keys.proof ?? null) !== null;
@@ -106,7 +106,7 @@ export class LimitCounts {
     return summarize(await peekAll(applicable), mostOf(found.limit), publicPolicy(applicable));
   }
 
-  /** Returns whether the buckets that count by address alone have attempts left for an address. */
+  /** Reports whether the buckets that count by address alone have attempts left for an address. */
   async hasLeftFor(name: string, address: string | null): Promise<boolean> {
     const buckets = applicableBuckets(this.#find(name), { address });
     // Wider blocks are checked when the attempt is counted, because each would take another statement here.
@@ -124,9 +124,9 @@ export class LimitCounts {
   /**
    * Deletes all counts under these keys: by account, by address, and for keys with both, by the combination.
    *
-   * @param name the limit whose counts are deleted; `null`: all limits
+   * @param name the limit whose counts are deleted; `null` for all limits
    * @returns how many counts there were
-   * @throws `E_INVALID_CONFIGURATION` if there is no such limit; errors of the store are passed on
+   * @throws `E_INVALID_CONFIGURATION` if there is no such limit; errors from the store
    */
   async forget(all: readonly ThrottleKeys[], name: string | null = null): Promise<number> {
     const limits = name === null ? [...this.#limits.values()] : [this.#find(name)];
@@ -134,7 +134,7 @@ export class LimitCounts {
       const apart = found.limit.knownDevicesApart ? all.map((keys) => apartKeys(keys)) : [];
       return [...all, ...apart].flatMap((keys) => applicableBuckets(found, keys));
     });
-    // Several keys can lead to the same count, such as an address that is also given with an account.
+    // Several keys can lead to the same count, for example if an address is also given with an account.
     const each = new Map(counted.map((one) => [`${one.bucket.name} ${one.key}`, one]));
     const found = await allFinished(
       [...each.values()].map(async ({ counter, key }) => {
@@ -150,7 +150,7 @@ export class LimitCounts {
    * Deletes all counts of a limit.
    *
    * @returns whether the store supports it, and how many counts it deleted; `null` if it doesn't know
-   * @throws `E_INVALID_CONFIGURATION` if there is no such limit; errors of the store are passed on
+   * @throws `E_INVALID_CONFIGURATION` if there is no such limit; errors from the store
    */
   async forgetLimit(name: string): Promise<{ readonly isDone: boolean; readonly cleared: number | null }> {
     const { buckets, devices } = this.#find(name);

@@ -24,7 +24,7 @@ const travel = (seconds: number) => setClock(() => START + seconds * 1000);
 afterEach(() => setClock(null));
 
 describe("the headers", () => {
-  /** The two headers of a response after this many hits. */
+  /** Returns the two headers of a response after this many hits. */
   async function headers(
     limits: Record<string, LimitSettings>,
     names: readonly LimitName[],

@@ -5,18 +5,16 @@ import { message } from "../messages.ts";
 import type { AttemptCount } from "../stores/store.ts";
 import "../../http/index.ts";
 
-/** The result of one bucket for an attempt. */
+/** One bucket's result for an attempt. */
 export type BucketResult = ThrottleResult["buckets"][number];
 
 /** Which clients a bucket counts together. */
 export type CountedTogether = Pick<BucketResult, "isClientsOwn" | "isOfNetwork">;
 
-/**
- * The result of a limit for an attempt: among several buckets, the refusing one, or else the one closest to refusing.
- */
+/** A limit's result for an attempt: that of the bucket that refuses it, or else of the one closest to refusing. */
 export interface ThrottleResult {
   readonly allowed: boolean;
-  /** How many attempts pass in one window. */
+  /** How many attempts pass per window. */
   readonly limit: number;
   /** How many attempts are left in the window. */
   readonly remaining: number;
@@ -41,7 +39,7 @@ export interface ThrottleResult {
   readonly policy: string;
 }
 
-/** The result of a bucket for an attempt that has just been counted. */
+/** A bucket's result for an attempt that has just been counted. */
 export function countedResult(
   bucket: Bucket,
   { attempts, resetInMs }: AttemptCount,
@@ -60,7 +58,7 @@ export function countedResult(
   };
 }
 
-/** The result that a bucket would have for one more attempt. */
+/** A bucket's result for one more attempt. */
 export function peekedResult(
   bucket: Bucket,
   count: AttemptCount | null,
@@ -80,7 +78,7 @@ export function peekedResult(
 }
 
 /**
- * The result of a limit, from the results of its buckets.
+ * A limit's result, derived from those of its buckets.
  *
  * @param limit how many attempts pass if no bucket applies to the attempt
  */
@@ -104,12 +102,12 @@ export function policyOf(buckets: readonly Bucket[]): string {
 
 /**
  * Writes the results of limits into `RateLimit-Policy` and `RateLimit`: an item for each bucket that applies to the
- * request, such as `"login";q=5;w=300`, and one for each that was checked, such as `"login";r=4;t=300`
+ * request, such as `"login";q=5;w=300`, and one for each bucket that was checked, such as `"login";r=4;t=300`
  * (draft-ietf-httpapi-ratelimit-headers-11 §3 and §4, structured fields).
  *
- * Counts that several clients share are left out, because they would reveal what the others did (§8.2 of the draft).
+ * Counts shared by several clients are omitted, because they would reveal what other clients did (§8.2 of the draft).
  *
- * @param results the results of all limits that have counted the request; earlier values of the headers are replaced
+ * @param results the results of all limits that have counted the request; they replace the headers' earlier values
  */
 export function writeRateLimits(response: HttpResponse, results: readonly ThrottleResult[]): void {
   const policies: string[] = [];
@@ -126,7 +124,7 @@ export function writeRateLimits(response: HttpResponse, results: readonly Thrott
 
 /** The error for an attempt that a limit refuses. */
 export function tooManyRequests({ resetInSeconds, buckets }: ThrottleResult, sentence?: Message): AshlarError {
-  // A complete campus may share an address, and most of its visitors haven't tried anything.
+  // A whole campus may share an address, and most of the people there haven't attempted anything.
   const refusing = buckets.filter(({ allowed }) => !allowed);
   const isNetworks = refusing.length > 0 && refusing.every(({ isOfNetwork }) => isOfNetwork);
   const key = isNetworks ? "throttle.waitForNetwork" : "throttle.wait";
@@ -136,7 +134,7 @@ export function tooManyRequests({ resetInSeconds, buckets }: ThrottleResult, sen
   });
 }
 
-/** A duration for messages: in minutes from two minutes on, rounded up. */
+/** A duration for messages. Two minutes or more are given in minutes, rounded up. */
 export function waitOf(seconds: number): Duration {
   return seconds < 120 ? { seconds } : { minutes: Math.ceil(seconds / 60) };
 }

@@ -2,7 +2,7 @@ import type { InstalledFeature } from "../../boot/index.ts";
 import { checkDeclaredLimits, type LimitDeclaration } from "./limit.ts";
 
 /**
- * The limits that an application's features declare, by name.
+ * The limits declared by an application's features, by name.
  *
  * @throws `E_INVALID_CONFIGURATION` if one of them is invalid
  */

@@ -14,11 +14,11 @@ import type { ByLimit } from "../limit-name.ts";
 
 /** One bucket of a limit, as written in `config/throttle.ts`: a number of attempts per window. */
 export interface BucketSettings {
-  /** The attempt's account, the client's address, or both: each combination is counted separately. */
+  /** What the bucket counts by: the account, the client's address, or each combination of both. */
   readonly by: readonly ("account" | "address")[];
   /** How many attempts pass in one window, 1 to 1,000,000. */
   readonly attempts: number;
-  /** The length of a window in seconds, 1 to 86,400. A window begins with the first attempt. */
+  /** The length of a window, which begins with the first attempt, in seconds, 1 to 86,400. */
   readonly windowSeconds: number;
 }
 
@@ -33,11 +33,11 @@ export interface LimitSettings {
   readonly buckets: readonly BucketSettings[];
 }
 
-/** A limit in a feature's `limits`. */
+/** A limit that a feature declares in its `limits`. */
 export interface LimitDeclaration extends LimitSettings {
   /**
-   * Whether the account is one of the active guard's users, identified as that guard does. Default: `false`, the account
-   * isn't tied to a guard.
+   * Whether the account is one of the active guard's users, as identified by that guard. Default: `false`, for an
+   * account that isn't tied to a guard.
    */
   readonly ofAccounts?: boolean;
   /**
@@ -84,7 +84,7 @@ interface ReadDeclaration extends ReadLimit {
 
 /** A bucket, checked and named. */
 export interface Bucket extends BucketSettings {
-  /** Unique among all buckets; its name in the headers: `login`, `login-address`. */
+  /** The bucket's name in the headers, which is unique: `login`, `login-address`. */
   readonly name: string;
 }
 
@@ -99,14 +99,14 @@ export interface Limit {
   readonly knownDevicesApart: boolean;
   /** The name of the slower limit; `null` if the limit has no slower one. */
   readonly slower: string | null;
-  /** As configured, the main one first. */
+  /** The buckets as configured, with the main one first. */
   readonly buckets: readonly Bucket[];
 }
 
 const PARTS: readonly ThrottlePart[] = ["account", "address"];
-/** A name that is valid after `throttle:` in a route, and between quotes in a header. */
+/** Names that are valid after `throttle:` in a route, and in quotes in a header. */
 const LIMIT_NAME = /^[A-Za-z][\w.-]*$/;
-/** One day. Longer windows lock out users more than they slow down attackers. */
+/** One day. A longer window would harm locked-out users more than it would slow down attackers. */
 const MAX_WINDOW_SECONDS = 86_400;
 /** The location of an application's limits, for messages. */
 export const LIMITS_WHERE = "config/throttle.ts: THROTTLE.limits";

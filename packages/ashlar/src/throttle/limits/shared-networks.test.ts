@@ -4,7 +4,7 @@ import { SHARED_NETWORKS, sharedNetworksOf } from "./shared-networks.ts";
 
 const BUCKET = { by: ["address"], attempts: 10, windowSeconds: 60 } as unknown as Bucket;
 
-/** How many of ten attempts an address gets. */
+/** How many of an address's ten attempts pass. */
 function attempts(networks: Readonly<Record<string, number>>, address: string): number {
   const read = SHARED_NETWORKS.read(networks, "config/throttle.ts: THROTTLE.sharedNetworks");
   return sharedNetworksOf(read)!.bucketFor(BUCKET, address).attempts;

@@ -3,13 +3,13 @@ import { ConfigurationError, integer, recordOf, type Setting } from "../../suppo
 import type { Bucket } from "./limit.ts";
 
 /**
- * The shortest prefix that a network may have. No single site or provider has a larger network, so the setting would
- * raise the limits for a large share of all clients.
+ * The shortest allowed prefix. No single site or provider has a larger network, so a shorter prefix would raise the
+ * limits for a large share of all clients.
  */
 const MIN_PREFIX: Readonly<Record<string, number>> = { ipv4: 8, ipv6: 16 };
 const TIMES = integer({ from: 2, to: 1000 });
 
-/** A network with shared addresses, and the factor by which each address has more attempts. */
+/** A network with shared addresses, and the factor by which its addresses' attempts are multiplied. */
 interface SharedNetwork {
   readonly range: AddressRange;
   readonly times: number;
@@ -18,15 +18,17 @@ interface SharedNetwork {
 /** The networks in which many people share an address: `THROTTLE.sharedNetworks`. */
 export class SharedNetworks {
   readonly #networks: readonly SharedNetwork[];
-  /** The buckets with more attempts, by factor. Each is created once, because buckets are compared by identity. */
+  /**
+   * The buckets with multiplied attempts, by factor. Each is created once, because buckets are compared by identity.
+   */
   readonly #buckets = new Map<number, WeakMap<Bucket, Bucket>>();
 
-  /** @param networks in any order; if several contain an address, the largest factor counts */
+  /** @param networks in any order; if several contain an address, the largest factor applies */
   constructor(networks: readonly SharedNetwork[]) {
     this.#networks = networks.toSorted((one, other) => other.times - one.times);
   }
 
-  /** The bucket that counts an address: one with more attempts if the address is shared. */
+  /** The bucket that counts an address. It allows more attempts if the address is shared. */
   bucketFor(bucket: Bucket, address: string | null): Bucket {
     const times = this.#timesOf(address);
     if (times === 1) return bucket;

@@ -9,21 +9,23 @@ import {
 import { RATE_LIMITS_TABLE } from "./rate-limits-table.ts";
 
 /**
- * How much longer than its length a window may still seem to last. Beyond that, it began before the clock was set back,
- * and has ended.
+ * The tolerance by which a window's remaining time may exceed its length. A window with more time left began before the
+ * clock was set back, and has ended.
  */
 const SLACK_MS = 60_000;
-/** How many counts a prune statement deletes: few enough that other statements don't wait long. */
+/** How many counts a prune statement deletes. They are few, so that other statements don't wait long. */
 export const PRUNED_AT_ONCE = 500;
 /** How many counts a clear statement deletes. Each statement scans the table. */
 export const CLEARED_AT_ONCE = 5000;
-/** The length of the prefix that all ids of a bucket have. The chance that two of 100 buckets share one is 1 in 10^11. */
+/**
+ * The length of the prefix shared by all of a bucket's ids. The chance that two of 100 buckets share one is 1 in 10^11.
+ */
 export const START_LENGTH = 8;
 
 /**
- * The statements of `DatabaseStore`. Their parameters are `id`, a count's primary key; `start`, the prefix of a bucket's ids;
- * `clock`, the framework's time, or its difference from the system's if the server's clock is used; `window`, the window's
- * length in milliseconds; and `cost`.
+ * The statements of `DatabaseStore`. Their parameters are `id`, a count's primary key; `start`, the prefix of a
+ * bucket's ids; `clock`, the framework's time, or its difference from the system's if the server's clock is used;
+ * `window`, the window's length in milliseconds; and `cost`, the number of attempts.
  */
 export interface CountStatements
   extends Readonly<Record<"add" | "takeBack" | "get" | "delete" | "clear" | "prune", PreparedStatement>> {
@@ -32,7 +34,7 @@ export interface CountStatements
   readonly takeBackTogether: (rows: number) => PreparedStatement;
 }
 
-/** Prepares the statements on a connection, and keeps the table on its primary. */
+/** Prepares the statements on a connection, and makes all statements on the table use the primary. */
 export function countStatements(connection: Connection): CountStatements {
   connection.keepOnPrimary([RATE_LIMITS_TABLE]);
   const { serverTime } = connection.dialect.values;
@@ -91,7 +93,7 @@ function rowsOf(count: number, endOf: (position: number) => Expression<unknown>)
   }));
 }
 
-/** Adds to several counts. A row that is inserted has the cost, and the end of a new window. */
+/** Adds to several counts. A new row gets the cost, and the end of a new window. */
 function addition(connection: Connection, count: number, at: Expression<unknown>): PreparedStatement {
   const table = sql.raw(RATE_LIMITS_TABLE);
   return connection.writes.upsertRows({
@@ -112,7 +114,7 @@ function addition(connection: Connection, count: number, at: Expression<unknown>
 
 /**
  * Subtracts from several counts. It is an upsert, because only an upsert writes rows in a given order. A missing row is
- * inserted as one whose window has ended.
+ * inserted with a window that has already ended.
  */
 function subtraction(connection: Connection, count: number, at: Expression<unknown>): PreparedStatement {
   const table = sql.raw(RATE_LIMITS_TABLE);

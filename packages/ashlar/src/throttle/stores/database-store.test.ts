@@ -33,7 +33,7 @@ await onEachDatabase("limits in the database", (engine) => {
 
   test("S33 four processes count together: of a hundred attempts, no two are the same", async () => {
     const { configuration } = await opened(engine);
-    // Long enough for each attempt to get its turn, even on a slow machine.
+    // Long enough for every attempt, even on a slow machine.
     const patient = { acquireTimeoutMs: 600_000, ...(engine.name === "sqlite" && { busyTimeoutMs: 600_000 }) };
     const modules = ["../../database/index.ts", "./database-store.ts"].map((path) =>
       JSON.stringify(new URL(path, import.meta.url).href),

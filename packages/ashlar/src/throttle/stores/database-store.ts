@@ -24,8 +24,8 @@ const STORE = "config/throttle.ts: THROTTLE.store";
 /** The size of the separate pool. Three connections are enough for a few thousand attempts per second. */
 const POOL = integer({ from: 0, to: 100 }, 3);
 /**
- * Counts attempts in the table `rate_limits`, so that all of an application's processes count together, and a restart
- * loses nothing. One statement counts an attempt and returns the new count.
+ * Counts attempts in the table `rate_limits`, so an application's processes all count together, and no counts are lost
+ * in a restart. One statement counts an attempt and returns the new count.
  *
  * On a database server, windows end by the server's clock, because the processes' clocks may differ. The table contains
  * digests, not addresses.
@@ -36,7 +36,7 @@ const POOL = integer({ from: 0, to: 100 }, 3);
 export class DatabaseStore implements ThrottleStore {
   readonly #connection: () => Connection;
   readonly #inTransactions = new MemoryStore();
-  /** The counters by their buckets' names. */
+  /** The counters, by bucket name. */
   readonly #counters = new Map<string, DatabaseCounter>();
   readonly #table: (() => StoreTable) | null;
   #counts: CountTable | null = null;
@@ -114,7 +114,7 @@ export class DatabaseStore implements ThrottleStore {
     return changes.map(({ bucket }, index) => countOf(counts.get(ids[index]!)!, bucket.windowSeconds * 1000));
   }
 
-  /** Prepared when something is counted for the first time, because by then, the table exists. */
+  /** Prepared at the first count, because by then, the table exists. */
   get #countTable(): CountTable {
     this.#counts ??= countTableOn(this.#connection());
     return this.#counts;
@@ -125,7 +125,7 @@ export class DatabaseStore implements ThrottleStore {
   }
 
   /**
-   * Looks up the connection now, so that a wrong name fails startup rather than every attempt.
+   * Looks up the connection now, so that a wrong name fails at startup instead of at every attempt.
    *
    * @throws `E_INVALID_CONFIGURATION` if there is no such connection
    */
@@ -133,7 +133,7 @@ export class DatabaseStore implements ThrottleStore {
     this.#connection();
   }
 
-  /** Creates the table if no migration does. */
+  /** Creates the table if no migration creates it. */
   async connect(): Promise<void> {
     await this.#table?.().prepare();
   }
@@ -172,7 +172,7 @@ export class DatabaseStore implements ThrottleStore {
  *
  * @param options `connection`: the connection's name in `config/database.ts`; default: the default connection.
  * `poolSize`: the size of a separate pool for its statements on a database server, 0 to 100; with 0, they share the
- * connection's pool. Default: 3. With a separate pool, a flood of attempts doesn't take connections from other
+ * connection's pool. Default: 3. With a separate pool, a flood of attempts doesn't take connections away from other
  * statements, and attempts are still counted when all other connections are in use.
  */
 export function databaseStore({
@@ -214,7 +214,7 @@ class DatabaseCounter implements AttemptCounter {
   readonly #name: string;
   readonly #windowMs: number;
   readonly #table: () => CountTable;
-  /** The attempts in transactions, which may still be rolled back. */
+  /** The attempts made in transactions that may still be rolled back. */
   readonly #inTransactions: AttemptCounter;
   /** Whether there have ever been any, so that applications without them don't check for each attempt. */
   #hasKept = false;
@@ -230,7 +230,7 @@ class DatabaseCounter implements AttemptCounter {
     return this.keep(key, cost, (await this.#run("add", key, cost))!);
   }
 
-  /** Also keeps an attempt in memory if it was counted in a transaction. Returns the higher count. */
+  /** If an attempt was counted in a transaction, counts it in memory too. Returns the higher count. */
   async keep(key: string, cost: number, stored: AttemptCount): Promise<AttemptCount> {
     const { inTransaction } = this.#table().connection;
     if (!this.#hasKept && !inTransaction) return stored;
@@ -247,7 +247,7 @@ class DatabaseCounter implements AttemptCounter {
     await this.takeBackKept(key, cost);
   }
 
-  /** Takes back attempts that {@link keep} has kept. */
+  /** Takes back attempts counted in memory by {@link keep}. */
   async takeBackKept(key: string, cost: number): Promise<void> {
     if (this.#hasKept) await this.#inTransactions.takeBack(key, cost);
   }

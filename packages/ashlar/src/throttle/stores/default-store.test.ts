@@ -53,7 +53,7 @@ async function boot({ providers = [], store, connection = {}, second }: Options 
   return { application, warnings };
 }
 
-/** How many of four exports pass. */
+/** Returns how many of four exports pass. */
 async function exported(application: Application): Promise<number> {
   let passed = 0;
   for (let attempt = 0; attempt < 4; attempt++) {
@@ -280,7 +280,7 @@ describe("a store", () => {
     ["toString", 'config/database.ts has no connection "toString". Known are "limits", "main".'],
   ])("on a connection that does not exist makes startup fail: %s", async (name, problem) => {
     const store = databaseStore({ connection: name });
-    // The store's provider may come before or after.
+    // The order relative to the store's provider doesn't matter.
     for (const providers of [[DatabaseProvider], [ThrottleProvider, DatabaseProvider]]) {
       await expect(boot({ providers, connection: SQLITE, second: SQLITE, store })).rejects.toMatchObject({
         code: "E_INVALID_CONFIGURATION",
@@ -360,9 +360,9 @@ describe("a store", () => {
     const throttle = (await boot({ store })).application.container.make("throttle");
     const keys = { address: "203.0.113.7" };
     await expect(throttle.consume("export", keys)).rejects.toMatchObject({ code: "E_INTERNAL", status: 500 });
-    // `peek` adds nothing, so nothing has to be counted.
+    // `peek` adds nothing, so it doesn't need a store to count in.
     expect((await throttle.peek("export", keys)).remaining).toBe(3);
-    // The last moment of a window still counts.
+    // The last moment of a window belongs to it.
     const atTheEnd = async () => ({ attempts: 1, resetInMs: 0.5 });
     const one = { counter: () => ({ ...COUNTER, add: atTheEnd }), close() {} };
     const other = (await boot({ store: one })).application.container.make("throttle");

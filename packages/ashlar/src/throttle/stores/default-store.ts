@@ -6,13 +6,13 @@ import { RATE_LIMITS_TABLE } from "./rate-limits-table.ts";
 import type { AttemptCount, AttemptCounter, CountChange, ThrottleStore } from "./store.ts";
 
 /**
- * The store of applications that don't configure one. It counts in the database if that has the table `rate_limits`,
- * otherwise in memory. It decides once, when something is counted for the first time.
+ * The store for applications that don't configure one. It counts in the database if the table `rate_limits` exists, and
+ * otherwise in memory. It decides once, at the first count.
  */
 export class DefaultStore implements ThrottleStore {
   readonly #container: Container;
   readonly #memory = new MemoryStore();
-  /** The counters in memory, by their buckets' names. */
+  /** The counters in memory, by bucket name. */
   readonly #inMemory = new Map<string, AttemptCounter>();
   readonly #database: DatabaseStore;
   readonly #warn: (message: string) => void;
@@ -41,8 +41,8 @@ export class DefaultStore implements ThrottleStore {
   }
 
   /**
-   * Whether it counts in this process's memory, or would if something were counted now, which depends on the database.
-   * This doesn't decide yet, because a migration may create the table before something is counted.
+   * Whether it counts in this process's memory, or would if an attempt were counted now, which depends on the database.
+   * This check isn't the decision, because a migration may create the table before the first count.
    */
   async isInMemory(): Promise<boolean> {
     return this.#chosen === null ? !(await this.#hasTable()) : (await this.#chosen) === this.#memory;

@@ -6,9 +6,9 @@ const MINUTE_MS = 60_000;
 const PAUSE_MINUTES = [2, 5] as const;
 
 /**
- * Deletes expired counts every few minutes while the server runs. Each counted address is a row, so a flood of addresses
- * would otherwise fill the table until the daily pruning. Every process does this, usually with nothing left to delete.
- * Failures are logged.
+ * Deletes expired counts every few minutes while the server runs. Each counted address is a row, so a flood of
+ * addresses would otherwise fill the table until the daily pruning. Every process does this, but usually nothing is
+ * left to delete. Failures are logged.
  */
 export class ExpiredCounts {
   readonly #prune: () => Promise<unknown>;

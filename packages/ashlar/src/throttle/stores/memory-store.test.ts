@@ -17,7 +17,7 @@ function travel(seconds: number): void {
 /** Stops the system's clock until `vi` moves it. */
 function fakeSystemClock(): void {
   vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
-  // From here on, the framework's clock reads the fake one.
+  // From here on, the framework's clock uses the fake one.
   setClock(null);
 }
 
@@ -174,7 +174,7 @@ describe("memory", () => {
       return START;
     });
     for (let key = 0; key < 1000; key++) await counter.add(`key ${key}`, 1);
-    // The ends of the oldest window and of the new one.
+    // When the oldest window and the new one end.
     expect(looks).toBeLessThanOrEqual(2000);
   });
 

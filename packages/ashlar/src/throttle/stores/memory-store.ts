@@ -2,19 +2,20 @@ import { now } from "../../support/index.ts";
 import type { Bucket } from "../limits/limit.ts";
 import type { AttemptCount, AttemptCounter, ThrottleStore } from "./store.ts";
 
-/** The maximum number of keys in all buckets together: about 50 MB. */
+/** The maximum number of keys in all buckets together, which take about 50 MB. */
 const MAX_KEYS = 100_000;
 
 /**
  * Counts attempts in this process's memory, by the framework's clock.
  *
- * It keeps a bounded number of keys. When it is full, the bucket with the most keys drops the key whose window ends first,
- * so a flood of attempts under one limit doesn't affect the others. To push out its own count, a client needs that many keys
- * and, for a limit by address, almost as many addresses, which by themselves allow more attempts than that gains.
+ * It keeps a bounded number of keys. When it is full, the bucket with the most keys drops the key whose window ends
+ * first, so a flood of attempts under one limit doesn't affect the others. To get rid of its own count, a client needs
+ * that many keys. For a limit by address, these are almost as many addresses, which by themselves allow more attempts
+ * than that.
  *
- * Security: each process counts on its own, and a restart loses the counts. Behind a load balancer, n processes allow n
- * times the attempts; `DatabaseStore` counts for all of them together. In production, startup fails if several processes
- * are configured.
+ * Security: each process counts separately, and a restart loses the counts. Behind a load balancer, n processes allow n
+ * times the attempts, while `DatabaseStore` counts for all of them together. In production, startup fails if several
+ * processes are configured.
  */
 export class MemoryStore implements ThrottleStore {
   readonly isLocal = true;
@@ -68,7 +69,7 @@ export function memoryStore(): () => ThrottleStore {
   return () => new MemoryStore();
 }
 
-/** The current window of a key. */
+/** A key's current window. */
 interface Window {
   readonly endsAt: number;
   attempts: number;
@@ -93,7 +94,7 @@ class MemoryCounter implements AttemptCounter {
   }
 
   async add(key: string, cost: number): Promise<AttemptCount> {
-    // Nothing is awaited here, so concurrent callers cannot interleave.
+    // Nothing is awaited here, so concurrent calls can't interleave.
     const resetInMs = this.#timeLeft(key) || this.#open(key);
     const window = this.#windows.get(key)!;
     window.attempts += cost;

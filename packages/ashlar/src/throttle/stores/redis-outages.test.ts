@@ -19,7 +19,7 @@ import type { Bucket } from "../limits/limit.ts";
 import type { RedisStoreSettings } from "./redis-store.ts";
 import type { AttemptCounter } from "./store.ts";
 
-/** On a busy machine, a command may take long, and one that takes too long counts as an outage. */
+/** On a busy machine, a command may take so long that it counts as an outage. */
 const PATIENT = { commandTimeoutMs: 60_000 };
 const LOGIN: Bucket = { name: "login", by: ["address"], attempts: 5, windowSeconds: 3600 };
 
@@ -27,7 +27,7 @@ withProgram("redis-server", () => {
   let server: RedisServer;
   let lines: LoggedLine[];
   beforeEach(async () => {
-    // The driver is loaded on first use. This keeps it from counting against a command's time.
+    // The driver is loaded on first use. Loading it here keeps it out of a command's time limit.
     await import("ioredis");
     server = await RedisServer.start();
     lines = [];
@@ -80,7 +80,7 @@ withProgram("redis-server", () => {
     const counter = await counterWith({ commandTimeoutMs: 2000 });
     await counter.add("a", 1);
     server.freeze();
-    // If each of them waited for the deadline, this would take twenty minutes.
+    // If each of them waited for its time limit, this would take twenty minutes.
     for (let attempt = 1; attempt <= 600; attempt++) expect((await counter.add("a", 1)).attempts).toBe(attempt);
     expect(saidOfRedis(lines)).toEqual([away("no answer within 2000 ms")]);
     server.thaw();

@@ -12,7 +12,7 @@ import type { ThrottleStore } from "./store.ts";
 
 const LOGIN: Bucket = { name: "login", by: ["address"], attempts: 5, windowSeconds: 60 };
 
-/** A deadline that is long enough for a busy machine. */
+/** A time limit that is long enough for a busy machine. */
 const PATIENT = { commandTimeoutMs: 60_000 };
 
 let prefixes = 0;
@@ -80,7 +80,7 @@ withProgram("redis-server", () => {
     for (const one of work) await one();
     const after = await scripted();
     expect(after.map((count, index) => count - script[index]!)).toEqual([3, 0, 1]);
-    // The scripts, the calls that scripts make, and this test's own commands.
+    // All commands: the scripts, the commands in scripts, and this test's own.
     expect((await sent()) - before).toBeLessThanOrEqual(4 + 6 + 8);
   });
 

@@ -27,10 +27,13 @@ export interface RedisStoreSettings extends RedisSettings {
 
 const WHERE = "config/throttle.ts: THROTTLE.store";
 
-/** How much longer than its length a window may seem to last; beyond that, the server's clock was set back. */
+/**
+ * The tolerance by which a window's remaining time may exceed its length. If it is more, the server's clock was set
+ * back.
+ */
 const SLACK_MS = 60_000;
 
-// The server runs a script as one step, during which its clock stands still. A window ends when its key expires.
+// The server runs a script atomically, with its clock stopped. A window ends when its key expires.
 const TIME_LEFT = `local left = redis.call("PTTL", KEYS[1])
   local length = tonumber(ARGV[1])
   local isUnderWay = left >= 0 and left <= length + ${SLACK_MS}`;
@@ -53,8 +56,8 @@ const GET = redisScript(
 );
 
 /**
- * Counts attempts in Redis or Valkey, for all processes of the application together, with one round trip per count. It
- * needs the package `ioredis`: `npm install ioredis`.
+ * Counts attempts in Redis or Valkey, for all of the application's processes together, with one round trip per count.
+ * It needs the package `ioredis`: `npm install ioredis`.
  *
  * ```ts
  * // config/throttle.ts
@@ -93,10 +96,10 @@ export class RedisStore implements ThrottleStore {
   readonly #lease: RedisLease;
   readonly #other: ThrottleStore | null;
   readonly #outage: Outage;
-  /** Prunes the other store; in Redis, keys expire by themselves. */
+  /** Prunes the other store. In Redis, keys expire by themselves. */
   readonly prune?: () => MaybePromise<number>;
 
-  /** @param other counts while Redis is unavailable; `null` to refuse requests that have a limit */
+  /** @param other the store that counts while Redis is unavailable; `null` to refuse requests that have a limit */
   constructor(lease: RedisLease, other: ThrottleStore | null, container: Container) {
     this.#lease = lease;
     this.#other = other;
@@ -112,7 +115,8 @@ export class RedisStore implements ThrottleStore {
   }
 
   /**
-   * Connects. If Redis is unavailable, the application starts anyway, and the log says what happens in the meantime.
+   * Connects. If Redis is unavailable, the application starts anyway, and logs where attempts are counted in the
+   * meantime.
    */
   async connect(): Promise<void> {
     try {
@@ -213,7 +217,7 @@ class RedisCounter implements AttemptCounter {
     );
   }
 
-  /** A digest, because keys are arbitrary text, and must not reveal addresses. */
+  /** Keys are digests, because they are arbitrary text, and must not reveal addresses. */
   #keyOf(key: string): string {
     return this.#start + digest(key);
   }

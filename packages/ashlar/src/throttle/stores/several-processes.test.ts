@@ -70,7 +70,7 @@ describe("S33 in production, limits in memory fail startup", () => {
     };
     const [with2, lacking] = [{ processes: 2, store: null }, await ownDatabases()];
     await expect(listen(await shop(with2))).rejects.toMatchObject(ENDS);
-    // Booting doesn't need the table, because the command that creates it boots as well.
+    // Booting doesn't require the table, because the command that creates it boots too.
     await expect(listen(await shop({ ...with2, databases: lacking }))).rejects.toMatchObject(ENDS);
     const own = await sqlite.open({}, { name: "rate-limits", fill: ({ kysely }) => createRateLimitsTable(kysely) });
     onTestFinished(() => own.drop());

@@ -18,14 +18,14 @@ export interface AttemptCounter {
   /**
    * Adds attempts and returns the new count.
    *
-   * @param cost how many attempts, at least 1
+   * @param cost the number of attempts, at least 1
    */
   add(key: string, cost: number): Promise<AttemptCount>;
   /**
    * Takes back attempts that were added in the current window. The window continues; a count never falls below 0, and a
    * key without a count stays without one.
    *
-   * @param cost how many attempts, at least 1
+   * @param cost the number of attempts, at least 1
    */
   takeBack(key: string, cost: number): Promise<void>;
   /** A key's count; `null` if nothing has been counted in the current window. */
@@ -38,7 +38,7 @@ export interface AttemptCounter {
 export interface CountChange {
   readonly bucket: Bucket;
   readonly key: string;
-  /** How many attempts, at least 1. */
+  /** The number of attempts, at least 1. */
   readonly cost: number;
 }
 
@@ -103,7 +103,7 @@ export interface CountChange {
  * ```
  *
  * A store keeps two numbers for each key of a bucket: how many attempts were counted, and when the window ends. It
- * decides nothing, because the framework compares the count with the limit. A store must follow these rules:
+ * makes no decisions; the framework compares the count with the limit. A store must follow these rules:
  *
  * - **Each attempt is counted once, and has its own count.** Of any number of concurrent calls of `add`, in all
  *   processes, no two return the same count. That includes a key's first attempts, and those right after a window has
@@ -128,22 +128,22 @@ export interface CountChange {
  */
 export interface ThrottleStore {
   /**
-   * Whether it counts in this process's memory, so that other processes don't see the counts. In production, startup then
-   * fails if several processes run the application. Default: `false`.
+   * Whether the counts are in this process's memory, unknown to other processes. In production, startup then fails if
+   * several processes run the application. Default: `false`.
    */
   readonly isLocal?: boolean;
   /** Creates the counter of a bucket. Called once for each bucket, before the application handles requests. */
   counter(bucket: Bucket): AttemptCounter;
   /**
-   * Adds attempts to several counts in one round trip, like their counters' `add`. Leave it out if the store can't; the
-   * counters are then called concurrently. No two changes are to the same count.
+   * Adds attempts to several counts in one round trip, like their counters' `add`. Omit it if the store can't do that;
+   * the counters are then called concurrently. No two changes are to the same count.
    *
    * @returns the new counts, in the order of the changes
    */
   addTogether?(changes: readonly CountChange[]): Promise<readonly AttemptCount[]>;
   /**
-   * Deletes all counts of a bucket. `ashlar limits:clear --limit` calls it. Leave it out if the store can't; the
-   * command then says so.
+   * Deletes all counts of a bucket. `ashlar limits:clear --limit` calls it. Omit it if the store can't do that; the
+   * command then reports it.
    *
    * @returns how many counts it deleted, if it knows; the command prints the number
    */
@@ -152,20 +152,20 @@ export interface ThrottleStore {
   /** Takes back attempts from several counts in one round trip, like their counters' `takeBack`. */
   takeBackTogether?(changes: readonly CountChange[]): Promise<void>;
   /**
-   * Deletes the counts of windows that have ended, and no others. Called by `ashlar prune`, and regularly by the server.
-   * Leave it out if counts expire by themselves.
+   * Deletes the counts of windows that have ended, and no others. Called by `ashlar prune`, and regularly by the
+   * server. Omit it if counts expire by themselves.
    *
    * @returns how many counts it deleted
    */
   prune?(): MaybePromise<number>;
   /**
-   * Connects before the application serves requests, so that no request has to wait for it. Commands that only inspect the
-   * application don't call it. It must not throw if the store can't be reached; requests fail instead. Leave it out if there
-   * is nothing to connect to.
+   * Connects before the application serves requests, so that no request has to wait for it. It isn't called by commands
+   * that only inspect the application. It must not throw if the store can't be reached; requests fail instead. Omit it
+   * if there is nothing to connect to.
    */
   connect?(): Promise<void>;
   /**
-   * Checks that the store can be reached, without changing anything. `ashlar doctor` calls it. Leave it out if there is
+   * Checks that the store can be reached, without changing anything. `ashlar doctor` calls it. Omit it if there is
    * nothing to connect to.
    *
    * @throws an error with the reason if the store can't be reached
@@ -175,5 +175,5 @@ export interface ThrottleStore {
   close(): MaybePromise<void>;
 }
 
-/** A store, or a function that creates the store for each application whose configuration contains it. */
+/** A store, or a function that creates one for each application whose configuration contains it. */
 export type ThrottleStoreSource = ThrottleStore | ((container: Container) => ThrottleStore);

@@ -59,7 +59,7 @@ export class AccountBench {
   }
 }
 
-/** Asserts that a user has the stored attributes, except those that its class doesn't expose. */
+/** Asserts that a user has the stored attributes, except those that the class doesn't expose. */
 export function assertAttributes(user: AccountUser | null, attributes: NewAccount["attributes"]): void {
   for (const [name, value] of Object.entries(attributes)) {
     const shownValue = (user as unknown as Record<string, unknown> | null)?.[name];

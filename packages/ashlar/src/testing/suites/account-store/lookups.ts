@@ -4,7 +4,7 @@ import { type AccountStoreTest, assertAttributes, EMAILS, shown } from "./accoun
 
 /** As the framework stores `josé@bücher.example`. */
 const INTERNATIONAL = "jos\u00e9@xn--bcher-kva.example";
-/** Values that aren't the key of any account. */
+/** Values that aren't any account's key. */
 const NO_KEYS = ["0", "-1", "", " 1", "1e0", "1 or 1=1", "%", "é", "\0", "9".repeat(30)];
 /** Addresses other than Ada's, who has the only account. */
 const NO_EMAILS = [
@@ -135,7 +135,7 @@ export const LOOKUPS: readonly AccountStoreTest[] = [
       assert.deepEqual([...(await store.existing("id", keys.map(String)))], [String(user.authId())]);
       assert.deepEqual([...(await store.existing("email", [gone.email, user.email, "nobody-a1"]))], [user.email]);
       assert.deepEqual([...(await store.existing("email", [gone.email]))], []);
-      // As many as pruning asks for at once. The only existing address comes last.
+      // The number of addresses that pruning looks up at once. The only existing one comes last.
       const free = Array.from({ length: 499 }, (_, index) => `free-${index}@example.com`);
       assert.deepEqual([...(await store.existing("email", [...free, user.email]))], [user.email]);
     },

@@ -9,7 +9,7 @@ export interface DialectTest {
   readonly run: (database: Database, source: DialectSource) => Promise<void>;
 }
 
-/** How many statements a transaction runs to give another one time to catch up. */
+/** How many statements a transaction runs to give another transaction time to catch up. */
 export const STATEMENTS_OF_A_WAIT = 100;
 
 /** A number of transactions larger than the dialect's number of connections. */

@@ -47,7 +47,7 @@ export const TRANSACTIONS: readonly DialectTest[] = [
         }),
       );
       await opened.promise;
-      // This may return at once, without the row, or wait for the transaction to end.
+      // This may either return immediately, without the row, or wait for the transaction to end.
       const seen = names(database);
       end.resolve();
       assert.equal(await rolledBack, NO);
@@ -141,7 +141,7 @@ export const TRANSACTIONS: readonly DialectTest[] = [
             async () => {
               const amount = (await names(database)).length;
               seen++;
-              // If this transaction makes the other one wait, it continues alone.
+              // If the other transaction has to wait for this one, this one continues alone.
               for (let left = STATEMENTS_OF_A_WAIT; left > 0 && seen < 2; left--) await names(database);
               await insert(database, `row ${round}.${index}`, { amount });
             },
@@ -198,7 +198,7 @@ function isDatabaseError(error: unknown): boolean {
 async function raise({ kysely, dialect }: Database): Promise<void> {
   const query = kysely.selectFrom(ROWS).select("amount").where("name", "=", "a");
   const { amount } = await dialect.transactions.lockRows(query, "change").executeTakeFirstOrThrow();
-  // Gives other transactions the time to interfere.
+  // Gives other transactions time to interfere.
   await new Promise((resolve) => setTimeout(resolve, 1));
   await kysely
     .updateTable(ROWS)

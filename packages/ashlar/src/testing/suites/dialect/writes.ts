@@ -62,7 +62,7 @@ export const WRITES: readonly DialectTest[] = [
       });
       await deleted.promise;
       const noted = Promise.resolve(noteOn(database)({ name: "a" }));
-      // The insert must not use the old row, whether it is already waiting or not.
+      // The insert must not use the old row, whether or not it is already waiting.
       await new Promise((resolve) => setTimeout(resolve, 20));
       end.resolve();
       await deletion;
@@ -151,7 +151,7 @@ export const WRITES: readonly DialectTest[] = [
   {
     title: "a deletion with a limit deletes no more rows than that, and returns them",
     async run(database) {
-      // Rows that don't match come first, both by key and by name.
+      // The rows that don't match come first, both by key and by name.
       for (const name of ["0", "1"]) await insert(database, name, { amount: 1 });
       for (const name of ["a", "b", "c"]) await insert(database, name);
       await insert(database, "d", { amount: 1 });
@@ -236,7 +236,7 @@ function deleteTwo(database: Database): PreparedStatement {
   return database.connection().writes.delete({ table: ROWS, where, limit: 2, key: "id", returning: ["name"] });
 }
 
-/** Inserts a note about the row with a name, if there is one. */
+/** Inserts a note about the row with this name, if the row exists. */
 function noteOn(database: Database): PreparedStatement {
   const { kysely, dialect } = database;
   const row = kysely.selectFrom(ROWS).select("id").where("name", "=", parameter("name"));

@@ -11,10 +11,10 @@ export interface DoorWalk {
   /** The user's browser or API client: a visitor without cookies. */
   readonly client: TestClient;
   readonly user: RegisteredUser;
-  /** The address or name that the user logs in with. */
+  /** The email address or name with which the user logs in. */
   readonly identifier: string;
   readonly password: string;
-  /** The path of the first of the door's routes that the application has; `/` if it has none. */
+  /** The path of the first of the door's routes that the application has, or else `/`. */
   readonly path: string;
 }
 

@@ -1,7 +1,7 @@
 import type { DoorWalk, WalkThrough } from "./door-bench.ts";
 
 /**
- * How to get through those of the framework's doors that need only a password, by the door's name and the kind of
+ * Functions that get through the framework's doors that need only a password, by the door's name and the kind of
  * client.
  */
 export const WALKS: Readonly<Record<string, Readonly<Record<string, WalkThrough>>>> = {

@@ -5,7 +5,7 @@ import { HOUR_MS, type LoginBench, type LoginStoreTest, ownerOf } from "./login-
 
 type Started = NewLogin & { readonly id: string };
 
-/** Starts several logins of a user, one after the other, and returns them newest first. */
+/** Starts several logins of a user, one after another, and returns them newest first. */
 async function several(bench: LoginBench, count: number, own: Partial<NewLogin> = {}): Promise<readonly Started[]> {
   const started: Started[] = [];
   const at = now();
@@ -30,7 +30,7 @@ export const LISTING: readonly LoginStoreTest[] = [
       assert.deepEqual(await listed({ olderThan: all[1] }), all.slice(2, 4));
       assert.deepEqual(await listed({ olderThan: all[3] }), all.slice(4));
       assert.deepEqual(await listed({ olderThan: all[4] }), []);
-      // The logins nearest to the given one, still newest first.
+      // These are the logins nearest to the given one, also newest first.
       assert.deepEqual(await listed({ newerThan: all[4] }), all.slice(2, 4));
       assert.deepEqual(await listed({ newerThan: all[1] }), all.slice(0, 1));
       assert.deepEqual(await listed({ newerThan: all[0] }), []);

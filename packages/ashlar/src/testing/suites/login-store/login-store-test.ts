@@ -14,7 +14,7 @@ import type {
 } from "../../../auth/index.ts";
 import { type MaybePromise, now } from "../../../support/index.ts";
 
-/** Two users that the store can read, if it also accesses users. */
+/** Two users that the store can read, for a store that also accesses users. */
 export interface LoginSuiteUsers {
   /** The names of the two users' guards. */
   readonly guards: readonly [string, string];
@@ -41,7 +41,7 @@ export interface LoginStoreUnderTest {
 export type LoginStoreTest = readonly [title: string, run: (bench: LoginBench) => Promise<void>];
 
 export const HOUR_MS = 3_600_000;
-/** Two different keys that are the same number. */
+/** Two different keys that are equal as numbers. */
 const TEXT_KEYS = ["007", "7"] as const;
 
 /** The store under test, with helpers. */

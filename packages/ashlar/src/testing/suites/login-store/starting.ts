@@ -101,7 +101,7 @@ export const STARTING: readonly LoginStoreTest[] = [
       const proof = await bench.proof();
       const login = bench.login(proof);
       const wasStored: boolean[] = [];
-      // Access ends while the store asks. A store that asks first and writes afterwards wouldn't notice.
+      // Access ends while the store checks. A store that checks first and writes afterwards wouldn't notice.
       const holds = async (): Promise<boolean> => {
         wasStored.push(await bench.isThere(login));
         const isHeld = await proof.holds();
@@ -130,7 +130,7 @@ export const STARTING: readonly LoginStoreTest[] = [
         await Promise.all([...starting, ending]);
         for (const { guard, tokenHash } of logins) {
           const found = await bench.store.find(guard, tokenHash);
-          // A login may remain with its proof's epoch, because it is not valid.
+          // A login with its proof's epoch may remain, because it isn't valid.
           assert.ok(found === null || found.accessEpoch === proof.accessEpoch, "a login has outlasted it");
         }
       }

@@ -73,7 +73,7 @@ export const USING: readonly LoginStoreTest[] = [
         return proof.holds();
       };
       const isRenewed = await bench.store.renew(login, renewal, { ...proof, holds });
-      // A store that uses one conditional statement doesn't ask, and has written before access ended.
+      // A store that uses a single conditional statement doesn't check first, and has written before access ended.
       const asks = wasRenewed.length > 0;
       assert.ok(!wasRenewed.includes(false), "it asked before it wrote");
       assert.equal(isRenewed, !asks);
@@ -109,7 +109,7 @@ export const USING: readonly LoginStoreTest[] = [
       assert.equal(await bench.store.renew(login, first, proof), true);
       assert.equal(await bench.store.renew(login, second, proof), false, "the login no longer had that token");
       assert.deepEqual(shown((await bench.store.find(login.guard, first.tokenHash))!), shown({ ...login, ...first }));
-      // In the first round, only the proof changes; in the second, nothing does.
+      // In the first round, only the proof changes. In the second one, nothing changes.
       const unproved = { ...first, authenticatedAt: null };
       for (let round = 0; round < 2; round++) {
         assert.equal(await bench.store.renew({ ...login, ...first }, unproved, proof), true);
@@ -138,7 +138,7 @@ export const USING: readonly LoginStoreTest[] = [
   [
     "a use that is recorded at the same time as a new token or a new access epoch overwrites neither",
     async (bench) => {
-      // In each round, the uses run a little longer before the other change begins.
+      // With each round, the uses run a little longer before the other change begins.
       for (let round = 0; round < 5; round++) {
         const login = await bench.started();
         const { guard, id, ip, userAgent } = login;

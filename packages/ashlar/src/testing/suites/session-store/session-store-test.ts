@@ -4,7 +4,7 @@ import type { SessionStore, StoredSession } from "../../../session/index.ts";
 
 export const HOUR_MS = 3_600_000;
 export const START: number = Date.UTC(2030, 0, 1);
-/** After the end of any test, so that a store that expires entries by itself doesn't do so during a test. */
+/** A time after the end of any test, so that a store that expires entries by itself keeps them during a test. */
 export const EXPIRES_AT: number = Date.UTC(2100, 0, 1);
 
 /** A key as the framework creates it. */
